@@ -1,0 +1,62 @@
+"""Bayesian classification, from naive Bayes to Bayesian networks: one algebra of counts under every model."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0.dev0"
+
+# Name → module. Nothing is imported until it is asked for (PEP 562), so that `import bayeskit` is quick.
+_HOMES = {
+    "NaiveBayes": "bayeskit.classifiers.naive_bayes",
+    "GaussianBayes": "bayeskit.classifiers.gaussian_bayes",
+    "GaussianNB": "bayeskit.classifiers.gaussian_nb",
+    "BernoulliNB": "bayeskit.classifiers.discrete_nb",
+    "MultinomialNB": "bayeskit.classifiers.discrete_nb",
+    "ComplementNB": "bayeskit.classifiers.discrete_nb",
+    "CategoricalNB": "bayeskit.classifiers.categorical_nb",
+    "BayesDecision": "bayeskit.classifiers.bayes_decision",
+    "load": "bayeskit.classifiers.saving",
+    "Batches": "bayeskit.data.source",
+    "Statistics": "bayeskit.statistics",
+}
+_MODULES = ("datasets", "decision", "errors", "priors", "report")
+
+__all__ = [
+    "Batches",
+    "BayesDecision",
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "GaussianBayes",
+    "GaussianNB",
+    "MultinomialNB",
+    "NaiveBayes",
+    "Statistics",
+    "__version__",
+    "load",
+]
+
+if TYPE_CHECKING:
+    from bayeskit.classifiers.bayes_decision import BayesDecision
+    from bayeskit.classifiers.categorical_nb import CategoricalNB
+    from bayeskit.classifiers.discrete_nb import BernoulliNB, ComplementNB, MultinomialNB
+    from bayeskit.classifiers.gaussian_bayes import GaussianBayes
+    from bayeskit.classifiers.gaussian_nb import GaussianNB
+    from bayeskit.classifiers.naive_bayes import NaiveBayes
+    from bayeskit.classifiers.saving import load
+    from bayeskit.data.source import Batches
+    from bayeskit.statistics import Statistics
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return import_module(f"bayeskit.{name}")
+    raise AttributeError(f"module 'bayeskit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_MODULES})
