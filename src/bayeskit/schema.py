@@ -1,0 +1,236 @@
+"""What the columns are: variables, their kinds, their states in order."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import ColumnError, DataError, Incompatible, UnseenState
+
+Kind = Literal["categorical", "numeric", "block"]
+Name = Hashable
+Label = Hashable
+
+# Codes fit a byte while the states, the spare cell for "missing" and the one for "unseen" do.
+LARGEST_BYTE_TABLE = 254
+
+# A column of codes 0, 1, 2, … may not ask for a larger table than this, whatever it holds.
+LARGEST_CODE = 2**20
+
+
+def label_order(label: Any) -> tuple[int, Any]:
+    """Give a key that sorts any labels, also of kinds that Python will not compare.
+
+    Numbers come first, then strings, then the rest by the name of their type.
+
+    >>> sorted(["b", 2, "a", 1], key=label_order)
+    [1, 2, 'a', 'b']
+    """
+    if isinstance(label, (bool, int, float)):
+        return (0, label)
+    if isinstance(label, str):
+        return (1, label)
+    return (2, (type(label).__name__, str(label)))
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One attribute, or the class.
+
+    Parameters
+    ----------
+    name : hashable
+    kind : "categorical", "numeric" or "block"
+        A block is many numeric columns that belong together (the words of a text).
+    states : tuple
+        Labels in the order of their codes: the declared ones as declared, then the others sorted.
+    n_declared : int
+        How many of the states were declared; these stay even if no row has them.
+    closed : bool
+        No state beyond the declared ones is allowed.
+    width : int
+        The number of columns of a block.
+    dense : bool
+        The states are the whole numbers from 0 to the largest seen, all of them declared
+        (scikit-learn's convention for coded categories).
+
+    Examples
+    --------
+    >>> Variable("纹理", "categorical", ("清晰", "模糊")).code_of("模糊")
+    1
+    """
+
+    name: Name
+    kind: Kind
+    states: tuple[Label, ...] = ()
+    n_declared: int = 0
+    closed: bool = False
+    width: int = 1
+    dense: bool = False
+
+    @cached_property
+    def codes(self) -> dict[Label, int]:
+        return {state: code for code, state in enumerate(self.states)}
+
+    @property
+    def size(self) -> int:
+        return len(self.states)
+
+    @cached_property
+    def first_of_run(self) -> int | None:
+        """The first state where the states are a run of whole numbers (so codes are a subtraction)."""
+        first = self.states[0] if self.states else None
+        if type(first) is not int or self.states != tuple(range(first, first + self.size)):
+            return None
+        return first
+
+    def code_of(self, label: Label) -> int:
+        try:
+            return self.codes[label]
+        except (KeyError, TypeError):
+            raise UnseenState(f"{self.name!r} has no state {label!r} (it has {self.listing()}).") from None
+
+    def listing(self, most: int = 8) -> str:
+        shown = ", ".join(map(str, self.states[:most]))
+        return shown + (f", … {self.size - most} more" if self.size > most else "")
+
+    def grown(self, labels: Iterable[Label], declared: Iterable[Label] = ()) -> Variable:
+        """Return the variable with these labels among its states, in canonical order."""
+        if self.dense:
+            codes: list[Any] = list(labels)
+            declared = _all_codes(self.name, max((*codes, self.size - 1), default=-1), min(codes, default=0))
+            labels = codes
+        declared_before = self.states[: self.n_declared]
+        declared_now = tuple(dict.fromkeys((*declared_before, *declared)))
+        known = set(declared_now)
+        new = {label for label in labels if label not in known and label not in self.codes}
+        if self.closed and (new or len(declared_now) > self.n_declared):
+            label = next(iter(sorted(new, key=label_order)), declared_now[-1])
+            raise UnseenState(
+                f"{self.name!r} has no state {label!r}: its states were declared as {self.listing()}. "
+                "Add it to the declaration or leave such rows out."
+            )
+        if not new and len(declared_now) == self.n_declared:
+            return self
+        others = {state for state in self.states[self.n_declared :] if state not in known} | new
+        states = declared_now + tuple(sorted(others, key=label_order))
+        return replace(self, states=states, n_declared=len(declared_now))
+
+    def union(self, other: Variable) -> Variable:
+        """Return the variable whose states are those of both."""
+        if self is other or self == other:
+            return self
+        if (self.name, self.kind, self.width) != (other.name, other.kind, other.width):
+            raise Incompatible(
+                f"{self.name!r} is {self.kind} here and {other.kind} there"
+                if self.kind != other.kind
+                else f"{self.name!r} and {other.name!r} are not the same variable."
+            )
+        return self.grown(other.states, declared=other.states[: other.n_declared])
+
+    def kept(self, alive: NDArray[np.bool_]) -> Variable:
+        """Return the variable without the undeclared states that are not alive."""
+        states = tuple(s for code, s in enumerate(self.states) if code < self.n_declared or alive[code])
+        return self if len(states) == self.size else replace(self, states=states)
+
+
+def _all_codes(name: Name, largest: Any, least: Any) -> range:
+    if least < 0:
+        raise DataError(
+            f"Negative values in data passed to CategoricalNB (input X): {name!r} holds {least}. Codes start at 0; "
+            "use NaN for missing, or NaiveBayes for labels of any kind."
+        )
+    if largest >= LARGEST_CODE:
+        raise DataError(
+            f"{name!r} holds the code {largest}, which would make a table of as many states. Use "
+            'NaiveBayes(categorical_features="all"), which counts only the states that are there.'
+        )
+    return range(int(largest) + 1)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The attributes, in column order, and the class.
+
+    Codes of categorical attributes stand in one matrix and numeric values in another; ``offsets``
+    says where the table of each categorical attribute begins when they lie one after the other,
+    each with one spare cell for missing values.
+    """
+
+    attributes: tuple[Variable, ...]
+    target: Variable
+
+    def __post_init__(self) -> None:
+        if len(self.position) != len(self.attributes):
+            seen: set[Name] = set()
+            twice = next(v.name for v in self.attributes if v.name in seen or seen.add(v.name))  # type: ignore[func-returns-value]
+            raise ColumnError(f"Two columns are named {twice!r}. Rename one of them.")
+
+    @cached_property
+    def position(self) -> dict[Name, int]:
+        return {variable.name: i for i, variable in enumerate(self.attributes)}
+
+    @cached_property
+    def categorical(self) -> tuple[Variable, ...]:
+        return tuple(v for v in self.attributes if v.kind == "categorical")
+
+    @cached_property
+    def numeric(self) -> tuple[Variable, ...]:
+        return tuple(v for v in self.attributes if v.kind == "numeric")
+
+    @cached_property
+    def block(self) -> Variable | None:
+        blocks = [v for v in self.attributes if v.kind == "block"]
+        return blocks[0] if blocks else None
+
+    @cached_property
+    def numeric_index(self) -> dict[Name, int]:
+        return {variable.name: i for i, variable in enumerate(self.numeric)}
+
+    @cached_property
+    def offsets(self) -> NDArray[np.uintp]:
+        widths = [v.size + 1 for v in self.categorical]
+        return np.concatenate([[0], np.cumsum(widths, dtype=np.int64)]).astype(np.uintp)
+
+    @property
+    def n_classes(self) -> int:
+        return self.target.size
+
+    @cached_property
+    def code_dtype(self) -> type[np.uint8] | type[np.uint32]:
+        largest = max((v.size for v in self.categorical), default=0)
+        return np.uint8 if largest <= LARGEST_BYTE_TABLE else np.uint32
+
+    def __getitem__(self, name: Name) -> Variable:
+        try:
+            return self.attributes[self.position[name]]
+        except KeyError:
+            if name == self.target.name:
+                return self.target
+            raise ColumnError(f"There is no variable {name!r}.") from None
+
+    def with_variables(self, attributes: Iterable[Variable], target: Variable | None = None) -> Schema:
+        """Return a schema of other variables, or this very one where nothing differs."""
+        attributes, target = tuple(attributes), target or self.target
+        if target is self.target and all(a is b for a, b in zip(attributes, self.attributes, strict=True)):
+            return self
+        return Schema(attributes, target)
+
+    def restricted(self, names: Iterable[Name]) -> Schema:
+        """Return the schema of these attributes only, in this schema's order."""
+        wanted = set(names)
+        return Schema(tuple(v for v in self.attributes if v.name in wanted), self.target)
+
+    def union(self, other: Schema) -> Schema:
+        """Return the schema that holds the states and classes of both."""
+        if self is other:
+            return self
+        if [v.name for v in self.attributes] != [v.name for v in other.attributes]:
+            raise Incompatible("The two have different columns and cannot be added.")
+        pairs = zip(self.attributes, other.attributes, strict=True)
+        return self.with_variables((a.union(b) for a, b in pairs), self.target.union(other.target))
