@@ -1,0 +1,209 @@
+"""Moments of numeric attributes in each class: n, Σx and Σx² about a pivot, in double-double."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import Incompatible
+from bayeskit.schema import Name, Schema
+from bayeskit.statistics import double
+from bayeskit.statistics.part import Embedding, Floats
+
+# Squares of values between these powers of two keep all their digits in a double-double.
+LARGEST_POWER = 400
+
+_PLANE_NAMES = ("weight", "weight_low", "pivot", "first", "first_low", "second", "second_low")
+_LARGEST = np.finfo(np.float64).max
+_SMALLEST = np.nextafter(0.0, 1.0)
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    r"""The weight, sum and sum of squares of d attributes in each of K classes.
+
+    .. math:: n = \sum w, \quad S_1 = \sum w (x - p), \quad S_2 = \sum w (x - p)^2
+
+    The pivot p is kept for each class and attribute, because one origin for all loses every digit when
+    the classes lie far apart. All three sums are double-doubles: the name alone is the high part, and
+    ``_low`` the rest. A cell of no weight is all zeros.
+
+    Parameters
+    ----------
+    cells : array of shape (7, K, d)
+        The planes weight, weight_low, pivot, first, first_low, second, second_low.
+    exponent : int array of shape (d,)
+        Values are held as x·2^−exponent; 0 unless their squares would leave the range of a double.
+
+    Examples
+    --------
+    >>> moments = Moments.from_sums(weight=[[4.0]], pivot=[[1.0]], first=[[4.0]], second=[[12.0]])
+    >>> moments.mean()[0].item(), moments.variance().item()
+    (2.0, 2.0)
+    """
+
+    cells: Floats
+    exponent: Integers
+
+    @classmethod
+    def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
+        width = len(attributes)
+        return cls(np.zeros((double.PLANES, schema.n_classes, width)), np.zeros(width, np.int64))
+
+    @classmethod
+    def from_sums(cls, weight: object, pivot: object, first: object, second: object) -> Self:
+        """Take over sums about a pivot that were counted elsewhere, each of shape (K, d)."""
+        planes = [np.asarray(plane, dtype=np.float64) for plane in (weight, pivot, first, second)]
+        cells = np.zeros((double.PLANES, *planes[0].shape))
+        for place, plane in zip((double.WEIGHT, double.PIVOT, double.FIRST, double.SECOND), planes):
+            cells[place] = np.where(planes[0] == 0.0, 0.0, plane)
+        double.settle_cells(cells)
+        return cls(cells, np.zeros(cells.shape[2], np.int64))
+
+    @property
+    def weight(self) -> Floats:
+        """Σw over the values that are present, shape (K, d)."""
+        weight: Floats = self.cells[double.WEIGHT]
+        return weight
+
+    @property
+    def pivot(self) -> Floats:
+        pivot: Floats = self.cells[double.PIVOT]
+        return pivot
+
+    @property
+    def first(self) -> tuple[Floats, Floats]:
+        """Σw(x − pivot), high and low, each of shape (K, d)."""
+        return self.cells[double.FIRST], self.cells[double.FIRST_LOW]
+
+    @property
+    def second(self) -> tuple[Floats, Floats]:
+        """Σw(x − pivot)², high and low, each of shape (K, d)."""
+        return self.cells[double.SECOND], self.cells[double.SECOND_LOW]
+
+    def merge(self, other: Self) -> Self:
+        return self._combined(other, 1.0)
+
+    def subtract(self, other: Self) -> Self:
+        return self._combined(other, -1.0)
+
+    def _combined(self, other: Self, sign: float) -> Self:
+        a, b = self.cells, other.cells
+        if a.shape != b.shape:
+            raise Incompatible(
+                f"Moments of {a.shape[1]} classes and {a.shape[2]} attributes cannot be combined with those "
+                f"of {b.shape[1]} and {b.shape[2]}. Embed both into one schema first."
+            )
+        cells, exponent = np.empty_like(a), self.exponent
+        if double.combine_cells(a, exponent, b, other.exponent, sign, cells):
+            exponent = _common_exponent(self, other)
+            a, b = self.rescaled(exponent).cells, other.rescaled(exponent).cells
+            double.combine_cells(a, exponent, b, exponent, sign, cells)
+        return type(self)(cells, exponent)
+
+    def scale(self, factor: float | Floats) -> Self:
+        factors = np.empty(self.cells.shape[1])
+        factors[:] = factor
+        cells = np.empty_like(self.cells)
+        double.scale_cells(self.cells, factors, cells)
+        return type(self)(cells, self.exponent)
+
+    def embed(self, embedding: Embedding) -> Self:
+        return type(self)(embedding.move_classes(self.cells, axis=1), self.exponent)
+
+    def deficit(self) -> float:
+        return max(0.0, -float(self.weight.min(initial=0.0)))
+
+    def pooled(self) -> Self:
+        """Return the moments of all classes together: one row."""
+        held, cells = self, np.zeros((double.PLANES, 1, self.cells.shape[2]))
+        if double.pool_cells(self.cells, cells):
+            held, cells = self.rescaled(_common_exponent(self)), np.zeros_like(cells)
+            double.pool_cells(held.cells, cells)
+        return type(self)(cells, held.exponent)
+
+    def columns(self, places: NDArray[np.intp]) -> Self:
+        """Return the moments of some of the attributes."""
+        return type(self)(np.ascontiguousarray(self.cells[:, :, places]), self.exponent[places])
+
+    def rescaled(self, exponent: Integers) -> Self:
+        """Hold the same values as x·2^−exponent: exact but for what falls out of the range of a double."""
+        if np.array_equal(exponent, self.exponent):
+            return self
+        cells, power = self.cells.copy(), self.exponent - exponent
+        with np.errstate(over="ignore", under="ignore"):
+            for plane in (double.PIVOT, double.FIRST, double.FIRST_LOW):
+                cells[plane] = np.ldexp(cells[plane], power)
+            for plane in (double.SECOND, double.SECOND_LOW):
+                cells[plane] = np.ldexp(cells[plane], 2 * power)
+        return type(self)(cells, exponent)
+
+    def mean(self) -> tuple[Floats, Floats]:
+        """Return the means as high + low, so that x − high is exact near the mean; 0 where no weight is."""
+        high, low, _ = self._described()
+        return np.ldexp(high, self.exponent), np.ldexp(low, self.exponent)
+
+    def centred(self) -> Floats:
+        """Return the second moments about the means, Σw(x − mean)²."""
+        return _in_range(self._described()[2], 2 * self.exponent)
+
+    def variance(self, unbiased: bool = False) -> Floats:
+        """Return Σw(x − mean)²/n, or over n − 1; 0 where that is not above 0.
+
+        A variance beyond the range of a double is the largest (or smallest above zero) that there is.
+        """
+        return _in_range(self.held_variance(unbiased), 2 * self.exponent)
+
+    def deviation(self, unbiased: bool = False) -> Floats:
+        """Return the standard deviations, which stay in range where the variances do not."""
+        return _in_range(np.sqrt(self.held_variance(unbiased)), self.exponent)
+
+    def held_variance(self, unbiased: bool = False) -> Floats:
+        """Return the variances of x·2^−exponent, which are always in range."""
+        divisor = self.weight - 1.0 if unbiased else self.weight
+        above = divisor > 0.0
+        return np.where(above, self._described()[2] / np.where(above, divisor, 1.0), 0.0)
+
+    def _described(self) -> tuple[Floats, Floats, Floats]:
+        mean, low, centred = np.empty((3, *self.weight.shape))
+        double.describe_cells(self.cells, mean, low, centred)
+        return mean, low, centred
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        planes: dict[str, NDArray[np.generic]] = dict(zip(_PLANE_NAMES, self.cells))
+        return {**planes, "exponent": self.exponent}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Self:
+        cells = np.stack([np.asarray(arrays[name], dtype=np.float64) for name in _PLANE_NAMES])
+        return cls(cells, np.asarray(arrays["exponent"], dtype=np.int64))
+
+
+def exponent_for(power: Floats) -> Integers:
+    """Return the exponents to hold columns at whose largest magnitudes are 2^power (−inf: all zero)."""
+    beyond = np.isfinite(power) & (np.abs(power) > LARGEST_POWER)
+    return np.where(beyond, np.ceil(np.where(beyond, power, 0.0)), 0.0).astype(np.int64)
+
+
+def _common_exponent(*parts: Moments) -> Integers:
+    powers = []
+    for part in parts:
+        weight = np.where(part.weight == 0.0, 1.0, np.abs(part.weight))
+        spread = np.sqrt(np.abs(part.second[0]) / weight)
+        largest = np.maximum(np.abs(part.pivot), spread).max(axis=0, initial=0.0)
+        with np.errstate(divide="ignore"):
+            powers.append(np.log2(largest) + part.exponent)
+    return exponent_for(np.max(powers, axis=0))
+
+
+def _in_range(held: Floats, power: Integers) -> Floats:
+    """Return held·2^power, kept finite, and above zero where ``held`` is."""
+    with np.errstate(over="ignore", under="ignore"):
+        value: Floats = np.minimum(np.ldexp(held, power), _LARGEST)
+    return np.where((held > 0.0) & (value == 0.0), _SMALLEST, value)

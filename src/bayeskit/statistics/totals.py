@@ -1,0 +1,106 @@
+"""Totals in each class: Σx of every column of a block, and the weight of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import Incompatible
+from bayeskit.schema import Name, Schema
+from bayeskit.statistics.part import Embedding, Floats
+
+# What taking away may leave of a fractional total (tf-idf weights) that is in truth zero, as a part of
+# what was there before. Below zero nothing real can lie, so there more is forgiven than above it.
+_DUST_BELOW = 1e-9
+_DUST_ABOVE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """First-order statistics of a block.
+
+    Classes stand on the first axis because counting writes one class at a time: the row of a class
+    (0.8 MB for 100,000 words) stays in the cache while its documents pass. Prediction wants the classes
+    of a word side by side instead; estimation turns its finished table once, which costs a fiftieth of
+    a count.
+
+    Attributes
+    ----------
+    sums : array of shape (K, V)
+        Σ w·x over the rows of each class.
+    rows : array of shape (K,)
+        Σ w over the rows of each class.
+
+    Examples
+    --------
+    >>> one = Totals(np.array([[1., 2.]]), np.array([1.]))
+    >>> one.merge(one).subtract(one).sums
+    array([[1., 2.]])
+    """
+
+    sums: Floats
+    rows: Floats
+
+    @classmethod
+    def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
+        width = sum(schema[name].width for name in attributes)
+        return cls(np.zeros((schema.n_classes, width)), np.zeros(schema.n_classes))
+
+    def merge(self, other: Self) -> Self:
+        self._same_shape(other)
+        return type(self)(self.sums + other.sums, self.rows + other.rows)
+
+    def subtract(self, other: Self) -> Self:
+        self._same_shape(other)
+        return type(self)(_take_away(self.sums, other.sums), _take_away(self.rows, other.rows))
+
+    def scale(self, factor: float | Floats) -> Self:
+        by_class = np.asarray(factor, dtype=np.float64)
+        by_cell = by_class[:, None] if by_class.ndim else by_class
+        return type(self)(self.sums * by_cell, self.rows * by_class)
+
+    def embed(self, embedding: Embedding) -> Self:
+        if embedding.old.target.states == embedding.new.target.states:
+            return self
+        return type(self)(embedding.move_classes(self.sums), embedding.move_classes(self.rows))
+
+    def deficit(self) -> float:
+        below = max(_below(self.rows, self.rows), _below(self.sums, self.sums.max(1, initial=0.0)[:, None]))
+        return float(below)
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {"sums": self.sums, "rows": self.rows}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Self:
+        return cls(np.asarray(arrays["sums"], np.float64), np.asarray(arrays["rows"], np.float64))
+
+    def _same_shape(self, other: Self) -> None:
+        if self.sums.shape != other.sums.shape:
+            raise Incompatible(
+                f"Totals of {self.sums.shape[1]} columns in {self.sums.shape[0]} classes and of "
+                f"{other.sums.shape[1]} in {other.sums.shape[0]} cannot be added. "
+                "Embed both in one schema first."
+            )
+
+
+def _take_away(whole: Floats, part: Floats) -> Floats:
+    """Subtract, and set to zero what only rounding has left. A whole number is never rounding."""
+    rest: Floats = whole - part
+    small = (rest != 0) & (rest >= -_DUST_BELOW * whole) & (rest <= _DUST_ABOVE * whole)
+    if small.any():
+        rest[small & (rest != np.rint(rest))] = 0.0
+    return rest
+
+
+def _below(weights: Floats, size: Floats) -> float:
+    """Return how far the lowest weight lies below zero, apart from rounding of the size given."""
+    least = weights.min(initial=0.0)
+    if least == 0.0:
+        return 0.0
+    real = (weights < -_DUST_BELOW * np.abs(size)) | ((weights < 0) & (weights == np.rint(weights)))
+    return float(-weights.min(initial=0.0, where=real))

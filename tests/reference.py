@@ -1,0 +1,184 @@
+"""Slow twins: every answer once more, by loops that can be checked by eye.
+
+Counts and probabilities are fractions where the arithmetic is rational, so an answer is right to the last
+digit or wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+
+def is_gap(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def ordered(labels: Any) -> list[Any]:
+    """Numbers before strings, each in their order."""
+    return sorted(set(labels), key=lambda label: (isinstance(label, str), label))
+
+
+def slow_tables(
+    codes: Any, target: Any, weights: Any, sizes: Sequence[int], n_classes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """n(c), and n(v, c) of all attributes one after the other, each with its spare row."""
+    starts = [sum(sizes[:j]) + j for j in range(len(sizes) + 1)]
+    margin, counts = np.zeros(n_classes), np.zeros((starts[-1], n_classes))
+    for i in range(len(target)):
+        weight = 1.0 if weights is None else float(weights[i])
+        margin[target[i]] += weight
+        for j in range(len(sizes)):
+            counts[starts[j] + codes[i][j], target[i]] += weight
+    return margin, counts
+
+
+def slow_log_table(tables: Sequence[Any], codes: Any, n_classes: int) -> np.ndarray:
+    """Σ_j log P(x_j | c) of each row, one look-up at a time."""
+    out = np.zeros((len(codes), n_classes))
+    for i, row in enumerate(codes):
+        for c in range(n_classes):
+            out[i, c] = math.fsum(tables[j][code][c] for j, code in enumerate(row))
+    return out
+
+
+def exact(number: Any) -> Fraction:
+    return Fraction(float(number)) if not isinstance(number, Fraction) else number
+
+
+def table_share(
+    column: Sequence[Any],
+    labels: Sequence[Any],
+    weights: Sequence[Any],
+    value: Any,
+    label: Any,
+    *,
+    prior: Any,
+    declared: Sequence[Any] = (),
+    missing: str = "ignore",
+    unseen: str = "ignore",
+) -> Fraction:
+    """P(x = value | c) of one categorical attribute; 1 where the value is left out.
+
+    ``prior`` is the imaginary count of a state, as a number or a function of (state, number of states).
+    """
+    seen = {v for v, w in zip(column, weights) if not is_gap(v) and w > 0}
+    states = [*declared, *(v for v in ordered(seen) if v not in declared)]
+    imaginary = {v: exact(prior(v, len(states)) if callable(prior) else prior) for v in states}
+    extra = sum(imaginary.values(), Fraction(0)) / max(len(states), 1)
+    gaps_count = missing == "state" and any(is_gap(v) and w > 0 for v, w in zip(column, weights))
+    known = not is_gap(value) and value in states
+    if not known and not is_gap(value) and unseen != "smooth":
+        value = None  # an unseen value is taken for a missing one
+    if is_gap(value) and not gaps_count:
+        return Fraction(1)
+    count = total = Fraction(0)
+    for v, own, w in zip(column, labels, weights):
+        if own != label or (is_gap(v) and not gaps_count):
+            continue
+        total += exact(w)
+        count += exact(w) if v == value or (is_gap(v) and is_gap(value)) else 0
+    total += sum(imaginary.values(), Fraction(0))
+    total += extra * (int(gaps_count) + int(unseen == "smooth"))
+    mine = imaginary[value] if known else extra
+    return (count + mine) / total if total else Fraction(1, max(len(states), 1))
+
+
+def normal_density(x: float, values: Sequence[float], weights: Sequence[float], unbiased: bool = False) -> float:
+    """N(x; mean, variance) of the values given, the variance by the book."""
+    pairs = [(float(v), float(w)) for v, w in zip(values, weights) if not is_gap(v) and w > 0]
+    n = math.fsum(w for _, w in pairs)
+    mean = math.fsum(w * v for v, w in pairs) / n
+    variance = math.fsum(w * (v - mean) ** 2 for v, w in pairs) / (n - 1 if unbiased else n)
+    return math.exp(-((x - mean) ** 2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
+
+
+def class_share(
+    labels: Sequence[Any], weights: Sequence[Any], label: Any, prior: Any, given: Any = None
+) -> Fraction:
+    """P(c) = (n(c) + a)/(N + Σa)."""
+    classes = ordered(own for own, w in zip(labels, weights) if w > 0)
+    if given is not None:
+        return exact(given[label] if isinstance(given, dict) else given[classes.index(label)])
+    imaginary = exact(prior(label, len(classes)) if callable(prior) else prior)
+    count = sum((exact(w) for own, w in zip(labels, weights) if own == label), Fraction(0))
+    total = sum((exact(w) for w in weights), Fraction(0))
+    return (count + imaginary) / (total + imaginary * len(classes))
+
+
+def naive_posterior(
+    rows: Sequence[Sequence[Any]],
+    labels: Sequence[Any],
+    query: Sequence[Any],
+    *,
+    weights: Sequence[Any] | None = None,
+    prior: Any = 1,
+    class_prior: Any = None,
+    declared: dict[int, Sequence[Any]] | None = None,
+    missing: str = "ignore",
+    unseen: str = "ignore",
+    unbiased: bool = False,
+) -> list[Any]:
+    """P(c | query) for the classes in order, by the definition: P(c) Π P(x_i | c) over its sum.
+
+    A column whose values are all floats (or missing) is Gaussian, any other a table. Fractions come back
+    where no column is Gaussian; the floor of the variance is not modelled.
+    """
+    weights = [1] * len(rows) if weights is None else list(weights)
+    joint = []
+    for label in ordered(own for own, w in zip(labels, weights) if w > 0):
+        product: Any = class_share(labels, weights, label, prior, class_prior)
+        for j, value in enumerate(query):
+            column = [row[j] for row in rows]
+            if all(is_gap(v) or isinstance(v, float) for v in column):
+                mine = [i for i, own in enumerate(labels) if own == label and not is_gap(column[i])]
+                product = float(product)
+                if missing == "state" and any(map(is_gap, column)):
+                    all_mine = sum(w for own, w in zip(labels, weights) if own == label)
+                    present = sum(weights[i] for i in mine)
+                    hit = all_mine - present if is_gap(value) else present
+                    product *= float((exact(hit) + exact(prior)) / (exact(all_mine) + 2 * exact(prior)))
+                if not is_gap(value):
+                    product *= normal_density(
+                        value, [column[i] for i in mine], [weights[i] for i in mine], unbiased
+                    )
+            else:
+                product *= table_share(
+                    column,
+                    labels,
+                    weights,
+                    value,
+                    label,
+                    prior=prior,
+                    declared=(declared or {}).get(j, ()),
+                    missing=missing,
+                    unseen=unseen,
+                )
+        joint.append(product)
+    total = sum(joint)
+    return [product / total for product in joint]
+
+
+def leave_one_out_loss(x: Sequence[float], labels: Sequence[Any], weights: Sequence[float], density: Any) -> float:
+    """Σ_i w_i·(−log P(c_i | x_i)), every time from all rows but i.
+
+    ``density(value, values, weights)`` is fitted anew to each class; rows whose x is missing count for the
+    class prior alone.
+    """
+    classes, loss = ordered(labels), 0.0
+    for i, value in enumerate(x):
+        if is_gap(value) or weights[i] <= 0:
+            continue
+        scores = []
+        for label in classes:
+            mine = [j for j in range(len(x)) if j != i and labels[j] == label]
+            prior = math.fsum(weights[j] for j in mine) + 1.0
+            scores.append(math.log(prior) + math.log(density(value, [x[j] for j in mine], [weights[j] for j in mine])))
+        top = max(scores)
+        total = top + math.log(math.fsum(math.exp(s - top) for s in scores))
+        loss += weights[i] * (total - scores[classes.index(labels[i])])
+    return loss
