@@ -1,0 +1,49 @@
+"""A run of rows after encoding: codes, values, a block, the class, the weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The rows of one task. Chunk bounds never depend on the number of threads, so results repeat.
+CHUNK_ROWS = 65_536
+
+_ONES = np.ones(CHUNK_ROWS)
+_ONES.flags.writeable = False
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows ready to be counted or scored.
+
+    Attributes
+    ----------
+    codes : uint8 or uint32 array of shape (n, categorical attributes), C order
+        The code after the last state of a column means missing, the one after that unseen
+        (only when predicting with ``unseen="smooth"``).
+    values : float64 array of shape (n, numeric attributes), C order
+        NaN means missing.
+    block : scipy.sparse.csr_array or float64 array of shape (n, width), or None
+    target : uint32 array of shape (n,), or None when predicting
+    weights : float64 array of shape (n,), or None where every row weighs one
+    first_row : int
+        Where the chunk begins in its table, for messages.
+    """
+
+    n_rows: int
+    codes: NDArray[np.uint8] | NDArray[np.uint32]
+    values: NDArray[np.float64]
+    block: Any = None
+    target: NDArray[np.uint32] | None = None
+    weights: NDArray[np.float64] | None = None
+    first_row: int = 0
+
+    @property
+    def row_weights(self) -> NDArray[np.float64]:
+        """The weights as an array: ones where none were given."""
+        if self.weights is not None:
+            return self.weights
+        return _ONES[: self.n_rows] if self.n_rows <= CHUNK_ROWS else np.ones(self.n_rows)

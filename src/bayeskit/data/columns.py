@@ -1,0 +1,189 @@
+"""One column of any library → its kind, its codes with their labels, or its numbers.
+
+Dictionary encoding is left to the library that owns the column: it is the fastest at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import ColumnError, DataTypeError
+from bayeskit.schema import Kind, Label, Name
+
+# Integers are coded by subtraction where the span of values is small; otherwise they are sorted.
+LARGEST_SPAN = 65_536
+
+
+class Coded(NamedTuple):
+    """A column by codes: ``labels[codes[i]]`` is the value of row i, −1 means missing.
+
+    ``declared`` says that the labels are a declaration (the categories of a dtype) and stay even if
+    unseen; otherwise some of them may stand in no row.
+    """
+
+    codes: NDArray[Any]
+    labels: Sequence[Label]
+    declared: bool = False
+
+
+def array_kind(array: NDArray[Any], name: Name) -> Kind:
+    """Tell the kind of a one-dimensional array by its dtype; objects by what they hold."""
+    match array.dtype.kind:
+        case "i" | "u" | "f":
+            return "numeric"
+        case "b" | "U" | "S" | "T":
+            return "categorical"
+        case "O":
+            return "numeric" if _all_numbers(array) else "categorical"
+        case "c":
+            raise ColumnError(
+                f"Complex data not supported: column {name!r} is complex. Pass real and imaginary parts."
+            )
+        case "M" | "m":
+            raise ColumnError(date_message(name))
+        case _:
+            raise ColumnError(
+                f"Column {name!r} has dtype {array.dtype}, which is neither number nor category."
+            )
+
+
+def date_message(name: Name) -> str:
+    return (
+        f"Column {name!r} holds dates or times. Leave it out with exclude=[{name!r}], "
+        "or pass what matters of it (month, weekday, days since) as a column of its own."
+    )
+
+
+def _all_numbers(array: NDArray[Any]) -> bool:
+    numbers = (int, float, np.integer, np.floating, Decimal)
+    found = False
+    for value in array:
+        if is_missing(value):
+            continue
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers):
+            return False
+        found = True
+    return found
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, NaT and pandas' NA are missing; a string never is."""
+    if value is None:
+        return True
+    if isinstance(value, str):
+        return False
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # pandas.NA refuses to be a truth value
+        return type(value).__name__ == "NAType"
+
+
+def factorize_array(array: NDArray[Any], name: Name) -> Coded:
+    """Code a NumPy array of any dtype."""
+    match array.dtype.kind:
+        case "b":
+            return Coded(array.astype(np.int8), (False, True))
+        case "i" | "u":
+            return _factorize_integers(array)
+        case "f":
+            return _factorize_floats(array, name)
+        case "T":
+            return _factorize_objects(array.astype(object), name)
+        case "U" | "S":
+            labels, codes = np.unique(array, return_inverse=True)
+            return Coded(codes, labels.tolist())
+        case "O":
+            return _factorize_objects(array, name)
+        case _:
+            array_kind(array, name)
+            raise ColumnError(f"Column {name!r} of dtype {array.dtype} cannot be categorical.")
+
+
+def _factorize_integers(array: NDArray[Any]) -> Coded:
+    low, high = int(array.min()), int(array.max())
+    if high - low < LARGEST_SPAN and high - low <= 64 + 16 * len(array):
+        # In a wider type: 255 does not fit the int8 that holds −128 and 127.
+        codes = (
+            array.astype(np.int64) - low
+            if array.dtype != np.uint64
+            else (array - np.uint64(low)).astype(np.int64)
+        )
+        return Coded(codes if low else array, range(low, high + 1))
+    labels, codes = np.unique(array, return_inverse=True)
+    return Coded(codes, labels.tolist())
+
+
+def _factorize_floats(array: NDArray[Any], name: Name) -> Coded:
+    missing = np.isnan(array)
+    if np.isinf(array).any():
+        row = int(np.isinf(array).argmax())
+        raise ColumnError(
+            f"Column {name!r} holds infinity at row {row}. Replace it or make it missing (NaN)."
+        )
+    labels, inverse = np.unique(array[~missing], return_inverse=True)
+    codes = np.full(len(array), -1, dtype=np.intp)
+    codes[~missing] = inverse
+    return Coded(codes, [int(v) if v.is_integer() else v for v in labels.tolist()])
+
+
+def _factorize_objects(array: NDArray[Any], name: Name) -> Coded:
+    index: dict[Label, int] = {}
+    codes = np.empty(len(array), dtype=np.intp)
+    for i, value in enumerate(array.tolist()):
+        if is_missing(value):
+            codes[i] = -1
+            continue
+        if isinstance(value, np.generic):
+            value = value.item()
+        try:
+            codes[i] = index.setdefault(value, len(index))
+        except TypeError:
+            raise ColumnError(
+                f"Column {name!r} holds {value!r} (a {type(value).__name__}) at row {i}, which cannot be a category."
+            ) from None
+    return Coded(codes, list(index))
+
+
+def without_missing_labels(coded: Coded, name: Name) -> Coded:
+    """Code labels that mean missing (a dictionary may list null) as missing; refuse infinity."""
+    absent = np.zeros(len(coded.labels) + 1, dtype=bool)
+    for code, label in enumerate(coded.labels):
+        if isinstance(label, str):
+            continue
+        absent[code] = is_missing(label)
+        if isinstance(label, float) and label in (np.inf, -np.inf):
+            row = int((np.asarray(coded.codes) == code).argmax())
+            raise ColumnError(
+                f"Column {name!r} holds infinity at row {row}. Replace it or make it missing (NaN)."
+            )
+    if not absent.any():
+        return coded
+    moved = np.cumsum(~absent) - 1
+    moved[absent] = -1
+    moved[-1] = -1  # where −1 itself points
+    labels = [label for code, label in enumerate(coded.labels) if not absent[code]]
+    return Coded(moved[np.asarray(coded.codes, dtype=np.intp)], labels, coded.declared)
+
+
+def numbers_of_array(array: NDArray[Any], name: Name) -> NDArray[Any]:
+    """Return an array of numbers; objects become float64 with NaN for missing."""
+    if array.dtype.kind in "iufb":
+        return array
+    if array.dtype.kind in "Mm":
+        raise ColumnError(date_message(name))
+    try:
+        if array.dtype.kind == "O":
+            array = np.array([np.nan if is_missing(v) else v for v in array.tolist()], dtype=object)
+        return array.astype(np.float64)
+    except TypeError as error:
+        raise DataTypeError(f"Column {name!r} holds something that is no number: {error}.") from None
+    except ValueError as error:
+        said = str(error).rstrip(".")
+        raise ColumnError(
+            f"Column {name!r} is to be numeric, but {said}. Leave it out, or use NaiveBayes, which takes categories."
+        ) from None

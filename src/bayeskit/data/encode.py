@@ -1,0 +1,210 @@
+"""Tables × schema → codes and numbers. Labels end here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.columns import LARGEST_SPAN, Coded
+from bayeskit.data.encoded import Columns, Encoded
+from bayeskit.data.kernels import column_bounds, look_up_codes
+from bayeskit.data.labels import as_labels, as_weights, encode_labels
+from bayeskit.data.table import Table
+from bayeskit.errors import ColumnError, DataError, SettingError, UnseenState
+from bayeskit.schema import LARGEST_BYTE_TABLE, Name, Schema, Variable
+
+# What to do with a value that is no state yet: add it, leave it out, keep it apart, refuse it.
+Policy = Literal["grow", "ignore", "smooth", "error"]
+
+
+def match_columns(table: Table, schema: Schema, names: tuple[Name, ...] | None, who: str) -> Table:
+    """Bring the columns of a table into the order learned: by name where both sides have names."""
+    width = len(schema.attributes) if schema.block is None else schema.block.width
+    if table.block is None and table.named and names is not None:
+        if table.names == names:
+            return table
+        missing = [n for n in names if n not in set(table.names)]
+        extra = [n for n in table.names if n not in set(names)]
+        if missing or extra:
+            said = [f"missing: {', '.join(map(repr, missing[:5]))}"] if missing else []
+            said += [f"not known: {', '.join(map(repr, extra[:5]))}"] if extra else []
+            raise ColumnError(
+                f"The columns are not those learned ({'; '.join(said)}). Rename them, or leave out extra ones."
+            )
+        return table.select(names)
+    if table.shape[1] != width:
+        raise ColumnError(
+            f"X has {table.shape[1]} features, but {who} is expecting {width} features as input."
+        )
+    if table.block is not None and schema.block is None:
+        raise ColumnError("A sparse matrix was passed to a model that was learned from a dense table.")
+    return table
+
+
+def encode(
+    table: Table,
+    schema: Schema,
+    policy: Policy,
+    *,
+    y: Any = None,
+    weights: Any = None,
+    with_target: bool = False,
+    threshold: float | None = None,
+) -> Encoded:
+    """Code a table whose columns stand in the order of the schema.
+
+    Under ``"grow"`` new states (and classes) enlarge the schema that comes back with the codes.
+    """
+    target, target_codes, row_weights = schema.target, None, None
+    if with_target:
+        labels = as_labels(y, table.n_rows)
+        row_weights = as_weights(weights, table.n_rows)
+        target, target_codes = encode_labels(labels, target, "grow" if policy == "grow" else "error")
+    if schema.block is not None:
+        block = _block_of(table, threshold)
+        none = np.empty((table.n_rows, 0))
+        grown = schema.with_variables(schema.attributes, target)
+        return Encoded(grown, table.n_rows, none.astype(np.uint8), none, block, target_codes, row_weights)
+    places = [j for j, v in enumerate(schema.attributes) if v.kind == "categorical"]
+    variables, codes = _encode_categorical(table, schema, places, policy)
+    attributes = list(schema.attributes)
+    for j, variable in zip(places, variables):
+        attributes[j] = variable
+    values = _numbers(table, schema)
+    grown = schema.with_variables(attributes, target)
+    return Encoded(grown, table.n_rows, codes, values, None, target_codes, row_weights)
+
+
+def _numbers(table: Table, schema: Schema) -> Columns:
+    places = [j for j, v in enumerate(schema.attributes) if v.kind == "numeric"]
+    if table.matrix is not None and table.matrix.dtype.kind in "iufb":
+        if len(places) == len(schema.attributes):
+            return table.matrix
+        return table.matrix[:, places] if places else np.empty((table.n_rows, 0))
+    return [table.numbers(j) for j in places]
+
+
+def _block_of(table: Table, threshold: float | None) -> Any:
+    block = table.as_block()
+    if threshold is None:
+        return block if block.dtype == np.float64 or not hasattr(block, "nnz") else block.astype(np.float64)
+    numbers = block.data if hasattr(block, "nnz") else np.asarray(block)
+    if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+        raise DataError(
+            "Input X contains NaN or infinity, which is neither present nor absent. Replace it first."
+        )
+    if hasattr(block, "nnz") and threshold < 0:
+        raise SettingError(
+            "Cannot binarize a sparse matrix with a threshold below 0: the zeros would become ones."
+        )
+    return (block > threshold).astype(np.float64) if hasattr(block, "nnz") else numbers > threshold
+
+
+def _encode_categorical(
+    table: Table, schema: Schema, places: list[int], policy: Policy
+) -> tuple[list[Variable], Columns]:
+    variables = [schema.attributes[j] for j in places]
+    if not places:
+        return variables, np.empty((table.n_rows, 0), dtype=np.uint8)
+    matrix = table.matrix
+    if matrix is not None and matrix.dtype.kind in "iub" and len(places) == len(schema.attributes):
+        if matrix.dtype.kind == "b":
+            matrix = matrix.view(np.uint8) if all(v.size == 0 for v in variables) else matrix
+        answer = _encode_integers(matrix, variables, policy)
+        if answer is not None:
+            return answer
+    columns = []
+    for i, j in enumerate(places):
+        variables[i], column = encode_column(table.factorize(j), variables[i], policy)
+        columns.append(column)
+    return variables, columns
+
+
+def encode_column(coded: Coded, variable: Variable, policy: Policy) -> tuple[Variable, NDArray[np.uint32]]:
+    """Translate a column's own codes into those of a variable: missing is the code after the last state."""
+    labels = coded.labels
+    if policy == "grow":
+        if isinstance(labels, range):
+            present = np.flatnonzero(np.bincount(coded.codes[coded.codes >= 0], minlength=len(labels)))
+            variable = variable.grown([labels[i] for i in present.tolist()])
+        else:
+            variable = variable.grown(
+                labels, declared=labels if coded.declared and not variable.closed else ()
+            )
+    size = variable.size
+    table = np.array([*(variable.codes.get(label, size + 1) for label in labels), size], dtype=np.uint32)
+    found = table[coded.codes]
+    if policy in ("ignore", "error") and (table > size).any():
+        strange = found > size
+        if policy == "error" and strange.any():
+            label = labels[int(coded.codes[int(strange.argmax())])]
+            raise UnseenState(
+                f"{variable.name!r} has no state {label!r} (it has {variable.listing()}). "
+                'Pass unseen="ignore" to leave such values out.'
+            )
+        found[strange] = size
+    return variable, found
+
+
+def _encode_integers(
+    matrix: NDArray[Any], variables: list[Variable], policy: Policy
+) -> tuple[list[Variable], NDArray[Any]] | None:
+    """Code a matrix of integers at memory speed; None where some column's span is too wide for that."""
+    if matrix.dtype == np.uint64:
+        return None
+    low, high = column_bounds(matrix)
+    spans = (
+        high.astype(object) - low.astype(object) + 1
+        if matrix.dtype.itemsize == 8
+        else high.astype(np.int64) - low + 1
+    )
+    if max(spans) > min(LARGEST_SPAN, 64 + 16 * len(matrix)):
+        return None
+    if policy == "grow" and all(v.dense for v in variables):
+        grown = [v.grown(bounds) for v, bounds in zip(variables, zip(low.tolist(), high.tolist()))]
+        return _code_by_span(matrix, np.zeros_like(low), grown)
+    if policy == "grow" and all(v.size == 0 and not v.closed and not v.dense for v in variables):
+        # Every value of the span for now: states without weight are let go after the counting.
+        spans = [range(a, b + 1) for a, b in zip(low.tolist(), high.tolist())]
+        return _code_by_span(matrix, low, [replace(v, states=tuple(s)) for v, s in zip(variables, spans)])
+    return _code_by_table(matrix, low, high, variables, policy)
+
+
+def _code_by_span(
+    matrix: NDArray[Any], low: NDArray[Any], variables: list[Variable]
+) -> tuple[list[Variable], NDArray[Any]]:
+    """Code by subtraction: the states of each column are a run of whole numbers from ``low``."""
+    dtype = np.uint8 if max(v.size for v in variables) <= LARGEST_BYTE_TABLE else np.uint32
+    if matrix.dtype == dtype and not low.any():
+        return variables, matrix
+    if matrix.dtype.itemsize == 1:
+        return variables, (matrix.astype(np.int16) - low.astype(np.int16)).astype(dtype)
+    return variables, look_up_codes(matrix, low, [np.arange(v.size) for v in variables], dtype)
+
+
+def _code_by_table(
+    matrix: NDArray[Any], low: NDArray[Any], high: NDArray[Any], variables: list[Variable], policy: Policy
+) -> tuple[list[Variable], NDArray[Any]]:
+    variables = list(variables)
+    bounds = list(zip(low.tolist(), high.tolist()))
+    if policy in ("grow", "error"):
+        for j, (a, b) in enumerate(bounds):
+            if all(value in variables[j].codes for value in range(a, b + 1)):
+                continue
+            labels = np.unique(matrix[:, j]).tolist()
+            if policy == "grow":
+                variables[j] = variables[j].grown(labels)
+                continue
+            for label in labels:
+                if label not in variables[j].codes:
+                    encode_column(Coded(np.array([0]), [label]), variables[j], policy)
+    unseen = 1 if policy == "smooth" else 0
+    tables = []
+    for variable, (a, b) in zip(variables, bounds):
+        other = variable.size + unseen
+        tables.append(np.array([variable.codes.get(value, other) for value in range(a, b + 1)]))
+    dtype = np.uint8 if max(v.size for v in variables) <= LARGEST_BYTE_TABLE else np.uint32
+    return variables, look_up_codes(matrix, low, tables, dtype)

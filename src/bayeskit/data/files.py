@@ -1,0 +1,240 @@
+"""One CSV, TSV or Parquet file as a source of batches that can be read again and again, through DuckDB."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from bayeskit.data.formats import LOOKS, Field, Parquet, Text
+from bayeskit.data.pieces import pieces, rebatched
+from bayeskit.errors import ColumnError, DataError, SettingError
+
+Batch = dict[str, NDArray[Any]]
+_USABLE = ("int64", "float64", "bool", "str")
+
+
+class FileSource:
+    """The rows of one file, in batches of named NumPy arrays.
+
+    The kind of a text column is decided by *all* of its cells, in one pass when the source is made: whole
+    numbers are ``int64``, numbers ``float64``, true and false ``bool``, everything else is text. A column of
+    whole numbers with missing cells is ``float64`` with NaN, in every batch; text is an object array with
+    None for missing, and so are booleans where one is missing. Memory does not depend on the number of rows.
+    Every pass has its own connection, so that several threads may read one source.
+
+    Parameters
+    ----------
+    path : path
+        CSV or TSV (also packed with gzip), or Parquet. It is taken literally: no patterns, no addresses.
+    columns, exclude : sequence of str, optional
+        The columns to read, in this order; the columns to leave out.
+    encoding : str, optional
+        Of a text file; found by reading it where not given (see `bayeskit.data.encodings.detect`).
+    separator : str, optional
+        One character; found from the first records where not given.
+    missing : sequence of str, default ("",)
+        Texts that mean that a cell is missing.
+    rows_per_batch : int, default 122,880
+        The default is DuckDB's own unit of work.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns that are read, in order.
+    dtypes : dict of str to str
+        For each of them ``int64``, ``float64``, ``bool``, ``str``, or a kind that `batches` refuses.
+    rows : int
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "melons.csv")
+    >>> _ = path.write_bytes("色泽,密度\\n青绿,0.5\\n浅白,\\n".encode())
+    >>> [batch["密度"].tolist() for batch in FileSource(path).batches()]
+    [[0.5, nan]]
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        columns: Sequence[Hashable] | None = None,
+        exclude: Sequence[Hashable] | None = None,
+        encoding: str | None = None,
+        separator: str | None = None,
+        missing: Sequence[str] = ("",),
+        rows_per_batch: int = 122_880,
+    ) -> None:
+        if rows_per_batch < 1:
+            raise SettingError(f"rows_per_batch={rows_per_batch!r} must be at least 1.")
+        self.path, self.rows_per_batch = Path(path).absolute(), rows_per_batch
+        self._shown = shown = repr(os.fspath(path))
+        texts = (missing,) if isinstance(missing, str) else tuple(missing)
+        self._format: Text | Parquet
+        if not _is_parquet(self.path, shown):
+            self._format = Text(self.path, shown, encoding, separator, texts)
+        elif encoding is None and separator is None:
+            self._format = Parquet(self.path, shown, texts)
+        else:
+            raise SettingError(
+                f"encoding= and separator= are for text, and {shown} is Parquet: leave them out."
+            )
+        self._stamp = _stamp(self.path)
+        self._fields, self.rows = self._survey(columns, exclude)
+        if self.rows == 0:
+            raise DataError(
+                f"{shown} has the names of columns and no rows. Give a file with at least one row."
+            )
+        self.names = tuple(field.name for field in self._fields)
+        self.dtypes = {field.name: field.kind for field in self._fields}
+
+    def __repr__(self) -> str:
+        return f"FileSource({self._shown}: {self.rows:,} rows, {len(self.names)} columns, {self._format})"
+
+    def batches(self) -> Iterator[Batch]:
+        """Read the file once from its beginning, `rows_per_batch` rows at a time (at the end, what is left).
+
+        Returns
+        -------
+        iterator of dict of str to array
+            One array a column, all of the same length; a column has the same dtype in every batch.
+        """
+        for field in self._fields:
+            if field.kind not in _USABLE:
+                dated = field.kind in ("date", "time")
+                what = "holds dates or times" if dated else f"is of type {field.kind}"
+                way_out = (
+                    f"Leave it out with exclude=[{field.name!r}], or cast what matters to numbers or text."
+                )
+                raise ColumnError(f"Column {field.name!r} of {self._shown} {what}. {way_out}")
+        if _stamp(self.path) != self._stamp:
+            raise DataError(f"{self._shown} has changed since it was opened. Make a new FileSource of it.")
+        return self._read()
+
+    def _read(self) -> Iterator[Batch]:
+        query = ", ".join(f"{field.expression} AS o{i}" for i, field in enumerate(self._fields))
+        with self._opened() as (connection, table):
+            parts = pieces(connection, f"SELECT {query} FROM {table}", self._fields, self.rows_per_batch)
+            for arrays in rebatched(parts, self.rows_per_batch):
+                yield dict(zip(self.names, arrays))
+
+    def _survey(
+        self, columns: Sequence[Hashable] | None, exclude: Sequence[Hashable] | None
+    ) -> tuple[list[Field], int]:
+        """Learn the columns, and in one pass over the rows how many there are and the kind of each column."""
+        try:
+            with self._opened() as (connection, table):
+                fields = _chosen(self._format.fields(connection, table), columns, exclude, self._shown)
+                tests = [list(self._format.tests) for _ in fields]
+                if self._format.tests:
+                    # Most columns of text betray themselves at once, and need no test over the whole file.
+                    _, counts = _count(connection, f"(FROM {table} LIMIT 2048)", fields, tests)
+                    tests = [[kind for kind, n in passed.items() if n == filled] for filled, passed in counts]
+                rows, counts = _count(connection, table, fields, tests)
+        except ColumnError:
+            raise
+        except DataError:
+            if not self._format.mend():
+                raise
+            return self._survey(columns, exclude)
+        return [self._format.typed(field, rows, *count) for field, count in zip(fields, counts)], rows
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Any, str]]:
+        """A connection of one's own, and the file as a FROM clause names it."""
+        import duckdb
+
+        # No extension is fetched from anywhere, and no name in a query means a Python variable.
+        config: dict[str, Any] = {"autoinstall_known_extensions": False, "python_enable_replacements": False}
+        with self._format.table() as table, duckdb.connect(config=config) as connection:
+            connection.execute("SET enable_progress_bar = false")
+            try:
+                yield connection, table
+            except (duckdb.Error, OSError) as error:  # pyarrow hands DuckDB's errors on as OSError
+                raise DataError(self._explained(str(error))) from error
+
+    def _explained(self, error: str) -> str:
+        lines = [line for line in error.partition("Possible")[0].splitlines() if line.strip()]
+        # DuckDB says where, shows the record, which may be long, and says last what is wrong with it.
+        told = " | ".join(dict.fromkeys([*lines[:2], lines[-1]]))[:300]
+        what = re.sub(r"^(\w+ )*Error: ", "", told).rstrip(".")
+        way_out = "Mend the file there" + (
+            ", or check separator= and encoding=." if self._format.tests else "."
+        )
+        return f"{self._shown} cannot be read as {self._format}: {what}. {way_out}"
+
+
+def _is_parquet(path: Path, shown: str) -> bool:
+    """Look at the first and last bytes; refuse what is no table at all."""
+    if path.is_dir():
+        raise DataError(f"{shown} is a directory. Name one file in it.")
+    try:
+        with open(path, "rb") as file:
+            head = file.read(4)
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 4))
+            tail = file.read(4)
+    except FileNotFoundError:
+        near = get_close_matches(path.name, os.listdir(path.parent)) if path.parent.is_dir() else []
+        meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise DataError(
+            f"There is no file {shown} (looked for as {str(path)!r}).{meant} Check the path."
+        ) from None
+    except OSError as error:
+        raise DataError(
+            f"{shown} cannot be opened: {error.strerror}. Check the path and your rights to it."
+        ) from error
+    if not head:
+        raise DataError(f"{shown} is empty. Give a file with a line of names and at least one row.")
+    if head == b"PK\x03\x04":
+        raise DataError(
+            f"{shown} is a zip archive or an Excel workbook. Save the sheet as CSV and give that."
+        )
+    named_so = path.suffix.lower() in (".parquet", ".pq")
+    if named_so and head != b"PAR1":
+        raise DataError(f"{shown} is not Parquet: it begins with {head!r}. If it is text, name it .csv.")
+    return head == b"PAR1" and (named_so or tail == b"PAR1")
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _chosen(
+    fields: list[Field], columns: Sequence[Hashable] | None, exclude: Sequence[Hashable] | None, shown: str
+) -> list[Field]:
+    by_name: dict[Hashable, Field] = {field.name: field for field in fields}
+    wanted = list(by_name) if columns is None else [columns] if isinstance(columns, str) else list(columns)
+    unwanted = [exclude] if isinstance(exclude, str) else list(exclude or ())
+    for role, names in (("columns", wanted), ("exclude", unwanted)):
+        for name in names:
+            if name not in by_name:
+                near = get_close_matches(str(name), map(str, by_name), cutoff=0.4) or list(by_name)[:8]
+                way_out = f"Did you mean {' or '.join(map(repr, near))}?"
+                raise ColumnError(f"{role}= names {name!r}, which is no column of {shown}. {way_out}")
+    kept = [by_name[name] for name in dict.fromkeys(wanted) if name not in unwanted]
+    if not kept:
+        raise ColumnError(
+            f"columns= and exclude= leave no column of {shown}. Its columns are {list(by_name)[:12]}."
+        )
+    return kept
+
+
+def _count(
+    connection: Any, table: str, fields: list[Field], tests: list[list[str]]
+) -> tuple[int, list[tuple[int, dict[str, int]]]]:
+    """How many rows there are; for each column how many cells are filled and how many pass each test."""
+    asked = ["count(*)"]
+    for field, kinds in zip(fields, tests):
+        asked.append(f"count({field.column})")
+        asked += [f"count(*) FILTER (WHERE {LOOKS[kind].format(field.column)})" for kind in kinds]
+    rows, *answers = connection.execute(f"SELECT {', '.join(asked)} FROM {table}").fetchone()
+    answer = iter(answers)
+    return rows, [(next(answer), {kind: next(answer) for kind in kinds}) for kinds in tests]

@@ -1,0 +1,190 @@
+"""The two formats of files, text and Parquet, as DuckDB is to be asked for them."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bayeskit.data.delimited import mixed_newlines, read_header, refuse_twins
+from bayeskit.data.encodings import GZIP_MAGIC, decoded, is_utf8, resolve, utf8_copy
+from bayeskit.errors import DataError, SettingError, SourceNote
+
+# What a cell of each kind looks like. DuckDB's own sniffer is not asked: it makes booleans of a column of t
+# and f and dates of inf, and over a whole file it is slower. To a cast '1_000' is a number; to us, a name.
+LOOKS = {
+    "int64": r"regexp_full_match({0}, '\s*[-+]?[0-9]+\s*') AND TRY_CAST({0} AS BIGINT) IS NOT NULL",
+    "float64": "TRY_CAST({0} AS DOUBLE) IS NOT NULL AND NOT contains({0}, '_')",
+    "bool": "lower({0}) IN ('true', 'false')",
+    "date": r"regexp_full_match({0}, '(\d{{4}}[-/]\d\d?[-/]\d\d?|\d\d?[-/]\d\d?[-/]\d{{4}})([ T]\d.*)?')",
+    "time": r"regexp_full_match({0}, '\d\d?:\d\d(:\d\d(\.\d+)?)?')",
+}
+_TYPES = {
+    "int64": "TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER",
+    "float64": "FLOAT DOUBLE DECIMAL HUGEINT UBIGINT UHUGEINT",
+    "str": "VARCHAR ENUM UUID",
+    "bool": "BOOLEAN",
+    "date": "DATE TIMESTAMP TIMESTAMP_S TIMESTAMP_MS TIMESTAMP_NS",
+    "time": "TIME INTERVAL",
+}
+_KIND_OF_TYPE = {each: kind for kind, types in _TYPES.items() for each in types.split()}
+# DuckDB wants at least one text for "missing"; this one stands in no file.
+_NEVER = "\ue000\ue001\ue000"
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column: its name, how SQL calls it, its kind, and the expression that reads it as that kind."""
+
+    name: str
+    column: str
+    kind: str = "str"
+    nulls: bool = True
+    expression: str = ""
+
+
+def quoted(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def literal(path: Path, shown: str) -> str:
+    """A path as SQL writes it, its ``*``, ``?`` and ``[`` meaning themselves."""
+    text = os.fspath(path)
+    if os.sep == "/" and "\\" in text and re.search(r"[*?\[]", text):
+        raise DataError(
+            f"{shown} has a backslash and one of * ? [ in its path; DuckDB cannot name it. Rename it."
+        )
+    return quoted(re.sub(r"([*?\[])", r"[\1]", text))
+
+
+class Text:
+    """Delimited text in any encoding, a header first; packed with gzip or not."""
+
+    tests = tuple(LOOKS)
+
+    def __init__(
+        self, path: Path, shown: str, encoding: str | None, separator: str | None, missing: Sequence[str]
+    ) -> None:
+        if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
+            raise SettingError(f'separator={separator!r} must be one character, such as ";" or "\\t".')
+        self.path, self.shown, self.missing, self.even = path, shown, missing, False
+        self.encoding = resolve(path, encoding)
+        if encoding is not None and is_utf8(self.encoding):
+            for _ in decoded(path, self.encoding):  # DuckDB checks this too, without saying at which byte
+                pass
+        with open(path, "rb") as file:
+            self.packed = file.read(2) == GZIP_MAGIC
+        self.names, self.separator = read_header(decoded(path, self.encoding), separator, shown)
+
+    def __str__(self) -> str:
+        return f"text in {self.encoding}, separated by {self.separator!r}"
+
+    @contextmanager
+    def table(self) -> Iterator[str]:
+        """The file as a FROM clause names it, every column as text."""
+        with self._readable() as readable:
+            columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.names)))
+            nulls = ", ".join(map(quoted, self.missing or (_NEVER,)))
+            packed = "gzip" if self.packed and readable == self.path else "none"
+            yield (
+                f"read_csv({literal(readable, self.shown)}, auto_detect = false, header = true, "
+                f"columns = {{{columns}}}, quote = '\"', escape = '\"', delim = {quoted(self.separator)}, "
+                f"nullstr = [{nulls}], compression = '{packed}', hive_partitioning = false)"
+            )
+
+    @contextmanager
+    def _readable(self) -> Iterator[Path]:
+        if is_utf8(self.encoding) and not self.even:
+            yield self.path
+        else:
+            with utf8_copy(self.path, self.encoding, newlines=self.even) as copy:
+                yield copy
+
+    def fields(self, connection: Any, table: str) -> list[Field]:
+        # Numbers for names: DuckDB takes "a" and "A" for the same one.
+        return [Field(name, f"c{place}") for place, name in enumerate(self.names)]
+
+    def typed(self, field: Field, rows: int, filled: int, passed: dict[str, int]) -> Field:
+        """Decide the kind by how many cells are filled, and how many of them look like each kind."""
+        kind = next((each for each in LOOKS if filled and passed.get(each) == filled), "str")
+        if kind == "bool":
+            return replace(
+                field, kind=kind, nulls=filled < rows, expression=f"lower({field.column}) = 'true'"
+            )
+        return _cast(replace(field, kind=kind, nulls=filled < rows))
+
+    def mend(self) -> bool:
+        """After a failure: whether reading a copy with even line ends is worth a try."""
+        if self.even or not mixed_newlines(self.path):
+            return False
+        self.even = True
+        note = f"The lines of {self.shown} end in different ways (CR LF, LF, CR): all are read as line ends."
+        warnings.warn(note, SourceNote, stacklevel=4)
+        return True
+
+
+class Parquet:
+    """A Parquet file."""
+
+    tests = ()
+
+    def __init__(self, path: Path, shown: str, missing: Sequence[str]) -> None:
+        self.path, self.shown, self.missing = path, shown, missing
+
+    def __str__(self) -> str:
+        return "Parquet"
+
+    @contextmanager
+    def table(self) -> Iterator[str]:
+        """The file as a FROM clause names it."""
+        yield f"read_parquet({literal(self.path, self.shown)}, hive_partitioning = false)"
+
+    def fields(self, connection: Any, table: str) -> list[Field]:
+        tree = f"SELECT name, num_children FROM parquet_schema({literal(self.path, self.shown)})"
+        nodes = iter(connection.execute(tree).fetchall()[1:])
+        names = [_skip_children(node, nodes) for node in nodes]
+        refuse_twins(names, self.shown)
+        # DuckDB may have changed a name that differs from another only by case; the order is the file's.
+        described = connection.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()
+        fields = []
+        for name, (column, kind, *_) in zip(names, described, strict=True):
+            known = None if kind.endswith("]") else _KIND_OF_TYPE.get(re.split(r"[( ]", kind)[0])
+            fields.append(Field(name, '"' + column.replace('"', '""') + '"', known or kind))
+        return fields
+
+    def typed(self, field: Field, rows: int, filled: int, passed: dict[str, int]) -> Field:
+        """Decide the kind by the column's type and whether all its cells are filled."""
+        field = replace(field, nulls=filled < rows)
+        if field.kind == "str":
+            text = f"CAST({field.column} AS VARCHAR)"
+            texts = ", ".join(map(quoted, self.missing))
+            return replace(
+                field,
+                expression=f"CASE WHEN {text} IN ({texts}) THEN NULL ELSE {text} END" if texts else text,
+            )
+        return replace(field, expression=field.column) if field.kind == "bool" else _cast(field)
+
+    def mend(self) -> bool:
+        """A Parquet file that cannot be read is not worth a second try."""
+        return False
+
+
+def _cast(field: Field) -> Field:
+    if field.kind == "int64" and not field.nulls:
+        return replace(field, expression=f"CAST({field.column} AS BIGINT)")
+    if field.kind in ("int64", "float64"):
+        return replace(field, kind="float64", expression=f"CAST({field.column} AS DOUBLE)")
+    return replace(field, expression=field.column)
+
+
+def _skip_children(node: tuple[str, int | None], nodes: Iterator[tuple[str, int | None]]) -> str:
+    """The name of a node of the schema, which is listed before its children."""
+    for _ in range(node[1] or 0):
+        _skip_children(next(nodes), nodes)
+    return node[0]

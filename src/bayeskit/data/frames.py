@@ -1,0 +1,143 @@
+"""Columns of pandas, Polars, PyArrow and whatever else narwhals reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.columns import (
+    Coded,
+    array_kind,
+    date_message,
+    factorize_array,
+    numbers_of_array,
+    without_missing_labels,
+)
+from bayeskit.errors import ColumnError, DataTypeError
+from bayeskit.schema import Kind, Name
+
+
+def is_frame(data: Any) -> bool:
+    """Tell a data frame from an array without importing any frame library."""
+    return hasattr(data, "__narwhals_dataframe__") or (
+        not hasattr(data, "collect")
+        and (hasattr(data, "columns") or hasattr(data, "column_names"))
+        and hasattr(data, "shape")
+        and not isinstance(data, np.ndarray)
+    )
+
+
+def open_frame(data: Any) -> Any:
+    """Return the narwhals view of a frame."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        return nw.from_native(data, eager_only=True)
+    except TypeError:
+        raise DataTypeError(
+            f"A {type(data).__module__.split('.')[0]} {type(data).__name__} is not rows in memory. "
+            "Call its collect() or compute() first, or pass batches of it."
+        ) from None
+
+
+def series_kind(series: Any, name: Name) -> Kind:
+    """Tell the kind of a narwhals column by its dtype."""
+    import narwhals.stable.v2 as nw
+
+    dtype = series.dtype
+    if dtype.is_numeric():
+        return "numeric"
+    if isinstance(dtype, (nw.String, nw.Boolean, nw.Categorical, nw.Enum)):
+        return "categorical"
+    if dtype.is_temporal():
+        raise ColumnError(date_message(name))
+    if isinstance(dtype, (nw.Object, nw.Unknown)):
+        array = series.to_numpy()
+        if array.dtype == object and all(v is None for v in array):  # a column of nothing but null
+            return "numeric"
+        return array_kind(array, name)
+    raise ColumnError(f"Column {name!r} has dtype {dtype}, which is neither number nor category.")
+
+
+def factorize_series(series: Any, name: Name) -> Coded:
+    """Code a narwhals column with its own library's dictionary encoding."""
+    return without_missing_labels(_factorize(series, name), name)
+
+
+def _factorize(series: Any, name: Name) -> Coded:
+    import narwhals.stable.v2 as nw
+
+    dtype = series.dtype
+    implementation = series.implementation
+    if implementation.is_polars():
+        return _factorize_polars(series.to_native(), dtype)
+    if implementation.is_pyarrow():
+        if dtype.is_float():
+            return factorize_array(series.to_numpy(), name)
+        return _factorize_arrow(series.to_native())
+    native = series.to_native() if implementation.is_pandas() else series.to_pandas()
+    if isinstance(dtype, (nw.Categorical, nw.Enum)):
+        return Coded(native.cat.codes.to_numpy(), native.cat.categories.tolist(), declared=True)
+    if isinstance(dtype, (nw.Object, nw.Unknown)):
+        return factorize_array(series.to_numpy(), name)
+    codes, labels = native.factorize()
+    return Coded(codes, labels.tolist())
+
+
+def _factorize_polars(series: Any, dtype: Any) -> Coded:
+    import narwhals.stable.v2 as nw
+    import polars as pl
+
+    if isinstance(dtype, nw.Enum):
+        labels = list(dtype.categories)
+        return Coded(_physical(series), labels, declared=True)
+    if not isinstance(dtype, (nw.String, nw.Categorical)):
+        return factorize_array(series.to_numpy(), series.name)
+    if isinstance(dtype, nw.String):
+        labels = series.unique().drop_nulls().sort()
+        return Coded(_physical(series.cast(pl.Enum(labels))), labels.to_list())
+    # Physical codes of a Categorical are shared by all columns of the process: make them dense.
+    present = series.unique().drop_nulls()
+    codes = present.to_physical().to_numpy()
+    dense = np.full(int(codes.max(initial=0)) + 2, -1, dtype=np.intp)
+    dense[codes] = np.arange(len(codes))
+    return Coded(dense[_physical(series)], present.cast(pl.String).to_list())
+
+
+def _physical(series: Any) -> NDArray[Any]:
+    codes = series.to_physical()
+    if codes.null_count():
+        return np.asarray(codes.cast(int).fill_null(-1).to_numpy())
+    return np.asarray(codes.to_numpy())
+
+
+def _factorize_arrow(column: Any) -> Coded:
+    import pyarrow as pa
+
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    if isinstance(coded, pa.ChunkedArray):  # no chunk at all, or dictionaries that had to be unified
+        coded = (
+            coded.unify_dictionaries().chunk(0)
+            if coded.num_chunks
+            else pa.array([], pa.string()).dictionary_encode()
+        )
+    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return Coded(codes, coded.dictionary.to_pylist())
+
+
+def numbers_of_series(series: Any, name: Name) -> NDArray[Any]:
+    """Return a narwhals column as numbers: float64 with NaN where anything is missing."""
+    import narwhals.stable.v2 as nw
+
+    if series.dtype.is_numeric() and not isinstance(series.dtype, nw.Decimal):
+        array = series.to_numpy()
+        if array.dtype.kind in "iuf":
+            return np.asarray(array)
+    elif isinstance(series.dtype, nw.Boolean):
+        return numbers_of_array(series.to_numpy(), name)
+    elif isinstance(series.dtype, nw.Decimal):
+        return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    return numbers_of_array(np.array(series.to_list(), dtype=object), name)

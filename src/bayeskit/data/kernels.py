@@ -1,0 +1,47 @@
+"""Loops that turn integers into codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.kernel import kernel
+
+
+@kernel
+def _look_up(matrix: Any, low: Any, starts: Any, table: Any, out: Any) -> None:
+    n, d = matrix.shape
+    for i in range(n):
+        for j in range(d):
+            out[i, j] = table[starts[j] + np.uintp(matrix[i, j] - low[j])]
+
+
+def column_bounds(matrix: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the least and the largest value of each column.
+
+    NumPy reduces long rows far faster than short ones, so 64 rows at a time are laid side by side.
+    """
+    n, d = matrix.shape
+    whole = (n // 64) * 64
+    if not matrix.flags.c_contiguous or whole == 0:
+        return matrix.min(axis=0), matrix.max(axis=0)
+    wide = matrix[:whole].reshape(-1, 64 * d)
+    low, high = wide.min(axis=0).reshape(64, d).min(axis=0), wide.max(axis=0).reshape(64, d).max(axis=0)
+    if whole < n:
+        low, high = np.minimum(low, matrix[whole:].min(axis=0)), np.maximum(high, matrix[whole:].max(axis=0))
+    return low, high
+
+
+def look_up_codes(
+    matrix: NDArray[Any], low: NDArray[Any], tables: list[NDArray[Any]], dtype: Any
+) -> NDArray[Any]:
+    """Replace every value v of column j by ``tables[j][v − low[j]]``."""
+    starts = np.concatenate([[0], np.cumsum([len(t) for t in tables])[:-1]]).astype(np.uintp)
+    out = np.empty(matrix.shape, dtype=dtype)
+    flat = np.concatenate(tables).astype(dtype)
+    if matrix.dtype != np.uint8:
+        matrix = matrix.astype(np.int64, copy=False)
+    _look_up(np.ascontiguousarray(matrix), low.astype(matrix.dtype), starts, flat, out)
+    return out

@@ -1,0 +1,177 @@
+"""The class column and the row weights, checked and coded."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.columns import Coded, factorize_array
+from bayeskit.data.frames import factorize_series
+from bayeskit.errors import DataError, DataTypeError, UnseenClass, WeightError
+from bayeskit.schema import Variable
+
+# Sums of weights are multiplied with squares and fourth powers of values; these leave room for that.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
+
+
+def as_labels(y: Any, n_rows: int) -> Any:
+    """Return y as a one-dimensional array (or narwhals series) of n_rows labels."""
+    if y is None:
+        raise DataError("This method requires y to be passed, but the target y is None. Pass y or target=.")
+    if type(y) is not np.ndarray:
+        y = _opened(y)
+    if isinstance(y, np.ndarray):
+        if y.ndim == 2 and y.shape[1] == 1:
+            import warnings
+
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected. Pass y.ravel().",
+                _column_vector_warning(),
+                stacklevel=4,
+            )
+            y = y.ravel()
+        if y.ndim != 1:
+            raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+    if len(y) != n_rows:
+        raise DataError(
+            f"Found input variables with inconsistent numbers of samples: {n_rows} rows and {len(y)} labels."
+        )
+    return y
+
+
+def _opened(y: Any) -> Any:
+    if hasattr(y, "__narwhals_series__") or (hasattr(y, "dtype") and hasattr(y, "name")):
+        import narwhals.stable.v2 as nw
+
+        series = nw.from_native(y, series_only=True)
+        return series if isinstance(series.dtype, (nw.Categorical, nw.Enum)) else series.to_numpy()
+    if hasattr(y, "to_pylist"):  # a PyArrow array
+        return _plain_array(y.to_pylist())
+    if hasattr(y, "to_numpy"):
+        return np.asarray(y.to_numpy())
+    return _plain_array(y)
+
+
+def _plain_array(y: Any) -> NDArray[Any]:
+    try:
+        array = np.asarray(y)
+    except ValueError:
+        raise DataError("y is a list of lists of different lengths. Pass one label a row.") from None
+    if array.ndim == 0:
+        raise DataTypeError(f"y should be a 1d array, got a single {type(y).__name__} instead.")
+    kinds = {type(v) for v in y} if array.dtype.kind in "US" else set()
+    return np.asarray(y, dtype=object) if len(kinds) > 1 else array
+
+
+def _column_vector_warning() -> type[Warning]:
+    """scikit-learn's own category where it is loaded, since its users filter by it."""
+    import sys
+
+    exceptions = sys.modules.get("sklearn.exceptions")
+    return getattr(exceptions, "DataConversionWarning", UserWarning) if exceptions else UserWarning
+
+
+def factorize_labels(y: Any) -> Coded:
+    """Code the labels; missing ones and continuous ones are refused."""
+    if not isinstance(y, np.ndarray):
+        coded = factorize_series(y, "y")
+        coded = Coded(coded.codes, coded.labels)
+    else:
+        if y.dtype.kind == "c":
+            raise DataTypeError("Complex data not supported: y must hold class labels.")
+        if y.dtype.kind == "f":
+            finite = y[np.isfinite(y)]
+            if len(finite) < len(y):
+                raise DataError("Input y contains NaN or infinity. Every row to be learned needs its class.")
+            if (finite != np.rint(finite)).any():
+                raise DataError(
+                    "Unknown label type: continuous. y holds fractions; a classifier needs class labels "
+                    "(bin the values first, or use a regressor)."
+                )
+        coded = factorize_array(y, "y")
+    if len(coded.codes) and int(coded.codes.min()) < 0:
+        row = int((np.asarray(coded.codes) < 0).argmax())
+        raise DataError(f"Input y contains NaN: the class of row {row} is missing. Leave such rows out.")
+    return coded
+
+
+def _in_run(y: Any, first: int, size: int) -> bool:
+    if not isinstance(y, np.ndarray) or y.dtype.kind not in "iu" or not len(y):
+        return False
+    return bool(y.min() >= first and y.max() < first + size)
+
+
+def encode_labels(
+    y: Any, target: Variable, policy: Literal["grow", "error"]
+) -> tuple[Variable, NDArray[np.uint32]]:
+    """Return the target (grown if need be) and the code of each label in it."""
+    first = target.first_of_run
+    if first is not None and _in_run(y, first, target.size):
+        return target, (y.astype(np.int64) - first).astype(
+            np.uint32
+        )  # the common case of a stream, at memory speed
+    coded = factorize_labels(y)
+    codes, labels = coded.codes, coded.labels
+    if policy == "grow" and not target.closed:
+        if isinstance(labels, range) and not target.size:
+            # The whole span for now: classes without weight are let go after the counting.
+            return target.grown(labels), np.asarray(codes).astype(np.uint32)
+        if isinstance(labels, range):
+            present = np.flatnonzero(np.bincount(codes, minlength=len(labels)))
+            target = target.grown([labels[i] for i in present.tolist()])
+        else:
+            target = target.grown(labels)
+    table = np.array([target.codes.get(label, -1) for label in labels], dtype=np.int64)
+    found = table[codes]
+    if found.size and found.min() < 0:
+        label = labels[int(codes[int((found < 0).argmax())])]
+        raise UnseenClass(
+            f"{label!r} is not one of the classes {target.listing()}. "
+            + (
+                "Announce it in classes= at the first call, or leave classes= out."
+                if policy == "grow"
+                else ""
+            )
+        )
+    return target, found.astype(np.uint32)
+
+
+def as_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Check row weights: finite, none negative, not all zero."""
+    if weights is None:
+        return None
+    try:
+        array = np.asarray(weights.to_pylist() if hasattr(weights, "to_pylist") else weights)
+        if array.dtype.kind == "c":
+            raise TypeError
+        array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise WeightError("The row weights are not numbers.") from None
+    if array.ndim == 0:
+        array = np.full(n_rows, float(array))
+    if array.ndim != 1:
+        raise WeightError(f"Sample weights must be 1D array or scalar, not of shape {array.shape}.")
+    if len(array) != n_rows:
+        raise WeightError(
+            f"There are {len(array)} row weights for {n_rows} rows: sample_weight.shape == {array.shape}."
+        )
+    if not np.isfinite(array).all():
+        row = int((~np.isfinite(array)).argmax())
+        raise WeightError(
+            f"The weight of row {row} is {array[row]}. Weights must be finite; use 0 to leave a row out."
+        )
+    if (array < 0).any():
+        row = int((array < 0).argmax())
+        raise WeightError(
+            f"The weight of row {row} is {array[row]}. Weights cannot be negative; use forget to take rows away."
+        )
+    if not array.any():
+        raise WeightError("All row weights are zero, so nothing is there to learn from.")
+    if not LEAST_WEIGHT <= array.sum() <= LARGEST_WEIGHT:
+        raise WeightError(
+            f"The row weights add up to {array.sum():g}, too far from one to be squared safely. "
+            "Multiply them all by a constant."
+        )
+    return np.ascontiguousarray(array)

@@ -1,0 +1,42 @@
+"""Named arrays as a data frame of whichever library is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from numpy.typing import NDArray
+
+from bayeskit.errors import UsageError
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
+
+
+def to_native(columns: Mapping[str, NDArray[Any]], index: str | None = None) -> Any:
+    """Make a data frame: pandas if it is installed, else polars, else a pyarrow table.
+
+    Parameters
+    ----------
+    index : str, optional
+        The column that labels the rows: the index of a pandas frame; the others have none and lose it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> to_native({"x": np.array([1, 2])}).shape
+    (2, 1)
+    """
+    import narwhals as nw
+
+    for library in LIBRARIES:
+        try:
+            module = import_module(library)
+        except ImportError:
+            continue
+        frame = nw.from_dict(dict(columns), backend=module)
+        if index is None:
+            return frame.to_native()
+        return (nw.maybe_set_index(frame, index) if library == "pandas" else frame.drop(index)).to_native()
+    way_out = "Install one (pip install pandas), or use the columns, which are NumPy arrays."
+    raise UsageError(f"No data frame library is installed ({', '.join(LIBRARIES)} were tried). {way_out}")

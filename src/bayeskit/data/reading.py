@@ -1,0 +1,156 @@
+"""How columns are to be read: which are categories, which states were declared."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bayeskit.data.columns import is_missing
+from bayeskit.data.table import Table
+from bayeskit.errors import ColumnError, SettingError, SuspectColumn
+from bayeskit.schema import Kind, Label, Name, Schema, Variable
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The user's word on the columns.
+
+    Attributes
+    ----------
+    categorical : "from_dtype", "all", names, positions or a mask
+    states : mapping from column to its declared states
+    kinds : mapping from column to the kind that its family asks for
+    binary : names of columns
+        Numeric columns to be read as the two states 0 and 1.
+    block : bool
+        Take all columns together as one block of counts.
+    dense : sequence of int, or None
+        Take the columns for codes 0, 1, 2, …, each with at least so many states.
+    """
+
+    categorical: Any = "from_dtype"
+    states: Mapping[Name, Any] = field(default_factory=dict)
+    kinds: Mapping[Name, Kind] = field(default_factory=dict)
+    binary: frozenset[Name] = frozenset()
+    block: bool = False
+    dense: Any = None
+
+    def schema_of(self, table: Table, target: Variable) -> Schema:
+        """Return the schema of a table, its states not yet counted."""
+        if table.block is not None or self.block:
+            return Schema((Variable("block", "block", width=table.shape[1]),), target)
+        if not isinstance(self.states, Mapping):
+            raise SettingError(f"states is {self.states!r}; give a mapping from column to list of states.")
+        for name in (*self.states, *self.kinds):
+            if name not in table.names:
+                raise ColumnError(
+                    f"{name!r} is no column. The columns are {', '.join(map(repr, table.names[:12]))}."
+                )
+        if self.dense is not None:
+            wanted = np.asarray(self.dense, dtype=np.int64)
+            if wanted.shape not in ((), (len(table.names),)):
+                raise SettingError(
+                    f"min_categories has shape {wanted.shape} for {len(table.names)} columns: "
+                    "give one number, or one for each."
+                )
+            least = np.broadcast_to(wanted, len(table.names)).tolist()
+            return Schema(
+                tuple(
+                    Variable(name, "categorical", tuple(range(r)), n_declared=r, dense=True)
+                    for name, r in zip(table.names, least)
+                ),
+                target,
+            )
+        chosen = self._chosen(table)
+        return Schema(tuple(self._variable(table, j, chosen) for j in range(len(table.names))), target)
+
+    def _variable(self, table: Table, j: int, chosen: set[int] | None) -> Variable:
+        name = table.names[j]
+        if name in self.states:
+            return Variable(name, "categorical", *_declared(name, self.states[name]), closed=True)
+        if name in self.binary and table.kind(j) == "numeric":
+            return Variable(name, "categorical", (0, 1), n_declared=2, closed=True)
+        kind = self.kinds.get(name)
+        if kind is None:
+            if chosen is None:
+                kind = table.kind(j)
+            else:
+                kind = "categorical" if j in chosen else "numeric"
+        return Variable(name, kind)
+
+    def _chosen(self, table: Table) -> set[int] | None:
+        """The positions of the categorical columns; None where the dtype decides."""
+        spec = self.categorical
+        if isinstance(spec, str):
+            if spec == "from_dtype":
+                return None
+            if spec == "all":
+                return set(range(len(table.names)))
+            spec = [spec]
+        if spec is None:
+            return set()
+        if not hasattr(spec, "__iter__"):
+            raise SettingError(
+                f'categorical_features is {spec!r}; use "from_dtype", "all", a list of columns or a mask.'
+            )
+        items = list(spec)
+        if items and all(isinstance(i, (bool, np.bool_)) for i in items):
+            if len(items) != len(table.names):
+                raise SettingError(
+                    f"The mask categorical_features has {len(items)} entries for {len(table.names)} columns."
+                )
+            return {j for j, yes in enumerate(items) if yes}
+        chosen = set()
+        for item in items:
+            if item in table.names:
+                chosen.add(table.names.index(item))
+            elif isinstance(item, (int, np.integer)) and -len(table.names) <= item < len(table.names):
+                chosen.add(int(item) % len(table.names))
+            else:
+                raise SettingError(
+                    f"categorical_features names {item!r}, which is no column. "
+                    f"The columns are {', '.join(map(repr, table.names[:12]))}."
+                )
+        return chosen
+
+
+def _declared(name: Name, states: Any) -> tuple[tuple[Label, ...], int]:
+    if isinstance(states, str) or not hasattr(states, "__iter__") or not len(list(states)):
+        raise SettingError(f"states[{name!r}] is {states!r}; give a list of its states.")
+    labels = tuple(s.item() if isinstance(s, np.generic) else s for s in states)
+    strange = next((s for s in labels if not isinstance(s, Hashable) or is_missing(s)), labels)
+    if strange is not labels:
+        raise SettingError(f"states[{name!r}] lists {strange!r}, which cannot be a state.")
+    if len(set(labels)) < len(labels):
+        raise SettingError(f"states[{name!r}] lists a state twice: {labels!r}.")
+    return labels, len(labels)
+
+
+def warn_of_identifiers(table: Table, schema: Schema) -> None:
+    """Warn of columns that number or name the rows: they tell nothing of a new row."""
+    if not table.named or table.n_rows < 10:
+        return
+    for j, variable in enumerate(schema.attributes):
+        if variable.kind == "categorical":
+            if variable.n_declared or variable.size < table.n_rows:
+                continue
+            what = "a different value in every row"
+        elif variable.kind == "numeric":
+            numbers = table.numbers(j)
+            if numbers.dtype.kind not in "iu" or abs(int(numbers[1]) - int(numbers[0])) != 1:
+                continue
+            if len(set(np.diff(numbers).tolist())) > 1:
+                continue
+            what = "the row numbers"
+        else:
+            continue
+        warnings.warn(
+            f"Column {variable.name!r} looks like an identifier: it holds {what}. "
+            f"Leave it out with exclude=[{variable.name!r}].",
+            SuspectColumn,
+            stacklevel=5,
+        )

@@ -1,0 +1,164 @@
+"""Where rows come from: memory, batches, a file. Each gives tables with their labels and weights."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from bayeskit.data.table import Table, open_table
+from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource
+from bayeskit.schema import Name
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table with the labels and weights of its rows."""
+
+    table: Table
+    y: Any = None
+    weights: Any = None
+
+
+class Batches:
+    """A source of batches that can be read again and again.
+
+    Parameters
+    ----------
+    make : callable
+        Called once for every pass; returns an iterable of batches. A batch is (X, y), (X, y, weights),
+        or rows that hold the target column.
+
+    Examples
+    --------
+    >>> source = Batches(lambda: iter([([[1.0]], ["a"]), ([[2.0]], ["b"])]))
+    >>> sum(1 for _ in source), sum(1 for _ in source)
+    (2, 2)
+    """
+
+    def __init__(self, make: Callable[[], Iterable[Any]]) -> None:
+        if not callable(make):
+            raise DataTypeError(
+                f"Batches takes a callable that opens the source anew, not a {type(make).__name__}. "
+                "Pass Batches(lambda: open_my_batches())."
+            )
+        self.make = make
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.make())
+
+
+def is_path(data: Any) -> bool:
+    return isinstance(data, (str, os.PathLike))
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows from anywhere, as an iterator of :class:`Rows`.
+
+    ``data`` is rows in memory, :class:`Batches`, an iterator, or the path of a CSV or Parquet file. With
+    ``target`` the labels are a column of the rows; ``weights`` may then name another.
+    """
+
+    data: Any
+    y: Any = None
+    weights: Any = None
+    target: Name | None = None
+    columns: Sequence[Name] | None = None
+    exclude: Sequence[Name] | None = None
+    encoding: str | None = None
+
+    @property
+    def one_shot(self) -> bool:
+        return isinstance(self.data, Iterator)
+
+    @property
+    def in_memory(self) -> bool:
+        return not (is_path(self.data) or isinstance(self.data, (Batches, Iterator)))
+
+    def need_many_passes(self, who: str) -> None:
+        """Refuse a source that can be read only once."""
+        if self.one_shot:
+            raise OneShotSource(
+                f"{who} reads its source more than once, and a {type(self.data).__name__} can be read only once. "
+                "Pass Batches(callable), where the callable opens it anew."
+            )
+
+    def __iter__(self) -> Iterator[Rows]:
+        if is_path(self.data):
+            yield from self._from_file()
+        elif isinstance(self.data, (Batches, Iterator)):
+            if self.y is not None:
+                raise DataTypeError(
+                    "With batches each batch carries its own y: pass (X, y) pairs and leave y out."
+                )
+            for batch in self.data:
+                yield self._from_batch(batch)
+        else:
+            yield self._split(open_table(self.data), self.y, self.weights)
+
+    @cached_property
+    def _file(self) -> Any:
+        """The file, surveyed once for all passes."""
+        from bayeskit.data.files import FileSource
+
+        if self.target is None and self.y is None:
+            raise DataError(f'Say which column of {str(self.data)!r} is the class: target="...".')
+        columns = None
+        if self.columns is not None:
+            named = (self.target, self.weights if isinstance(self.weights, str) else None)
+            columns = [*self.columns, *(n for n in named if n is not None and n not in self.columns)]
+        return FileSource(self.data, columns=columns, exclude=self.exclude, encoding=self.encoding)
+
+    def _from_file(self) -> Iterator[Rows]:
+        inner = Source(None, weights=self.weights, target=self.target)
+        for batch in self._file.batches():
+            yield inner._split(open_table(batch), None, self.weights)
+
+    def _from_batch(self, batch: Any) -> Rows:
+        if isinstance(batch, tuple) and len(batch) in (2, 3):
+            return self._split(open_table(batch[0]), batch[1], batch[2] if len(batch) == 3 else None)
+        if self.target is None:
+            raise DataTypeError(
+                f"A batch was a {type(batch).__name__}. Yield (X, y) or (X, y, weights), or name the target column."
+            )
+        return self._split(open_table(batch), None, self.weights)
+
+    def _split(self, table: Table, y: Any, weights: Any) -> Rows:
+        """Part the target and weight columns from the attributes; keep and leave out columns by name."""
+        taken: list[Name] = []
+        if self.target is not None:
+            if y is not None:
+                raise DataTypeError("Give the labels either as y or as target=, not both.")
+            y = _column(table, self.target, "target")
+            taken.append(self.target)
+        if isinstance(weights, str):
+            taken.append(weights)
+            weights = table.numbers(_place(table, weights, "sample_weight"))
+        if not taken and self.columns is None and self.exclude is None:
+            return Rows(table, y, weights)
+        keep = list(table.names) if self.columns is None else list(self.columns)
+        for name in [*keep, *(self.exclude or ())]:
+            if name not in table.names and not (is_path(self.data) or self.data is None):
+                _place(table, name, "columns or exclude")
+        left_out = {*taken, *(self.exclude or ())}
+        names = tuple(n for n in keep if n not in left_out and n in table.names)
+        if not names:
+            raise ColumnError("No attribute is left beside the target. Check columns= and exclude=.")
+        return Rows(table.select(names), y, weights)
+
+
+def _place(table: Table, name: Name, role: str) -> int:
+    try:
+        return table.names.index(name)
+    except ValueError:
+        raise ColumnError(
+            f"{role} names {name!r}, which is no column. The columns are {', '.join(map(repr, table.names[:12]))}."
+        ) from None
+
+
+def _column(table: Table, name: Name, role: str) -> Any:
+    j = _place(table, name, role)
+    return table.frame.get_column(name) if table.frame is not None else table.raw(j)

@@ -1,0 +1,214 @@
+"""Rows in memory, whatever they came in, behind one small face."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.columns import Coded, array_kind, factorize_array, numbers_of_array
+from bayeskit.data.frames import factorize_series, is_frame, numbers_of_series, open_frame, series_kind
+from bayeskit.errors import ColumnError, DataError, DataTypeError
+from bayeskit.schema import Kind, Name
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length.
+
+    Exactly one of ``matrix`` (a NumPy array of one dtype), ``frame`` (a narwhals frame), ``arrays`` (one
+    array a column) and ``block`` (a SciPy sparse matrix) holds the cells.
+    """
+
+    n_rows: int
+    names: tuple[Name, ...]
+    named: bool
+    matrix: NDArray[Any] | None = None
+    frame: Any = None
+    arrays: tuple[NDArray[Any], ...] | None = None
+    block: Any = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_rows, len(self.names) if self.block is None else int(self.block.shape[1])
+
+    def raw(self, j: int) -> NDArray[Any]:
+        if self.matrix is not None:
+            return self.matrix[:, j]
+        assert self.arrays is not None
+        return self.arrays[j]
+
+    def kind(self, j: int) -> Kind:
+        if self.block is not None:
+            return "block"
+        if self.frame is not None:
+            return series_kind(self.frame.get_column(self.names[j]), self.names[j])
+        return array_kind(self.raw(j), self.names[j])
+
+    def factorize(self, j: int) -> Coded:
+        if self.frame is not None:
+            return factorize_series(self.frame.get_column(self.names[j]), self.names[j])
+        return factorize_array(self.raw(j), self.names[j])
+
+    def numbers(self, j: int) -> NDArray[Any]:
+        if self.frame is not None:
+            return numbers_of_series(self.frame.get_column(self.names[j]), self.names[j])
+        return numbers_of_array(self.raw(j), self.names[j])
+
+    def as_block(self) -> Any:
+        """Return all columns together: the sparse matrix itself, or an array of numbers."""
+        if self.block is not None:
+            return self.block
+        if self.matrix is not None and self.matrix.dtype.kind in "iufb":
+            return self.matrix
+        return np.column_stack([self.numbers(j) for j in range(len(self.names))])
+
+    def select(self, names: tuple[Name, ...]) -> Table:
+        """Return the table of these columns, in this order."""
+        if names == self.names:
+            return self
+        place = {name: j for j, name in enumerate(self.names)}
+        if self.frame is not None:
+            return Table(self.n_rows, names, self.named, frame=self.frame.select(list(names)))
+        arrays = tuple(self.raw(place[name]) for name in names)
+        return Table(self.n_rows, names, self.named, arrays=arrays)
+
+
+@lru_cache(maxsize=64)
+def column_names(width: int) -> tuple[str, ...]:
+    """Name the columns of an array as scikit-learn does.
+
+    >>> column_names(3)
+    ('x0', 'x1', 'x2')
+    """
+    return tuple(f"x{j}" for j in range(width))
+
+
+def open_table(data: Any) -> Table:
+    """Open rows in memory: arrays, lists, frames, mappings of columns, sparse matrices."""
+    if type(data) is np.ndarray:
+        return _open_array(data)
+    if hasattr(data, "tocsr") and hasattr(data, "nnz"):
+        return _open_sparse(data)
+    if isinstance(data, Mapping):
+        return _open_mapping(data)
+    if is_frame(data):
+        return _open_frame(data)
+    if isinstance(data, np.ma.MaskedArray):
+        return _open_array(_filled(data))
+    if hasattr(data, "collect") or hasattr(data, "compute"):
+        open_frame(data)  # says what to do with a frame that is not in memory
+    if isinstance(data, (str, bytes)) or not (hasattr(data, "__array__") or hasattr(data, "__len__")):
+        raise DataTypeError(
+            f"Rows were expected, not {type(data).__name__}. Pass a 2-dimensional array, a data frame, "
+            "a sparse matrix or a mapping of columns."
+        )
+    return _open_array(_array_of(data))
+
+
+def _filled(data: Any) -> NDArray[Any]:
+    """A masked cell is a missing one."""
+    if data.dtype.kind in "iuf":
+        return np.asarray(data.astype(np.float64).filled(np.nan))
+    return np.asarray(data.astype(object).filled(None))
+
+
+def _array_of(data: Any) -> NDArray[Any]:
+    """Make an array of lists without turning numbers beside strings into strings."""
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        raise DataError("The rows are of different lengths. Pass a rectangular table.") from None
+    if array.dtype.kind in "US" and not hasattr(data, "__array__"):
+        array = np.asarray(data, dtype=object)
+    return array
+
+
+def _open_array(array: NDArray[Any]) -> Table:
+    if array.ndim != 2:
+        if array.ndim < 2:
+            raise DataError(
+                f"Expected 2D array, got {array.ndim}D array instead. Reshape your data either using "
+                "array.reshape(-1, 1) if it has a single column or array.reshape(1, -1) if it is a single row."
+            )
+        raise DataError(f"Found array with dim {array.ndim}. Rows and columns make 2.")
+    n, d = array.shape
+    if array.dtype.kind == "c":
+        raise ColumnError("Complex data not supported. Pass the real and imaginary parts as columns.")
+    if array.dtype.kind == "O" or array.dtype.names:
+        columns = tuple(np.asarray(array[:, j]) for j in range(d))
+        return _checked(Table(n, column_names(d), False, arrays=columns))
+    return _checked(Table(n, column_names(d), False, matrix=array))
+
+
+def _open_sparse(data: Any) -> Table:
+    if data.dtype.kind == "c":
+        raise ColumnError("Complex data not supported. Pass the real and imaginary parts as columns.")
+    if getattr(data, "format", "") == "csr":
+        _check_row_pointers(data)
+    block = data.tocsr()
+    if block.indices.size and (int(block.indices.max()) >= block.shape[1] or int(block.indices.min()) < 0):
+        raise DataError(
+            f"The sparse matrix is malformed: a column index lies outside its {block.shape[1]} columns."
+        )
+    return _checked(Table(block.shape[0], ("block",), False, block=block))
+
+
+def _check_row_pointers(block: Any) -> None:
+    pointers, n = block.indptr, block.shape[0]
+    whole = len(pointers) == n + 1 and pointers[0] == 0 and (np.diff(pointers) >= 0).all()
+    if not whole or pointers[-1] > min(len(block.indices), len(block.data)):
+        raise DataError(
+            "The sparse matrix is malformed: its row pointers do not fit its entries. Build it anew."
+        )
+
+
+def _open_mapping(data: Mapping[Any, Any]) -> Table:
+    arrays = tuple(_column_array(name, column) for name, column in data.items())
+    lengths = {len(a) for a in arrays}
+    if len(lengths) > 1:
+        raise DataError(f"The columns have different lengths: {sorted(lengths)}.")
+    return _checked(Table(lengths.pop() if lengths else 0, tuple(data), True, arrays=arrays))
+
+
+def _column_array(name: Any, column: Any) -> NDArray[Any]:
+    if isinstance(column, np.ndarray) and column.ndim == 1:
+        return column
+    if isinstance(column, (str, bytes)) or not hasattr(column, "__iter__") or getattr(column, "ndim", 1) != 1:
+        raise DataTypeError(
+            f"Column {name!r} is {column!r}. A mapping of columns holds one list or array for each name."
+        )
+    return np.array([*column, None], dtype=object)[:-1]
+
+
+def _open_frame(data: Any) -> Table:
+    columns = list(data.columns) if hasattr(data, "columns") and not callable(data.columns) else []
+    columns = list(getattr(data, "column_names", columns)) if not _plain_names(columns) else columns
+    twice = _first_twice(columns)
+    if twice is not None:
+        raise ColumnError(f"Two columns are named {twice!r}. Rename one of them.")
+    frame = open_frame(data)
+    return _checked(Table(frame.shape[0], tuple(frame.columns), True, frame=frame))
+
+
+def _plain_names(columns: list[Any]) -> bool:
+    """PyArrow's ``columns`` are the data; everyone else's are the names."""
+    return not columns or not hasattr(columns[0], "chunks")
+
+
+def _first_twice(names: list[Any]) -> Any:
+    seen: set[Any] = set()
+    return next((name for name in names if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
+
+
+def _checked(table: Table) -> Table:
+    shape = table.shape
+    if shape[0] == 0:
+        raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
+    if shape[1] == 0:
+        raise DataError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+    return table

@@ -1,0 +1,126 @@
+"""Rows in memory behind one face: every container gives the same cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from bayeskit.data.table import Table, column_names, open_table
+from bayeskit.errors import BayeskitError, ColumnError, DataError, DataTypeError
+
+WORDS, NUMBERS = ["b", "a", None], [1.5, None, 2.0]
+COLUMNS = {"w": WORDS, "n": NUMBERS}
+ROWS = [list(pair) for pair in zip(WORDS, NUMBERS)]
+
+
+def words_of(table, j):
+    coded = table.factorize(j)
+    return [None if code == -1 else coded.labels[code] for code in np.asarray(coded.codes).tolist()]
+
+
+@pytest.mark.parametrize(
+    ("data", "named"),
+    [
+        (ROWS, False),
+        (tuple(map(tuple, ROWS)), False),
+        (np.array(ROWS, dtype=object), False),
+        (COLUMNS, True),
+        ({"w": np.array(WORDS, object), "n": np.array([1.5, np.nan, 2.0])}, True),
+        (pd.DataFrame(COLUMNS), True),
+        (pl.DataFrame(COLUMNS), True),
+        (pa.table(COLUMNS), True),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_mixed_columns_from_anything(data, named):
+    table = open_table(data)
+    assert (table.n_rows, table.shape, table.named) == (3, (3, 2), named)
+    assert table.names == (("w", "n") if named else ("x0", "x1"))
+    assert [table.kind(j) for j in (0, 1)] == ["categorical", "numeric"]
+    assert words_of(table, 0) == WORDS
+    np.testing.assert_array_equal(np.asarray(table.numbers(1), float), [1.5, np.nan, 2.0])
+    turned = table.select(tuple(reversed(table.names)))
+    assert [turned.kind(j) for j in (0, 1)] == ["numeric", "categorical"]
+    assert words_of(turned, 1) == WORDS
+    only = table.select(table.names[1:])
+    assert (only.shape, only.names, only.named) == ((3, 1), table.names[1:], named)
+    assert table.select(table.names) is table
+
+
+@pytest.mark.parametrize(
+    ("array", "kind"),
+    [(np.array([[1, 2], [3, 4]]), "numeric"), (np.array([["a", "b"], ["c", "d"]]), "categorical")]
+    + [(np.ones((2, 2), bool), "categorical"), (np.asfortranarray(np.ones((2, 2))), "numeric")]
+    + [(np.matrix([[1.0, 2.0]]), "numeric"), (memoryview(np.ones((2, 2))), "numeric")],
+)
+def test_arrays_stay_whole(array, kind):
+    table = open_table(array)
+    assert table.matrix is not None
+    assert table.kind(1) == kind
+    np.testing.assert_array_equal(table.raw(1), np.asarray(array)[:, 1])
+
+
+def test_numbers_beside_strings_stay_numbers():
+    table = open_table([["a", 1], ["b", 2]])
+    assert [table.kind(j) for j in (0, 1)] == ["categorical", "numeric"]
+    assert open_table([["a", "1"], ["b", "2"]]).kind(1) == "categorical"
+
+
+def test_masked_cells_are_missing():
+    masked = np.ma.masked_array([[1.0, 99.0], [2.0, 3.0]], mask=[[False, True], [False, False]])
+    np.testing.assert_array_equal(np.asarray(open_table(masked).numbers(1), float), [np.nan, 3.0])
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.csr_matrix])
+def test_a_sparse_matrix_is_a_block(make):
+    table = open_table(make(np.array([[0, 1, 0], [2, 0, 0]])))
+    assert (table.shape, table.kind(0), table.names) == ((2, 3), "block", ("block",))
+    np.testing.assert_array_equal(table.block.toarray(), [[0, 1, 0], [2, 0, 0]])
+
+
+def test_a_malformed_sparse_matrix_is_refused():
+    bad = sparse.csr_matrix(np.eye(3))
+    bad.indices[1] = 7
+    with pytest.raises(DataError, match="a column index lies outside its 3 columns"):
+        open_table(bad)
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "says"),
+    [
+        (np.ones(3), DataError, "Expected 2D array, got 1D"),
+        (np.float64(1), BayeskitError, "2D array|Rows were expected"),
+        (np.ones((2, 2, 2)), DataError, "dim 3"),
+        ([1, 2], DataError, "got 1D"),
+        ([[1, 2], [3]], DataError, "different lengths"),
+        (np.ones((0, 2)), DataError, r"0 sample\(s\) \(shape=\(0, 2\)\)"),
+        (np.ones((2, 0)), DataError, r"0 feature\(s\) \(shape=\(2, 0\)\)"),
+        ({}, DataError, "0 "),
+        ({"a": []}, DataError, "0 sample"),
+        ({"a": [1], "b": [1, 2]}, DataError, r"different lengths: \[1, 2\]"),
+        (pd.DataFrame({"a": []}), DataError, "0 sample"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), ColumnError, "Two columns are named 'a'"),
+        (pa.table([[1], [2]], names=["a", "a"]), ColumnError, "Two columns are named 'a'"),
+        (np.ones((1, 1), complex), ColumnError, "[Cc]omplex"),
+        (sparse.csr_matrix(np.eye(2, dtype=complex)), ColumnError, "[Cc]omplex"),
+        ("rows.csv", DataTypeError, "Rows were expected, not str"),
+        (None, DataTypeError, "Rows were expected, not NoneType"),
+        (3, DataTypeError, "Rows were expected, not int"),
+        (pl.LazyFrame({"a": [1]}), DataTypeError, "collect"),
+        (pd.Series([1, 2]), DataError, "got 1D"),
+    ],
+    ids=lambda value: repr(value)[:30] if not isinstance(value, type) else value.__name__,
+)
+def test_what_is_no_table(data, error, says):
+    with pytest.raises(error, match=says):
+        open_table(data)
+
+
+def test_names_as_scikit_learn_gives_them():
+    assert column_names(2) == ("x0", "x1")
+    assert open_table(pd.DataFrame({0: [1], (1, "b"): [2]})).names == (0, (1, "b"))
+    assert isinstance(open_table([[1]]), Table)
