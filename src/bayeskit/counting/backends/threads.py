@@ -1,0 +1,78 @@
+"""Counting chunks on the threads of this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from operator import index
+from typing import TypeVar
+
+from bayeskit.counting.count import count
+from bayeskit.data.encoded import Encoded
+from bayeskit.errors import SettingError
+from bayeskit.statistics import Plan, Statistics
+
+T = TypeVar("T")
+
+_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Read ``n_jobs``: None is one thread, −1 all of them, −2 all but one.
+
+    >>> thread_count(None), thread_count(3)
+    (1, 3)
+    """
+    if n_jobs is None:
+        return 1
+    try:
+        n_jobs = index(n_jobs)
+    except TypeError:
+        n_jobs = 0
+    if n_jobs == 0:
+        raise SettingError(
+            "n_jobs must be a number of threads, or −1 for all; 0 and other things mean nothing."
+        )
+    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+
+
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    """A pool for this process: one inherited through a fork would wait for threads that are not there."""
+    key = (os.getpid(), n_threads)
+    if key not in _pools:
+        _pools[key] = ThreadPoolExecutor(n_threads, thread_name_prefix="bayeskit")
+    return _pools[key]
+
+
+def in_order(task: Callable[[int, int], T], bounds: list[tuple[int, int]], n_jobs: int | None) -> Iterator[T]:
+    """Run a task over row ranges and give the results in the order of the ranges.
+
+    At most two tasks a thread are waiting, so memory does not grow with the number of ranges.
+    """
+    n_threads = min(thread_count(n_jobs), len(bounds))
+    if n_threads == 1:
+        yield from (task(start, stop) for start, stop in bounds)
+        return
+    pool, waiting = _pool(n_threads), list[Future[T]]()
+    for start, stop in bounds:
+        waiting.append(pool.submit(task, start, stop))
+        if len(waiting) >= 2 * n_threads:
+            yield waiting.pop(0).result()
+    for future in waiting:
+        yield future.result()
+
+
+def count_rows(encoded: Encoded, plan: Plan, n_jobs: int | None = None) -> Statistics:
+    """Count a table, chunk by chunk.
+
+    Chunk bounds do not depend on ``n_jobs`` and results are merged in chunk order: the same data give
+    the same bits on any number of threads.
+    """
+    results = in_order(
+        lambda a, b: count(encoded.chunk(a, b), encoded.schema, plan), encoded.bounds(), n_jobs
+    )
+    total = next(results)
+    for statistics in results:
+        total = total.merge(statistics)
+    return total

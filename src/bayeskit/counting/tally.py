@@ -1,0 +1,46 @@
+"""Statistics that grow and shrink: the one place where counts change."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayeskit.counting.backends.threads import count_rows
+from bayeskit.data.encoded import Encoded
+from bayeskit.errors import SettingError
+from bayeskit.schema import Schema
+from bayeskit.statistics import Plan, Statistics
+
+
+class Tally:
+    """Statistics with the verbs of incremental use.
+
+    Every verb is all or nothing: the statistics are replaced only when the new ones are complete.
+    """
+
+    def __init__(self, schema: Schema, plan: Plan, n_jobs: int | None = None) -> None:
+        self.statistics = Statistics.zero(schema, plan)
+        self.n_jobs = n_jobs
+
+    @property
+    def schema(self) -> Schema:
+        return self.statistics.schema
+
+    def absorb(self, encoded: Encoded) -> None:
+        """Add rows."""
+        new = count_rows(encoded, self.statistics.plan, self.n_jobs)
+        self.statistics = self.statistics.merge(new).pruned()
+
+    def forget(self, encoded: Encoded) -> None:
+        """Take rows away that were added before; what nothing speaks for any more leaves the schema."""
+        gone = count_rows(encoded, self.statistics.plan, self.n_jobs)
+        self.statistics = self.statistics.subtract(gone).pruned()
+
+    def fade(self, factor: float) -> None:
+        """Multiply every weight by a factor between 0 and 1: yesterday counts for less."""
+        if not (isinstance(factor, (int, float, np.number)) and 0.0 < factor <= 1.0):
+            raise SettingError(f"fade takes a factor above 0 and at most 1, not {factor!r}.")
+        self.statistics = self.statistics.scale(float(factor))
+
+    def merge(self, statistics: Statistics) -> None:
+        """Add what another tally has counted."""
+        self.statistics = self.statistics.merge(statistics).pruned()
