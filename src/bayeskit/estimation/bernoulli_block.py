@@ -1,0 +1,120 @@
+"""The Bernoulli model of a text: each word is in it or not, and its absence tells too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayeskit.counting.totals import binarizable, is_sparse, refuse_unusable
+from bayeskit.data.chunk import Chunk
+from bayeskit.errors import DataError
+from bayeskit.estimation.kernels.block import add_product
+from bayeskit.estimation.multinomial import checked_alpha
+from bayeskit.statistics.totals import Totals
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class BernoulliBlock:
+    """log P(x | c) = Σ_v log(1 − p_cv) + Σ_{v in x} (log p_cv − log(1 − p_cv)).
+
+    The first sum is one number a class, so a document costs what its words cost, not the vocabulary.
+
+    Attributes
+    ----------
+    log_present : array of shape (V, K)
+        log p, −inf where p = 0.
+    binarize : float
+        A word is present where x > binarize.
+    table : array of shape (V, K)
+        log p − log(1 − p), each log 0 replaced by 0.
+    constant : array of shape (K,)
+        Σ log(1 − p) over the words with p < 1.
+    never, always : float arrays of shape (V, K), or None
+        One where p = 0 and where p = 1, if anywhere.
+    """
+
+    log_present: Floats
+    binarize: float
+    table: Floats
+    constant: Floats
+    never: Floats | None
+    always: Floats | None
+
+    @property
+    def feature_log_prob(self) -> Floats:
+        """log p of shape (K, V)."""
+        return self.log_present.T
+
+    def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        block = binarizable(chunk.block, self.binarize)
+        # NaN compares as "absent": it must be seen before it is compared. One sum sees it.
+        with np.errstate(invalid="ignore", over="ignore"):
+            sum_of_all = block.data.sum() if is_sparse(block) else block.sum()
+        if not np.isfinite(sum_of_all):
+            refuse_unusable(block, signed=True, first_row=chunk.first_row)
+        add_product(block, self.table, out, above=self.binarize)
+        out += self.constant
+        if self.never is not None:
+            found = np.zeros(out.shape)
+            add_product(block, self.never, found, above=self.binarize)
+            out[found > 0] = -np.inf
+        if self.always is not None:
+            found = np.zeros(out.shape)
+            add_product(block, self.always, found, above=self.binarize)
+            out[found < self.always.sum(axis=0)] = -np.inf
+
+    def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        """Draw each word as present (1) or absent (0)."""
+        present = rng.random((len(classes), len(self.table))) < np.exp(self.log_present).T[classes]
+        return present.astype(np.float64)
+
+
+def estimate_bernoulli_block(totals: Totals, alpha: ArrayLike = 1.0, binarize: float = 0.0) -> BernoulliBlock:
+    r"""Estimate the probability of each word to be in a text of each class.
+
+    .. math:: \hat p_{cv} = \frac{S_{cv} + \alpha_v}{n_c + 2\alpha_v}
+
+    Parameters
+    ----------
+    totals : Totals
+        Of zeros and ones: counted with ``binarize``.
+    alpha : float or array of shape (V,)
+        Imaginary texts with each word, and as many without it, in every class. With 0, a class that
+        has no texts at all makes every text impossible.
+    binarize : float
+        The threshold for texts to come.
+
+    Examples
+    --------
+    >>> model = estimate_bernoulli_block(Totals(np.array([[2., 0.]]), np.array([2.])))
+    >>> np.exp(model.feature_log_prob)
+    array([[0.75, 0.25]])
+    """
+    pseudo = checked_alpha(alpha, totals.sums.shape[1])
+    with_word, rows = totals.sums.T, totals.rows
+    without = rows - with_word
+    if (without < -1e-9 * rows).any():
+        c = int(np.argwhere(without < -1e-9 * rows)[0, 1])
+        raise DataError(
+            f"The totals of class number {c} exceed its {rows[c]:g} rows, so they are not of zeros and ones. "
+            "Count them with binarize=0."
+        )
+    column = pseudo[:, None] if pseudo.ndim else pseudo
+    whole = rows + 2 * column
+    log_whole = np.log(np.where(whole > 0, whole, 1.0))
+    with np.errstate(divide="ignore"):
+        log_present = np.ascontiguousarray(np.log(with_word + column) - log_whole)
+        log_absent = np.ascontiguousarray(np.log(np.maximum(without, 0.0) + column) - log_whole)
+    never, present = _zeros_apart(log_present)
+    always, absent = _zeros_apart(log_absent)
+    return BernoulliBlock(log_present, float(binarize), present - absent, absent.sum(axis=0), never, always)
+
+
+def _zeros_apart(logs: Floats) -> tuple[Floats | None, Floats]:
+    """Return where log 0 stands (None: nowhere) and the logs with 0 in its place."""
+    zero = np.isneginf(logs)
+    return (zero.astype(np.float64), np.where(zero, 0.0, logs)) if zero.any() else (None, logs)

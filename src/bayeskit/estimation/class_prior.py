@@ -1,0 +1,93 @@
+"""P(c): from counts and a prior, or as given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import SettingError
+from bayeskit.priors import Prior
+from bayeskit.schema import Variable
+
+Floats = NDArray[np.float64]
+
+
+def estimate_class_prior(counts: Floats, target: Variable, prior: Prior) -> Floats:
+    r"""Return P(c) = (n(c) + a)/(N + Σa); every class alike where there is no row and no prior."""
+    smoothed = counts + prior.cells(target, 1)
+    total = smoothed.sum()
+    if total <= 0:
+        return np.full(len(counts), 1.0 / max(len(counts), 1))
+    return np.asarray(smoothed / total)
+
+
+def given_class_prior(class_prior: Any, target: Variable) -> Floats:
+    """Check a class prior given as numbers in the order of the classes, by label, or as "uniform"."""
+    if isinstance(class_prior, str):
+        if class_prior != "uniform":
+            raise SettingError(
+                f'class_prior is {class_prior!r}; use numbers, {{label: number}} or "uniform".'
+            )
+        return np.full(target.size, 1.0 / max(target.size, 1))
+    if isinstance(class_prior, Mapping):
+        missing = [label for label in target.states if label not in class_prior]
+        extra = [label for label in class_prior if label not in target.codes]
+        if missing or extra:
+            raise SettingError(
+                f"class_prior names the classes {list(class_prior)!r}, but the classes are {target.listing()}."
+            )
+        values = [class_prior[label] for label in target.states]
+    else:
+        values = list(class_prior) if hasattr(class_prior, "__iter__") else [class_prior]
+    try:
+        prior = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise SettingError(f"Priors must be non-negative numbers, not {values!r}.") from None
+    if prior.ndim != 1 or len(prior) != target.size:
+        raise SettingError(
+            f"Number of priors must match number of classes: {len(values)} priors for {target.size} classes "
+            f"({target.listing()})."
+        )
+    if not np.isfinite(prior).all() or (prior < 0).any():
+        raise SettingError(f"Priors must be non-negative numbers, not {values!r}.")
+    if abs(prior.sum() - 1.0) > 1e-8:
+        raise SettingError(
+            f"The sum of the priors should be 1; it is {prior.sum():g}. Divide them by their sum."
+        )
+    return prior
+
+
+def class_factors(class_weight: Any, counts: Floats, target: Variable) -> Floats | None:
+    """Return the factor of each class's weight, or None where there is nothing to do.
+
+    Weighting the rows of a class is scaling its sums, so it needs no second look at the rows.
+    """
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise SettingError(
+                f'class_weight is {class_weight!r}; use None, "balanced" or {{label: weight}}.'
+            )
+        present = counts > 0
+        with np.errstate(divide="ignore"):
+            return np.where(present, counts.sum() / (max(present.sum(), 1) * counts), 1.0)
+    if not isinstance(class_weight, Mapping):
+        raise SettingError(f'class_weight is {class_weight!r}; use None, "balanced" or {{label: weight}}.')
+    strange = [label for label in class_weight if label not in target.codes]
+    if strange:
+        raise SettingError(
+            f"class_weight names {strange[0]!r}, which is no class (they are {target.listing()})."
+        )
+    try:
+        factors = np.array([float(class_weight.get(label, 1.0)) for label in target.states])
+    except (TypeError, ValueError):
+        raise SettingError(f"Class weights must be numbers, not {dict(class_weight)!r}.") from None
+    if not np.isfinite(factors).all() or (factors < 0).any() or not factors.any():
+        raise SettingError(
+            f"Class weights must be non-negative and not all zero, not {dict(class_weight)!r}."
+        )
+    return factors

@@ -1,0 +1,138 @@
+"""The Gaussian family: a normal density for each numeric attribute in each class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayeskit.data.chunk import Chunk
+from bayeskit.errors import InfiniteValue
+from bayeskit.estimation.conditional import Floats
+from bayeskit.estimation.kernels.gaussian import TILE, add_log_density
+from bayeskit.statistics.moments import Moments
+
+# Below the smallest normal double 1/σ overflows.
+SMALLEST_DEVIATION = 2.0**-1022
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    r"""Independent normal densities of d attributes in each of K classes.
+
+    .. math:: p(x_j \mid c) = \frac{1}{\sqrt{2\pi}\,\sigma_{cj}}
+              \exp\left(-\frac{(x_j - \mu_{cj})^2}{2\sigma_{cj}^2}\right)
+
+    Attributes
+    ----------
+    mean, mean_low : arrays of shape (K, d)
+        The means as high + low.
+    variance, deviation : arrays of shape (K, d)
+        The deviation stays in range where its square does not.
+    used : bool array of shape (d,)
+        False for an attribute that is left out because it is constant.
+    columns : int array of shape (d,)
+        Where the attributes stand in ``chunk.values``.
+    """
+
+    mean: Floats
+    mean_low: Floats
+    variance: Floats
+    deviation: Floats
+    used: NDArray[np.bool_]
+    columns: NDArray[np.intp]
+
+    @cached_property
+    def _tables(self) -> tuple[Floats, ...]:
+        """The arguments of the kernel, for the attributes that are used."""
+        mean, low, deviation = (a[:, self.used] for a in (self.mean, self.mean_low, self.deviation))
+        norm = -np.log(deviation) - 0.5 * np.log(2.0 * np.pi)
+        inverse = np.sqrt(0.5) / deviation
+        return (*map(np.ascontiguousarray, (mean, low, inverse, norm)), norm.sum(axis=1))
+
+    @cached_property
+    def _places(self) -> NDArray[np.uintp]:
+        return self.columns[self.used].astype(np.uintp)
+
+    def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        self._add(chunk.values, self._places, out)
+
+    def log_density(self, values: ArrayLike) -> Floats:
+        """Return the log-density of rows of these d attributes alone: shape (n, K)."""
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        out = np.zeros((len(values), len(self.mean)))
+        self._add(values, np.flatnonzero(self.used).astype(np.uintp), out)
+        return out
+
+    def _add(self, values: Floats, places: NDArray[np.uintp], out: Floats) -> None:
+        tile, sums = np.empty((len(places), TILE)), np.empty((len(self.mean), TILE))
+        infinite = add_log_density(values, places, *self._tables, tile, sums, out)
+        if infinite >= 0:
+            raise infinite_value(values, infinite)
+
+    def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        spread = np.where(self.used, self.deviation, 0.0)
+        noise = rng.standard_normal((len(classes), len(self.used)))
+        return self.mean[classes] + spread[classes] * noise
+
+
+def estimate_gaussian(
+    moments: Moments,
+    columns: NDArray[np.intp],
+    *,
+    unbiased: bool = False,
+    floor: float = 1e-9,
+    absolute_floor: float | None = None,
+) -> Gaussian:
+    """Turn moments into normal densities.
+
+    Parameters
+    ----------
+    moments : Moments
+    columns : int array of shape (d,)
+        Where the attributes stand in ``chunk.values``.
+    unbiased : bool
+        Divide by n − 1 instead of n. A class of weight 1 or less then has the variance of all classes.
+    floor : float
+        No variance is below this share of the attribute's variance over all classes. An attribute that
+        is constant over all classes is left out.
+    absolute_floor : float, optional
+        Add this to every variance instead (scikit-learn's ``epsilon_``); an attribute is then left out
+        only if a variance is still 0.
+
+    A class without a value of an attribute has the mean and variance of all classes.
+
+    Examples
+    --------
+    >>> moments = Moments.from_sums([[2.0], [2.0]], [[0.0], [5.0]], [[2.0], [2.0]], [[4.0], [4.0]])
+    >>> gaussian = estimate_gaussian(moments, np.array([0]))
+    >>> gaussian.mean.ravel(), gaussian.variance.ravel()
+    (array([1., 6.]), array([1., 1.]))
+    """
+    pooled = moments.pooled()
+    moments = moments.rescaled(pooled.exponent)
+    absent = moments.weight <= 0.0
+    mean, mean_low = (np.where(absent, b, a) for a, b in zip(moments.mean(), pooled.mean()))
+    overall = pooled.held_variance()
+    variance = moments.held_variance(unbiased)
+    unknown = moments.weight <= 1.0 if unbiased else absent
+    variance = np.where(unknown, pooled.held_variance(unbiased), variance)
+    if absolute_floor is None:
+        variance = np.maximum(variance, floor * overall)
+        used = overall[0] > 0.0
+    else:
+        with np.errstate(over="ignore", under="ignore"):
+            variance = variance + np.ldexp(absolute_floor, -2 * moments.exponent)
+        used = (variance > 0.0).all(axis=0)
+    deviation = np.maximum(np.ldexp(np.sqrt(variance), moments.exponent), SMALLEST_DEVIATION)
+    with np.errstate(over="ignore", under="ignore"):
+        variance = np.minimum(np.ldexp(variance, 2 * moments.exponent), np.finfo(np.float64).max)
+    return Gaussian(mean, mean_low, variance, deviation, used, np.asarray(columns, dtype=np.intp))
+
+
+def infinite_value(values: Floats, place: int) -> InfiniteValue:
+    """Return the error for an infinite value found at a flat place of ``values``."""
+    row, column = divmod(place, values.shape[1])
+    return InfiniteValue(column, row, float(values[row, column]))

@@ -1,0 +1,145 @@
+"""The multinomial model of a text: words drawn one by one from the class's distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+from bayeskit.counting.totals import is_sparse, refuse_unusable, summed
+from bayeskit.data.chunk import Chunk
+from bayeskit.errors import SettingError
+from bayeskit.estimation.kernels.block import add_product
+from bayeskit.statistics.totals import Totals
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Multinomial:
+    """log P(x | c) = Σ_v x_v log θ_cv, a document being its vector x of word counts.
+
+    Attributes
+    ----------
+    table : array of shape (V, K)
+        log θ, the classes of a word side by side; 0 in place of log 0.
+    impossible : float array of shape (V, K), or None
+        One where θ = 0, kept apart because 0·log 0 is 0: a word a document lacks does not matter.
+    mean_length : array of shape (K,)
+        The mean Σ_v x_v of the class's documents.
+    include_coefficient : bool
+        Add the multinomial coefficient, which no class has to itself, so that log P(x) is right.
+    """
+
+    table: Floats
+    impossible: Floats | None
+    mean_length: Floats
+    include_coefficient: bool = False
+
+    @property
+    def feature_log_prob(self) -> Floats:
+        """log θ of shape (K, V), −inf where a word cannot occur."""
+        if self.impossible is None:
+            return self.table.T
+        return np.where(self.impossible > 0, -np.inf, self.table).T
+
+    def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        block = chunk.block
+        add_product(block, self.table, out)
+        # A finite table can only give something else from a block that is not: asking the few scores,
+        # not the many words, makes the check free.
+        if not np.isfinite(out).all():
+            refuse_unusable(block, signed=True, first_row=chunk.first_row)
+        if self.impossible is not None:
+            violations = np.zeros(out.shape)
+            add_product(summed(block), self.impossible, violations, above=0.0)
+            out[violations > 0] = -np.inf
+        if self.include_coefficient:
+            out += log_coefficient(block)[:, None]
+
+    def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        """Draw documents whose lengths are Poisson about the class's mean length."""
+        drawn = np.zeros((len(classes), len(self.table)))
+        theta = np.exp(self.feature_log_prob)
+        for c in np.unique(classes):
+            whole = theta[c].sum()
+            if whole > 0:
+                rows = np.flatnonzero(classes == c)
+                lengths = rng.poisson(self.mean_length[c], len(rows))
+                drawn[rows] = rng.multinomial(lengths, theta[c] / whole)
+        return drawn
+
+
+def estimate_multinomial(
+    totals: Totals, alpha: ArrayLike = 1.0, include_coefficient: bool = False
+) -> Multinomial:
+    r"""Estimate the word distribution of each class.
+
+    .. math:: \hat\theta_{cv} = \frac{S_{cv} + \alpha_v}{\sum_v S_{cv} + \sum_v \alpha_v}
+
+    Parameters
+    ----------
+    totals : Totals
+    alpha : float or array of shape (V,)
+        Imaginary occurrences of every word in every class; 0 gives relative frequencies. A class that
+        has no words at all then gives every word probability zero.
+    include_coefficient : bool
+        Let scores be log P(x | c) with the multinomial coefficient.
+
+    Examples
+    --------
+    >>> model = estimate_multinomial(Totals(np.array([[2., 0.]]), np.array([1.])))
+    >>> np.exp(model.feature_log_prob)
+    array([[0.75, 0.25]])
+    """
+    smoothed = totals.sums + checked_alpha(alpha, totals.sums.shape[1])
+    whole = smoothed.sum(axis=1)
+    never = (smoothed <= 0) if smoothed.min(initial=1.0) <= 0 else None
+    if never is not None:
+        smoothed[never] = 1.0
+    logs = np.log(smoothed, out=smoothed)
+    logs -= np.log(np.where(whole > 0, whole, 1.0))[:, None]
+    if never is not None:
+        logs[never] = 0.0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean_length = np.where(totals.rows > 0, totals.sums.sum(axis=1) / totals.rows, 0.0)
+    impossible = None if never is None else np.ascontiguousarray(never.T, dtype=np.float64)
+    return Multinomial(np.ascontiguousarray(logs.T), impossible, mean_length, include_coefficient)
+
+
+def checked_alpha(alpha: ArrayLike, width: int) -> Floats:
+    """Return the pseudo-counts as an array of shape () or (width,)."""
+    pseudo = np.asarray(alpha, dtype=np.float64)
+    if pseudo.ndim and pseudo.shape != (width,):
+        raise SettingError(
+            f"alpha has shape {pseudo.shape}; give one number, or an array with one for each of "
+            f"the {width} columns."
+        )
+    if not (np.isfinite(pseudo).all() and (pseudo >= 0).all()):
+        raise SettingError(f"alpha is {alpha!r}; imaginary counts are finite and not negative.")
+    return pseudo
+
+
+def log_coefficient(block: Any) -> Floats:
+    r"""Return the log of the multinomial coefficient of each row.
+
+    .. math:: \log \frac{(\sum_v x_v)!}{\prod_v x_v!}
+
+    Examples
+    --------
+    >>> float(np.exp(log_coefficient(np.array([[2., 1.]])))[0].round(12))
+    3.0
+    """
+    block = summed(block)
+    if is_sparse(block):
+        lengths = np.asarray(block.sum(axis=1)).ravel()
+        arrangements = block.copy()
+        arrangements.data = gammaln(block.data + 1.0)
+        same = np.asarray(arrangements.sum(axis=1)).ravel()
+    else:
+        lengths, same = block.sum(axis=1), gammaln(block + 1.0).sum(axis=1)
+    coefficient: Floats = gammaln(lengths + 1.0) - same
+    return coefficient

@@ -1,0 +1,115 @@
+"""P(count | class) by a Poisson distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from bayeskit.data.chunk import Chunk
+from bayeskit.errors import DataError, SettingError
+from bayeskit.estimation.conditional import Floats
+from bayeskit.schema import Name
+
+# Rows taken at a time, so that the working arrays stay in the cache.
+_BLOCK = 2_048
+# Beyond 2**53 a float no longer tells a count from the next.
+_LARGEST = 2.0**53
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """Poisson distributions of some attributes, independent given the class.
+
+    Attributes
+    ----------
+    columns : array of shape (d,)
+        Where the attributes stand among the numeric ones.
+    names : tuple of length d
+        What to call them in messages.
+    rates : array of shape (K, d)
+        λ_c. An attribute whose rates are all 0 was never above 0 and is left out.
+    """
+
+    columns: NDArray[np.intp]
+    names: tuple[Name, ...]
+    rates: Floats
+
+    def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        """Add x log λ − λ − log Γ(x + 1), which extends the Poisson to values between the integers."""
+        used = self.rates.any(axis=0)
+        rates = self.rates[:, used].T
+        never = (rates == 0.0).astype(np.float64)
+        # Where λ = 0, x log λ is 0 for x = 0; for x > 0 see below.
+        log_rates = np.log(rates + never)
+        for start in range(0, chunk.n_rows, _BLOCK):
+            block = chunk.values[start : start + _BLOCK][:, self.columns]
+            self._check(block, chunk.first_row + start)
+            block = block[:, used]
+            present = ~np.isnan(block)
+            x = np.where(present, block, 0.0)
+            scores = x @ log_rates - present.astype(np.float64) @ rates
+            scores -= gammaln(x + 1.0).sum(axis=1, keepdims=True)
+            if never.any():
+                scores[(x > 0.0).astype(np.float64) @ never > 0.0] = -np.inf
+            out[start : start + _BLOCK] += scores
+
+    def _check(self, block: Floats, first_row: int) -> None:
+        wrong = (block < 0.0) | (block > _LARGEST)
+        if wrong.any():
+            i, j = np.argwhere(wrong)[0]
+            raise DataError(
+                f"{self.names[j]!r} is {block[i, j]:g} in row {first_row + i} (from 0), which "
+                "is no count: a Poisson attribute lies between 0 and 2**53. Choose another family for it."
+            )
+
+    def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        return rng.poisson(self.rates[classes]).astype(np.float64)
+
+
+def estimate_poisson(
+    weight: Floats, total: Floats, columns: Any, names: tuple[Name, ...], *, alpha: float = 1.0
+) -> Poisson:
+    r"""Estimate the rate of each attribute in each class.
+
+    .. math:: \lambda_c = \frac{\sum_{D_c} x + \alpha \bar\lambda}{n_c + \alpha}
+
+    The prior is α imaginary rows at the rate λ̄ of all classes together; α = 0 is maximum likelihood (a class
+    without values then has the rate λ̄).
+
+    Parameters
+    ----------
+    weight, total : arrays of shape (K, d)
+        Σ w and Σ w·x over the rows of each class where the attribute is present.
+    columns : sequence of int
+        Where the attributes stand among the numeric columns of a chunk.
+    names : tuple of length d
+        What to call them in messages.
+    alpha : float
+        The weight of the prior, in rows.
+
+    Examples
+    --------
+    >>> estimate_poisson(np.array([[2.0], [2.0]]), np.array([[2.0], [6.0]]), [0], ("calls",), alpha=0.0).rates
+    array([[1.],
+           [3.]])
+    """
+    if not 0.0 <= alpha < np.inf:
+        raise SettingError(f"alpha={alpha!r} is not a number of rows: it must be 0 or above, and finite.")
+    below = total < -1e-6 * np.maximum(weight, 1.0)
+    # Sums from which rows were taken away may miss 0 by a rounding.
+    weight, total = np.maximum(weight, 0.0), np.maximum(total, 0.0)
+    n = weight.sum(axis=0)
+    pooled = np.divide(total.sum(axis=0), n, out=np.zeros_like(n), where=n > 0.0)
+    rates = np.broadcast_to(pooled, weight.shape).copy()
+    np.divide(total + alpha * pooled, weight + alpha, out=rates, where=weight + alpha > 0.0)
+    wrong = (below | (rates > _LARGEST)).any(axis=0)
+    if wrong.any():
+        raise DataError(
+            f"{names[int(np.argmax(wrong))]!r} has a mean below 0 or above 2**53 in some class, so it does "
+            "not hold counts. Choose another family for it."
+        )
+    return Poisson(np.asarray(columns, np.intp), tuple(names), rates)

@@ -1,0 +1,125 @@
+r"""Tables of conditional probabilities: counts and a prior in, log-probabilities out.
+
+.. math:: \hat P(x_i = v \mid c) = \frac{n(v, c) + a_v}{n_i(c) + \sum_u a_u}
+
+where n_i(c) is the weight of the rows of class c in which x_i is present.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.chunk import Chunk
+from bayeskit.estimation.kernels.table import add_eights, add_fours, add_pairs
+from bayeskit.priors import Lidstone, Smoothing
+from bayeskit.schema import Schema
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TableConditional:
+    """log P(x_i | c) of all categorical attributes, one after the other.
+
+    Attributes
+    ----------
+    log_table : array of shape (Σ(r + 2), K)
+        Each attribute has its r states, a row for missing and a row for unseen values.
+    offsets : uintp array of shape (d + 1,)
+    """
+
+    log_table: Floats
+    offsets: NDArray[np.uintp]
+
+    @cached_property
+    def _padded(self) -> tuple[int, Floats]:
+        k = self.log_table.shape[1]
+        width = 2 if k == 2 else 4 * -(-k // 4)
+        table = np.zeros((len(self.log_table), width))
+        table[:, :k] = self.log_table
+        return width, table.reshape(-1)
+
+    def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        width, table = self._padded
+        if width == 2:
+            add_pairs(chunk.codes, self.offsets, table, out)
+        elif width == 8:
+            add_eights(chunk.codes, self.offsets, table, out)
+        else:
+            add_fours(chunk.codes, self.offsets, table, width, out)
+
+    def probabilities(self, j: int) -> Floats:
+        """P(x_j = v | c) of the states of attribute j: shape (r, K)."""
+        start, stop = int(self.offsets[j]), int(self.offsets[j + 1])
+        return np.exp(self.log_table[start : stop - 2])
+
+    def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Any:
+        """Draw codes of shape (n, d)."""
+        d = len(self.offsets) - 1
+        codes = np.empty((len(classes), d), dtype=np.intp)
+        for j in range(d):
+            cumulative = np.cumsum(self.probabilities(j), axis=0)
+            draw = rng.random(len(classes)) * cumulative[-1, classes]
+            codes[:, j] = (draw[:, None] >= cumulative[:-1, classes].T).sum(axis=1)
+        return codes
+
+
+def imaginary_counts(schema: Schema, smoothing: Smoothing) -> Floats:
+    """Return the imaginary count of every state of every attribute, one after the other."""
+    if isinstance(smoothing.default, Lidstone) and not smoothing.by_name:
+        return np.full(int(schema.offsets[-1]) - len(schema.categorical), float(smoothing.default.alpha))
+    cells = [smoothing.of(v).cells(v, schema.n_classes) for v in schema.categorical]
+    return np.concatenate(cells) if cells else np.empty(0)
+
+
+def estimate_tables(
+    counts: Floats, schema: Schema, smoothing: Smoothing, *, missing: str = "ignore", unseen: str = "ignore"
+) -> TableConditional:
+    """Estimate every table from the flat counts n(v, c) of shape (Σ(r + 1), K)."""
+    sizes = np.array([v.size for v in schema.categorical], dtype=np.intp)
+    d, k = len(sizes), counts.shape[1]
+    offsets = np.concatenate([[0], np.cumsum(sizes + 2)]).astype(np.uintp)
+    log_table = np.zeros((int(offsets[-1]), k))
+    if d == 0:
+        return TableConditional(log_table, offsets)
+    owner = np.repeat(np.arange(d), sizes)
+    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    from_rows = schema.offsets[owner].astype(np.intp) + within
+    spare_rows = schema.offsets[1:].astype(np.intp) - 1
+    real = counts[from_rows]
+    imaginary = imaginary_counts(schema, smoothing)
+    weight = _sum_by(owner, real, d)
+    prior_weight = np.bincount(owner, weights=imaginary, minlength=d)
+    extra = _extra_mass(owner, imaginary, sizes) if unseen == "smooth" else np.zeros(d)
+    is_state = counts[spare_rows].sum(axis=1) > 0 if missing == "state" else np.zeros(d, dtype=bool)
+    spare = np.where(is_state[:, None], counts[spare_rows], 0.0)
+    spare_prior = np.where(is_state, _extra_mass(owner, imaginary, sizes), 0.0)
+    total = weight + spare + (prior_weight + extra + spare_prior)[:, None]
+    empty = total <= 0  # no row, no prior: every state alike
+    total[empty] = 1.0
+    with np.errstate(divide="ignore"):
+        share = (real + imaginary[:, None]) / total[owner]
+        share = np.where(empty[owner], 1.0 / np.maximum(sizes, 1)[owner][:, None], share)
+        log_table[offsets[owner].astype(np.intp) + within] = np.log(share)
+        spare_share = np.where(is_state[:, None] & ~empty, (spare + spare_prior[:, None]) / total, 1.0)
+        log_table[offsets[1:].astype(np.intp) - 2] = np.log(spare_share)
+        extra_share = np.where((extra > 0)[:, None] & ~empty, extra[:, None] / total, 1.0)
+        log_table[offsets[1:].astype(np.intp) - 1] = np.log(extra_share)
+    return TableConditional(log_table, offsets)
+
+
+def _sum_by(owner: NDArray[np.intp], rows: Floats, d: int) -> Floats:
+    sums = np.zeros((d, rows.shape[1]))
+    np.add.at(sums, owner, rows)
+    return sums
+
+
+def _extra_mass(owner: NDArray[np.intp], imaginary: Floats, sizes: NDArray[np.intp]) -> Floats:
+    """The imaginary count of one more state: the mean of those of the states there are."""
+    sums = np.bincount(owner, weights=imaginary, minlength=len(sizes))
+    return np.asarray(np.where(sizes > 0, sums / np.maximum(sizes, 1), 1.0))

@@ -1,0 +1,140 @@
+"""Priors: the imaginary counts each adds, and how settings are read."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from bayeskit.errors import SettingError
+from bayeskit.priors import (
+    MAP,
+    MLE,
+    BDeu,
+    Dirichlet,
+    Laplace,
+    Lidstone,
+    MEstimate,
+    NormalInverseGamma,
+    Prior,
+    as_prior,
+    as_smoothing,
+)
+from bayeskit.schema import Variable
+
+X = Variable("x", "categorical", ("a", "b", "c"))
+EMPTY = Variable("x", "categorical")
+
+
+@pytest.mark.parametrize(
+    ("prior", "n_parents", "cells"),
+    [
+        (MLE(), 2, [0, 0, 0]),
+        (Laplace(), 2, [1, 1, 1]),
+        (Lidstone(0.5), 2, [0.5, 0.5, 0.5]),
+        (Lidstone(np.float32(0.5)), 2, [0.5, 0.5, 0.5]),
+        (MEstimate(2), 4, [Fraction(2, 3)] * 3),
+        (BDeu(2), 4, [Fraction(2, 12)] * 3),
+        (BDeu(2), 1, [Fraction(2, 3)] * 3),
+        (Dirichlet(), 2, [1, 1, 1]),
+        (Dirichlet(2), 2, [2, 2, 2]),
+        (Dirichlet([1, 2, 3.5]), 2, [1, 2, 3.5]),
+        (Dirichlet(np.array([1, 2, 3.5])), 2, [1, 2, 3.5]),
+        (Dirichlet({"x": 4}), 2, [4, 4, 4]),
+        (Dirichlet({"z": 4}), 2, [1, 1, 1]),
+        (Dirichlet({"x": [1, 0, 2]}), 2, [1, 0, 2]),
+        (Dirichlet({"x": {"c": 7}}), 2, [1, 1, 7]),
+        (MAP(Dirichlet(2)), 2, [1, 1, 1]),
+        (MAP(Dirichlet(1)), 2, [0, 0, 0]),
+        (MAP(Dirichlet({"x": {"a": 2.5}})), 2, [1.5, 0, 0]),
+    ],
+    ids=repr,
+)
+def test_imaginary_counts(prior, n_parents, cells):
+    assert isinstance(prior, Prior)
+    got = prior.cells(X, n_parents)
+    assert got.dtype == np.float64
+    np.testing.assert_allclose(got, [float(cell) for cell in cells], rtol=1e-15)
+
+
+@pytest.mark.parametrize("prior", [Lidstone(1), MEstimate(1), BDeu(1), Dirichlet(1), Dirichlet([]), Dirichlet({})])
+def test_no_states_have_no_imaginary_counts(prior):
+    assert prior.cells(EMPTY, 0).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Lidstone(-1), "alpha is -1"),
+        (lambda: Lidstone(float("nan")), "alpha is nan"),
+        (lambda: Lidstone(float("inf")), "alpha is inf"),
+        (lambda: Lidstone("1"), "alpha is '1'"),
+        (lambda: MEstimate(-0.1), "m is -0.1"),
+        (lambda: BDeu(-2), "ess is -2"),
+        (lambda: Dirichlet(-1).cells(X, 1), "prior of 'x' is -1"),
+        (lambda: Dirichlet([1, 2]).cells(X, 1), r"2 numbers for 3 states \(a, b, c\)"),
+        (lambda: Dirichlet([1, 2, -3]).cells(X, 1), "prior of 'x' is -3"),
+        (lambda: Dirichlet({"x": {"mauve": 1}}).cells(X, 1), r"state 'mauve' it does not have \(it has a, b, c\)"),
+        (lambda: Dirichlet("abc").cells(X, 1), "prior of 'x'"),
+        (lambda: MAP(Dirichlet(0.5)).cells(X, 1), "a = 0.5 < 1"),
+        (lambda: NormalInverseGamma(kappa=0), "kappa is 0"),
+        (lambda: NormalInverseGamma(alpha=-1), "alpha is -1"),
+        (lambda: NormalInverseGamma(beta=float("inf")), "beta is inf"),
+        (lambda: NormalInverseGamma(mean=float("nan")), "mean is nan"),
+        (lambda: as_prior("laplas"), "no prior named 'laplas'. Choose from bdeu, laplace"),
+        (lambda: as_prior(True), "True is not a prior"),
+        (lambda: as_prior([1, 2]), "is not a prior"),
+        (lambda: as_prior(-1), "alpha is -1"),
+        (lambda: as_smoothing({"numeric": "laplace"}, None), "numeric attributes is NormalInverseGamma"),
+        (lambda: as_smoothing({"x": "nothing"}, None), "no prior named 'nothing'"),
+        (lambda: as_smoothing(None, -3), "alpha is -3"),
+    ],
+)
+def test_what_means_nothing_is_refused(make, says):
+    with pytest.raises(SettingError, match=says):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("spec", "prior"),
+    [
+        ("mle", Lidstone(0.0)),
+        ("laplace", Lidstone(1.0)),
+        ("m-estimate", MEstimate(1.0)),
+        ("bdeu", BDeu(1.0)),
+        ("student", NormalInverseGamma()),
+        (0, Lidstone(0.0)),
+        (2, Lidstone(2.0)),
+        (np.float64(0.25), Lidstone(0.25)),
+        (np.int64(3), Lidstone(3.0)),
+        (BDeu(4), BDeu(4)),
+    ],
+)
+def test_a_prior_by_name_number_or_itself(spec, prior):
+    assert as_prior(spec) == prior
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "alpha", "of_x", "of_z", "numeric"),
+    [
+        (None, None, Lidstone(1.0), Lidstone(1.0), None),
+        (None, 0.5, Lidstone(0.5), Lidstone(0.5), None),
+        ("bdeu", None, BDeu(1.0), BDeu(1.0), None),
+        ({"x": "mle"}, None, Lidstone(0.0), Lidstone(1.0), None),
+        ({"x": 3, "categorical": BDeu(2)}, None, Lidstone(3.0), BDeu(2), None),
+        (NormalInverseGamma(kappa=2), None, Lidstone(1.0), Lidstone(1.0), NormalInverseGamma(kappa=2)),
+        ({"numeric": "student", "z": 0}, 0.5, Lidstone(0.5), Lidstone(0.0), NormalInverseGamma()),
+    ],
+)
+def test_which_prior_each_attribute_gets(smoothing, alpha, of_x, of_z, numeric):
+    read = as_smoothing(smoothing, alpha)
+    assert read.of(X) == of_x
+    assert read.of(Variable("z", "categorical")) == of_z
+    assert read.numeric == numeric
+
+
+def test_the_mean_and_the_mode_of_laplace():
+    """Laplace's rule is the mean under a = 1 and the mode under a = 2."""
+    np.testing.assert_array_equal(MAP(Dirichlet(2)).cells(X, 1), Laplace().cells(X, 1))
+    np.testing.assert_array_equal(Dirichlet(1).cells(X, 1), Laplace().cells(X, 1))
