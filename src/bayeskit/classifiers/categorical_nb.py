@@ -1,0 +1,156 @@
+"""Categorical naive Bayes over coded columns, with scikit-learn's parameters and attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.classifiers.base import CountClassifier
+from bayeskit.classifiers.discrete_nb import usable_alpha
+from bayeskit.classifiers.quiet import QuietClassWeight
+from bayeskit.data.reading import Reading
+from bayeskit.data.source import Batches, is_path
+from bayeskit.data.table import open_table
+from bayeskit.errors import DataError, SettingError
+from bayeskit.estimation.table import TableConditional
+from bayeskit.learning.recipe import Recipe
+from bayeskit.priors import Lidstone, Smoothing
+from bayeskit.schema import Schema
+
+Floats = NDArray[np.float64]
+
+
+class CategoricalNB(QuietClassWeight, CountClassifier):
+    r"""A drop-in for scikit-learn's ``CategoricalNB``: columns of codes 0, 1, 2, ….
+
+    .. math:: \hat P(x_i = v \mid c) = \frac{N_{icv} + \alpha}{N_c + \alpha n_i}
+
+    A code above those learned is left out of the product at prediction instead of an IndexError, and
+    tables are sized by what is there: one absurd code cannot exhaust the memory. For strings and mixed
+    columns use :class:`bayeskit.NaiveBayes`.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+    force_alpha : bool, default=True
+    fit_prior : bool, default=True
+    class_prior : array of shape (K,), optional
+    min_categories : int or array of shape (d,), optional
+        The least number of states of each column.
+    class_weight : None, "balanced" or mapping
+    n_jobs : int, optional
+
+    Examples
+    --------
+    >>> from bayeskit import CategoricalNB
+    >>> CategoricalNB().fit([[0, 1], [1, 0]], ["a", "b"]).predict([[0, 1]]).tolist()
+    ['a']
+    """
+
+    _accepts_sparse = False
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.min_categories = min_categories
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    def _prepare(self, X: Any) -> Any:
+        """Truncate numbers to codes, as scikit-learn does; NaN stays missing."""
+        if is_path(X) or isinstance(X, Batches) or hasattr(X, "__next__"):
+            return X
+        if type(X) is np.ndarray and X.dtype.kind in "iub":
+            return X
+        self._refuse_sparse(X)
+        table = open_table(X)
+        columns = {name: _whole(table.numbers(j)) for j, name in enumerate(table.names)}
+        return columns if table.named else np.column_stack(list(columns.values()))
+
+    def _reading(self) -> Reading:
+        least = 0 if self.min_categories is None else self.min_categories
+        return Reading(dense=least)
+
+    def _recipe(self, schema: Schema) -> Recipe:
+        prior = self.class_prior
+        if prior is None and not self.fit_prior:
+            prior = "uniform"
+        alpha = usable_alpha(self.alpha, self.force_alpha)
+        return Recipe(
+            smoothing=Smoothing(Lidstone(alpha), {}),
+            class_smoothing=Lidstone(0.0),
+            class_prior=prior,
+            class_weight=self.class_weight,
+        )
+
+    def _check_settings(self) -> None:
+        if np.ndim(self.alpha):
+            raise SettingError("alpha is one number here; use NaiveBayes(smoothing=Dirichlet(...)) for more.")
+        usable_alpha(self.alpha, True)
+        least = np.asarray(0 if self.min_categories is None else self.min_categories)
+        if least.dtype.kind not in "iu" or (least < 0).any() or least.max(initial=0) > 2**24:
+            raise SettingError(
+                f"min_categories is {self.min_categories!r}; it must be a whole number, or one for each column: "
+                "'min_categories' should have integral type."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.input_tags.string = False
+        return tags
+
+    @property
+    def _tables(self) -> TableConditional:
+        return next(c for c in self._model.conditionals if isinstance(c, TableConditional))
+
+    @property
+    def class_count_(self) -> Floats:
+        """n(c): the weight of each class."""
+        return self.statistics_.class_counts
+
+    @property
+    def class_log_prior_(self) -> Floats:
+        """log P(c)."""
+        return self._model.log_prior
+
+    @property
+    def n_categories_(self) -> NDArray[np.int64]:
+        """The number of states of each column."""
+        return np.array([v.size for v in self.schema_.categorical], dtype=np.int64)
+
+    @property
+    def category_count_(self) -> list[Floats]:
+        """n(c, v) of each column: arrays of shape (K, n_categories)."""
+        statistics = self.statistics_
+        return [statistics.table(v.name).T for v in statistics.schema.categorical]
+
+    @property
+    def feature_log_prob_(self) -> list[Floats]:
+        """log P(x_i = v | c) of each column: arrays of shape (K, n_categories)."""
+        tables = self._tables
+        return [np.log(tables.probabilities(j)).T for j in range(len(self.schema_.categorical))]
+
+
+def _whole(codes: NDArray[Any]) -> NDArray[Any]:
+    if codes.dtype.kind != "f":
+        return codes
+    if np.isinf(codes).any():
+        raise DataError("X holds infinity, which is no code. Make it missing (NaN).")
+    if np.isnan(codes).any() or np.abs(codes).max(initial=0) > 2**62:
+        return np.asarray(np.trunc(codes))
+    return codes.astype(np.int64)

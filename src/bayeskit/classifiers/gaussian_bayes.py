@@ -1,0 +1,82 @@
+"""Bayes with one multivariate normal a class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bayeskit.classifiers.base import CountClassifier
+from bayeskit.classifiers.naive_bayes import one_of
+from bayeskit.data.reading import Reading
+from bayeskit.errors import SettingError
+from bayeskit.learning.recipe import Recipe
+from bayeskit.priors import Lidstone
+from bayeskit.schema import Schema
+
+
+class GaussianBayes(CountClassifier):
+    """The Bayes classifier for normal classes: quadratic, linear or naive boundaries.
+
+    Parameters
+    ----------
+    covariance : {"full", "shared", "diagonal"}, default="full"
+        One matrix a class, one for all classes, or variances only.
+    shrinkage : None, float or "ledoit-wolf"
+        Pull the matrices towards a multiple of the identity; by itself where a class has too few rows.
+    variance : {"mle", "unbiased"}, default="mle"
+    class_prior : array or mapping, optional
+    class_weight : None, "balanced" or mapping
+    n_jobs : int, optional
+
+    Examples
+    --------
+    >>> from bayeskit import GaussianBayes
+    >>> X = [[0.0, 0.1], [1.0, 0.9], [2.0, 2.2], [0.0, 2.1], [1.0, 1.0], [2.0, 0.2]]
+    >>> GaussianBayes().fit(X, [0, 0, 0, 1, 1, 1]).predict([[0.1, 0.0], [0.0, 2.0]]).tolist()
+    [0, 1]
+    """
+
+    _accepts_sparse = False
+
+    def __init__(
+        self,
+        covariance: str = "full",
+        *,
+        shrinkage: Any = None,
+        variance: str = "mle",
+        class_prior: Any = None,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.variance = variance
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    def _reading(self) -> Reading:
+        return Reading(categorical=())
+
+    def _recipe(self, schema: Schema) -> Recipe:
+        return Recipe(
+            class_smoothing=Lidstone(0.0),
+            class_prior=self.class_prior,
+            class_weight=self.class_weight,
+            unbiased=self.variance == "unbiased",
+            covariance=None if self.covariance == "diagonal" else self.covariance,
+            shrinkage=self.shrinkage,
+        )
+
+    def _check_settings(self) -> None:
+        one_of("covariance", self.covariance, ("full", "shared", "diagonal"))
+        one_of("variance", self.variance, ("mle", "unbiased"))
+        if self.shrinkage is not None and self.covariance == "diagonal":
+            raise SettingError(
+                'shrinkage pulls towards the diagonal; it means nothing with covariance="diagonal".'
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = False
+        tags.input_tags.string = False
+        return tags

@@ -1,0 +1,230 @@
+"""Naive Bayes over mixed attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+from bayeskit.classifiers.base import CountClassifier
+from bayeskit.classifiers.families import Choice, explain_families, kinds_of_families
+from bayeskit.classifiers.tables import LabelledTable, labelled_table
+from bayeskit.data.chunk import Chunk
+from bayeskit.data.reading import Reading
+from bayeskit.data.source import Source
+from bayeskit.errors import SettingError, UsageError
+from bayeskit.learning.auto_families import compare_families
+from bayeskit.learning.fitted import Fitted
+from bayeskit.learning.recipe import Recipe
+from bayeskit.priors import as_smoothing
+from bayeskit.schema import Name, Schema, Variable
+
+_NUMERIC = ("gaussian", "student", "kernel", "poisson")
+_MISSING = ("ignore", "state")
+_UNSEEN = ("ignore", "smooth", "error")
+
+
+class NaiveBayes(CountClassifier):
+    r"""Naive Bayes for tables as they are: strings, numbers, counts, missing and new values in one model.
+
+    .. math:: h(x) = \arg\max_c P(c) \prod_i P(x_i \mid c)
+
+    Parameters
+    ----------
+    smoothing : prior, name or mapping, optional
+        A prior of :mod:`bayeskit.priors`, "mle", "laplace", …, or a mapping from attribute names or
+        kinds to priors. A numeric prior (``NormalInverseGamma``) leaves the tables alone.
+    alpha : float, default=1.0
+        Short for ``Lidstone(alpha)``: 1 is Laplace's rule, 0 maximum likelihood.
+    class_prior : array or mapping, optional
+        P(c), instead of the estimate.
+    class_weight : None, "balanced" or mapping
+    variance : {"mle", "unbiased"}, default="mle"
+        Divide by n or by n − 1.
+    numeric : {"gaussian", "student", "kernel", "poisson"}, default="gaussian"
+        The family of numeric attributes.
+    families : mapping from attribute to family, or "auto", optional
+        Beside those of ``numeric``: "bernoulli" and "table". With "auto" each numeric attribute gets the
+        family of least leave-one-out log-loss; ``fit`` chooses, later batches keep the choice (``held_``).
+    categorical_features : "from_dtype", "all", list or mask, default="from_dtype"
+    states : mapping from attribute to list of states, optional
+        Declared states keep their order and count for smoothing even if no row has them.
+    missing : {"ignore", "state"}, default="ignore"
+        Leave missing cells out, or take missingness for a state.
+    unseen : {"ignore", "smooth", "error"}, default="ignore"
+        What a value that was never learned means at prediction.
+    n_jobs : int, optional
+
+    Examples
+    --------
+    >>> from bayeskit import NaiveBayes
+    >>> X = [["青绿", 0.697], ["乌黑", 0.774], ["青绿", 0.243], ["浅白", 0.245]]
+    >>> NaiveBayes().fit(X, ["好", "好", "坏", "坏"]).predict([["乌黑", None]]).tolist()
+    ['好']
+    """
+
+    _wants_hints = True
+
+    def __init__(
+        self,
+        *,
+        smoothing: Any = None,
+        alpha: float = 1.0,
+        class_prior: Any = None,
+        class_weight: Any = None,
+        variance: str = "mle",
+        numeric: str = "gaussian",
+        families: Any = None,
+        categorical_features: Any = "from_dtype",
+        states: Mapping[Name, Any] | None = None,
+        missing: str = "ignore",
+        unseen: str = "ignore",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.variance = variance
+        self.numeric = numeric
+        self.families = families
+        self.categorical_features = categorical_features
+        self.states = states
+        self.missing = missing
+        self.unseen = unseen
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **source: Any) -> Self:
+        self._held = {}
+        if self.families == "auto":
+            self._check_settings()
+            opened = Source(X, y, sample_weight, **source)
+            opened.need_many_passes('NaiveBayes(families="auto")')
+            self._held = {"families": self._choose_families(opened)}
+        return super().fit(X, y, sample_weight, **source)
+
+    fit.__doc__ = CountClassifier.fit.__doc__
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: Name | None = None,
+    ) -> Self:
+        if self.families == "auto" and self._fitted_or_none() is None and self._lazy_state() is None:
+            self._check_settings()
+            opened = Source(X, y, sample_weight, target)
+            opened.need_many_passes('NaiveBayes(families="auto")')
+            self._held = {"families": self._choose_families(opened)}
+        return super().partial_fit(X, y, classes, sample_weight, target=target)
+
+    partial_fit.__doc__ = CountClassifier.partial_fit.__doc__
+
+    def _choose_families(self, source: Source) -> dict[Name, str]:
+        self._say_y_is_needed(source)
+        trial = Fitted(
+            self._reading(),
+            lambda schema: replace(self._recipe(schema), numeric="kernel"),
+            who=type(self).__name__,
+            target=Variable(source.target or "y", "categorical"),
+            warns=False,
+        )
+        trial.absorb(source)
+        schema = trial.schema
+        if not schema.numeric:
+            return {}
+
+        def chunks() -> Iterator[Chunk]:
+            for rows in source:
+                yield from trial.encode(rows.table, schema, "ignore", rows).chunks()
+
+        assert trial.recipe is not None
+        compared = compare_families(chunks, schema, trial.statistics, trial.recipe.alpha)
+        return {name: candidates.best for name, candidates in compared.items()}
+
+    def lazy(self, source: Any, target: Any, **options: Any) -> Self:
+        if self.families == "auto":
+            raise UsageError(
+                'families="auto" chooses from rows at fit; a lazy model counts nothing before it is asked.'
+            )
+        return super().lazy(source, target, **options)
+
+    lazy.__doc__ = CountClassifier.lazy.__doc__
+
+    @property
+    def _named_families(self) -> dict[Name, str]:
+        """The families asked for, or chosen by "auto"."""
+        if self.families == "auto":
+            return dict(self._held.get("families", {}))
+        return dict(self.families or {})
+
+    def table(self, name: Name) -> LabelledTable:
+        """Return P(x = v | c) and the counts behind it, labelled: classes × states."""
+        return labelled_table(self._model, self.statistics_, name)
+
+    @property
+    def families_(self) -> dict[Name, Choice]:
+        """The family of each attribute, why it was chosen, and what else might suit it."""
+        fitted = self._require("families_")
+        assert fitted.recipe is not None
+        return explain_families(
+            fitted.schema, fitted.recipe, self._named_families, fitted.hints, self.families == "auto"
+        )
+
+    @property
+    def _asked(self) -> dict[Name, str]:
+        return {} if self.families == "auto" else dict(self.families or {})
+
+    def _reading(self) -> Reading:
+        binary = frozenset(n for n, f in self._asked.items() if f == "bernoulli")
+        return Reading(self.categorical_features, self.states or {}, kinds_of_families(self._asked), binary)
+
+    def _recipe(self, schema: Schema) -> Recipe:
+        smoothing = as_smoothing(self.smoothing, self.alpha)
+        smoothing.check(schema)
+        students = {v.name: "student" for v in schema.numeric if smoothing.numeric_prior(v.name) is not None}
+        families = students if self.numeric == "gaussian" else {}
+        families |= {n: f for n, f in self._named_families.items() if f in _NUMERIC}
+        return Recipe(
+            smoothing=smoothing,
+            class_smoothing=smoothing.by_name.get(schema.target.name, smoothing.default),
+            class_prior=self.class_prior,
+            class_weight=self.class_weight,
+            unbiased=self.variance == "unbiased",
+            families=families,
+            numeric=self.numeric,
+            block_alpha=smoothing_alpha(smoothing.default),
+            missing=self.missing,
+            unseen=self.unseen,
+        )
+
+    def _check_settings(self) -> None:
+        if self.smoothing is not None and self.alpha != 1.0:
+            raise SettingError(
+                "Give smoothing= or alpha=, not both: alpha is short for smoothing=Lidstone(alpha)."
+            )
+        as_smoothing(self.smoothing, self.alpha)
+        one_of("variance", self.variance, ("mle", "unbiased"))
+        one_of("numeric", self.numeric, _NUMERIC)
+        one_of("missing", self.missing, _MISSING)
+        one_of("unseen", self.unseen, _UNSEEN)
+        if isinstance(self.families, str) and self.families != "auto":
+            raise SettingError(
+                f'families is {self.families!r}; use "auto" or a mapping from attribute to family.'
+            )
+        for name, family in self._asked.items():
+            one_of(f"families[{name!r}]", family, (*_NUMERIC, "bernoulli", "table"))
+
+
+def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Refuse a setting that is not one of the words allowed."""
+    if value not in allowed:
+        raise SettingError(f"{name} is {value!r}; choose from {', '.join(map(repr, allowed))}.")
+
+
+def smoothing_alpha(prior: Any) -> float:
+    """The pseudo-count a cell for families that are no tables."""
+    return float(getattr(prior, "alpha", 1.0))

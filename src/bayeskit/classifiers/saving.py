@@ -1,0 +1,177 @@
+"""A fitted classifier ↔ one file: its parameters, its schema and its raw counts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from bayeskit.classifiers.base import CountClassifier
+from bayeskit.counting.tally import Tally
+from bayeskit.errors import ModelFormatError, UsageError
+from bayeskit.io.labels import from_plain, to_plain
+from bayeskit.io.saved import Saved, as_path, naming, read_saved, write_saved
+from bayeskit.io.statistics import pack_statistics, unpack_statistics
+from bayeskit.learning.fitted import Fitted
+from bayeskit.learning.naive import plan_for
+from bayeskit.schema import Name, Schema
+
+# What a file may name, and where it is. A file names nothing else: it is data, never code.
+_HOMES = {
+    "NaiveBayes": "bayeskit.classifiers.naive_bayes",
+    "GaussianBayes": "bayeskit.classifiers.gaussian_bayes",
+    "GaussianNB": "bayeskit.classifiers.gaussian_nb",
+    "BernoulliNB": "bayeskit.classifiers.discrete_nb",
+    "MultinomialNB": "bayeskit.classifiers.discrete_nb",
+    "ComplementNB": "bayeskit.classifiers.discrete_nb",
+    "CategoricalNB": "bayeskit.classifiers.categorical_nb",
+}
+_FIELDS = ("estimator", "parameters", "statistics", "named", "names", "hints", "held", "class_dtype")
+# Labels of any other dtype are given out as objects.
+_CLASS_DTYPES = "iufbUSO"
+
+
+def save_model(estimator: CountClassifier, path: Any) -> None:
+    """Write a fitted classifier to one file, whole or not at all.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+    path : str or path
+        A file that is there already is replaced in one step.
+    """
+    place = as_path(path)
+    name = type(estimator).__name__
+    if name not in _HOMES or type(estimator) is not _class_of(name):
+        raise UsageError(
+            f"A {name} of {type(estimator).__module__} cannot be saved; these can: {', '.join(_HOMES)}. "
+            "Save its statistics with bayeskit.io.statistics.save_statistics(model.statistics_, path)."
+        )
+    if estimator._lazy_state() is not None:
+        raise UsageError(
+            "A lazy model has counted nothing that could be saved. Fit it to its source, then save it."
+        )
+    fitted = estimator._require("save")
+    estimator._check_settings()
+    parameters = estimator.get_params(deep=False)
+    plain = {key: to_plain(value, key) for key, value in parameters.items()}
+    _refuse_changed(estimator, fitted)
+    content, arrays = pack_statistics(fitted.statistics)
+    # Columns without names of their own are known by their place alone.
+    names = tuple(fitted.names) if fitted.named else _attribute_names(fitted.schema)
+    dtype = estimator.__dict__.get("_class_dtype")
+    manifest = {
+        "estimator": name,
+        "parameters": plain,
+        "statistics": content,
+        "named": bool(fitted.named),
+        "names": None if names == _attribute_names(fitted.schema) else to_plain(names, "the column names"),
+        "hints": to_plain(dict(fitted.hints), "the hints"),
+        "held": to_plain(estimator.held_, "what the model holds"),
+        "class_dtype": None if dtype is None else dtype.str if dtype.kind in _CLASS_DTYPES else "|O",
+    }
+    write_saved(Saved("model", manifest, arrays), place)
+
+
+def load(path: Any) -> CountClassifier:
+    """Read a classifier that was saved: it predicts the same, bit for bit, and can go on learning.
+
+    Nothing in the file is run. A file that is damaged, foreign or newer is refused with a
+    :class:`~bayeskit.errors.ModelFormatError` that says what to do.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from bayeskit import NaiveBayes, load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     NaiveBayes().fit([["青绿"], ["乌黑"]], ["坏", "好"]).save(os.path.join(folder, "西瓜.bayes"))
+    ...     load(os.path.join(folder, "西瓜.bayes")).predict([["乌黑"]]).tolist()
+    ['好']
+    """
+    place = as_path(path)
+    with naming(place):
+        saved = read_saved(place, "model")
+        return _rebuilt(saved)
+
+
+def _rebuilt(saved: Saved) -> CountClassifier:
+    content = saved.content
+    missing = [field for field in _FIELDS if field not in content]
+    if missing:
+        raise ModelFormatError(f"it does not tell its {', '.join(missing)}. Save the model again.")
+    estimator = _unfitted(content["estimator"], content["parameters"])
+    statistics = unpack_statistics(content["statistics"], saved.arrays)
+    schema = statistics.schema
+    estimator._held = from_plain(content["held"])
+    fitted = estimator._new_fitted(schema.target)
+    fitted.tally = Tally(schema, statistics.plan, fitted.n_jobs)
+    fitted.tally.statistics = statistics
+    fitted.recipe = estimator._recipe(schema)
+    fitted.named = content["named"] is True
+    names = from_plain(content["names"])
+    fitted.names = _attribute_names(schema) if names is None else tuple(names)
+    fitted.hints = from_plain(content["hints"])
+    if plan_for(schema, fitted.recipe) != statistics.plan:
+        raise ModelFormatError(
+            f"its statistics are not those that a {content['estimator']} with its parameters counts. "
+            "Save the model again, with this version."
+        )
+    estimator._fitted = fitted
+    estimator._class_dtype = _class_dtype(content["class_dtype"])
+    estimator._renew()
+    if fitted.named and len(fitted.names) != estimator.n_features_in_:
+        raise ModelFormatError(f"it names {len(fitted.names)} columns of {estimator.n_features_in_}.")
+    if len(estimator.classes_) != schema.n_classes:
+        raise ModelFormatError(f"its classes cannot be read as {content['class_dtype']!r}.")
+    return estimator
+
+
+def _unfitted(name: Any, parameters: dict[str, Any]) -> CountClassifier:
+    if name not in _HOMES:
+        raise ModelFormatError(
+            f"it holds a {name!r}, which this version does not know (it knows {', '.join(_HOMES)}). "
+            "Install a newer bayeskit."
+        )
+    cls = _class_of(name)
+    unknown = [key for key in parameters if key not in cls._get_param_names()]
+    if unknown:
+        raise ModelFormatError(
+            f"it gives {name} the parameters {unknown!r}, which this version does not have. "
+            "Install a newer bayeskit."
+        )
+    estimator = cls(**{key: from_plain(value) for key, value in parameters.items()})
+    estimator._check_settings()
+    return estimator
+
+
+def _attribute_names(schema: Schema) -> tuple[Name, ...]:
+    """The names of the columns, but for a block, which has one name for all of its columns."""
+    return tuple(v.name for v in schema.attributes)
+
+
+def _class_of(name: str) -> type[CountClassifier]:
+    return getattr(import_module(_HOMES[name]), name)  # type: ignore[no-any-return]
+
+
+def _class_dtype(code: Any) -> np.dtype[Any] | None:
+    if code is None:
+        return None
+    dtype = np.dtype(code) if isinstance(code, str) else None
+    if dtype is None or dtype.kind not in _CLASS_DTYPES or dtype.names is not None:
+        raise ModelFormatError(f"its classes have the dtype {code!r}, which labels cannot have.")
+    return dtype
+
+
+def _refuse_changed(estimator: CountClassifier, fitted: Fitted) -> None:
+    """Parameters that were set after fitting are not yet in effect; the file could not tell which are."""
+    fresh = estimator._new_fitted(fitted.schema.target)
+    assert fitted.recipe is not None
+    before, now = asdict(fitted.recipe), asdict(estimator._recipe(fitted.schema))
+    changed = [key for key in now if to_plain(now[key], key) != to_plain(before[key], key)]
+    if changed or fresh.threshold != fitted.threshold:
+        raise UsageError(
+            f"Parameters were changed after fitting ({', '.join(changed) or 'binarize'}), so the model on "
+            "file would not be this one. Set them back, or fit again, then save."
+        )

@@ -1,0 +1,195 @@
+"""The verbs of learning: fit, partial_fit, forget, fade, merge, lazy, save."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from bayeskit.classifiers.doors import (
+    announced,
+    check_announced,
+    dtype_of_target,
+    same,
+)
+from bayeskit.classifiers.state import State
+from bayeskit.data.source import Source
+from bayeskit.errors import Incompatible, UsageError
+from bayeskit.learning.lazy import Lazy, Refresh
+from bayeskit.schema import Name, Variable
+
+
+class Learning(State):
+    """Every way to change what a classifier has learned. Each is all or nothing and returns the classifier."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: Name | None = None,
+        columns: Sequence[Name] | None = None,
+        exclude: Sequence[Name] | None = None,
+        encoding: str | None = None,
+    ) -> Self:
+        """Learn from all rows of a source, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : array, frame, sparse matrix, iterator of batches, :class:`bayeskit.Batches`, or path
+            A batch is (X, y), (X, y, weights), or rows that hold the target column.
+        y : array of shape (n,), optional
+            The class of each row; or give ``target``.
+        sample_weight : array of shape (n,), number or column name, optional
+            A row of weight 0 is absent: it makes no class, no state and no floor.
+        target : column name, optional
+            The column of X that holds the class.
+        columns, exclude : column names, optional
+            The attributes to use, or to leave out.
+        encoding : str, optional
+            Of a text file; found by itself for UTF-8, UTF-16 and GB18030.
+        """
+        self._check_settings()
+        source = Source(self._prepare(X), y, sample_weight, target, columns, exclude, encoding)
+        fitted = self._new_fitted(Variable("y" if target is None else target, "categorical"))
+        self._refuse_sparse(X)
+        self._say_y_is_needed(source)
+        fitted.absorb(source)
+        fitted.check_classes()
+        self._adopt(fitted, y if y is not None else dtype_of_target(X, target))
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: Name | None = None,
+    ) -> Self:
+        """Add rows to what was learned before.
+
+        Without ``classes`` a class never seen before enlarges the model; with ``classes`` (needed only
+        at the first call) any other label is refused.
+        """
+        if self._lazy_state() is not None:
+            raise UsageError(
+                "A lazy model counts its source itself. Add the rows to the source, then call refresh()."
+            )
+        self._refuse_sparse(X)
+        source = Source(self._prepare(X), y, sample_weight, target)
+        self._say_y_is_needed(source)
+        fitted = self._fitted_or_none()
+        if fitted is None:
+            self._check_settings()
+            fitted = self._new_fitted(announced(classes, "y" if target is None else target))
+            fitted.absorb(source)
+            self._adopt(fitted, classes if classes is not None else y)
+        else:
+            check_announced(classes, fitted)
+            fitted.absorb(source)
+            self._renew()
+        return self
+
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: Name | None = None) -> Self:
+        """Take rows away that were learned before: the model is then that of the other rows.
+
+        Where some cell would hold less than nothing the rows cannot have been counted: that is refused,
+        and nothing is changed. (Sums do not remember rows, so a wrong row all of whose cells hold enough
+        is not noticed.)
+        """
+        fitted = self._require("forget")
+        fitted.forget(Source(self._prepare(X), y, sample_weight, target))
+        self._renew()
+        return self
+
+    def fade(self, factor: float) -> Self:
+        """Multiply the weight of everything learned so far by a factor: what comes next counts for more."""
+        self._require("fade").fade(factor)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add what another model of the same parameters has learned."""
+        fitted = self._require("merge")
+        if type(other) is not type(self):
+            raise Incompatible(f"A {type(self).__name__} cannot take in a {type(other).__name__}.")
+        mine, its = self.get_params(deep=False), other.get_params(deep=False)
+        for name in {**mine, **its}:
+            if name != "n_jobs" and not same(mine.get(name), its.get(name)):
+                raise Incompatible(
+                    f"The two models were made with different {name}: {mine.get(name)!r} and {its.get(name)!r}."
+                )
+        its_fitted = other._require("merge")
+        if fitted.names != its_fitted.names and (fitted.named or its_fitted.named):
+            raise Incompatible(
+                "The two models were learned from different columns: "
+                f"{_some(fitted.names)} and {_some(its_fitted.names)}."
+            )
+        if self.held_ != other.held_:
+            raise Incompatible(f"The two models hold different choices: {self.held_!r} and {other.held_!r}.")
+        fitted.merge(its_fitted)
+        self._renew()
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        return self._copy().merge(other)
+
+    def lazy(
+        self,
+        source: Any,
+        target: Any,
+        *,
+        sample_weight: Any = None,
+        columns: Sequence[Name] | None = None,
+        exclude: Sequence[Name] | None = None,
+        encoding: str | None = None,
+        refresh: Refresh = "manual",
+        cache_bytes: int = 2**26,
+    ) -> Self:
+        """Answer from a source directly: nothing is counted until a prediction asks for it.
+
+        Parameters
+        ----------
+        source : frame, array, :class:`bayeskit.Batches` or path
+        target : column name, or the labels themselves
+        sample_weight, columns, exclude, encoding
+            As in ``fit``.
+        refresh : "manual", "always" or seconds
+            When to drop the counts remembered: at ``refresh()``, before every prediction, or after so
+            many seconds.
+        cache_bytes : int
+            How much of the counts to remember.
+        """
+        self._check_settings()
+        self._refuse_sparse(source)
+        named = isinstance(target, str)
+        y, column = (None, target) if named else (target, None)
+        opened = Source(self._prepare(source), y, sample_weight, column, columns, exclude, encoding)
+        opened.need_many_passes("A lazy model")
+        fitted = self._new_fitted(Variable(target if named else "y", "categorical"))
+        for name in ("_fitted", "feature_names_in_", "n_features_in_"):
+            self.__dict__.pop(name, None)
+        self._lazy = Lazy(opened, fitted, refresh, cache_bytes)
+        self._class_dtype = None if named else getattr(np.asarray(target), "dtype", None)
+        return self
+
+    def refresh(self) -> Self:
+        """Drop the counts that a lazy model remembers."""
+        lazy = self._lazy_state()
+        if lazy is None:
+            raise UsageError("Only a lazy model can be refreshed; this one was fitted.")
+        lazy.drop()
+        return self
+
+    def save(self, path: Any) -> None:
+        """Write the model to one file: data, never code. Read it with :func:`bayeskit.load`."""
+        from bayeskit.classifiers.saving import save_model
+
+        save_model(self, path)
+
+
+def _some(names: tuple[Name, ...]) -> str:
+    return ", ".join(map(repr, names[:6])) + (", …" if len(names) > 6 else "")

@@ -1,0 +1,161 @@
+"""The state of a fitted classifier: what was counted, how it is read and estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bayeskit.counting.tally import Tally
+from bayeskit.data.encode import Policy, encode, match_columns
+from bayeskit.data.encoded import Encoded
+from bayeskit.data.reading import Reading, warn_of_identifiers
+from bayeskit.data.source import Rows, Source
+from bayeskit.data.table import Table
+from bayeskit.errors import DataError
+from bayeskit.estimation.class_prior import class_factors, given_class_prior
+from bayeskit.learning.hints import hints_of
+from bayeskit.learning.naive import Model, estimate, plan_for
+from bayeskit.learning.recipe import Recipe
+from bayeskit.schema import Name, Schema, Variable
+from bayeskit.statistics import Statistics
+
+
+class Fitted:
+    """Counts with everything needed to turn new rows into codes and counts into answers.
+
+    ``recipe`` is called on the schema, since families may depend on the kinds of the columns.
+    """
+
+    def __init__(
+        self,
+        reading: Reading,
+        recipe: Callable[[Schema], Recipe],
+        *,
+        who: str,
+        target: Variable,
+        threshold: float | None = None,
+        n_jobs: int | None = None,
+        wants_hints: bool = False,
+        warns: bool = True,
+    ) -> None:
+        self.reading = reading
+        self.make_recipe = recipe
+        self.who = who
+        self.target = target
+        self.threshold = threshold
+        self.n_jobs = n_jobs
+        self.wants_hints = wants_hints
+        self.warns = warns
+        self.tally: Tally | None = None
+        self.recipe: Recipe | None = None
+        self.named = False
+        self.names: tuple[Name, ...] = ()
+        self.hints: dict[Name, str] = {}
+        self._model: Model | None = None
+
+    # -- counting ------------------------------------------------------------------------------
+
+    def absorb(self, source: Source) -> None:
+        """Add all rows of a source; nothing is changed unless all could be counted."""
+        before = (self.tally.statistics if self.tally else None), self.tally, self.recipe, self.named
+        try:
+            empty = True
+            for rows in source:
+                self._absorb_rows(rows)
+                empty = False
+            if empty:
+                raise DataError(
+                    "The source gave no batch, so there is nothing to learn from: Found array with 0 sample(s)."
+                )
+        except BaseException:
+            statistics, self.tally, self.recipe, self.named = before
+            if self.tally is not None and statistics is not None:
+                self.tally.statistics = statistics
+            raise
+        finally:
+            self._model = None
+
+    def check_classes(self) -> None:
+        """Refuse a class prior or class weights that do not fit the classes."""
+        if self.tally is None or self.recipe is None or not self.tally.schema.n_classes:
+            return
+        target = self.tally.schema.target
+        if self.recipe.class_prior is not None:
+            given_class_prior(self.recipe.class_prior, target)
+        class_factors(self.recipe.class_weight, self.tally.statistics.class_counts, target)
+
+    def _absorb_rows(self, rows: Rows) -> None:
+        first = self.tally is None
+        if self.tally is None:
+            self.named, self.names = rows.table.named, rows.table.names
+            schema = self.reading.schema_of(rows.table, self.target)
+        else:
+            schema = self.tally.schema
+        encoded = self.encode(rows.table, schema, "grow", rows)
+        if self.tally is None:
+            self.recipe = self.make_recipe(encoded.schema)
+            plan = plan_for(encoded.schema, self.recipe)
+            self.tally = Tally(encoded.schema, plan, self.n_jobs)
+        self.tally.absorb(encoded)
+        if first and self.wants_hints:
+            self.hints = hints_of(encoded)
+        if first and self.warns:
+            warn_of_identifiers(rows.table, encoded.schema)
+
+    def forget(self, source: Source) -> None:
+        """Take all rows of a source away, or none of them."""
+        assert self.tally is not None
+        before = self.tally.statistics
+        try:
+            for rows in source:
+                self.tally.forget(self.encode(rows.table, self.tally.schema, "grow", rows))
+        except BaseException:
+            self.tally.statistics = before
+            raise
+        finally:
+            self._model = None
+
+    def fade(self, factor: float) -> None:
+        assert self.tally is not None
+        self.tally.fade(factor)
+        self._model = None
+
+    def merge(self, other: Fitted) -> None:
+        assert self.tally is not None and other.tally is not None
+        self.tally.merge(other.tally.statistics)
+        self._model = None
+
+    # -- answers -------------------------------------------------------------------------------
+
+    @property
+    def statistics(self) -> Statistics:
+        assert self.tally is not None
+        return self.tally.statistics
+
+    @property
+    def schema(self) -> Schema:
+        return self.statistics.schema
+
+    def encode(self, table: Table, schema: Schema, policy: Policy, rows: Rows | None = None) -> Encoded:
+        table = match_columns(table, schema, self.names if self.named else None, self.who)
+        if rows is None:
+            return encode(table, schema, policy, threshold=self.threshold)
+        return encode(
+            table, schema, policy, y=rows.y, weights=rows.weights, with_target=True, threshold=self.threshold
+        )
+
+    def model(self) -> Model:
+        """Return the look-up tables, estimated once after every change of the counts."""
+        model = self._model
+        if model is None:
+            assert self.recipe is not None
+            model = self._model = estimate(self.statistics, self.recipe)
+        return model
+
+    def joint(self, table: Table) -> Any:
+        """Return log P(c, x) and the model that gave it."""
+        model = self.model()
+        assert self.recipe is not None
+        policy: Policy = self.recipe.unseen  # type: ignore[assignment]
+        encoded = self.encode(table, model.schema, policy)
+        return model.joint(encoded, self.n_jobs), model

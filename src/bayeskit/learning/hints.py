@@ -1,0 +1,45 @@
+"""What else a numeric column might be: a look at some rows, for suggestions only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayeskit.data.encoded import Encoded
+from bayeskit.schema import Name
+
+# Enough rows to tell a count from a measurement; a suggestion is not worth a pass over millions.
+ROWS_LOOKED_AT = 1_000
+
+
+def hints_of(encoded: Encoded) -> dict[Name, str]:
+    """Return, for numeric columns that look like something else, the family that would suit them.
+
+    A column of zeros and ones suggests "bernoulli", small whole numbers without negatives "poisson", and
+    a shape far from the normal curve "kernel". Nothing is ever switched because of it.
+    """
+    names = [v.name for v in encoded.schema.numeric]
+    if not names:
+        return {}
+    values = encoded.chunk(0, min(encoded.n_rows, ROWS_LOOKED_AT)).values
+    present = np.isfinite(values)
+    n = present.sum(axis=0)
+    x = np.where(present, values, 0.0)
+    whole = (x == np.rint(x)).all(axis=0) & (x >= 0).all(axis=0)
+    top = x.max(axis=0, initial=0.0)
+    hints: dict[Name, str] = {}
+    with np.errstate(all="ignore"):
+        deviation = np.where(present, values - x.sum(axis=0) / n, 0.0)
+        square = deviation * deviation
+        second = square.sum(axis=0) / n
+        skew = (square * deviation).sum(axis=0) / n / second**1.5
+        tail = (square * square).sum(axis=0) / n / second**2 - 3.0
+    for j, name in enumerate(names):
+        if n[j] < 10 or not second[j] > 0:
+            continue
+        if whole[j] and top[j] <= 1:
+            hints[name] = "bernoulli"
+        elif whole[j] and top[j] <= 1000 and second[j] <= 4 * x[:, j].sum() / n[j]:
+            hints[name] = "poisson"
+        elif n[j] >= 50 and (abs(skew[j]) > 2 or tail[j] > 7 or tail[j] < -1.5):
+            hints[name] = "kernel"
+    return hints

@@ -1,0 +1,208 @@
+"""The answer for one row, taken apart into the factors it is the product of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+Reason = Literal["missing", "unseen", "constant"]
+PriorSource = Literal["counts", "given", "unused"]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One number of the product, kept as its logarithm, and how it comes about.
+
+    Attributes
+    ----------
+    log : float
+    working : str
+        The arithmetic, as ``(3+1)/(8+2)``; empty where there is none to show.
+    """
+
+    log: float
+    working: str = ""
+
+    @property
+    def probability(self) -> float:
+        """The number itself: a probability, or a density of a numeric attribute."""
+        return _exp(self.log)
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """What one attribute says: a factor for each class.
+
+    Attributes
+    ----------
+    name : hashable, or a tuple of names where attributes are taken together
+    value : the value of the row; None where missingness itself is a state
+    family : str
+    factors : tuple of Factor, in the order of the classes
+    as_missing : bool
+        The factor is that of a missing value (with ``missing="state"``).
+    """
+
+    name: Hashable
+    value: Any
+    family: str
+    factors: tuple[Factor, ...]
+    as_missing: bool = False
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """An attribute that is no factor, and why: "missing", "unseen" or "constant"."""
+
+    name: Hashable
+    value: Any
+    reason: Reason
+
+
+@dataclass(frozen=True)
+class Explanation:
+    r"""How P(c | x) of one row comes about; ``str`` and notebooks show it as a page of arithmetic.
+
+    .. math:: P(c \mid x) = \frac{P(c) \prod_i P(x_i \mid c)}{\sum_{c'} P(c') \prod_i P(x_i \mid c')}
+
+    Attributes
+    ----------
+    target : hashable
+        The name of the class column.
+    classes : tuple of labels
+        Everything that is given for each class is in this order.
+    prior : tuple of Factor
+    attributes : tuple of Attribute
+    left_out : tuple of LeftOut
+    prior_source : "counts", "given" or "unused"
+    lang : "en" or "zh"
+        The language of the page.
+
+    Examples
+    --------
+    >>> half = (Factor(math.log(0.5), "2/4"), Factor(math.log(0.5), "2/4"))
+    >>> odour = Attribute("odour", "foul", "table", (Factor(math.log(0.75), "3/4"), Factor(math.log(0.25), "1/4")))
+    >>> explanation = Explanation("class", ("poisonous", "edible"), half, (odour,), ())
+    >>> explanation.prediction, round(explanation.posterior[0], 6)
+    ('poisonous', 0.75)
+    """
+
+    target: Hashable
+    classes: tuple[Any, ...]
+    prior: tuple[Factor, ...]
+    attributes: tuple[Attribute, ...]
+    left_out: tuple[LeftOut, ...]
+    prior_source: PriorSource = "counts"
+    lang: str = "en"
+
+    @cached_property
+    def log_joint(self) -> tuple[float, ...]:
+        """log P(c, x) of each class: the sum of the logarithms of its factors."""
+        return tuple(_sum(_factors(self, k)) for k in range(len(self.classes)))
+
+    @property
+    def joint(self) -> tuple[float, ...]:
+        """P(c, x) of each class: the product; 0.0 where it underflows."""
+        return tuple(map(_exp, self.log_joint))
+
+    @cached_property
+    def log_evidence(self) -> float:
+        """log P(x), the sum of the products."""
+        best = max(self.log_joint)
+        if math.isinf(best):
+            return best
+        return best + math.log(math.fsum(math.exp(log - best) for log in self.log_joint))
+
+    @property
+    def evidence(self) -> float:
+        return _exp(self.log_evidence)
+
+    @property
+    def impossible(self) -> bool:
+        """Whether every class has a product of zero; the posterior is then the class prior."""
+        return max(self.log_joint) == -math.inf
+
+    @cached_property
+    def posterior(self) -> tuple[float, ...]:
+        """P(c | x) of each class."""
+        logs = self._scores
+        best = max(logs)
+        weights = [math.exp(log - best) for log in logs]
+        total = math.fsum(weights)
+        return tuple(weight / total for weight in weights)
+
+    @property
+    def _scores(self) -> tuple[float, ...]:
+        return tuple(f.log for f in self.prior) if self.impossible else self.log_joint
+
+    @cached_property
+    def ranking(self) -> tuple[int, ...]:
+        """The places of the classes, the most probable first; of equals the first in class order."""
+        scores = self._scores
+        return tuple(sorted(range(len(scores)), key=lambda k: (-scores[k], k)))
+
+    @property
+    def prediction(self) -> Any:
+        return self.classes[self.ranking[0]]
+
+    @property
+    def runner_up(self) -> Any:
+        """The second most probable class; None where there is but one."""
+        return self.classes[self.ranking[1]] if len(self.classes) > 1 else None
+
+    @property
+    def prior_log_odds(self) -> float | None:
+        """What the class prior adds to the log-odds of the prediction against the runner-up."""
+        return self._log_odds(self.prior)
+
+    @property
+    def attribute_log_odds(self) -> tuple[float | None, ...]:
+        """What each attribute adds to the log-odds of the prediction against the runner-up.
+
+        None where there is no runner-up; NaN where both classes have a factor of zero.
+        """
+        return tuple(self._log_odds(attribute.factors) for attribute in self.attributes)
+
+    @property
+    def log_odds(self) -> float | None:
+        """log P(prediction | x) − log P(runner-up | x), the sum of all that is added."""
+        return self._log_odds(tuple(Factor(log) for log in self.log_joint))
+
+    def _log_odds(self, factors: tuple[Factor, ...]) -> float | None:
+        if len(self.ranking) < 2:
+            return None
+        a, b = (factors[k].log for k in self.ranking[:2])
+        return math.nan if a == b == -math.inf else a - b
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values fit for JSON; infinite numbers as "inf" and "-inf"."""
+        from bayeskit.report.plain import explanation_to_dict
+
+        return explanation_to_dict(self)
+
+    def __str__(self) -> str:
+        from bayeskit.report.page import page_of
+        from bayeskit.report.text import as_text
+
+        return as_text(page_of(self))
+
+    def _repr_html_(self) -> str:
+        from bayeskit.report.html import as_html
+        from bayeskit.report.page import page_of
+
+        return as_html(page_of(self))
+
+
+def _factors(explanation: Explanation, k: int) -> list[float]:
+    return [explanation.prior[k].log, *(a.factors[k].log for a in explanation.attributes)]
+
+
+def _sum(logs: list[float]) -> float:
+    return -math.inf if -math.inf in logs else math.fsum(logs)
+
+
+def _exp(log: float) -> float:
+    return math.exp(log) if log < 709.0 else math.inf

@@ -1,0 +1,105 @@
+"""How a number is shown: as a fraction of counts, with few digits, or from its logarithm."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+# A weight like 16/3 is a fraction of small numbers; a denominator above this is no help to a reader.
+LARGEST_DENOMINATOR = 999
+
+
+def number(x: float) -> str:
+    """Write a count or weight: whole if it is whole, as a short decimal or p/q if that is exact.
+
+    Examples
+    --------
+    >>> number(3.0), number(0.5), number(1 / 3), number(0.123456789)
+    ('3', '0.5', '1/3', '0.123457')
+    """
+    x = float(x)
+    if not math.isfinite(x):
+        return str(x)
+    if x.is_integer() and abs(x) < 1e15:
+        return str(int(x))
+    short = f"{x:.6g}"
+    if float(short) == x:
+        return short
+    near = Fraction(x).limit_denominator(LARGEST_DENOMINATOR)
+    if near and abs(near - Fraction(x)) <= abs(Fraction(x)) / 10**12:
+        return str(near)
+    return short
+
+
+def fraction(count: float, imaginary: float, total: float, imaginary_total: float) -> str:
+    r"""Write (n + a)/(N + A), the share of a cell; the imaginary counts are left away where they are 0.
+
+    Examples
+    --------
+    >>> fraction(3, 1, 8, 2), fraction(3, 0, 8, 0), fraction(0, 0.5, 4, 1.5)
+    ('(3+1)/(8+2)', '3/8', '(0+0.5)/(4+1.5)')
+    """
+    return f"{_sum(count, imaginary)}/{_sum(total, imaginary_total)}"
+
+
+def _sum(real: float, imaginary: float) -> str:
+    text = number(real) if imaginary == 0 else f"{number(real)}+{number(imaginary)}"
+    return f"({text})" if "+" in text or "/" in text else text
+
+
+def magnitude(log: float) -> str:
+    """Write a probability or density from its logarithm, also where the number itself would underflow.
+
+    Examples
+    --------
+    >>> magnitude(math.log(2 / 7)), magnitude(-2000.0), magnitude(-math.inf)
+    ('0.2857', '2.58e-869', '0')
+    """
+    if log == -math.inf:
+        return "0"
+    if math.log(1e-4) <= log < math.log(1e6):
+        return f"{math.exp(log):.4g}"
+    power = math.floor(log / math.log(10.0))
+    leading = f"{math.exp(log - power * math.log(10.0)):.2f}"
+    if leading == "10.00":  # 9.999 rounds to the next power
+        leading, power = "1.00", power + 1
+    return f"{leading}e{power:+03d}"
+
+
+def share(p: float, rest: float) -> str:
+    """Write a probability; one that 4 digits would round to 1 as 1 less the rest.
+
+    Examples
+    --------
+    >>> share(0.25, 0.75), share(1 - 3e-9, 3e-9), share(1.0, 0.0)
+    ('0.25', '1 − 3.00e-09', '1')
+    """
+    if 0.0 < rest < 1e-4:
+        return f"1 − {magnitude(math.log(rest))}"
+    return magnitude(math.log(p)) if p > 0.0 else "0"
+
+
+def short(x: float, digits: int = 4) -> str:
+    """Write a parameter with few digits, large ones without a power of ten while that is short.
+
+    Examples
+    --------
+    >>> short(0.009219), short(190340.2), short(1.136e10)
+    ('0.009219', '190340', '1.136e+10')
+    """
+    text = f"{x:.{digits}g}"
+    return f"{x:.0f}" if "e" in text and 1.0 <= abs(x) < 1e7 else text
+
+
+def centre(mean: float, spread: float) -> str:
+    """Write a mean with 4 digits, or as many as tell it from its neighbours a hundredth of the spread away.
+
+    Examples
+    --------
+    >>> centre(0.5253333, 0.1), centre(100_000_003.25, 0.5)
+    ('0.5253', '100000003.25')
+    """
+    digits = 4
+    if mean and spread > 0.0:
+        digits = min(max(4, math.ceil(math.log10(abs(mean)) - math.log10(spread)) + 2), 15)
+    return short(mean, digits)

@@ -1,0 +1,67 @@
+"""An explanation as plain values."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayeskit.report.explanation import Explanation, Factor
+
+
+def plain(value: Any) -> Any:
+    """Return a value that JSON can hold: numbers, texts, truth values and None as they are, others as text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain(np.float64(0.5)), plain(float("nan")), plain(-math.inf), plain(("a", 1))
+    (0.5, None, '-inf', ['a', 1])
+    """
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
+
+
+def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation as a dictionary of plain values."""
+    e = explanation
+    odds = e.attribute_log_odds
+    return {
+        "target": plain(e.target),
+        "classes": plain(e.classes),
+        "prediction": plain(e.prediction),
+        "runner_up": plain(e.runner_up),
+        "prior": [_factor(f) for f in e.prior],
+        "prior_source": e.prior_source,
+        "prior_log_odds": plain(e.prior_log_odds),
+        "attributes": [
+            {
+                "name": plain(a.name),
+                "value": plain(a.value),
+                "family": a.family,
+                "as_missing": a.as_missing,
+                "factors": [_factor(f) for f in a.factors],
+                "log_odds": plain(odds[i]),
+            }
+            for i, a in enumerate(e.attributes)
+        ],
+        "left_out": [
+            {"name": plain(o.name), "value": plain(o.value), "reason": o.reason} for o in e.left_out
+        ],
+        "log_joint": plain(e.log_joint),
+        "joint": plain(e.joint),
+        "log_evidence": plain(e.log_evidence),
+        "evidence": plain(e.evidence),
+        "log_odds": plain(e.log_odds),
+        "posterior": plain(e.posterior),
+        "impossible": e.impossible,
+    }
+
+
+def _factor(factor: Factor) -> dict[str, Any]:
+    return {"probability": plain(factor.probability), "log": plain(factor.log), "working": factor.working}

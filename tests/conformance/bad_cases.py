@@ -1,0 +1,76 @@
+"""What a case of bad (or merely odd) input is, and the one list that they all enter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from estimators import EVERY, small_labels, small_rows
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a user passes: rows and labels to learn, other arguments of ``fit``, rows to predict."""
+
+    X: Any
+    y: Any = None
+    test: Any = None
+    n_test: int | None = None
+    fit: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case.
+
+    Attributes
+    ----------
+    make : callable
+        Gives the input anew for each estimator; with ``needs_folder`` it is given a directory.
+    fine : str
+        The letters of the estimators that must answer; all others must refuse.
+    says : str
+        A pattern that the message of a refusal must match.
+    either : str
+        The letters of the estimators that may answer or refuse: where the arithmetic decides.
+    largest : int
+        How many bytes of tables a model may keep.
+    """
+
+    name: str
+    make: Callable[..., Given]
+    fine: str
+    says: str
+    either: str = ""
+    only: str = EVERY
+    largest: int = 100_000
+    needs_folder: bool = False
+
+
+CASES: list[Case] = []
+
+
+def enter(name: str, make: Callable[..., Given], fine: str = EVERY, says: str = "", **more: Any) -> None:
+    """Enter a case into the list."""
+    assert says or set(fine) >= set(more.get("only", EVERY)), f"{name} must say what a refusal says"
+    CASES.append(Case(name, make, fine, says, **more))
+
+
+def case(fine: str = EVERY, says: str = "", **more: Any) -> Callable[[Callable[..., Given]], None]:
+    """Enter a function into the list of cases under its own name."""
+    return lambda make: enter(make.__name__, make, fine, says, **more)
+
+
+def given(X: Any = None, y: Any = None, test: Any = None, n_test: int | None = None, **fit: Any) -> Given:
+    """Fill in good rows and labels where a case gives none."""
+    X = small_rows() if X is None else X
+    return Given(X, small_labels() if y is None else y, test, n_test, fit)
+
+
+def put(value: float, row: Any = 4, column: Any = 1, n: int = 12) -> np.ndarray:
+    """Return good rows with one cell (or more) changed."""
+    rows = small_rows(n)
+    rows[row, column] = value
+    return rows

@@ -1,0 +1,90 @@
+"""The estimators under test, and the smallest rows that all of them take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianBayes,
+    GaussianNB,
+    MultinomialNB,
+    NaiveBayes,
+)
+
+# One letter each, so that a case can say in a word who takes it: "NGgk" are those of dense columns.
+BY_LETTER: dict[str, type[Any]] = {
+    "N": NaiveBayes,
+    "G": GaussianBayes,
+    "g": GaussianNB,
+    "b": BernoulliNB,
+    "m": MultinomialNB,
+    "c": ComplementNB,
+    "k": CategoricalNB,
+}
+EVERY = "".join(BY_LETTER)
+DENSE = "NGgk"
+NUMBERS = "NGg"
+BLOCK = "bmc"
+
+CLASSES = list(BY_LETTER.values())
+
+# All estimators and the settings of NaiveBayes and GaussianBayes that change the path through the code.
+VARIANTS: list[Any] = [
+    *(cls() for cls in CLASSES),
+    NaiveBayes(categorical_features="all"),
+    NaiveBayes(missing="state"),
+    NaiveBayes(numeric="kernel"),
+    NaiveBayes(numeric="student"),
+    NaiveBayes(unseen="smooth"),
+    GaussianBayes("shared"),
+    GaussianBayes("diagonal"),
+    GaussianNB(n_jobs=2),
+]
+
+
+def name_of(estimator: Any) -> str:
+    """Name a test: the class, and the parameters that were set."""
+    params = {k: v for k, v in estimator.get_params(deep=False).items() if v is not None}
+    defaults = type(estimator)().get_params(deep=False)
+    changed = [f"{k}={v}" for k, v in params.items() if v != defaults.get(k)]
+    return "-".join([type(estimator).__name__, *changed])
+
+
+def small_rows(n: int = 12, d: int = 3, seed: int = 0) -> NDArray[np.float64]:
+    """Return rows of 0, 1 and 2: measurements, codes and counts alike."""
+    rows = np.random.default_rng(seed).integers(0, 3, (n, d)).astype(np.float64)
+    rows[:3] = np.arange(3)[:, None]  # every code stands in every column
+    return rows
+
+
+def small_labels(n: int = 12, k: int = 2) -> NDArray[np.int64]:
+    return np.arange(n) % k
+
+
+def check_answers(model: Any, X: Any, n: int) -> None:
+    """Finite posteriors that sum to one, labels among the classes, one for each row."""
+    posterior = model.predict_proba(X)
+    assert posterior.shape == (n, len(model.classes_))
+    assert np.isfinite(posterior).all(), "a posterior is not finite"
+    assert (posterior >= 0).all()
+    np.testing.assert_allclose(posterior.sum(axis=1), 1.0, rtol=0, atol=1e-9)
+    labels = model.predict(X)
+    assert len(labels) == n
+    known = set(model.classes_.tolist())
+    assert all(label in known for label in labels.tolist())
+    log_posterior = model.predict_log_proba(X)
+    assert not np.isnan(log_posterior).any()
+    with np.errstate(under="ignore"):
+        np.testing.assert_allclose(np.exp(log_posterior), posterior, rtol=0, atol=1e-9)
+
+
+def bytes_held(model: Any) -> int:
+    """The size of all tables that a model keeps."""
+    parts = model.statistics_.parts.values()
+    return sum(array.nbytes for part in parts for array in part.arrays().values())

@@ -1,0 +1,211 @@
+"""What a model refuses to do, it refuses whole: by name, and nothing has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from estimators import CLASSES, small_labels, small_rows
+from sklearn.exceptions import NotFittedError
+
+from bayeskit import Batches, BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB, NaiveBayes
+from bayeskit.errors import (
+    BayeskitError,
+    DataError,
+    Incompatible,
+    NotCounted,
+    OneShotSource,
+    SettingError,
+    UnseenClass,
+    UsageError,
+)
+
+ROWS, LABELS = small_rows(), small_labels()
+every = pytest.mark.parametrize("cls", CLASSES)
+
+
+def refused(model: Any, verb: Callable[[], Any], error: type[Exception], says: str = "") -> None:
+    """The verb is refused by this error, and the model answers as before."""
+    before, schema = model.predict_proba(ROWS), model.schema_
+    with pytest.raises(error, match=says):
+        verb()
+    assert model.schema_ == schema
+    np.testing.assert_array_equal(model.predict_proba(ROWS), before)
+
+
+QUESTIONS = ["predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "log_evidence"]
+
+
+@every
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_no_answers_before_fitting(cls: Any, question: str) -> None:
+    with pytest.raises(NotFittedError, match=f"{cls.__name__} instance is not fitted yet"):
+        getattr(cls(), question)(ROWS)
+
+
+@every
+@pytest.mark.parametrize("verb", ["forget", "fade", "merge", "save", "classes_", "schema_", "statistics_"])
+def test_nothing_to_change_before_fitting(cls: Any, verb: str, tmp_path: Any) -> None:
+    arguments = {"forget": (ROWS, LABELS), "fade": (0.5,), "merge": (cls(),), "save": (tmp_path / "m",)}
+    with pytest.raises(NotFittedError):
+        getattr(cls(), verb)(*arguments[verb])
+
+
+@every
+def test_refresh_is_for_lazy_models(cls: Any) -> None:
+    with pytest.raises(UsageError, match="lazy"):
+        cls().fit(ROWS, LABELS).refresh()
+
+
+@every
+@pytest.mark.parametrize("factor", [0, 2, -1, np.nan, np.inf, "x", None, [0.5]], ids=str)
+def test_fade_takes_a_factor_between_0_and_1(cls: Any, factor: Any) -> None:
+    model = cls().fit(ROWS, LABELS)
+    refused(model, lambda: model.fade(factor), SettingError, "fade")
+
+
+# Learned so that the classes are not alike: the first has nothing but zeros.
+UNLIKE = np.where(LABELS[:, None] == 0, 0.0, ROWS)
+NEVER_LEARNED: dict[str, tuple[Any, ...]] = {
+    "rows learned once, forgotten twice": (np.vstack([UNLIKE, UNLIKE]), np.append(LABELS, LABELS)),
+    "a class never seen": (UNLIKE[:1], np.array([7])),
+    "more weight than was learned": (UNLIKE[:1], LABELS[:1], [1000.0]),
+    "values never seen": (np.full((1, 3), 50.0), LABELS[:1], [100.0]),
+}
+
+
+@every
+@pytest.mark.parametrize("what", list(NEVER_LEARNED))
+def test_forgetting_what_was_never_learned(cls: Any, what: str) -> None:
+    model = cls().fit(UNLIKE, LABELS)
+    refused(model, lambda: model.forget(*NEVER_LEARNED[what]), NotCounted, "never counted")
+
+
+@pytest.mark.parametrize("cls", [BernoulliNB, MultinomialNB, ComplementNB, CategoricalNB])
+def test_forgetting_rows_of_another_class(cls: Any) -> None:
+    model = cls().fit(UNLIKE, LABELS)
+    refused(model, lambda: model.forget(UNLIKE, 1 - LABELS), NotCounted, "never counted")
+
+
+def test_forgetting_a_state_never_seen() -> None:
+    model = NaiveBayes().fit([["a"], ["b"], ["a"]], [0, 1, 0])
+    with pytest.raises(NotCounted):
+        model.forget([["z"]], [0])
+    assert model.schema_.attributes[0].states == ("a", "b")
+
+
+@every
+def test_forgetting_in_batches_is_all_or_nothing(cls: Any) -> None:
+    model = cls().fit(ROWS, LABELS)
+    batches = [(ROWS[:4], LABELS[:4]), (np.vstack([ROWS] * 3), np.tile(LABELS, 3))]
+    refused(model, lambda: model.forget(iter(batches)), NotCounted)
+
+
+@every
+def test_learning_in_batches_is_all_or_nothing(cls: Any) -> None:
+    model = cls().fit(ROWS, LABELS)
+    batches = [(ROWS[:4], LABELS[:4]), (ROWS[:, :2], LABELS)]
+    refused(model, lambda: model.partial_fit(iter(batches)), DataError, "features")
+
+
+@every
+def test_fit_that_fails_leaves_the_model_before(cls: Any) -> None:
+    model = cls().fit(ROWS, LABELS)
+    refused(model, lambda: model.fit(np.where(ROWS > 1, np.inf, ROWS), LABELS), DataError)
+
+
+@every
+def test_first_partial_fit_that_fails_leaves_nothing(cls: Any) -> None:
+    model = cls()
+    with pytest.raises(DataError):
+        model.partial_fit(ROWS, LABELS[:5])
+    with pytest.raises(NotFittedError):
+        model.predict(ROWS)
+    np.testing.assert_array_equal(model.partial_fit(ROWS, LABELS).predict(ROWS), cls().fit(ROWS, LABELS).predict(ROWS))
+
+
+@every
+def test_forget_everything_then_learn_again(cls: Any) -> None:
+    model = cls().fit(ROWS, LABELS).forget(ROWS, LABELS)
+    try:
+        posterior = model.predict_proba(ROWS)
+    except BayeskitError as error:
+        assert len(str(error)) > 20
+    else:
+        assert np.isfinite(posterior).all()
+    again = model.partial_fit(ROWS, LABELS).predict_proba(ROWS)
+    np.testing.assert_allclose(again, cls().fit(ROWS, LABELS).predict_proba(ROWS), rtol=0, atol=1e-12)
+
+
+@every
+def test_merge_with_another_class(cls: Any) -> None:
+    model, other = cls().fit(ROWS, LABELS), next(c for c in CLASSES if c is not cls)().fit(ROWS, LABELS)
+    refused(model, lambda: model.merge(other), Incompatible, other.__class__.__name__)
+    refused(model, lambda: model.merge("a model"), Incompatible, "str")
+    refused(model, lambda: model.merge(cls()), NotFittedError)
+
+
+@every
+def test_merge_with_other_parameters(cls: Any) -> None:
+    model, other = cls().fit(ROWS, LABELS), cls(class_weight={0: 2.0}).fit(ROWS, LABELS)
+    refused(model, lambda: model.merge(other), Incompatible, "class_weight")
+
+
+@every
+def test_merge_with_other_columns(cls: Any) -> None:
+    model = cls().fit(ROWS, LABELS)
+    refused(model, lambda: model.merge(cls().fit(ROWS[:, :2], LABELS)), Incompatible, "column|width|variable")
+    pd = pytest.importorskip("pandas")
+    named = cls().fit(pd.DataFrame(ROWS, columns=list("abc")), LABELS)
+    other = cls().fit(pd.DataFrame(ROWS, columns=list("abd")), LABELS)
+    refused(named, lambda: named.merge(other), Incompatible, "column")
+
+
+def test_merge_of_a_number_with_a_category() -> None:
+    model, other = NaiveBayes().fit(ROWS, LABELS), NaiveBayes().fit(ROWS.astype(str), LABELS)
+    refused(model, lambda: model.merge(other), Incompatible)
+
+
+@every
+def test_the_sum_leaves_both_as_they_were(cls: Any) -> None:
+    a, b = cls().fit(ROWS[:6], LABELS[:6]), cls().fit(ROWS[6:], LABELS[6:])
+    before = a.predict_proba(ROWS), b.predict_proba(ROWS)
+    both = (a + b).predict_proba(ROWS)
+    np.testing.assert_allclose(both, cls().fit(ROWS, LABELS).predict_proba(ROWS), rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(a.predict_proba(ROWS), before[0])
+    np.testing.assert_array_equal(b.predict_proba(ROWS), before[1])
+
+
+@every
+def test_announced_classes(cls: Any) -> None:
+    model = cls().partial_fit(ROWS[:4], LABELS[:4], classes=[0, 1, 5])
+    assert model.classes_.tolist() == [0, 1, 5]
+    refused(model, lambda: model.partial_fit(ROWS, np.full(12, 9)), UnseenClass, "9")
+    refused(model, lambda: model.partial_fit(ROWS, LABELS, classes=[0, 1]), UnseenClass, "not the same as on last call")
+    with pytest.raises(SettingError, match="classes"):
+        cls().partial_fit(ROWS, LABELS, classes=[])
+    with pytest.raises(UnseenClass):
+        cls().partial_fit(ROWS, LABELS, classes=[0])
+
+
+@every
+def test_lazy_models_leave_counting_to_their_source(cls: Any) -> None:
+    model = cls().lazy(ROWS, LABELS)
+    for verb in (
+        lambda: model.partial_fit(ROWS, LABELS),
+        lambda: model.forget(ROWS, LABELS),
+        lambda: model.merge(cls().fit(ROWS, LABELS)),
+        lambda: model.fade(0.5),
+    ):
+        refused(model, verb, UsageError, "lazy|refresh")
+    with pytest.raises(OneShotSource, match="only once"):
+        cls().lazy(iter([(ROWS, LABELS)]), LABELS)
+    with pytest.raises(SettingError, match="refresh"):
+        cls().lazy(ROWS, LABELS, refresh="sometimes")
+
+
+def test_lazy_over_a_source_without_rows() -> None:
+    with pytest.raises(DataError, match="no rows|no batch"):
+        MultinomialNB().lazy(Batches(lambda: iter(())), None).predict(ROWS)
