@@ -1,0 +1,77 @@
+"""Small tables that come with the library: those of the textbooks, and a few real ones."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from difflib import get_close_matches
+from importlib.resources import files
+
+import numpy as np
+
+from bayeskit.datasets.dataset import Dataset, as_array
+from bayeskit.datasets.registry import REGISTRY
+from bayeskit.errors import DataError
+
+__all__ = ["Dataset", "load", "names"]
+
+
+def names() -> tuple[str, ...]:
+    """List what :func:`load` knows.
+
+    Examples
+    --------
+    >>> "melon3" in names()
+    True
+    """
+    return tuple(REGISTRY)
+
+
+def load(name: str) -> Dataset:
+    """Read a bundled table.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+
+    Returns
+    -------
+    Dataset
+        A fresh one at every call: change its arrays as you like.
+
+    Examples
+    --------
+    >>> melon = load("melon3")
+    >>> melon.attributes[-2:], melon.y[0], len(melon)
+    (('密度', '含糖率'), '是', 17)
+    """
+    entry = REGISTRY.get(name)
+    if entry is None:
+        near = get_close_matches(str(name), REGISTRY, n=3, cutoff=0.4)
+        meant = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
+        raise DataError(f"There is no data set {name!r}. {meant}There are: {', '.join(REGISTRY)}.")
+    header, *rows = csv.reader(io.StringIO(_text(name), newline=""))
+    columns = {column: as_array(list(cells)) for column, cells in zip(header, zip(*rows), strict=True)}
+    index = np.arange(len(rows)) if entry.index is None else columns.pop(entry.index)
+    return Dataset(
+        name=name,
+        title=entry.title,
+        source=entry.source,
+        licence=entry.licence,
+        target=entry.target,
+        columns=columns,
+        index=index,
+        index_name=entry.index,
+        states=dict(entry.states),
+    )
+
+
+def _text(name: str) -> str:
+    tables = files(__name__) / "tables"
+    plain = tables / f"{name}.csv"
+    data = (
+        plain.read_bytes() if plain.is_file() else gzip.decompress((tables / f"{name}.csv.gz").read_bytes())
+    )
+    return data.decode("utf-8")

@@ -1,0 +1,86 @@
+"""What is bundled: for every table where it comes from, under which licence, and what it is to predict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+State = str | int
+_ZHOU = "Zhou Zhihua (周志华), Machine Learning (《机器学习》), Tsinghua University Press 2016"
+_BOOK = "Facts printed in a textbook, quoted as such; no licence is stated."
+_UCI = "CC BY 4.0 (UCI Machine Learning Repository)"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The card of one table; `index` names the column that only labels the rows."""
+
+    title: str
+    source: str
+    licence: str
+    target: str
+    index: str | None = None
+    states: Mapping[str, tuple[State, ...]] = field(default_factory=dict)
+
+
+REGISTRY: Mapping[str, Entry] = {
+    "melon8": Entry(
+        title="Eight melons (八个西瓜) by colour, texture and density; the texture 稍糊 is never seen",
+        source="An exercise with attributes of Zhou's watermelon tables; its first place is not known",
+        licence=_BOOK,
+        target="标签",
+        states={"纹理": ("清晰", "稍糊", "模糊")},
+    ),
+    "melon2": Entry(
+        title="Watermelon data set 2.0 (西瓜数据集 2.0): 17 melons, six categorical attributes",
+        source=f"{_ZHOU}, table 4.1",
+        licence=_BOOK,
+        target="好瓜",
+        index="编号",
+    ),
+    "melon2-missing": Entry(
+        title="Watermelon data set 2.0α (西瓜数据集 2.0α): the 17 melons of 2.0 with blanks",
+        source=f"{_ZHOU}, table 4.4",
+        licence=_BOOK,
+        target="好瓜",
+        index="编号",
+    ),
+    "melon3": Entry(
+        title="Watermelon data set 3.0 (西瓜数据集 3.0): those of 2.0 with two numeric attributes",
+        source=f"{_ZHOU}, table 4.3",
+        licence=_BOOK,
+        target="好瓜",
+        index="编号",
+    ),
+    "lihang": Entry(
+        title="Fifteen rows for naive Bayes by hand: A1 = {1, 2, 3}, A2 = {S, M, L}",
+        source="Li Hang (李航), Statistical Learning Methods (《统计学习方法》), example 4.1",
+        licence=_BOOK,
+        target="y",
+        states={"x1": (1, 2, 3), "x2": ("S", "M", "L")},
+    ),
+    "iris": Entry(
+        title="Iris: 150 flowers, three species, four measurements in centimetres",
+        source="R. A. Fisher 1936, in the UCI version (rows 35 and 38 differ from Fisher's paper)",
+        licence=_UCI,
+        target="class",
+    ),
+    "height-weight": Entry(
+        title="Height and weight of 114 students (0 female, 1 male)",
+        source="HeightWeight.csv of Chinese machine-learning courses; who measured them is not known",
+        licence="Not stated; measurements only.",
+        target="Sex",
+    ),
+    "mushroom": Entry(
+        title="Mushroom: 8,124 mushrooms, 22 categorical attributes, edible (e) or poisonous (p)",
+        source="J. Schlimmer 1987, UCI Machine Learning Repository (agaricus-lepiota)",
+        licence=_UCI,
+        target="class",
+    ),
+    "adult": Entry(
+        title="Adult (census income): 48,842 people, 14 attributes; the first 32,561 are for training",
+        source="B. Becker and R. Kohavi 1996, UCI Machine Learning Repository (adult.data, then adult.test)",
+        licence=_UCI,
+        target="class",
+    ),
+}

@@ -1,0 +1,217 @@
+"""Statistics ↔ one file: the schema and the plan as plain values, every part as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import DataError, ModelFormatError
+from bayeskit.io.labels import from_plain, to_plain
+from bayeskit.io.saved import Arrays, Saved, as_path, naming, read_saved, write_saved
+from bayeskit.schema import Kind, Schema, Variable
+from bayeskit.statistics import Pattern, Plan, Statistics
+from bayeskit.statistics.statistics import PARTS
+from bayeskit.statistics.term import PatternKind
+
+_COLUMNS: dict[PatternKind, Kind] = {
+    "tables": "categorical",
+    "moments": "numeric",
+    "totals": "block",
+    "scatter": "numeric",
+    "grids": "numeric",
+}
+_SIMPLE_FIELDS: dict[str, Any] = {
+    field.name: getattr(Variable("", "categorical"), field.name)
+    for field in fields(Variable)
+    if field.name not in ("name", "states")
+}
+# The most codes that a coded column may have, twice over.
+_MOST_STATES = 2**25
+_WEIGHTS = (
+    *("tables/margin", "tables/counts", "moments/weight", "totals/sums", "totals/rows"),
+    *("scatter/weight", "grids/counts"),
+)
+# Rounding may leave a cell a little below zero when rows are forgotten.
+_DUST = 1e-6
+# The binary exponents of doubles lie between −1,074 and 1,024; grids go 40 finer.
+_LARGEST_EXPONENT = 1_200
+_EXPONENTS = ("moments/exponent", "grids/exponents", "grids/largest")
+
+
+def save_statistics(statistics: Statistics, path: Any) -> None:
+    """Write statistics to a file, whole or not at all.
+
+    >>> import os, tempfile
+    >>> schema = Schema((), Variable("好瓜", "categorical", ("是", "否"), n_declared=2))
+    >>> statistics = Statistics.zero(schema, Plan.naive(schema))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_statistics(statistics, os.path.join(folder, "西瓜.counts"))
+    ...     load_statistics(os.path.join(folder, "西瓜.counts")).class_counts
+    array([0., 0.])
+    """
+    place = as_path(path)
+    content, arrays = pack_statistics(statistics)
+    write_saved(Saved("statistics", content, arrays), place)
+
+
+def load_statistics(path: Any) -> Statistics:
+    """Read statistics that :func:`save_statistics` wrote."""
+    place = as_path(path)
+    with naming(place):
+        saved = read_saved(place, "statistics")
+        return unpack_statistics(saved.content, saved.arrays)
+
+
+def pack_statistics(statistics: Statistics) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the plain values and the arrays; statistics that could not be read back are refused."""
+    schema, plan = statistics.schema, statistics.plan
+    content = {
+        "attributes": [_pack_variable(v) for v in schema.attributes],
+        "target": _pack_variable(schema.target),
+        "plan": [[p.kind, [to_plain(name, "a column name") for name in p.attributes]] for p in plan.patterns],
+    }
+    arrays = {
+        f"{p.kind}/{name}": a for p in plan.patterns for name, a in statistics.parts[p.kind].arrays().items()
+    }
+    flaw = _flaw_of_arrays(schema, plan, arrays)
+    if flaw:
+        raise DataError(
+            f"These statistics cannot be saved: {flaw}. Statistics counted from rows have no such flaw."
+        )
+    return content, arrays
+
+
+def unpack_statistics(content: dict[str, Any], arrays: Arrays) -> Statistics:
+    """Return the statistics, after checking that values and arrays fit each other."""
+    for key in ("attributes", "target", "plan"):
+        if key not in content:
+            raise ModelFormatError(f"it does not tell its {key}. Save it again.")
+    most = min(max((len(a) for a in arrays.values() if a.ndim), default=0), _MOST_STATES)
+    attributes = tuple(_unpack_variable(plain, most) for plain in content["attributes"])
+    target = _unpack_variable(content["target"], most)
+    if target.kind != "categorical":
+        raise ModelFormatError(f"its class {target.name!r} is {target.kind}, not categorical.")
+    schema = Schema(attributes, target)
+    plan = Plan(tuple(_unpack_pattern(plain, schema) for plain in content["plan"]))
+    if len({p.kind for p in plan.patterns}) < len(plan.patterns):
+        raise ModelFormatError("its plan names a pattern twice.")
+    flaw = _flaw_of_arrays(schema, plan, arrays)
+    if flaw:
+        raise ModelFormatError(
+            f"{flaw}. It was not written by bayeskit, or by a version with a fault: save it again."
+        )
+    parts = {p.kind: PARTS[p.kind].from_arrays(_part_arrays(p.kind, arrays)) for p in plan.patterns}
+    return Statistics(schema, plan, parts)
+
+
+# -- schema and plan -------------------------------------------------------------------------------
+
+
+def _pack_variable(variable: Variable) -> dict[str, Any]:
+    n, states = variable.size, variable.states
+    # The codes of a coded column may be millions; (False, True) are equal to (0, 1) and yet no such codes.
+    coded = (
+        n > 16 and states[-1] == n - 1 and states == tuple(range(n)) and all(type(s) is int for s in states)
+    )
+    return {
+        "name": to_plain(variable.name, "a column name"),
+        "states": n if coded else [to_plain(state, f"a state of {variable.name!r}") for state in states],
+        **{field: getattr(variable, field) for field in _SIMPLE_FIELDS},
+    }
+
+
+def _unpack_variable(plain: dict[str, Any], most: int) -> Variable:
+    name, states, simple = from_plain(plain["name"]), plain["states"], dict(plain)
+    del simple["name"], simple["states"]
+    if type(states) is int:
+        if not 0 <= states <= most:
+            raise ModelFormatError(f"{name!r} has {states} states, more than there are counts.")
+        states = range(states)
+    variable = Variable(name=name, states=tuple(from_plain(state) for state in states), **simple)
+    for field, default in _SIMPLE_FIELDS.items():
+        if type(getattr(variable, field)) is not type(default):
+            raise ModelFormatError(f"{name!r} has {getattr(variable, field)!r} for {field}.")
+    if variable.kind not in get_args(Kind):
+        raise ModelFormatError(
+            f"{name!r} is of the kind {variable.kind!r}, which this version does not know."
+        )
+    if not 0 <= variable.n_declared <= variable.size:
+        raise ModelFormatError(f"{name!r} has {variable.n_declared} declared states of {variable.size}.")
+    if len(variable.codes) < variable.size:
+        raise ModelFormatError(f"{name!r} has a state twice.")
+    if variable.width < 1 or (variable.size and variable.kind != "categorical"):
+        raise ModelFormatError(
+            f"{name!r} is {variable.kind} with {variable.size} states and width {variable.width}."
+        )
+    return variable
+
+
+def _unpack_pattern(plain: Any, schema: Schema) -> Pattern:
+    kind, names = plain
+    if kind not in PARTS:
+        raise ModelFormatError(f"its plan asks for {kind!r}, which this version does not know.")
+    attributes = tuple(from_plain(name) for name in names)
+    columns = tuple(v.name for v in schema.attributes if v.kind == _COLUMNS[kind])
+    strange = [name for name in attributes if name not in columns]
+    if strange or len(set(attributes)) < len(attributes) or (kind == "tables" and attributes != columns):
+        raise ModelFormatError(
+            f"its plan asks for {kind} of {list(attributes)!r}; the schema has {list(columns)!r}."
+        )
+    return Pattern(kind, attributes)
+
+
+# -- arrays ----------------------------------------------------------------------------------------
+
+
+def _part_arrays(kind: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
+    prefix = f"{kind}/"
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _flaw_of_arrays(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
+    """Say which array is missing, superfluous or not of the shape and dtype that the schema asks for."""
+    wanted: dict[str, NDArray[Any]] = {}
+    for pattern in plan.patterns:
+        try:
+            zero = PARTS[pattern.kind].zero(schema, pattern.attributes).arrays()
+        except (MemoryError, OverflowError, ValueError):
+            return f"its schema is too large for {pattern.kind}"
+        wanted |= {f"{pattern.kind}/{name}": array for name, array in zero.items()}
+    if wanted.keys() != arrays.keys():
+        return f"its arrays are {sorted(arrays)} where its plan needs {sorted(wanted)}"
+    for name, zeros in wanted.items():
+        array = arrays[name]
+        # The cells of grids are as many as were occupied; every other length follows from the schema.
+        free = name in ("grids/ids", "grids/counts")
+        shape = (len(array), *zeros.shape[1:]) if free and array.ndim else zeros.shape
+        if array.shape != shape or array.dtype != zeros.dtype:
+            return (
+                f"its array {name} has shape {array.shape} and dtype {array.dtype}; its schema "
+                f"({schema.n_classes} classes) needs {shape} and {zeros.dtype}"
+            )
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            return f"its array {name} holds NaN or infinity"
+        if name in _WEIGHTS and array.min(initial=0.0) < -_DUST * array.max(initial=1.0):
+            return f"its array {name} holds negative counts"
+        if name in _EXPONENTS and (
+            array.max(initial=0) > _LARGEST_EXPONENT or array.min(initial=0) < -_LARGEST_EXPONENT
+        ):
+            return f"its array {name} holds exponents that no number has"
+    return _flaw_of_grids(_part_arrays("grids", arrays))
+
+
+def _flaw_of_grids(arrays: dict[str, NDArray[Any]]) -> str | None:
+    if not arrays:
+        return None
+    offsets, ids = arrays["offsets"], arrays["ids"]
+    whole = (
+        offsets[0] == 0 and offsets[-1] == len(ids) == len(arrays["counts"]) and (np.diff(offsets) >= 0).all()
+    )
+    if not whole:
+        return "its array grids/offsets does not fit the cells of its grids"
+    rising = np.diff(ids) > 0
+    rising[offsets[(offsets > 0) & (offsets < len(ids))] - 1] = True  # from one attribute to the next
+    return None if rising.all() else "its array grids/ids is not in ascending order"

@@ -1,0 +1,321 @@
+"""A model that was saved and loaded is the model that was saved."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+import bayeskit
+from bayeskit import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianBayes,
+    GaussianNB,
+    MultinomialNB,
+    NaiveBayes,
+    load,
+)
+from bayeskit.classifiers.base import CountClassifier
+from bayeskit.errors import ModelFormatError, SettingError, UsageError
+from bayeskit.io.saved import Saved, naming, read_saved, write_saved
+from bayeskit.io.statistics import load_statistics, save_statistics
+from bayeskit.priors import MAP, BDeu, Dirichlet, NormalInverseGamma
+
+_rng = np.random.default_rng(7)
+_N = 90
+_y = np.array(["好瓜", "坏瓜", "😀"])[_rng.integers(0, 3, _N)]
+_numbers = _rng.normal(size=(_N, 3)) + (_y == "好瓜")[:, None]
+_counts = _rng.poisson(2.0, (_N, 4))
+_mixed = pd.DataFrame(
+    {
+        "色泽": pd.Categorical.from_codes(_rng.integers(-1, 2, _N), categories=["青绿", "乌黑", "浅白"]),
+        "密度": np.where(_rng.random(_N) < 0.1, np.nan, _numbers[:, 0]),
+        "敲声": np.array(["浊响", "清脆 \0", "😀"], dtype=object)[_rng.integers(0, 3, _N)],
+        "个数": _counts[:, 0],
+    }
+)
+
+_CASES = [
+    (NaiveBayes(), _mixed),
+    (NaiveBayes(missing="state", unseen="smooth", variance="unbiased", n_jobs=2), _mixed),
+    (NaiveBayes(smoothing={"色泽": BDeu(2.0), "numeric": NormalInverseGamma(0.0)}), _mixed),
+    (NaiveBayes(smoothing=MAP(Dirichlet({"色泽": {"青绿": 3, "浅白": 1.5}}))), _mixed),
+    (
+        NaiveBayes(
+            families={"密度": "kernel", "个数": "poisson"}, states={"敲声": ["😀", "浊响", "清脆 \0", "哑"]}
+        ),
+        _mixed,
+    ),
+    (NaiveBayes(class_prior={"好瓜": 0.5, "坏瓜": 0.25, "😀": 0.25}, class_weight="balanced"), _mixed),
+    (NaiveBayes(categorical_features=np.array([True, False, True, False]), alpha=np.float32(0.1)), _mixed),
+    (NaiveBayes(numeric="kernel"), _numbers),
+    (GaussianBayes(), _numbers),
+    (GaussianBayes("shared", shrinkage="ledoit-wolf"), _numbers),
+    (GaussianNB(priors=np.array([0.2, 0.3, 0.5]), var_smoothing=1e-3), _numbers),
+    (MultinomialNB(alpha=[0.5, 1.0, 2.0, 0.25]), _counts),
+    (MultinomialNB(fit_prior=False), sparse.csr_matrix(_counts)),
+    (MultinomialNB(), pd.DataFrame(_counts, columns=list("甲乙丙丁"))),
+    (ComplementNB(norm=True), _counts),
+    (BernoulliNB(binarize=1.5), _counts),
+    (CategoricalNB(min_categories=12), _counts),
+]
+_NAMES = [f"{type(model).__name__}{i}" for i, (model, _) in enumerate(_CASES)]
+
+
+def rows(X: Any, which: slice) -> Any:
+    return X.iloc[which] if isinstance(X, pd.DataFrame) else X[which]
+
+
+def check(model: CountClassifier, other: CountClassifier, X: Any) -> None:
+    assert type(other) is type(model)
+    assert other.classes_.tolist() == model.classes_.tolist()
+    assert other.classes_.dtype == model.classes_.dtype
+    assert other.schema_ == model.schema_
+    assert np.array_equal(other.predict_proba(X), model.predict_proba(X))
+    assert np.array_equal(other.predict_joint_log_proba(X), model.predict_joint_log_proba(X))
+    assert np.array_equal(other.predict(X), model.predict(X))
+    assert other.n_features_in_ == model.n_features_in_
+    names = [getattr(m, "feature_names_in_", np.array([])).tolist() for m in (model, other)]
+    assert names[0] == names[1]
+    assert repr(other.get_params()) == repr(model.get_params())
+
+
+@pytest.mark.parametrize(("model", "X"), _CASES, ids=_NAMES)
+def test_the_loaded_model_is_the_saved_one_and_goes_on(tmp_path, model, X):
+    path = tmp_path / "西瓜 😀.bayes"
+    model.fit(rows(X, slice(0, 60)), _y[:60])
+    model.save(path)
+    before = path.read_bytes()
+    loaded = load(str(path))
+    check(model, loaded, X)
+    for verb in ("partial_fit", "forget"):  # what is added is taken away again
+        for one in (model, loaded):
+            getattr(one, verb)(rows(X, slice(60, None)), _y[60:])
+        check(model, loaded, X)
+    piece = type(model)(**model.get_params()).fit(rows(X, slice(60, None)), _y[60:])
+    check(model.merge(piece), loaded.merge(piece), X)
+    check(model.fade(0.5), loaded.fade(0.5), X)
+    assert path.read_bytes() == before  # what is loaded has no hold on its file
+    loaded.save(path)
+    check(model, load(path), X)
+
+
+def test_families_and_hints_are_kept(tmp_path):
+    model = NaiveBayes().fit(_mixed, _y)
+    model.save(tmp_path / "m")
+    assert any(choice.suggestion for choice in model.families_.values())
+    assert load(tmp_path / "m").families_ == model.families_
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [0, 1],
+        [False, True],
+        [0.0, 1.0],
+        [2**70, -1],
+        ["a\0", "\ud800"],
+        [b"a", b"\xff"],
+        [("a", 1), ("b", 2)],
+        [dt.date(2024, 1, 1), dt.date(2024, 1, 2)],
+        [dt.datetime(2024, 1, 1, 12), dt.datetime(2024, 1, 2, tzinfo=None)],
+        [Decimal("0.10"), Decimal("0.2")],
+        [1, "一"],
+    ],
+    ids=str,
+)
+def test_classes_of_any_kind(tmp_path, labels):
+    y = np.empty(20, dtype=object)
+    y[:] = labels * 10
+    X = np.arange(20.0)[:, None]
+    model = NaiveBayes().fit(X, y)
+    model.save(tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    check(model, loaded, X)
+    assert [type(c) for c in loaded.classes_] == [type(c) for c in model.classes_]
+
+
+@pytest.mark.parametrize("dtype", ["i1", ">i4", "u8", "?", "f4", "U3", "S3", "O"])
+def test_the_dtype_of_the_classes_is_kept(tmp_path, dtype):
+    X, y = np.arange(4.0)[:, None], np.array([0, 1, 0, 1]).astype(dtype)
+    model = GaussianNB().fit(X, y)
+    model.save(tmp_path / "m")
+    check(model, load(tmp_path / "m"), X)
+
+
+def test_a_model_that_forgot_everything(tmp_path):
+    X, y = [["a"], ["b"]], ["c", "d"]
+    NaiveBayes().fit(X, y).forget(X, y).save(tmp_path / "m")
+    check(NaiveBayes().fit(X, y), load(tmp_path / "m").partial_fit(X, y), X)
+
+
+def test_announced_classes_stay_closed(tmp_path):
+    model = NaiveBayes().partial_fit([["a"]], ["c"], classes=["c", "d"])
+    model.save(tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    check(model, loaded, [["a"]])
+    with pytest.raises(bayeskit.errors.UnseenClass):
+        loaded.partial_fit([["a"]], ["e"])
+
+
+# -- what cannot be saved -------------------------------------------------------------------------
+
+
+class MyBayes(NaiveBayes):
+    pass
+
+
+def test_refusals_come_before_anything_is_written(tmp_path):
+    X, y = [["a"], ["b"]], ["c", "d"]
+    path = tmp_path / "m"
+    path.write_bytes(b"old")
+
+    class Odd:
+        def cells(self, variable: Any, n_parents: int) -> Any:
+            return np.ones(variable.size)
+
+        def __repr__(self) -> str:
+            return "Odd()"
+
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        NaiveBayes().save(path)
+    with pytest.raises(UsageError, match=r"lazy.*Fit it"):
+        NaiveBayes().lazy(pd.DataFrame({"x": ["a", "b"], "y": y}), "y").save(path)
+    with pytest.raises(SettingError, match=r"smoothing is Odd\(\), which cannot be saved"):
+        NaiveBayes(smoothing=Odd()).fit(X, y).save(path)
+    with pytest.raises(SettingError, match=r"smoothing\['x0'\] is Odd\(\)"):
+        NaiveBayes(smoothing={"x0": Odd()}).fit(X, y).save(path)
+    with pytest.raises(UsageError, match=r"MyBayes of .* cannot be saved"):
+        MyBayes().fit(X, y).save(path)
+    with pytest.raises(SettingError, match="variance is 'none'"):
+        NaiveBayes().fit(X, y).set_params(variance="none").save(path)
+    with pytest.raises(UsageError, match=r"changed after fitting \(smoothing, .*block_alpha\)"):
+        NaiveBayes().fit(X, y).set_params(alpha=0.5).save(path)
+    with pytest.raises(UsageError, match=r"changed after fitting \(binarize\)"):
+        BernoulliNB().fit([[1], [0]], y).set_params(binarize=0.5).save(path)
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_a_class_that_only_has_the_name_is_refused(tmp_path):
+    impostor = type("NaiveBayes", (NaiveBayes,), {})
+    with pytest.raises(UsageError, match="cannot be saved"):
+        impostor().fit([["a"], ["b"]], [0, 1]).save(tmp_path / "m")
+
+
+def test_n_jobs_may_change_after_fitting(tmp_path):
+    NaiveBayes().fit([["a"], ["b"]], [0, 1]).set_params(n_jobs=2).save(tmp_path / "m")
+    assert load(tmp_path / "m").n_jobs == 2
+
+
+# -- what cannot be loaded ------------------------------------------------------------------------
+
+
+def forge(tmp_path: Path, edit: Any, model: CountClassifier | None = None) -> Path:
+    """Write a file with a right checksum and a wrong content."""
+    path = tmp_path / "forged"
+    (model or NaiveBayes().fit(_mixed, _y)).save(path)
+    with naming(path):
+        saved = read_saved(path, "model")
+    content, arrays = json.loads(json.dumps(saved.content)), dict(saved.arrays)
+    edit(content, arrays)
+    write_saved(Saved("model", content, arrays), path)
+    return path
+
+
+def parameter(key: str, value: Any) -> Any:
+    return lambda content, _: content["parameters"].__setitem__(key, value)
+
+
+def field(key: str, value: Any) -> Any:
+    return lambda content, _: content.__setitem__(key, value)
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (field("estimator", "os"), "holds a 'os'.*NaiveBayes"),
+        (field("estimator", "BayesDecision"), "holds a 'BayesDecision'"),
+        (field("estimator", ["NaiveBayes"]), "unhashable"),
+        (field("estimator", "GaussianNB"), "'smoothing', 'states'"),
+        (parameter("colour", 1), r"\['colour'\].*newer"),
+        (parameter("variance", "none"), "variance is 'none'"),
+        (parameter("families", 5), "families|int"),
+        (parameter("smoothing", {"prior": ["os.system", {"command": "ls"}]}), "no prior 'os.system'"),
+        (parameter("smoothing", {"pickle": "gASV"}), "type 'pickle'"),
+        (parameter("alpha", {"float": "nan"}), "alpha is nan"),
+        (parameter("numeric", "kernel"), "not those that a NaiveBayes"),
+        (lambda content, _: content.pop("hints"), "does not tell its hints"),
+        (lambda content, _: content["statistics"]["plan"].pop(), "its plan needs"),
+        (field("statistics", None), "TypeError"),
+        (field("parameters", []), "AttributeError|TypeError"),
+        (field("class_dtype", "<M8[s]"), "dtype '<M8"),
+        (field("class_dtype", "i4,f8"), "dtype 'i4,f8'"),
+        (field("class_dtype", "<i8"), "makes no sense"),
+        (field("class_dtype", 8), "dtype 8"),
+        (field("names", ["a"]), "names 1 columns of 4"),
+        (field("names", 5), "TypeError"),
+    ],
+)
+def test_forged_models_are_refused(tmp_path, edit, says):
+    path = forge(tmp_path, edit)
+    with pytest.raises(ModelFormatError, match=says) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_the_unforged_model_loads(tmp_path):
+    check(NaiveBayes().fit(_mixed, _y), load(forge(tmp_path, lambda content, arrays: None)), _mixed)
+
+
+def test_a_file_of_an_older_version_lacks_new_parameters(tmp_path):
+    path = forge(tmp_path, lambda content, _: content["parameters"].pop("unseen"))
+    assert load(path).unseen == "ignore"
+
+
+def test_no_byte_of_a_model_can_change_unnoticed(tmp_path):
+    model, path = NaiveBayes().fit([["a", 1.0], ["b", 2.5]], ["是", "否"]), tmp_path / "m"
+    model.save(path)
+    data = path.read_bytes()
+    for place in range(len(data)):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 0x01]) + data[place + 1 :])
+        with pytest.raises(ModelFormatError):
+            load(path)
+
+
+def test_models_and_statistics_are_not_mistaken_for_each_other(tmp_path):
+    model = NaiveBayes().fit(_mixed, _y)
+    model.save(tmp_path / "model")
+    save_statistics(model.statistics_, tmp_path / "counts")
+    with pytest.raises(ModelFormatError, match="load_statistics"):
+        load(tmp_path / "counts")
+    with pytest.raises(ModelFormatError, match=r"bayeskit\.load"):
+        load_statistics(tmp_path / "model")
+    assert np.array_equal(load_statistics(tmp_path / "counts").class_counts, model.statistics_.class_counts)
+
+
+def test_missing_files_are_the_systems_business(tmp_path):
+    with pytest.raises(FileNotFoundError, match="没有"):
+        load(tmp_path / "没有")
+    with pytest.raises(ModelFormatError, match="directory"):
+        load(tmp_path)
+    with pytest.raises(FileNotFoundError, match="没有"):
+        NaiveBayes().fit([["a"], ["b"]], [0, 1]).save(tmp_path / "没有" / "m")
+
+
+def test_every_name_on_the_list_is_there():
+    from bayeskit.classifiers.saving import _HOMES, _class_of
+
+    for name in _HOMES:
+        assert _class_of(name) is getattr(bayeskit, name)
