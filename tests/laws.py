@@ -6,6 +6,7 @@ the ``check_…`` functions state one law each. Rows are (cells, label, weight).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +49,9 @@ class Design:
     def encoded(self, rows: Sequence[Row], schema: Schema | None = None) -> Any:
         """Take rows through the door; the schema grows as they ask."""
         columns = {
-            f"x{j}": np.array([cells[j] for cells, _, _ in rows], dtype=float if kind == "numeric" else object)
+            f"x{j}": np.array(
+                [cells[j] for cells, _, _ in rows], dtype=float if kind == "numeric" else object
+            )
             for j, kind in enumerate(self.kinds)
         }
         labels = np.array([label for _, label, _ in rows], dtype=object)
@@ -72,7 +75,9 @@ def designs(draw: Any) -> Design:
     kinds = tuple(draw(st.lists(st.sampled_from(["categorical", "numeric"]), min_size=1, max_size=3)))
     words = st.sampled_from([(), (), ("b",), ("c", "a"), ("never", "b")])
     declared = tuple(draw(words) if kind == "categorical" else () for kind in kinds)
-    return Design(kinds, declared, draw(st.sampled_from([(), (), ("yes",), ("z", "no")])), draw(st.booleans()))
+    return Design(
+        kinds, declared, draw(st.sampled_from([(), (), ("yes",), ("z", "no")])), draw(st.booleans())
+    )
 
 
 def rows_of(design: Design, weights: Any, max_size: int = 8) -> Any:
@@ -174,11 +179,13 @@ def check_scale(a: Statistics, b: Statistics, factor: float) -> None:
     agree(a * 2.0, a + a)
 
 
-def check_split(count: Callable[[Sequence[Row]], Statistics], rows: Sequence[Row], cuts: Iterable[int]) -> None:
+def check_split(
+    count: Callable[[Sequence[Row]], Statistics], rows: Sequence[Row], cuts: Iterable[int]
+) -> None:
     """Rows counted in pieces are the rows counted at once."""
     edges = [0, *sorted(cut % (len(rows) + 1) for cut in cuts), len(rows)]
     total = count(rows[:0])
-    for start, stop in zip(edges, edges[1:]):
+    for start, stop in itertools.pairwise(edges):
         total = total + count(rows[start:stop])
     agree(total.pruned(), count(rows).pruned())
 

@@ -69,7 +69,12 @@ def table_share(
     seen = {v for v, w in zip(column, weights) if not is_gap(v) and w > 0}
     states = [*declared, *(v for v in ordered(seen) if v not in declared)]
     imaginary = {v: exact(prior(v, len(states)) if callable(prior) else prior) for v in states}
-    extra = sum(imaginary.values(), Fraction(0)) / max(len(states), 1)
+    # One more state counts as the others do on average; where there is none, as it would alone.
+    extra = (
+        sum(imaginary.values(), Fraction(0)) / len(states)
+        if states
+        else exact(prior(value, 1) if callable(prior) else prior)
+    )
     gaps_count = missing == "state" and any(is_gap(v) and w > 0 for v, w in zip(column, weights))
     known = not is_gap(value) and value in states
     if not known and not is_gap(value) and unseen != "smooth":
@@ -88,7 +93,9 @@ def table_share(
     return (count + mine) / total if total else Fraction(1, max(len(states), 1))
 
 
-def normal_density(x: float, values: Sequence[float], weights: Sequence[float], unbiased: bool = False) -> float:
+def normal_density(
+    x: float, values: Sequence[float], weights: Sequence[float], unbiased: bool = False
+) -> float:
     """N(x; mean, variance) of the values given, the variance by the book."""
     pairs = [(float(v), float(w)) for v, w in zip(values, weights) if not is_gap(v) and w > 0]
     n = math.fsum(w for _, w in pairs)
@@ -134,7 +141,7 @@ def naive_posterior(
         product: Any = class_share(labels, weights, label, prior, class_prior)
         for j, value in enumerate(query):
             column = [row[j] for row in rows]
-            if all(is_gap(v) or isinstance(v, float) for v in column):
+            if not all(map(is_gap, column)) and all(is_gap(v) or isinstance(v, float) for v in column):
                 mine = [i for i, own in enumerate(labels) if own == label and not is_gap(column[i])]
                 product = float(product)
                 if missing == "state" and any(map(is_gap, column)):
@@ -163,7 +170,9 @@ def naive_posterior(
     return [product / total for product in joint]
 
 
-def leave_one_out_loss(x: Sequence[float], labels: Sequence[Any], weights: Sequence[float], density: Any) -> float:
+def leave_one_out_loss(
+    x: Sequence[float], labels: Sequence[Any], weights: Sequence[float], density: Any
+) -> float:
     """Σ_i w_i·(−log P(c_i | x_i)), every time from all rows but i.
 
     ``density(value, values, weights)`` is fitted anew to each class; rows whose x is missing count for the
@@ -177,7 +186,9 @@ def leave_one_out_loss(x: Sequence[float], labels: Sequence[Any], weights: Seque
         for label in classes:
             mine = [j for j in range(len(x)) if j != i and labels[j] == label]
             prior = math.fsum(weights[j] for j in mine) + 1.0
-            scores.append(math.log(prior) + math.log(density(value, [x[j] for j in mine], [weights[j] for j in mine])))
+            scores.append(
+                math.log(prior) + math.log(density(value, [x[j] for j in mine], [weights[j] for j in mine]))
+            )
         top = max(scores)
         total = top + math.log(math.fsum(math.exp(s - top) for s in scores))
         loss += weights[i] * (total - scores[classes.index(labels[i])])

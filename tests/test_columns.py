@@ -47,8 +47,8 @@ def decoded(coded):
         (objects("1", "2"), "categorical"),
         (objects(True, False), "categorical"),
         (objects(1, True), "categorical"),
-        (objects(None, None), "categorical"),
-        (objects(float("nan")), "categorical"),
+        (objects(None, None), "numeric"),
+        (objects(float("nan")), "numeric"),
         (objects((1, 2)), "categorical"),
     ],
 )
@@ -73,9 +73,21 @@ def test_arrays_that_are_neither(array, says):
 
 @pytest.mark.parametrize(
     ("value", "missing"),
-    [(None, True), (math.nan, True), (np.float32("nan"), True), (np.datetime64("NaT"), True), ("nan", False)]
-    + [("", False), (0, False), (False, False), ((), False), (np.nan + 1j, True), (Decimal("NaN"), True)]
-    + [(date(2020, 1, 1), False), (np.array([1, 2]), False)],
+    [
+        (None, True),
+        (math.nan, True),
+        (np.float32("nan"), True),
+        (np.datetime64("NaT"), True),
+        ("nan", False),
+        ("", False),
+        (0, False),
+        (False, False),
+        ((), False),
+        (np.nan + 1j, True),
+        (Decimal("NaN"), True),
+        (date(2020, 1, 1), False),
+        (np.array([1, 2]), False),
+    ],
 )
 def test_what_is_missing(value, missing):
     assert is_missing(value) is missing
@@ -87,7 +99,9 @@ def test_pandas_own_missing_values():
     assert is_missing(pandas.NaT)
 
 
-@given(arrays(st.sampled_from([np.int8, np.uint8, np.int16, np.uint16, np.int64, np.uint64]), st.integers(1, 40)))
+@given(
+    arrays(st.sampled_from([np.int8, np.uint8, np.int16, np.uint16, np.int64, np.uint64]), st.integers(1, 40))
+)
 def test_integers_come_back(array):
     assert decoded(factorize_array(array, "x")) == array.tolist()
 
@@ -163,7 +177,9 @@ def test_variable_width_strings():
     assert decoded(factorize_array(nones, "x")) == ["b", None]
 
 
-@pytest.mark.parametrize(("value", "what"), [([1, 2], "list"), ({"a": 1}, "dict"), (np.array([1, 2]), "ndarray")])
+@pytest.mark.parametrize(
+    ("value", "what"), [([1, 2], "list"), ({"a": 1}, "dict"), (np.array([1, 2]), "ndarray")]
+)
 def test_what_cannot_be_a_label_is_named_with_its_row(value, what):
     with pytest.raises(ColumnError, match=rf"'x' holds .* \(a {what}\) at row 1"):
         factorize_array(objects("a", value), "x")

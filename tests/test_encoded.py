@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -31,7 +33,7 @@ def test_bounds_cover_every_row_once(n):
     bounds = encoded_of(n).bounds()
     assert bounds[0][0] == 0
     assert bounds[-1][1] == n
-    assert all(a[1] == b[0] for a, b in zip(bounds, bounds[1:]))
+    assert all(a[1] == b[0] for a, b in itertools.pairwise(bounds))
     assert all(0 < stop - start <= CHUNK_ROWS for start, stop in bounds)
     assert len(bounds) == -(-n // CHUNK_ROWS)
 
@@ -42,7 +44,7 @@ def test_chunks_hold_the_rows_between(columns, order):
     n = CHUNK_ROWS + 5
     codes, values = np.asarray(np.arange(n)[:, None] % 3, order=order), np.sqrt(np.arange(n))[:, None]
     target, weights = (np.arange(n) % 2).astype(np.uint32), np.arange(n) + 0.5
-    parts = (([codes[:, 0]], [values[:, 0]]) if columns else (codes, values))
+    parts = ([codes[:, 0]], [values[:, 0]]) if columns else (codes, values)
     chunks = list(encoded_of(n, *parts, target=target, weights=weights).chunks())
     assert [chunk.n_rows for chunk in chunks] == [CHUNK_ROWS, 5]
     for chunk in chunks:

@@ -27,10 +27,9 @@ from bayeskit import (
     NaiveBayes,
     datasets,
 )
-from bayeskit.data.encode import match_columns
 from bayeskit.errors import DataError, SettingError, SuspectResult, UnseenState
 from bayeskit.priors import MAP, BDeu, Dirichlet, MEstimate
-from bayeskit.report import Explanation, explain, one_row
+from bayeskit.report import Explanation, one_row
 from bayeskit.report.fractions import fraction, magnitude, number, share
 from bayeskit.report.page import page_of
 from bayeskit.report.text import as_rich, as_text
@@ -38,18 +37,8 @@ from bayeskit.report.width import display_width
 
 
 def explained(model: Any, row: Any, lang: str = "en") -> Explanation:
-    fitted = model._fitted
-    names = fitted.names if fitted.named else None
-    table = match_columns(one_row(row), model._model.schema, names, type(model).__name__)
-    return explain(
-        model._model,
-        model.statistics_,
-        fitted.recipe,
-        table,
-        model.classes_,
-        threshold=fitted.threshold,
-        lang=lang,
-    )
+    explanation: Explanation = model.explain(row, lang=lang)
+    return explanation
 
 
 def melons(**settings: Any) -> Any:
@@ -330,6 +319,13 @@ def test_many_classes_are_listed_not_squeezed() -> None:
     assert set(page_of(explained(few, ["a"])).header[2:-1]) == {"甲", "乙", "丙"}
 
 
+def test_a_lazy_model_explains_like_a_fitted_one() -> None:
+    columns, y = mixed()
+    row = {name: column[1] for name, column in columns.items()}
+    fitted = NaiveBayes(families=FAMILIES).fit(columns, y).explain(row)
+    assert NaiveBayes(families=FAMILIES).lazy(columns, y).explain(row) == fitted
+
+
 def test_one_class_has_no_odds() -> None:
     e = explained(NaiveBayes().fit([["a"], ["b"]], ["only", "only"]), ["a"])
     assert e.posterior == (1.0,)
@@ -412,7 +408,7 @@ def test_a_share_near_one_keeps_its_rest() -> None:
 
 def test_reports_import_neither_scikit_learn_nor_rich() -> None:
     code = (
-        "import sys; from bayeskit.report import Explanation, explain, one_row\n"
+        "import sys; from bayeskit.report import Explanation, one_row\n"
         "bad = [m for m in ('sklearn', 'rich', 'pandas', 'bayeskit.classifiers') if m in sys.modules]\n"
         "sys.exit(f'imported: {bad}' if bad else 0)"
     )

@@ -58,7 +58,9 @@ def test_imaginary_counts(prior, n_parents, cells):
     np.testing.assert_allclose(got, [float(cell) for cell in cells], rtol=1e-15)
 
 
-@pytest.mark.parametrize("prior", [Lidstone(1), MEstimate(1), BDeu(1), Dirichlet(1), Dirichlet([]), Dirichlet({})])
+@pytest.mark.parametrize(
+    "prior", [Lidstone(1), MEstimate(1), BDeu(1), Dirichlet(1), Dirichlet([]), Dirichlet({})]
+)
 def test_no_states_have_no_imaginary_counts(prior):
     assert prior.cells(EMPTY, 0).shape == (0,)
 
@@ -75,7 +77,10 @@ def test_no_states_have_no_imaginary_counts(prior):
         (lambda: Dirichlet(-1).cells(X, 1), "prior of 'x' is -1"),
         (lambda: Dirichlet([1, 2]).cells(X, 1), r"2 numbers for 3 states \(a, b, c\)"),
         (lambda: Dirichlet([1, 2, -3]).cells(X, 1), "prior of 'x' is -3"),
-        (lambda: Dirichlet({"x": {"mauve": 1}}).cells(X, 1), r"state 'mauve' it does not have \(it has a, b, c\)"),
+        (
+            lambda: Dirichlet({"x": {"mauve": 1}}).cells(X, 1),
+            r"state 'mauve' it does not have \(it has a, b, c\)",
+        ),
         (lambda: Dirichlet("abc").cells(X, 1), "prior of 'x'"),
         (lambda: MAP(Dirichlet(0.5)).cells(X, 1), "a = 0.5 < 1"),
         (lambda: NormalInverseGamma(kappa=0), "kappa is 0"),

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from bayeskit.errors import ColumnError, DataError, Incompatible, UnseenState
 from bayeskit.schema import LARGEST_BYTE_TABLE, LARGEST_CODE, Schema, Variable, label_order
 
-LABELS = st.one_of(st.integers(-3, 3), st.sampled_from(["a", "b", "c", "é", "乌黑"]), st.sampled_from([(1,), (2, 1)]))
+LABELS = st.one_of(
+    st.integers(-3, 3), st.sampled_from(["a", "b", "c", "é", "乌黑"]), st.sampled_from([(1,), (2, 1)])
+)
 Y = Variable("y", "categorical", ("no", "yes"))
 
 
@@ -20,8 +22,10 @@ def variable(states=(), n_declared=0, **more):
 
 @given(st.lists(LABELS, unique=True))
 def test_labels_of_any_kind_have_one_order(labels):
-    wanted = sorted(labels, key=label_order)
-    assert sorted(reversed(labels), key=label_order) == wanted
+    wanted, turned = list(labels), list(labels[::-1])
+    wanted.sort(key=label_order)
+    turned.sort(key=label_order)
+    assert wanted == turned
     kinds = [0 if isinstance(v, int) else 1 if isinstance(v, str) else 2 for v in wanted]
     assert kinds == sorted(kinds)
 
@@ -64,8 +68,18 @@ def test_codes_and_their_listing():
 
 @pytest.mark.parametrize(
     ("states", "first"),
-    [((), None), ((0, 1, 2), 0), ((-2, -1), -2), ((5,), 5), ((0, 2), None), ((1, 0), None), (("a",), None)]
-    + [((0.0, 1.0), None), ((True,), None), ((False, True), None)],
+    [
+        ((), None),
+        ((0, 1, 2), 0),
+        ((-2, -1), -2),
+        ((5,), 5),
+        ((0, 2), None),
+        ((1, 0), None),
+        (("a",), None),
+        ((0.0, 1.0), None),
+        ((True,), None),
+        ((False, True), None),
+    ],
 )
 def test_a_run_of_whole_numbers(states, first):
     assert variable(states).first_of_run == first
@@ -88,9 +102,15 @@ def test_only_undeclared_states_leave():
     assert held.kept(np.array([False, False, False])) == variable(("b",), 1)
 
 
-def test_dense_codes_are_all_declared():
+def test_dense_codes_have_every_state_up_to_the_largest():
     codes = variable((0, 1), 2, dense=True)
-    assert (codes.grown([4]).states, codes.grown([4]).n_declared) == ((0, 1, 2, 3, 4), 5)
+    grown = codes.grown([4])
+    assert (grown.states, grown.n_declared) == ((0, 1, 2, 3, 4), 2)
+    assert grown.grown([3]) is grown
+    assert grown.union(codes) == codes.union(grown) == grown
+    # States leave from the end only, down to the last with a row or the declared ones.
+    assert grown.kept(np.array([False, True, False, True, False])).states == (0, 1, 2, 3)
+    assert grown.kept(np.zeros(5, bool)).states == (0, 1)
     assert codes.grown([0, 1]) == codes
     with pytest.raises(DataError, match=r"Negative.*'x' holds -1"):
         codes.grown([-1, 2])
@@ -110,7 +130,12 @@ def test_variables_of_another_kind_or_name_do_not_unite():
 
 def mixed():
     return Schema(
-        (variable(("a", "b")), Variable("n", "numeric"), Variable("z", "categorical", ("p",)), Variable("m", "numeric")),
+        (
+            variable(("a", "b")),
+            Variable("n", "numeric"),
+            Variable("z", "categorical", ("p",)),
+            Variable("m", "numeric"),
+        ),
         Y,
     )
 
@@ -136,7 +161,9 @@ def test_two_columns_of_one_name():
         Schema((Variable("m", "numeric"), Variable("n", "numeric"), Variable("n", "numeric")), Y)
 
 
-@pytest.mark.parametrize(("size", "dtype"), [(1, np.uint8), (LARGEST_BYTE_TABLE, np.uint8), (LARGEST_BYTE_TABLE + 1, np.uint32)])
+@pytest.mark.parametrize(
+    ("size", "dtype"), [(1, np.uint8), (LARGEST_BYTE_TABLE, np.uint8), (LARGEST_BYTE_TABLE + 1, np.uint32)]
+)
 def test_codes_fit_a_byte_with_their_two_spare_cells(size, dtype):
     schema = Schema((variable(range(size)), Variable("z", "categorical", (0,))), Y)
     assert schema.code_dtype is dtype

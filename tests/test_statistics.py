@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import laws
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import is_gap, ordered
 
+import laws
 from bayeskit.errors import Incompatible, NotCounted
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Embedding, Plan, Statistics
+from reference import is_gap, ordered
 
 EXAMPLES = settings(max_examples=60)
 ONE = laws.Design(("categorical", "numeric"), ((), ()))
@@ -74,7 +74,9 @@ def test_the_state_space_is_that_of_the_rows_with_weight(case):
     alive = [row for row in kept if row[2] > 0]
     for j, (kind, declared) in enumerate(zip(design.kinds, design.declared)):
         seen = {cells[j] for cells, _, _ in alive if not is_gap(cells[j])}
-        wanted = (*declared, *(v for v in ordered(seen) if v not in declared)) if kind == "categorical" else ()
+        wanted = (
+            (*declared, *(v for v in ordered(seen) if v not in declared)) if kind == "categorical" else ()
+        )
         assert states[f"x{j}"] == wanted
     seen = {label for _, label, _ in alive}
     assert classes == (*design.classes, *(v for v in ordered(seen) if v not in design.classes))
@@ -125,7 +127,15 @@ def test_operands_are_left_as_they_were(case):
         (rows(("a", "no", 1e10), ("b", "yes", 1e10)), rows(("b", "no", 1.0))),
         (rows(("a", "no", 1.0)), rows((None, "no", 1.0))),
     ],
-    ids=["state", "class", "weight", "fraction", "new state of heavy rows", "cell of heavy rows", "missing cell"],
+    ids=[
+        "state",
+        "class",
+        "weight",
+        "fraction",
+        "new state of heavy rows",
+        "cell of heavy rows",
+        "missing cell",
+    ],
 )
 def test_rows_that_were_never_counted_are_refused(held, gone):
     with pytest.raises(NotCounted, match=r"never counted: some cell would hold -"):
@@ -188,7 +198,9 @@ def test_an_embedding_knows_where_everything_goes():
     x = Variable("x", "categorical", ("b", "d"))
     same = Variable("z", "categorical", ("k",))
     old = Schema((x, same), y)
-    new = Schema((Variable("x", "categorical", ("a", "b", "c")), same), Variable("y", "categorical", ("q", "r")))
+    new = Schema(
+        (Variable("x", "categorical", ("a", "b", "c")), same), Variable("y", "categorical", ("q", "r"))
+    )
     embedding = Embedding(old, new)
     assert embedding.classes.tolist() == [-1, 0]
     assert embedding.rows.tolist() == [1, -1, 3, 4, 5]

@@ -53,9 +53,14 @@ def test_mixed_columns_from_anything(data, named):
 
 @pytest.mark.parametrize(
     ("array", "kind"),
-    [(np.array([[1, 2], [3, 4]]), "numeric"), (np.array([["a", "b"], ["c", "d"]]), "categorical")]
-    + [(np.ones((2, 2), bool), "categorical"), (np.asfortranarray(np.ones((2, 2))), "numeric")]
-    + [(np.matrix([[1.0, 2.0]]), "numeric"), (memoryview(np.ones((2, 2))), "numeric")],
+    [
+        (np.array([[1, 2], [3, 4]]), "numeric"),
+        (np.array([["a", "b"], ["c", "d"]]), "categorical"),
+        (np.ones((2, 2), bool), "categorical"),
+        (np.asfortranarray(np.ones((2, 2))), "numeric"),
+        (np.matrix([[1.0, 2.0]]), "numeric"),
+        (memoryview(np.ones((2, 2))), "numeric"),
+    ],
 )
 def test_arrays_stay_whole(array, kind):
     table = open_table(array)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import slow_log_table, slow_tables
 
 from bayeskit.counting.tables import count_tables
 from bayeskit.data.chunk import Chunk
@@ -17,6 +16,7 @@ from bayeskit.estimation.table import TableConditional, estimate_tables, imagina
 from bayeskit.priors import MAP, MLE, BDeu, Dirichlet, Lidstone, MEstimate, Smoothing
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Embedding, Tables
+from reference import slow_log_table, slow_tables
 
 LAPLACE = Smoothing(Lidstone(1.0), {})
 
@@ -36,7 +36,9 @@ def chunk_of(codes, target=None, weights=None, dtype=np.uint8):
 def count(codes, target, sizes, n_classes=2, weights=None, dtype=np.uint8):
     schema = schema_of(sizes, n_classes)
     names = tuple(v.name for v in schema.categorical)
-    return count_tables(chunk_of(np.reshape(codes, (len(target), len(sizes))), target, weights, dtype), schema, names)
+    return count_tables(
+        chunk_of(np.reshape(codes, (len(target), len(sizes))), target, weights, dtype), schema, names
+    )
 
 
 @st.composite
@@ -47,7 +49,9 @@ def coded(draw, unseen=0):
     n = draw(st.integers(1, 12))
     rows = [[draw(st.integers(0, r + unseen)) for r in sizes] for _ in range(n)]
     target = [draw(st.integers(0, n_classes - 1)) for _ in range(n)]
-    weights = draw(st.one_of(st.none(), st.lists(st.sampled_from([0.0, 0.1, 1.0, 2.5]), min_size=n, max_size=n)))
+    weights = draw(
+        st.one_of(st.none(), st.lists(st.sampled_from([0.0, 0.1, 1.0, 2.5]), min_size=n, max_size=n))
+    )
     return sizes, n_classes, rows, target, weights
 
 
@@ -131,7 +135,9 @@ def test_what_was_never_counted_is_refused(weight, rest):
 
 def test_embedding_moves_states_and_classes():
     old = Schema((Variable("x", "categorical", ("b", "d")),), Variable("y", "categorical", ("p", "q")))
-    new = Schema((Variable("x", "categorical", ("a", "b", "c", "d")),), Variable("y", "categorical", ("o", "q", "p")))
+    new = Schema(
+        (Variable("x", "categorical", ("a", "b", "c", "d")),), Variable("y", "categorical", ("o", "q", "p"))
+    )
     tables = Tables(np.array([5.0, 7.0]), np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 1.0]]))
     moved = tables.embed(Embedding(old, new))
     assert moved.margin.tolist() == [0.0, 7.0, 5.0]
@@ -160,7 +166,9 @@ def estimated(rows, smoothing=LAPLACE, n_classes=2, **how):
 
 def check(rows, wanted, **how):
     got = estimated(rows, n_classes=len(rows[0]), **how)
-    np.testing.assert_allclose(got, np.array([[float(Fraction(p)) for p in row] for row in wanted]), rtol=1e-14)
+    np.testing.assert_allclose(
+        got, np.array([[float(Fraction(p)) for p in row] for row in wanted]), rtol=1e-14
+    )
 
 
 # Two states, then missing; counts (3, 0), (1, 4) and (2, 1). The rows of the answer: states, missing, unseen.
@@ -178,19 +186,31 @@ ROWS = [[3, 0], [1, 4], [2, 1]]
             {"missing": "state", "unseen": "smooth"},
         ),
         ([["3/4", "0"], ["1/4", "1"], ["1", "1"], ["1", "1"]], {"smoothing": Smoothing(MLE(), {})}),
-        ([["7/10", "1/10"], ["3/10", "9/10"], ["1", "1"], ["1", "1"]], {"smoothing": Smoothing(Lidstone(0.5), {})}),
-        ([["7/10", "1/10"], ["3/10", "9/10"], ["1", "1"], ["1", "1"]], {"smoothing": Smoothing(MEstimate(1), {})}),
+        (
+            [["7/10", "1/10"], ["3/10", "9/10"], ["1", "1"], ["1", "1"]],
+            {"smoothing": Smoothing(Lidstone(0.5), {})},
+        ),
+        (
+            [["7/10", "1/10"], ["3/10", "9/10"], ["1", "1"], ["1", "1"]],
+            {"smoothing": Smoothing(MEstimate(1), {})},
+        ),
         ([["7/10", "1/10"], ["3/10", "9/10"], ["1", "1"], ["1", "1"]], {"smoothing": Smoothing(BDeu(2), {})}),
         (
             [["6/8", "3/8"], ["2/8", "5/8"], ["1", "1"], ["1", "1"]],
             {"smoothing": Smoothing(Dirichlet({"x0": {0: 3.0}}), {})},
         ),
-        ([["4/6", "1/6"], ["2/6", "5/6"], ["1", "1"], ["1", "1"]], {"smoothing": Smoothing(MAP(Dirichlet(2.0)), {})}),
+        (
+            [["4/6", "1/6"], ["2/6", "5/6"], ["1", "1"], ["1", "1"]],
+            {"smoothing": Smoothing(MAP(Dirichlet(2.0)), {})},
+        ),
         (
             [["6/10", "3/10"], ["2/10", "5/10"], ["1", "1"], ["2/10", "2/10"]],
             {"smoothing": Smoothing(Dirichlet([3.0, 1.0]), {}), "unseen": "smooth"},
         ),
-        ([["7/10", "1/10"], ["3/10", "9/10"], ["1", "1"], ["1", "1"]], {"smoothing": Smoothing(MLE(), {"x0": Lidstone(0.5)})}),
+        (
+            [["7/10", "1/10"], ["3/10", "9/10"], ["1", "1"], ["1", "1"]],
+            {"smoothing": Smoothing(MLE(), {"x0": Lidstone(0.5)})},
+        ),
     ],
 )
 def test_estimates_are_exact_fractions(wanted, how):
@@ -213,12 +233,19 @@ def test_an_attribute_without_states_says_nothing():
 
 
 @settings(max_examples=60)
-@given(coded(), st.sampled_from([0.0, 0.3, 1.0]), st.sampled_from(["ignore", "state"]), st.sampled_from(["ignore", "smooth"]))
+@given(
+    coded(),
+    st.sampled_from([0.0, 0.3, 1.0]),
+    st.sampled_from(["ignore", "state"]),
+    st.sampled_from(["ignore", "smooth"]),
+)
 def test_states_with_the_spare_ones_sum_to_one(case, alpha, missing, unseen):
     sizes, n_classes, rows, target, weights = case
     counted = count(rows, target, sizes, n_classes, weights)
     schema = schema_of(sizes, n_classes)
-    tables = estimate_tables(counted.counts, schema, Smoothing(Lidstone(alpha), {}), missing=missing, unseen=unseen)
+    tables = estimate_tables(
+        counted.counts, schema, Smoothing(Lidstone(alpha), {}), missing=missing, unseen=unseen
+    )
     for j, size in enumerate(sizes):
         start = int(tables.offsets[j])
         cells = np.exp(tables.log_table[start : start + size + 2])
@@ -253,7 +280,9 @@ def test_look_up_equals_the_slow_twin(case):
     for dtype in (np.uint8, np.uint32):
         out = start.copy()
         conditional.add_log_prob(chunk_of(np.reshape(rows, (len(rows), len(sizes))), dtype=dtype), out)
-        np.testing.assert_allclose(out - start, slow_log_table(tables, rows, n_classes), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            out - start, slow_log_table(tables, rows, n_classes), rtol=1e-12, atol=1e-12
+        )
 
 
 def test_imaginary_counts_follow_the_attribute():

@@ -8,7 +8,12 @@ from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Pattern, Plan, Term
 
 MIXED = Schema(
-    (Variable("a", "categorical"), Variable("u", "numeric"), Variable("b", "categorical"), Variable("v", "numeric")),
+    (
+        Variable("a", "categorical"),
+        Variable("u", "numeric"),
+        Variable("b", "categorical"),
+        Variable("v", "numeric"),
+    ),
     Variable("y", "categorical"),
 )
 

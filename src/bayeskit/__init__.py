@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0.dev0"
+from bayeskit.version import __version__
 
 # Name → module. Nothing is imported until it is asked for (PEP 562), so that `import bayeskit` is quick.
 _HOMES = {

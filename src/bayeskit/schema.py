@@ -38,6 +38,18 @@ def label_order(label: Any) -> tuple[int, Any]:
     return (2, (type(label).__name__, str(label)))
 
 
+def sorted_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
+    """Sort labels of any kinds; those of one kind at Python's own speed.
+
+    >>> sorted_labels({"b", "a"})
+    ('a', 'b')
+    """
+    labels = list(labels)
+    kinds = {type(label) for label in labels}
+    plain = len(kinds) == 1 and kinds <= {int, float, str}
+    return tuple(sorted(labels) if plain else sorted(labels, key=label_order))
+
+
 @dataclass(frozen=True)
 class Variable:
     """One attribute, or the class.
@@ -56,7 +68,7 @@ class Variable:
     width : int
         The number of columns of a block.
     dense : bool
-        The states are the whole numbers from 0 to the largest seen, all of them declared
+        The states are the whole numbers from 0 to the largest seen, all of them
         (scikit-learn's convention for coded categories).
 
     Examples
@@ -102,9 +114,7 @@ class Variable:
     def grown(self, labels: Iterable[Label], declared: Iterable[Label] = ()) -> Variable:
         """Return the variable with these labels among its states, in canonical order."""
         if self.dense:
-            codes: list[Any] = list(labels)
-            declared = _all_codes(self.name, max((*codes, self.size - 1), default=-1), min(codes, default=0))
-            labels = codes
+            return self._with_all_codes(list(labels))
         declared_before = self.states[: self.n_declared]
         declared_now = tuple(dict.fromkeys((*declared_before, *declared)))
         known = set(declared_now)
@@ -118,8 +128,23 @@ class Variable:
         if not new and len(declared_now) == self.n_declared:
             return self
         others = {state for state in self.states[self.n_declared :] if state not in known} | new
-        states = declared_now + tuple(sorted(others, key=label_order))
+        states = declared_now + sorted_labels(others)
         return replace(self, states=states, n_declared=len(declared_now))
+
+    def _with_all_codes(self, codes: list[Any]) -> Variable:
+        largest, least = max((*codes, self.size - 1), default=-1), min(codes, default=0)
+        if least < 0:
+            raise DataError(
+                f"Negative values in data passed to CategoricalNB (input X): {self.name!r} holds {least}. Codes "
+                "start at 0; use NaN for missing, or NaiveBayes for labels of any kind."
+            )
+        if largest >= LARGEST_CODE:
+            raise DataError(
+                f"{self.name!r} holds the code {largest}, which would make a table of as many states. Use "
+                'NaiveBayes(categorical_features="all"), which counts only the states that are there.'
+            )
+        states = tuple(range(int(largest) + 1))
+        return self if len(states) == self.size else replace(self, states=states)
 
     def union(self, other: Variable) -> Variable:
         """Return the variable whose states are those of both."""
@@ -135,22 +160,13 @@ class Variable:
 
     def kept(self, alive: NDArray[np.bool_]) -> Variable:
         """Return the variable without the undeclared states that are not alive."""
+        if self.dense:
+            last = int(np.flatnonzero(alive)[-1]) + 1 if alive.any() else 0
+            return (
+                self if last == self.size else replace(self, states=self.states[: max(last, self.n_declared)])
+            )
         states = tuple(s for code, s in enumerate(self.states) if code < self.n_declared or alive[code])
         return self if len(states) == self.size else replace(self, states=states)
-
-
-def _all_codes(name: Name, largest: Any, least: Any) -> range:
-    if least < 0:
-        raise DataError(
-            f"Negative values in data passed to CategoricalNB (input X): {name!r} holds {least}. Codes start at 0; "
-            "use NaN for missing, or NaiveBayes for labels of any kind."
-        )
-    if largest >= LARGEST_CODE:
-        raise DataError(
-            f"{name!r} holds the code {largest}, which would make a table of as many states. Use "
-            'NaiveBayes(categorical_features="all"), which counts only the states that are there.'
-        )
-    return range(int(largest) + 1)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 from estimators import EVERY, small_labels, small_rows
 
 
@@ -74,3 +75,16 @@ def put(value: float, row: Any = 4, column: Any = 1, n: int = 12) -> np.ndarray:
     rows = small_rows(n)
     rows[row, column] = value
     return rows
+
+
+def pandas() -> Any:
+    """The library, or a skipped test where it is not installed."""
+    return pytest.importorskip("pandas")
+
+
+def polars() -> Any:
+    return pytest.importorskip("polars")
+
+
+def arrow() -> Any:
+    return pytest.importorskip("pyarrow")

@@ -3,67 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
-from bad_cases import Given, case, given, put
+from bad_cases import Given, case, enter, given, put
 from estimators import EVERY, small_labels, small_rows
 
 NAN, INF = np.nan, np.inf
 MISSING = "contains NaN|holds NaN|missing|infinity"
 TOO_LARGE = r"code|beyond 1e\+70|[Nn]egative|too large|overflow"
-
-
-@case()
-def one_class() -> Given:
-    return given(y=np.zeros(12, dtype=int))
-
-
-@case()
-def one_row() -> Given:
-    return given(small_rows()[1:2], [1])
-
-
-@case()
-def one_row_of_each_class() -> Given:
-    return given(small_rows()[:2], [0, 1])
-
-
-@case()
-def one_column() -> Given:
-    return given(small_rows(d=1))
-
-
-@case()
-def one_cell() -> Given:
-    return given([[1.0]], ["a"])
-
-
-@case("NGgk", MISSING)
-def missing_cell() -> Given:
-    return given(put(NAN))
-
-
-@case("NGgk", MISSING)
-def column_all_missing() -> Given:
-    return given(put(NAN, slice(None)))
-
-
-@case("NGgk", MISSING)
-def row_all_missing() -> Given:
-    return given(put(NAN, 4, slice(None)))
-
-
-@case("NGgk", MISSING)
-def everything_missing() -> Given:
-    return given(np.full((12, 3), NAN))
-
-
-@case("NGgk", MISSING)
-def column_missing_in_one_class() -> Given:
-    return given(put(NAN, small_labels() == 0))
-
-
-@case("NGgk", MISSING)
-def missing_only_when_predicting() -> Given:
-    return given(test=np.full((2, 3), NAN), n_test=2)
+enter("one_class", lambda: given(y=np.zeros(12, dtype=int)))
+enter("one_row", lambda: given(small_rows()[1:2], [1]))
+enter("one_row_of_each_class", lambda: given(small_rows()[:2], [0, 1]))
+enter("one_column", lambda: given(small_rows(d=1)))
+enter("one_cell", lambda: given([[1.0]], ["a"]))
+enter("missing_cell", lambda: given(put(NAN)), "NGgk", MISSING)
+enter("column_all_missing", lambda: given(put(NAN, slice(None))), "NGgk", MISSING)
+enter("row_all_missing", lambda: given(put(NAN, 4, slice(None))), "NGgk", MISSING)
+enter("everything_missing", lambda: given(np.full((12, 3), NAN)), "NGgk", MISSING)
+enter("column_missing_in_one_class", lambda: given(put(NAN, small_labels() == 0)), "NGgk", MISSING)
+enter("missing_only_when_predicting", lambda: given(test=np.full((2, 3), NAN), n_test=2), "NGgk", MISSING)
 
 
 @case("NGgk", MISSING)
@@ -73,64 +29,24 @@ def no_row_is_complete() -> Given:
     return given(rows)
 
 
-@case()
-def column_constant() -> Given:
-    return given(put(2.0, slice(None)))
-
-
-@case()
-def everything_constant() -> Given:
-    return given(np.ones((12, 3)))
-
-
-@case()
-def everything_zero() -> Given:
-    return given(np.zeros((12, 3)))
-
-
-@case()
-def constant_in_one_class() -> Given:
-    return given(put(1.0, small_labels() == 0))
-
-
-@case()
-def class_told_by_one_column() -> Given:
-    return given(put(small_labels(), slice(None)))
-
-
-@case()
-def columns_twice() -> Given:
-    return given(np.hstack([small_rows(), small_rows()]))
-
-
-@case(largest=1_000_000)
-def more_columns_than_rows() -> Given:
-    return given(small_rows(6, 40), small_labels(6))
-
-
-@case("Ngbmc", TOO_LARGE)
-def one_huge_value() -> Given:
-    return given(put(1e300))
-
-
-@case("Ngbmc", TOO_LARGE)
-def all_values_huge() -> Given:
-    return given(1e300 * (1 + small_rows()))
-
-
-@case("Ngb", TOO_LARGE)
-def one_hugely_negative_value() -> Given:
-    return given(put(-1e300))
-
-
-@case("Ngb", TOO_LARGE, either="mc")
-def values_near_the_largest_float() -> Given:
-    return given(1.7e308 * (small_rows() / 2))
-
-
-@case("Ngb", TOO_LARGE)
-def both_ends_of_the_floats() -> Given:
-    return given(1.7e308 * (small_rows() - 1))
+enter("column_constant", lambda: given(put(2.0, slice(None))))
+enter("everything_constant", lambda: given(np.ones((12, 3))))
+enter("everything_zero", lambda: given(np.zeros((12, 3))))
+enter("constant_in_one_class", lambda: given(put(1.0, small_labels() == 0)))
+enter("class_told_by_one_column", lambda: given(put(small_labels(), slice(None))))
+enter("columns_twice", lambda: given(np.hstack([small_rows(), small_rows()])))
+enter("more_columns_than_rows", lambda: given(small_rows(6, 40), small_labels(6)), largest=1_000_000)
+enter("one_huge_value", lambda: given(put(1e300)), "Ngbmc", TOO_LARGE)
+enter("all_values_huge", lambda: given(1e300 * (1 + small_rows())), "Ngbmc", TOO_LARGE)
+enter("one_hugely_negative_value", lambda: given(put(-1e300)), "Ngb", TOO_LARGE)
+enter(
+    "values_near_the_largest_float",
+    lambda: given(1.7e308 * (small_rows() / 2)),
+    "Ngb",
+    TOO_LARGE,
+    either="mc",
+)
+enter("both_ends_of_the_floats", lambda: given(1.7e308 * (small_rows() - 1)), "Ngb", TOO_LARGE)
 
 
 @case("Ngb", TOO_LARGE)
@@ -140,39 +56,18 @@ def huge_and_tiny_values() -> Given:
     return given(rows)
 
 
-@case()
-def tiny_values() -> Given:
-    return given(1e-300 * small_rows())
-
-
-@case()
-def subnormal_values() -> Given:
-    return given(5e-324 * small_rows())
-
-
-@case(largest=10_000_000)
-def tiny_differences_far_from_zero() -> Given:
-    return given(1e5 + small_rows())
-
-
-@case("NGgbmc", "code")
-def large_whole_numbers() -> Given:
-    return given(2.0**53 + 2 * small_rows())
-
-
-@case("NGgb", "[Nn]egative")
-def negative_zero_and_negatives() -> Given:
-    return given(np.where(small_rows() == 1, -0.0, small_rows() - 1))
-
-
-@case("", "infinity|inf ")
-def infinity() -> Given:
-    return given(put(INF))
-
-
-@case("", "infinity|inf ")
-def minus_infinity() -> Given:
-    return given(put(-INF))
+enter("tiny_values", lambda: given(1e-300 * small_rows()))
+enter("subnormal_values", lambda: given(5e-324 * small_rows()))
+enter("tiny_differences_far_from_zero", lambda: given(1e5 + small_rows()), largest=10_000_000)
+enter("large_whole_numbers", lambda: given(2.0**53 + 2 * small_rows()), "NGgbmc", "code")
+enter(
+    "negative_zero_and_negatives",
+    lambda: given(np.where(small_rows() == 1, -0.0, small_rows() - 1)),
+    "NGgb",
+    "[Nn]egative",
+)
+enter("infinity", lambda: given(put(INF)), "", "infinity|inf ")
+enter("minus_infinity", lambda: given(put(-INF)), "", "infinity|inf ")
 
 
 @case("", "infinity|inf |NaN")
@@ -182,99 +77,37 @@ def infinity_and_missing() -> Given:
     return given(rows)
 
 
-@case("", "infinity|inf ")
-def infinity_only_when_predicting() -> Given:
-    return given(test=np.array([[INF, 0.0, 1.0]]), n_test=1)
-
-
-@case()
-def huge_only_when_predicting() -> Given:
-    return given(test=np.array([[1e300, 0.0, 1.0]]), n_test=1)
-
-
-@case()
-def negative_only_when_predicting() -> Given:
-    return given(test=np.array([[-1.0, 0.0, 1.0]]), n_test=1)
-
-
-@case("", "0 sample")
-def no_rows() -> Given:
-    return given(np.empty((0, 3)), np.empty(0))
-
-
-@case("", "0 sample")
-def no_rows_to_predict() -> Given:
-    return given(test=np.empty((0, 3)), n_test=0)
-
-
-@case("", "0 feature|0 sample")
-def no_columns() -> Given:
-    return given(np.empty((12, 0)))
-
-
-@case("", "1D array|2-dimensional|different lengths")
-def empty_list() -> Given:
-    return given([], [])
-
-
-@case("", "2D array|Rows were expected")
-def a_number() -> Given:
-    return given(np.float64(3.0), [1])
-
-
-@case("", "2D array")
-def zero_dimensional_array() -> Given:
-    return given(np.array(3.0), [1])
-
-
-@case("", "2D array")
-def one_dimensional_array() -> Given:
-    return given(np.arange(12.0))
-
-
-@case("", "dim 3")
-def three_dimensional_array() -> Given:
-    return given(np.ones((12, 3, 2)))
-
-
-@case("", "2D array")
-def one_dimensional_row_to_predict() -> Given:
-    return given(test=np.zeros(3), n_test=1)
-
-
-@case("", "features")
-def too_few_columns_to_predict() -> Given:
-    return given(test=small_rows(d=2))
-
-
-@case("", "features")
-def too_many_columns_to_predict() -> Given:
-    return given(test=small_rows(d=4))
-
-
-@case("", "different lengths|rectangular|no number|cannot be")
-def ragged_lists() -> Given:
-    return given([[1.0, 2.0], [3.0]], [0, 1])
-
-
-@case("", "[Cc]omplex")
-def complex_numbers() -> Given:
-    return given(small_rows() + 1j)
-
-
-@case("", "None|Rows were expected")
-def rows_none() -> Given:
-    return Given(None, small_labels())
-
-
-@case("", "Rows were expected|NoneType")
-def rows_none_to_predict() -> Given:
-    return given(test=object(), n_test=1)
-
-
-@case(EVERY, largest=10_000_000)
-def thousand_classes() -> Given:
-    return given(small_rows(3000), small_labels(3000, 1000))
+enter(
+    "infinity_only_when_predicting",
+    lambda: given(test=np.array([[INF, 0.0, 1.0]]), n_test=1),
+    "",
+    "infinity|inf ",
+)
+enter("huge_only_when_predicting", lambda: given(test=np.array([[1e300, 0.0, 1.0]]), n_test=1))
+enter("negative_only_when_predicting", lambda: given(test=np.array([[-1.0, 0.0, 1.0]]), n_test=1))
+enter("no_rows", lambda: given(np.empty((0, 3)), np.empty(0)), "", "0 sample")
+enter("no_rows_to_predict", lambda: given(test=np.empty((0, 3)), n_test=0), "", "0 sample")
+enter("no_columns", lambda: given(np.empty((12, 0))), "", "0 feature|0 sample")
+enter("empty_list", lambda: given([], []), "", "1D array|2-dimensional|different lengths")
+enter("a_number", lambda: given(np.float64(3.0), [1]), "", "2D array|Rows were expected")
+enter("zero_dimensional_array", lambda: given(np.array(3.0), [1]), "", "2D array")
+enter("one_dimensional_array", lambda: given(np.arange(12.0)), "", "2D array")
+enter("three_dimensional_array", lambda: given(np.ones((12, 3, 2))), "", "dim 3")
+enter("one_dimensional_row_to_predict", lambda: given(test=np.zeros(3), n_test=1), "", "2D array")
+enter("too_few_columns_to_predict", lambda: given(test=small_rows(d=2)), "", "features")
+enter("too_many_columns_to_predict", lambda: given(test=small_rows(d=4)), "", "features")
+enter(
+    "ragged_lists",
+    lambda: given([[1.0, 2.0], [3.0]], [0, 1]),
+    "",
+    "different lengths|rectangular|no number|cannot be",
+)
+enter("complex_numbers", lambda: given(small_rows() + 1j), "", "[Cc]omplex")
+enter("rows_none", lambda: Given(None, small_labels()), "", "None|Rows were expected")
+enter("rows_none_to_predict", lambda: given(test=object(), n_test=1), "", "Rows were expected|NoneType")
+enter(
+    "thousand_classes", lambda: given(small_rows(3000), small_labels(3000, 1000)), EVERY, largest=10_000_000
+)
 
 
 @case("NGgbmc", "code 46")
@@ -312,6 +145,4 @@ def whole_numbers_of_two_to_the_sixty_three_in_objects() -> Given:
     return given(rows)
 
 
-@case("NGgbmc", "code")
-def code_beyond_any_table() -> Given:
-    return given(put(2.0**40))
+enter("code_beyond_any_table", lambda: given(put(2.0**40)), "NGgbmc", "code")

@@ -6,10 +6,12 @@ import re
 import warnings
 from typing import Any
 
-import cases_frames  # noqa: F401  (each import enters its cases into the list)
+import cases_cells  # noqa: F401  (each import enters its cases into the list)
+import cases_frames  # noqa: F401
 import cases_labels  # noqa: F401
 import cases_numbers  # noqa: F401
 import cases_sources  # noqa: F401
+import cases_sparse  # noqa: F401
 import numpy as np
 import pytest
 from bad_cases import CASES, Case
@@ -19,7 +21,9 @@ from bayeskit.errors import BayeskitError
 
 pytestmark = pytest.mark.timeout(60)
 
-PAIRS = [pytest.param(c, letter, id=f"{c.name}-{BY_LETTER[letter].__name__}") for c in CASES for letter in c.only]
+PAIRS = [
+    pytest.param(c, letter, id=f"{c.name}-{BY_LETTER[letter].__name__}") for c in CASES for letter in c.only
+]
 
 
 @pytest.mark.parametrize(("case", "letter"), PAIRS)

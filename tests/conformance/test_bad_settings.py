@@ -128,7 +128,9 @@ def refused(model: Any, says: str, X: Any = None, y: Any = None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(BayeskitError) as refusal:
-            model.fit(small_rows() if X is None else X, small_labels() if y is None else y).predict_proba(small_rows())
+            model.fit(small_rows() if X is None else X, small_labels() if y is None else y).predict_proba(
+                small_rows()
+            )
     assert re.search(says, str(refusal.value)), str(refusal.value)
 
 

@@ -11,16 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from bayeskit import BernoulliNB, CategoricalNB, ComplementNB, GaussianBayes, GaussianNB, MultinomialNB, NaiveBayes
+from bayeskit import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianBayes,
+    GaussianNB,
+    MultinomialNB,
+    NaiveBayes,
+)
 
 every = pytest.mark.parametrize("estimator", VARIANTS, ids=name_of)
 BLOCKS = (BernoulliNB, MultinomialNB, ComplementNB)
 seeds = st.integers(0, 2**32 - 1)
 
 
-def drawn(estimator: Any, seed: int, n: int = 24, d: int = 3) -> tuple[Any, Any]:
+def drawn(estimator: Any, seed: int, d: int = 3) -> tuple[Any, Any]:
     """Rows that suit the estimator: codes, counts, or measurements; with holes where it takes them."""
     rng = np.random.default_rng(seed)
+    n = 90 if isinstance(estimator, GaussianBayes) else 24  # a matrix of few rows is nearly singular
     if isinstance(estimator, CategoricalNB) or getattr(estimator, "categorical_features", "") == "all":
         X = rng.integers(0, 4, (n, d)).astype(float)
     elif isinstance(estimator, BLOCKS):
@@ -48,7 +57,9 @@ def same(a: Any, b: Any, X: Any, within: float = 1e-12) -> None:
 def test_a_whole_weight_is_repetition(estimator: Any, seed: int) -> None:
     X, y = drawn(estimator, seed)
     times = np.random.default_rng(seed + 1).integers(1, 4, len(y))
-    same(fitted(estimator, X, y, times), fitted(estimator, np.repeat(X, times, axis=0), np.repeat(y, times)), X)
+    same(
+        fitted(estimator, X, y, times), fitted(estimator, np.repeat(X, times, axis=0), np.repeat(y, times)), X
+    )
 
 
 @every
@@ -82,7 +93,9 @@ def test_the_order_of_columns_does_not_matter(estimator: Any, seed: int) -> None
     turned = fitted(estimator, frame[["c", "a", "b"]], y)
     straight = fitted(estimator, frame, y)
     np.testing.assert_allclose(turned.predict_proba(frame), straight.predict_proba(frame), rtol=0, atol=1e-9)
-    np.testing.assert_array_equal(straight.predict_proba(frame[["b", "c", "a"]]), straight.predict_proba(frame))
+    np.testing.assert_array_equal(
+        straight.predict_proba(frame[["b", "c", "a"]]), straight.predict_proba(frame)
+    )
 
 
 @every
@@ -104,7 +117,7 @@ def test_class_weights_are_row_weights(estimator: Any, seed: int) -> None:
     X, y = drawn(estimator, seed)
     y[:3] = [0, 1, 2]
     weighted = clone(estimator).set_params(class_weight={0: 2.0, 1: 0.5}).fit(X, y)
-    by_row = fitted(estimator, X, y, np.choose(y, [2.0, 0.5, 1.0]))
+    by_row = fitted(estimator, X, y, np.array([2.0, 0.5, 1.0])[y])
     np.testing.assert_allclose(weighted.predict_proba(X), by_row.predict_proba(X), rtol=0, atol=1e-12)
     counts = np.bincount(y)
     balanced = clone(estimator).set_params(class_weight="balanced").fit(X, y)
@@ -146,7 +159,10 @@ def test_threads_do_not_change_a_bit(cls: Any) -> None:
     X: Any = rng.integers(0, 4, (n, 3)).astype(float)
     y = rng.integers(0, 3, n)
     if cls == "mixed":
-        cls, X = NaiveBayes, {"a": rng.integers(0, 9, n).astype("U1"), "b": rng.normal(size=n) * 1e6, "c": X[:, 0]}
+        cls, X = (
+            NaiveBayes,
+            {"a": rng.integers(0, 9, n).astype("U1"), "b": rng.normal(size=n) * 1e6, "c": X[:, 0]},
+        )
     elif cls in (NaiveBayes, GaussianNB, GaussianBayes):
         X = rng.normal(1e4, 3.0, (n, 3)) + y[:, None]
     models = [cls(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2)]

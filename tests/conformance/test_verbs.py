@@ -26,7 +26,7 @@ ROWS, LABELS = small_rows(), small_labels()
 every = pytest.mark.parametrize("cls", CLASSES)
 
 
-def refused(model: Any, verb: Callable[[], Any], error: type[Exception], says: str = "") -> None:
+def refused(model: Any, verb: Callable[[], Any], error: type[Exception], says: str | None = None) -> None:
     """The verb is refused by this error, and the model answers as before."""
     before, schema = model.predict_proba(ROWS), model.schema_
     with pytest.raises(error, match=says):
@@ -123,18 +123,15 @@ def test_first_partial_fit_that_fails_leaves_nothing(cls: Any) -> None:
         model.partial_fit(ROWS, LABELS[:5])
     with pytest.raises(NotFittedError):
         model.predict(ROWS)
-    np.testing.assert_array_equal(model.partial_fit(ROWS, LABELS).predict(ROWS), cls().fit(ROWS, LABELS).predict(ROWS))
+    expected = cls().fit(ROWS, LABELS).predict_proba(ROWS)
+    np.testing.assert_array_equal(model.partial_fit(ROWS, LABELS).predict_proba(ROWS), expected)
 
 
 @every
 def test_forget_everything_then_learn_again(cls: Any) -> None:
     model = cls().fit(ROWS, LABELS).forget(ROWS, LABELS)
-    try:
-        posterior = model.predict_proba(ROWS)
-    except BayeskitError as error:
-        assert len(str(error)) > 20
-    else:
-        assert np.isfinite(posterior).all()
+    with pytest.raises(BayeskitError, match="Nothing is left"):
+        model.predict_proba(ROWS)
     again = model.partial_fit(ROWS, LABELS).predict_proba(ROWS)
     np.testing.assert_allclose(again, cls().fit(ROWS, LABELS).predict_proba(ROWS), rtol=0, atol=1e-12)
 
@@ -183,7 +180,12 @@ def test_announced_classes(cls: Any) -> None:
     model = cls().partial_fit(ROWS[:4], LABELS[:4], classes=[0, 1, 5])
     assert model.classes_.tolist() == [0, 1, 5]
     refused(model, lambda: model.partial_fit(ROWS, np.full(12, 9)), UnseenClass, "9")
-    refused(model, lambda: model.partial_fit(ROWS, LABELS, classes=[0, 1]), UnseenClass, "not the same as on last call")
+    refused(
+        model,
+        lambda: model.partial_fit(ROWS, LABELS, classes=[0, 1]),
+        UnseenClass,
+        "not the same as on last call",
+    )
     with pytest.raises(SettingError, match="classes"):
         cls().partial_fit(ROWS, LABELS, classes=[])
     with pytest.raises(UnseenClass):
@@ -207,5 +209,5 @@ def test_lazy_models_leave_counting_to_their_source(cls: Any) -> None:
 
 
 def test_lazy_over_a_source_without_rows() -> None:
-    with pytest.raises(DataError, match="no rows|no batch"):
+    with pytest.raises(DataError, match=r"no rows|no batch"):
         MultinomialNB().lazy(Batches(lambda: iter(())), None).predict(ROWS)

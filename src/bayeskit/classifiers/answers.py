@@ -61,7 +61,7 @@ class Answers(State):
             evidence = best + np.log(np.exp(joint - best[:, None]).sum(axis=1))
         if isinstance(model.conditionals[0] if model.conditionals else None, Multinomial):
             # The same for every class, so predictions leave it out; P(x) does not.
-            evidence += log_coefficient(open_table(self._prepare(X)).as_block())
+            evidence += log_coefficient(open_table(X).as_block())
         return np.asarray(evidence)
 
     def explain(self, row: Any, *, lang: str = "en") -> Explanation:
@@ -107,7 +107,7 @@ class Answers(State):
     def _joint(self, X: Any) -> tuple[Floats, Model]:
         fitted = self.__dict__.get("_fitted")
         if fitted is not None:
-            table = open_table(self._prepare(X))
+            table = open_table(X)
             if table.block is not None:
                 self._refuse_sparse(X)
             return fitted.joint(table)  # type: ignore[no-any-return]
@@ -117,4 +117,4 @@ class Answers(State):
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments "
                 "before using this estimator."
             )
-        return lazy.joint(open_table(self._prepare(X)))
+        return lazy.joint(open_table(X))

@@ -11,9 +11,7 @@ from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.discrete_nb import usable_alpha
 from bayeskit.classifiers.quiet import QuietClassWeight
 from bayeskit.data.reading import Reading
-from bayeskit.data.source import Batches, is_path
-from bayeskit.data.table import open_table
-from bayeskit.errors import DataError, SettingError
+from bayeskit.errors import SettingError
 from bayeskit.estimation.table import TableConditional
 from bayeskit.learning.recipe import Recipe
 from bayeskit.priors import Lidstone, Smoothing
@@ -69,17 +67,6 @@ class CategoricalNB(QuietClassWeight, CountClassifier):
         self.min_categories = min_categories
         self.class_weight = class_weight
         self.n_jobs = n_jobs
-
-    def _prepare(self, X: Any) -> Any:
-        """Truncate numbers to codes, as scikit-learn does; NaN stays missing."""
-        if is_path(X) or isinstance(X, Batches) or hasattr(X, "__next__"):
-            return X
-        if type(X) is np.ndarray and X.dtype.kind in "iub":
-            return X
-        self._refuse_sparse(X)
-        table = open_table(X)
-        columns = {name: _whole(table.numbers(j)) for j, name in enumerate(table.names)}
-        return columns if table.named else np.column_stack(list(columns.values()))
 
     def _reading(self) -> Reading:
         least = 0 if self.min_categories is None else self.min_categories
@@ -144,13 +131,3 @@ class CategoricalNB(QuietClassWeight, CountClassifier):
         """log P(x_i = v | c) of each column: arrays of shape (K, n_categories)."""
         tables = self._tables
         return [np.log(tables.probabilities(j)).T for j in range(len(self.schema_.categorical))]
-
-
-def _whole(codes: NDArray[Any]) -> NDArray[Any]:
-    if codes.dtype.kind != "f":
-        return codes
-    if np.isinf(codes).any():
-        raise DataError("X holds infinity, which is no code. Make it missing (NaN).")
-    if np.isnan(codes).any() or np.abs(codes).max(initial=0) > 2**62:
-        return np.asarray(np.trunc(codes))
-    return codes.astype(np.int64)

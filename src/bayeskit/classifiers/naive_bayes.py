@@ -76,7 +76,7 @@ class NaiveBayes(CountClassifier):
         numeric: str = "gaussian",
         families: Any = None,
         categorical_features: Any = "from_dtype",
-        states: Mapping[Name, Any] | None = None,
+        states: Mapping[Any, Any] | None = None,
         missing: str = "ignore",
         unseen: str = "ignore",
         n_jobs: int | None = None,

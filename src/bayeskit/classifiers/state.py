@@ -41,10 +41,6 @@ class State(ClassifierMixin, BaseEstimator):
     def _recipe(self, schema: Schema) -> Recipe:
         return Recipe()
 
-    def _prepare(self, X: Any) -> Any:
-        """Bring rows into the form the classifier reads; a hook for its own conventions."""
-        return X
-
     def _check_settings(self) -> None:
         """Refuse parameters that mean nothing, before any row is looked at."""
 

@@ -52,7 +52,7 @@ class Learning(State):
             Of a text file; found by itself for UTF-8, UTF-16 and GB18030.
         """
         self._check_settings()
-        source = Source(self._prepare(X), y, sample_weight, target, columns, exclude, encoding)
+        source = Source(X, y, sample_weight, target, columns, exclude, encoding)
         fitted = self._new_fitted(Variable("y" if target is None else target, "categorical"))
         self._refuse_sparse(X)
         self._say_y_is_needed(source)
@@ -80,7 +80,7 @@ class Learning(State):
                 "A lazy model counts its source itself. Add the rows to the source, then call refresh()."
             )
         self._refuse_sparse(X)
-        source = Source(self._prepare(X), y, sample_weight, target)
+        source = Source(X, y, sample_weight, target)
         self._say_y_is_needed(source)
         fitted = self._fitted_or_none()
         if fitted is None:
@@ -102,7 +102,7 @@ class Learning(State):
         is not noticed.)
         """
         fitted = self._require("forget")
-        fitted.forget(Source(self._prepare(X), y, sample_weight, target))
+        fitted.forget(Source(X, y, sample_weight, target))
         self._renew()
         return self
 
@@ -123,7 +123,7 @@ class Learning(State):
                     f"The two models were made with different {name}: {mine.get(name)!r} and {its.get(name)!r}."
                 )
         its_fitted = other._require("merge")
-        if fitted.names != its_fitted.names and (fitted.named or its_fitted.named):
+        if fitted.names != its_fitted.names:
             raise Incompatible(
                 "The two models were learned from different columns: "
                 f"{_some(fitted.names)} and {_some(its_fitted.names)}."
@@ -167,7 +167,7 @@ class Learning(State):
         self._refuse_sparse(source)
         named = isinstance(target, str)
         y, column = (None, target) if named else (target, None)
-        opened = Source(self._prepare(source), y, sample_weight, column, columns, exclude, encoding)
+        opened = Source(source, y, sample_weight, column, columns, exclude, encoding)
         opened.need_many_passes("A lazy model")
         fitted = self._new_fitted(Variable(target if named else "y", "categorical"))
         for name in ("_fitted", "feature_names_in_", "n_features_in_"):

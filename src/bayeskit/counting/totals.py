@@ -12,7 +12,7 @@ from bayeskit.counting.kernels.totals import add_dense, add_dense_above, add_spa
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import ColumnError, DataError, UsageError
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.totals import Totals
+from bayeskit.statistics.totals import Totals, empty_sums
 
 # From this many cells on (1 MB) the totals of all classes no longer fit the cache beside the data, and
 # the documents are taken class by class: a quarter faster where frequent words lie scattered.
@@ -55,7 +55,7 @@ def count_totals(
     if binarize is not None:
         block = binarizable(block, binarize)
     n_classes = schema.n_classes
-    sums = np.zeros((n_classes, width))
+    sums = empty_sums(schema, attributes)
     if _add(block, target, chunk.row_weights, binarize, sums) >= 0:
         # Entries that stand twice may be negative one by one and not in sum.
         whole = summed(block)

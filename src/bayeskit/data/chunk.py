@@ -21,7 +21,7 @@ class Chunk:
 
     Attributes
     ----------
-    codes : uint8 or uint32 array of shape (n, categorical attributes), C order
+    codes : uint8 or uint32 array of shape (n, categorical attributes), C order; or a CodeColumn each
         The code after the last state of a column means missing, the one after that unseen
         (only when predicting with ``unseen="smooth"``).
     values : float64 array of shape (n, numeric attributes), C order
@@ -34,7 +34,7 @@ class Chunk:
     """
 
     n_rows: int
-    codes: NDArray[np.uint8] | NDArray[np.uint32]
+    codes: Any
     values: NDArray[np.float64]
     block: Any = None
     target: NDArray[np.uint32] | None = None

@@ -23,12 +23,13 @@ class Coded(NamedTuple):
     """A column by codes: ``labels[codes[i]]`` is the value of row i, −1 means missing.
 
     ``declared`` says that the labels are a declaration (the categories of a dtype) and stay even if
-    unseen; otherwise some of them may stand in no row.
+    unseen; ``complete`` that every label stands in some row (or is declared).
     """
 
     codes: NDArray[Any]
     labels: Sequence[Label]
     declared: bool = False
+    complete: bool = True
 
 
 def array_kind(array: NDArray[Any], name: Name) -> Kind:
@@ -61,14 +62,12 @@ def date_message(name: Name) -> str:
 
 def _all_numbers(array: NDArray[Any]) -> bool:
     numbers = (int, float, np.integer, np.floating, Decimal)
-    found = False
     for value in array:
         if is_missing(value):
             continue
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers):
             return False
-        found = True
-    return found
+    return True  # also where nothing is there: a later category is then refused, not mistaken
 
 
 def is_missing(value: Any) -> bool:
@@ -87,7 +86,7 @@ def factorize_array(array: NDArray[Any], name: Name) -> Coded:
     """Code a NumPy array of any dtype."""
     match array.dtype.kind:
         case "b":
-            return Coded(array.astype(np.int8), (False, True))
+            return Coded(array.astype(np.int8), (False, True), complete=False)
         case "i" | "u":
             return _factorize_integers(array)
         case "f":
@@ -107,15 +106,17 @@ def factorize_array(array: NDArray[Any], name: Name) -> Coded:
 def _factorize_integers(array: NDArray[Any]) -> Coded:
     low, high = int(array.min()), int(array.max())
     if high - low < LARGEST_SPAN and high - low <= 64 + 16 * len(array):
-        # In a wider type: 255 does not fit the int8 that holds −128 and 127.
-        codes = (
-            array.astype(np.int64) - low
-            if array.dtype != np.uint64
-            else (array - np.uint64(low)).astype(np.int64)
-        )
-        return Coded(codes if low else array, range(low, high + 1))
+        return Coded(_from_zero(array, low), range(low, high + 1), complete=False)
     labels, codes = np.unique(array, return_inverse=True)
     return Coded(codes, labels.tolist())
+
+
+def _from_zero(array: NDArray[Any], low: int) -> NDArray[Any]:
+    if low == 0:
+        return array
+    if array.dtype == np.uint64:
+        return (array - np.uint64(low)).astype(np.int64)
+    return array.astype(np.int64) - low  # in a wide type: 255 does not fit the int8 that holds −128 and 127
 
 
 def _factorize_floats(array: NDArray[Any], name: Name) -> Coded:
@@ -149,6 +150,13 @@ def _factorize_objects(array: NDArray[Any], name: Name) -> Coded:
     return Coded(codes, list(index))
 
 
+def factorize_codes(numbers: NDArray[Any], name: Name) -> Coded:
+    """Code a column of codes 0, 1, 2, …: fractions are cut off, as scikit-learn does; NaN is missing."""
+    if numbers.dtype.kind == "f":
+        numbers = np.trunc(numbers)
+    return factorize_array(numbers, name)
+
+
 def without_missing_labels(coded: Coded, name: Name) -> Coded:
     """Code labels that mean missing (a dictionary may list null) as missing; refuse infinity."""
     absent = np.zeros(len(coded.labels) + 1, dtype=bool)
@@ -167,7 +175,7 @@ def without_missing_labels(coded: Coded, name: Name) -> Coded:
     moved[absent] = -1
     moved[-1] = -1  # where −1 itself points
     labels = [label for code, label in enumerate(coded.labels) if not absent[code]]
-    return Coded(moved[np.asarray(coded.codes, dtype=np.intp)], labels, coded.declared)
+    return Coded(moved[np.asarray(coded.codes, dtype=np.intp)], labels, coded.declared, coded.complete)
 
 
 def numbers_of_array(array: NDArray[Any], name: Name) -> NDArray[Any]:

@@ -8,13 +8,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.columns import LARGEST_SPAN, Coded
+from bayeskit.data.codes import CodeColumn
+from bayeskit.data.columns import LARGEST_SPAN, Coded, factorize_codes
 from bayeskit.data.encoded import Columns, Encoded
 from bayeskit.data.kernels import column_bounds, look_up_codes
 from bayeskit.data.labels import as_labels, as_weights, encode_labels
 from bayeskit.data.table import Table
 from bayeskit.errors import ColumnError, DataError, SettingError, UnseenState
-from bayeskit.schema import LARGEST_BYTE_TABLE, Name, Schema, Variable
+from bayeskit.schema import LARGEST_BYTE_TABLE, Label, Name, Schema, Variable
+
+# Up to so many states it is quicker to count the absent ones than to look for them first.
+MOST_PROVISIONAL = 4_096
 
 # What to do with a value that is no state yet: add it, leave it out, keep it apart, refuse it.
 Policy = Literal["grow", "ignore", "smooth", "error"]
@@ -116,37 +120,45 @@ def _encode_categorical(
         answer = _encode_integers(matrix, variables, policy)
         if answer is not None:
             return answer
-    columns = []
+    columns: list[Any] = []
     for i, j in enumerate(places):
-        variables[i], column = encode_column(table.factorize(j), variables[i], policy)
+        if variables[i].dense:
+            coded = factorize_codes(table.numbers(j), table.names[j])
+        else:
+            coded = table.factorize(j)
+        variables[i], column = encode_column(coded, variables[i], policy)
         columns.append(column)
     return variables, columns
 
 
-def encode_column(coded: Coded, variable: Variable, policy: Policy) -> tuple[Variable, NDArray[np.uint32]]:
-    """Translate a column's own codes into those of a variable: missing is the code after the last state."""
+def encode_column(coded: Coded, variable: Variable, policy: Policy) -> tuple[Variable, CodeColumn]:
+    """Find the table from a column's own codes to those of a variable: missing is the code after the last state."""
     labels = coded.labels
     if policy == "grow":
-        if isinstance(labels, range):
-            present = np.flatnonzero(np.bincount(coded.codes[coded.codes >= 0], minlength=len(labels)))
-            variable = variable.grown([labels[i] for i in present.tolist()])
-        else:
-            variable = variable.grown(
-                labels, declared=labels if coded.declared and not variable.closed else ()
-            )
+        declared = labels if coded.declared and not variable.closed else ()
+        # A new variable may take labels that stand in no row: without weight they go after the counting.
+        provisional = not variable.size and not variable.dense and len(labels) <= MOST_PROVISIONAL
+        variable = variable.grown(
+            labels if coded.complete or provisional else _labels_present(coded), declared
+        )
     size = variable.size
-    table = np.array([*(variable.codes.get(label, size + 1) for label in labels), size], dtype=np.uint32)
-    found = table[coded.codes]
-    if policy in ("ignore", "error") and (table > size).any():
-        strange = found > size
-        if policy == "error" and strange.any():
-            label = labels[int(coded.codes[int(strange.argmax())])]
-            raise UnseenState(
-                f"{variable.name!r} has no state {label!r} (it has {variable.listing()}). "
-                'Pass unseen="ignore" to leave such values out.'
-            )
-        found[strange] = size
-    return variable, found
+    other = size if policy == "ignore" else size + 1
+    table = np.array([*(variable.codes.get(label, other) for label in labels), size])
+    if policy == "error" and (table > size).any():
+        for label in _labels_present(coded):
+            if label not in variable.codes:
+                raise UnseenState(
+                    f"{variable.name!r} has no state {label!r} (it has {variable.listing()}). "
+                    'Pass unseen="ignore" to leave such values out.'
+                )
+    dtype = np.uint8 if size <= LARGEST_BYTE_TABLE else np.uint32
+    return variable, CodeColumn(coded.codes, table.astype(dtype))
+
+
+def _labels_present(coded: Coded) -> list[Label]:
+    """The labels that stand in some row."""
+    codes = coded.codes[coded.codes >= 0]
+    return [coded.labels[code] for code in np.flatnonzero(np.bincount(codes)).tolist()]
 
 
 def _encode_integers(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bayeskit.data.chunk import CHUNK_ROWS, Chunk
 from bayeskit.schema import Schema
 
-Columns = NDArray[Any] | list[NDArray[Any]]
+Columns = NDArray[Any] | list[Any]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,9 @@ class Encoded:
         for start, stop in self.bounds():
             yield self.chunk(start, stop)
 
-    def chunk(self, start: int, stop: int) -> Chunk:
+    def chunk(self, start: int, stop: int, *, by_column: bool = False) -> Chunk:
+        """Return some rows; categorical columns as one matrix, or each in its own codes where that is how
+        they are held (counting needs no more, and is spared the copy)."""
         rows = slice(start, stop)
         block = self.block
         if block is not None and (start, stop) != (0, self.n_rows):
@@ -56,7 +58,9 @@ class Encoded:
             block = np.ascontiguousarray(block, dtype=np.float64)
         return Chunk(
             stop - start,
-            _rows_of(self.codes, rows, stop - start, self.schema.code_dtype),
+            tuple(column.part(rows) for column in self.codes)
+            if by_column and not isinstance(self.codes, np.ndarray)
+            else _rows_of(self.codes, rows, stop - start, self.schema.code_dtype),
             _rows_of(self.values, rows, stop - start, np.float64),
             block,
             None if self.target is None else self.target[rows],

@@ -96,14 +96,16 @@ def _factorize_polars(series: Any, dtype: Any) -> Coded:
     if not isinstance(dtype, (nw.String, nw.Categorical)):
         return factorize_array(series.to_numpy(), series.name)
     if isinstance(dtype, nw.String):
-        labels = series.unique().drop_nulls().sort()
-        return Coded(_physical(series.cast(pl.Enum(labels))), labels.to_list())
-    # Physical codes of a Categorical are shared by all columns of the process: make them dense.
-    present = series.unique().drop_nulls()
-    codes = present.to_physical().to_numpy()
-    dense = np.full(int(codes.max(initial=0)) + 2, -1, dtype=np.intp)
-    dense[codes] = np.arange(len(codes))
-    return Coded(dense[_physical(series)], present.cast(pl.String).to_list())
+        if not hasattr(pl, "Categories"):  # before Polars 1.32
+            labels = series.unique().drop_nulls().sort()
+            return Coded(_physical(series.cast(pl.Enum(labels))), labels.to_list())
+        own = pl.Categories.random()
+        coded = series.cast(pl.Categorical(own))
+        return Coded(_physical(coded), own.to_series().to_list())
+    if not hasattr(pl, "Categories"):
+        return Coded(_physical(series), series.cat.get_categories().to_list(), complete=False)
+    # Categories are shared by all columns of a name: some may stand in no row of this one.
+    return Coded(_physical(series), series.dtype.categories.to_series().to_list(), complete=False)
 
 
 def _physical(series: Any) -> NDArray[Any]:
@@ -124,7 +126,8 @@ def _factorize_arrow(column: Any) -> Coded:
             if coded.num_chunks
             else pa.array([], pa.string()).dictionary_encode()
         )
-    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    indices = coded.indices.fill_null(-1) if coded.indices.null_count else coded.indices
+    codes = indices.to_numpy(zero_copy_only=False)
     return Coded(codes, coded.dictionary.to_pylist())
 
 

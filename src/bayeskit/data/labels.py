@@ -91,7 +91,7 @@ def factorize_labels(y: Any) -> Coded:
                     "(bin the values first, or use a regressor)."
                 )
         coded = factorize_array(y, "y")
-    if len(coded.codes) and int(coded.codes.min()) < 0:
+    if not isinstance(coded.labels, range) and len(coded.codes) and int(coded.codes.min()) < 0:
         row = int((np.asarray(coded.codes) < 0).argmax())
         raise DataError(f"Input y contains NaN: the class of row {row} is missing. Leave such rows out.")
     return coded
@@ -169,9 +169,11 @@ def as_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
         )
     if not array.any():
         raise WeightError("All row weights are zero, so nothing is there to learn from.")
-    if not LEAST_WEIGHT <= array.sum() <= LARGEST_WEIGHT:
+    with np.errstate(over="ignore"):
+        total = array.sum()
+    if not LEAST_WEIGHT <= total <= LARGEST_WEIGHT:
         raise WeightError(
-            f"The row weights add up to {array.sum():g}, too far from one to be squared safely. "
+            f"The row weights add up to {total:g}, too far from one to be squared safely. "
             "Multiply them all by a constant."
         )
     return np.ascontiguousarray(array)

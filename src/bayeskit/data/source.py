@@ -112,6 +112,10 @@ class Source:
             columns = [*self.columns, *(n for n in named if n is not None and n not in self.columns)]
         return FileSource(self.data, columns=columns, exclude=self.exclude, encoding=self.encoding)
 
+    def reopen(self) -> None:
+        """Forget what was found out about a file: the next pass surveys it anew."""
+        self.__dict__.pop("_file", None)
+
     def _from_file(self) -> Iterator[Rows]:
         inner = Source(None, weights=self.weights, target=self.target)
         for batch in self._file.batches():

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import BayeskitError, DataTypeError, ModelFormatError, UsageError
+from bayeskit.version import __version__
 
 FORMAT = "bayeskit"
 FORMAT_VERSION = 1
@@ -98,8 +99,6 @@ def naming(path: Path) -> Iterator[None]:
 def to_bytes(saved: Saved) -> bytes:
     """Return the file as bytes; the same content always gives the same bytes."""
     from safetensors.numpy import save
-
-    from bayeskit import __version__
 
     arrays = {name: _little(array) for name, array in saved.arrays.items()}
     manifest = {

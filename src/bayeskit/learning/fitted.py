@@ -100,7 +100,7 @@ class Fitted:
         if first and self.wants_hints:
             self.hints = hints_of(encoded)
         if first and self.warns:
-            warn_of_identifiers(rows.table, encoded.schema)
+            warn_of_identifiers(rows.table, self.tally.schema)
 
     def forget(self, source: Source) -> None:
         """Take all rows of a source away, or none of them."""

@@ -71,6 +71,7 @@ class Lazy:
         """Forget all counts that are remembered."""
         with self._lock:
             self._looks.clear()
+            self.source.reopen()
             self._skeleton = None
             self._stamp = None
             self._since = time.monotonic()

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.errors import Incompatible
+from bayeskit.errors import DataError, Incompatible
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.part import Embedding, Floats
 
@@ -17,6 +17,9 @@ from bayeskit.statistics.part import Embedding, Floats
 # what was there before. Below zero nothing real can lie, so there more is forgiven than above it.
 _DUST_BELOW = 1e-9
 _DUST_ABOVE = 1e-12
+
+# 8 GiB of totals.
+MOST_CELLS = 2**30
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +50,7 @@ class Totals:
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
-        width = sum(schema[name].width for name in attributes)
-        return cls(np.zeros((schema.n_classes, width)), np.zeros(schema.n_classes))
+        return cls(empty_sums(schema, attributes), np.zeros(schema.n_classes))
 
     def merge(self, other: Self) -> Self:
         self._same_shape(other)
@@ -104,3 +106,15 @@ def _below(weights: Floats, size: Floats) -> float:
         return 0.0
     real = (weights < -_DUST_BELOW * np.abs(size)) | ((weights < 0) & (weights == np.rint(weights)))
     return float(-weights.min(initial=0.0, where=real))
+
+
+def empty_sums(schema: Schema, attributes: tuple[Name, ...]) -> Floats:
+    """Return zeros for every class and column of a block; a table beyond all memory is refused by name."""
+    width = sum(schema[name].width for name in attributes)
+    if schema.n_classes * width > MOST_CELLS:
+        raise DataError(
+            f"{width:,} columns for {schema.n_classes} classes make a table of "
+            f"{schema.n_classes * width / 2**27:,.0f} GiB. "
+            "Leave out the columns that hold nothing, or hash them to fewer."
+        )
+    return np.zeros((schema.n_classes, width))

@@ -27,14 +27,12 @@ def thread_count(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     try:
-        n_jobs = index(n_jobs)
+        wanted = index(n_jobs)
     except TypeError:
-        n_jobs = 0
-    if n_jobs == 0:
-        raise SettingError(
-            "n_jobs must be a number of threads, or −1 for all; 0 and other things mean nothing."
-        )
-    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+        wanted = 0
+    if wanted == 0:
+        raise SettingError(f"n_jobs is {n_jobs!r}; use a number of threads, or −1 for all.")
+    return wanted if wanted > 0 else max(1, (os.cpu_count() or 1) + 1 + wanted)
 
 
 def _pool(n_threads: int) -> ThreadPoolExecutor:
@@ -70,7 +68,9 @@ def count_rows(encoded: Encoded, plan: Plan, n_jobs: int | None = None) -> Stati
     the same bits on any number of threads.
     """
     results = in_order(
-        lambda a, b: count(encoded.chunk(a, b), encoded.schema, plan), encoded.bounds(), n_jobs
+        lambda a, b: count(encoded.chunk(a, b, by_column=True), encoded.schema, plan),
+        encoded.bounds(),
+        n_jobs,
     )
     total = next(results)
     for statistics in results:

@@ -1,0 +1,260 @@
+"""Ours and the peers, turn by turn in one run: a table with ratios, and a JSON file with versions.
+
+CPU time is that of all threads of the process. Of several turns the best counts: noise only ever adds. The
+runs take turns (ours, peer, ours, peer, …), so that a busy machine hits both alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import json
+import math
+import os
+import platform
+import resource
+import sys
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+# A run shorter than this is called many times a turn, since the clock and the caches are not that steady.
+SHORTEST_TURN = 0.05
+
+Run = Callable[[], Any]
+Clock = Callable[[], float]
+
+
+def children_time() -> float:
+    """CPU seconds of all child processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The best seconds of one call."""
+
+    cpu: float
+    wall: float
+    calls: int = 1
+    turns: int = 1
+
+    def best(self, other: Timing) -> Timing:
+        return Timing(
+            min(self.cpu, other.cpu), min(self.wall, other.wall), self.calls, self.turns + other.turns
+        )
+
+
+def time_calls(run: Run, calls: int, clock: Clock = time.process_time) -> Timing:
+    """Time so many calls of a run, and give the seconds of one."""
+    gc.collect()
+    cpu, wall = clock(), time.perf_counter()
+    for _ in range(calls):
+        run()
+    return Timing((clock() - cpu) / calls, (time.perf_counter() - wall) / calls, calls)
+
+
+def race(
+    runs: Mapping[str, Run], repeats: int, clock: Clock = time.process_time
+) -> tuple[dict[str, Timing], dict[str, Any]]:
+    """Time runs by turns; return the best of each, and what each of them answered at an untimed first call."""
+    answers = {name: run() for name, run in runs.items()}  # compiles kernels, warms caches
+    best: dict[str, Timing] = {}
+    for name, run in runs.items():
+        first = time_calls(run, 1, clock)
+        calls = math.ceil(SHORTEST_TURN / max(first.wall, 1e-9))
+        best[name] = first if calls == 1 else time_calls(run, calls, clock)
+    for _ in range(repeats - 1):
+        for name, run in runs.items():
+            best[name] = best[name].best(time_calls(run, best[name].calls, clock))
+    return best, answers
+
+
+def peak_memory(prepare: Callable[..., Run], *arguments: Any) -> float | None:
+    """Return the MB by which a run raises the peak of a fresh process above what its input takes.
+
+    ``prepare(*arguments)``, a function of the script's top level, makes the input and warms up on little data
+    (compiling takes memory once, whatever the data); the run that it returns is measured.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_peak, prepare, arguments).result()
+
+
+def _peak(prepare: Callable[..., Run], arguments: tuple[Any, ...]) -> float | None:
+    run = prepare(*arguments)
+    gc.collect()
+    try:
+        # Freed blocks that the allocator keeps would hide what the run takes.
+        ctypes.CDLL(None).malloc_trim(0)
+        Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark; Linux only
+        before = _status("VmRSS")
+        answer = run()
+        peak = _status("VmHWM") - before
+    except (OSError, AttributeError):
+        return None
+    del answer
+    return peak
+
+
+def _status(key: str) -> float:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(key):
+            return int(line.split()[1]) / 1024
+    raise OSError(f"/proc/self/status has no {key}")
+
+
+def options(question: str) -> argparse.Namespace:
+    """Read the options that all benchmarks share."""
+    parser = argparse.ArgumentParser(description=question)
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the rows to run, 1 by default")
+    parser.add_argument("--repeats", type=int, default=5, help="turns, of which the best counts")
+    parser.add_argument("--output", type=Path, help="JSON file; by default results/NAME.json at scale 1")
+    return parser.parse_args()
+
+
+class Report:
+    """What was measured, printed as it comes and kept as JSON.
+
+    Parameters
+    ----------
+    question : str
+        What the benchmark answers.
+    given : namespace
+        From :func:`options`.
+    versions : str
+        Distributions to name beside those that are always named.
+    """
+
+    def __init__(self, question: str, given: argparse.Namespace, *versions: str) -> None:
+        self.given = given
+        self.content: dict[str, Any] = {
+            "question": question,
+            "date": datetime.now(UTC).date().isoformat(),
+            "scale": given.scale,
+            "repeats": given.repeats,
+            "machine": {
+                "cpu": _cpu_model(),
+                "cores": os.cpu_count(),
+                "system": platform.system(),
+                "load": round(os.getloadavg()[0], 1),
+            },
+            "versions": _versions("numpy", "scipy", "numba", "scikit-learn", *versions),
+            "timings": [],
+            "claims": [],
+            "notes": [],
+        }
+        print(question)
+        print(", ".join(f"{name} {version}" for name, version in self.content["versions"].items()))
+        machine = self.content["machine"]
+        print(f"{machine['cpu']} × {machine['cores']}, load {machine['load']}, scale {given.scale:g}")
+
+    def race(
+        self,
+        stage: str,
+        runs: Mapping[str, Run],
+        *,
+        against: str | None = None,
+        target: float | None = None,
+        clock: Clock = time.process_time,
+        repeats: int | None = None,
+    ) -> dict[str, Any]:
+        """Time runs by turns and print them, with the ratio to one of them; return what they answered."""
+        timings, answers = race(runs, repeats or self.given.repeats, clock)
+        print(f"\n{stage:<48}{'CPU':>10}{'wall':>10}")
+        for name, timing in timings.items():
+            self.content["timings"].append({"stage": stage, "run": name, **asdict(timing)})
+            print(f"  {name:<46}{seconds(timing.cpu):>10}{seconds(timing.wall):>10}")
+        for name, timing in timings.items():
+            if against is not None and name != against:
+                ratio = timings[against].cpu / timing.cpu
+                self.claim(f"{stage}: {name} against {against}", ratio, "×", at_least=target)
+        return answers
+
+    def cpu(self, stage: str, run: str) -> float:
+        """The CPU seconds measured before."""
+        return next(t["cpu"] for t in self.content["timings"] if (t["stage"], t["run"]) == (stage, run))
+
+    def claim(
+        self,
+        what: str,
+        value: float | None,
+        unit: str = "",
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+    ) -> None:
+        """Keep and print a number, with its target and whether that was reached."""
+        reached: bool | None = None
+        target = ""
+        if value is not None and at_least is not None:
+            reached, target = value >= at_least, f"target ≥ {at_least:g}{unit}"
+        elif value is not None and at_most is not None:
+            reached, target = value <= at_most, f"target ≤ {at_most:g}{unit}"
+        verdict = {True: "reached", False: "MISSED", None: ""}[reached]
+        shown = "not measured" if value is None else f"{value:.3g}{unit}"
+        print(f"  → {what}: {shown}  {target}  {verdict}".rstrip())
+        claim = {
+            "what": what,
+            "value": value,
+            "unit": unit,
+            "at_least": at_least,
+            "at_most": at_most,
+            "reached": reached,
+        }
+        self.content["claims"].append(claim)
+
+    def note(self, text: str) -> None:
+        self.content["notes"].append(text)
+        print(f"  # {text}")
+
+    def finish(self) -> None:
+        """Write the JSON file; of a smaller run only where a path was given, lest it replace a full one."""
+        path = self.given.output
+        if path is None and self.given.scale == 1.0:
+            path = RESULTS / f"{Path(sys.argv[0]).stem}.json"
+        if path is None:
+            print("\nNot kept: the scale is not 1. Pass --output to keep it.")
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(self.content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        print(f"\nKept in {path}.")
+
+
+def seconds(value: float) -> str:
+    """Write a time in the unit that suits it.
+
+    >>> seconds(2.5), seconds(0.0125), seconds(8e-5)
+    ('2.50 s', '12.5 ms', '80.0 µs')
+    """
+    if value >= 1:
+        return f"{value:.2f} s"
+    return f"{value * 1e3:.1f} ms" if value >= 1e-3 else f"{value * 1e6:.1f} µs"
+
+
+def _versions(*distributions: str) -> dict[str, str]:
+    import bayeskit
+
+    found = {"python": platform.python_version(), "bayeskit": bayeskit.__version__}
+    for name in distributions:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()

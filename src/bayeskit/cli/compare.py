@@ -1,0 +1,156 @@
+"""Several models on the same folds: how often they err, how good their probabilities are, what they cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Columns = dict[str, NDArray[Any]]
+# No probability counts as less: the convention of scikit-learn's log_loss.
+LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Score:
+    """One model's figures over all folds.
+
+    Attributes
+    ----------
+    error : float
+        The share of rows whose most probable class is wrong.
+    log_loss : float
+        −mean log P(truth | x).
+    brier : float
+        The mean of Σ_c (P(c | x) − [c is the truth])²: from 0 to 2.
+    cpu_seconds : float
+        For fitting and predicting, all folds together.
+    """
+
+    model: str
+    error: float
+    log_loss: float
+    brier: float
+    cpu_seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model by name: how to make it, and whether it takes the table as it is or a matrix of numbers."""
+
+    name: str
+    make: Callable[[], Any]
+    takes_table: bool
+
+
+def contenders(numeric: list[int], categorical: list[int], states: Any) -> list[Contender]:
+    """List the models: naive Bayes on the table as it is, the yardsticks on a matrix made for them.
+
+    Parameters
+    ----------
+    numeric, categorical : places of the columns in the matrix of `as_matrix`
+    states : mapping
+        The states that the table declares.
+    """
+    from sklearn.compose import ColumnTransformer
+    from sklearn.dummy import DummyClassifier
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    from bayeskit import NaiveBayes
+
+    def logistic() -> Any:
+        numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+        categories = OneHotEncoder(handle_unknown="ignore")
+        encode = ColumnTransformer([("numbers", numbers, numeric), ("categories", categories, categorical)])
+        return make_pipeline(encode, LogisticRegression(max_iter=1000))
+
+    def forest() -> Any:
+        return make_pipeline(SimpleImputer(strategy="median"), RandomForestClassifier(random_state=0))
+
+    found = [Contender("NaiveBayes()", lambda: NaiveBayes(states=states), True)]
+    if numeric:
+        kernel = 'NaiveBayes(numeric="kernel")'
+        found.append(Contender(kernel, lambda: NaiveBayes(states=states, numeric="kernel"), True))
+    return [
+        *found,
+        Contender("logistic regression", logistic, False),
+        Contender("random forest", forest, False),
+        Contender("majority class", lambda: DummyClassifier(strategy="prior"), False),
+    ]
+
+
+def as_matrix(columns: Columns, numeric: set[str]) -> Floats:
+    """Make the matrix that the yardsticks take: numbers as they are, categories as codes, missing one of them.
+
+    Examples
+    --------
+    >>> as_matrix({"a": np.array([0.5, 1.5]), "b": np.array(["x", None], dtype=object)}, {"a"})
+    array([[0.5, 1. ],
+           [1.5, 0. ]])
+    """
+    made = []
+    for name, column in columns.items():
+        if name in numeric:
+            made.append(column.astype(np.float64))
+        else:
+            labels = ["" if value is None or value != value else str(value) for value in column.tolist()]
+            made.append(np.unique(labels, return_inverse=True)[1].astype(np.float64))
+    return np.column_stack(made)
+
+
+def folds_of(y: NDArray[Any], most: int = 5) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return (train, test) of each fold: as many as the rarest class has rows, at most five."""
+    from sklearn.model_selection import StratifiedKFold
+
+    rarest = int(np.unique(y, return_counts=True)[1].min())
+    split = StratifiedKFold(max(2, min(most, rarest)), shuffle=True, random_state=0)
+    return list(split.split(np.zeros(len(y)), y))
+
+
+def cross_validate(
+    contender: Contender, columns: Columns, matrix: Floats, y: NDArray[Any], folds: Any, classes: NDArray[Any]
+) -> Score:
+    """Score one model on rows that it has not learned."""
+    found, seconds = np.zeros((len(y), len(classes))), 0.0
+    if contender.takes_table:  # loops are compiled once in a lifetime, which is not the model's time
+        train, test = folds[0]
+        some = {n: c[train] for n, c in columns.items()}
+        contender.make().fit(some, y[train]).predict_proba({n: c[test[:1]] for n, c in columns.items()})
+    for train, test in folds:
+        parts: list[Any] = [{n: c[rows] for n, c in columns.items()} for rows in (train, test)]
+        if not contender.takes_table:
+            parts = [matrix[train], matrix[test]]
+        begin = time.process_time()
+        model = contender.make().fit(parts[0], y[train])
+        answer = model.predict_proba(parts[1])
+        seconds += time.process_time() - begin
+        found[np.ix_(test, np.searchsorted(classes, model.classes_))] = answer
+    return Score(contender.name, *figures(found, np.searchsorted(classes, y)), seconds)
+
+
+def figures(posterior: Floats, truth: NDArray[np.intp]) -> tuple[float, float, float]:
+    """Return the error, the log-loss and the Brier score of posteriors (n, K) against the classes' places.
+
+    Examples
+    --------
+    >>> [round(f, 4) for f in figures(np.array([[0.75, 0.25], [0.5, 0.5]]), np.array([0, 1]))]
+    [0.5, 0.4904, 0.3125]
+    """
+    rows = np.arange(len(truth))
+    log_loss = -np.log(np.maximum(posterior[rows, truth], LEAST_PROBABILITY)).mean()
+    target = np.zeros_like(posterior)
+    target[rows, truth] = 1.0
+    brier = ((posterior - target) ** 2).sum(axis=1).mean()
+    return float((posterior.argmax(axis=1) != truth).mean()), float(log_loss), float(brier)

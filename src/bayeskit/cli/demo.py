@@ -1,0 +1,178 @@
+"""The demonstration: a bundled table, from its columns to a decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit import datasets
+from bayeskit.cli.compare import Columns, Score, as_matrix, contenders, cross_validate, folds_of
+from bayeskit.cli.output import note, noting_compilation, noting_warnings
+from bayeskit.cli.stories import Story, story_of
+from bayeskit.cli.words import words_of
+from bayeskit.decision import decide
+from bayeskit.report.explanation import Explanation
+from bayeskit.report.plain import plain
+
+# So many rows (all the mushrooms) make a comparison of seconds; a larger table is sampled.
+MOST_ROWS = 8_200
+# The row shown is one about which the model is fairly, not quite, sure: there the cost of mistakes decides.
+SURE = 0.75
+
+
+@dataclass(frozen=True)
+class ColumnNote:
+    """What was understood of one column."""
+
+    name: str
+    family: str
+    states: int
+    missing: int
+    suggestion: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {k: plain(v) for k, v in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The decision for the row explained: the risk of each action, and which was taken."""
+
+    actions: tuple[Any, ...]
+    costs: tuple[tuple[float, ...], ...]
+    risks: tuple[float, ...]
+    taken: Any
+    reject: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {k: plain(v) for k, v in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Everything that the demonstration found."""
+
+    data: datasets.Dataset
+    lang: str
+    story: Story
+    rows_used: int
+    columns: tuple[ColumnNote, ...]
+    folds: int
+    scores: tuple[Score, ...]
+    row: Any
+    truth: Any
+    explanation: Explanation
+    verdict: Verdict
+
+    @property
+    def next_lines(self) -> tuple[str, ...]:
+        """Three lines of Python to go on with."""
+        states = "states=data.states" if self.data.states else ""
+        return (
+            "from bayeskit import NaiveBayes, datasets",
+            f'data = datasets.load("{self.data.name}"); model = NaiveBayes({states}).fit(data.X, data.y)',
+            'print(model.explain(data.X[:1]))  # your own table: NaiveBayes().fit("file.csv", target="class")',
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the results as plain values."""
+        data = self.data
+        return {
+            "data": {"name": data.name, "title": data.title, "source": data.source, "licence": data.licence}
+            | {"target": data.target, "rows": len(data), "rows_used": self.rows_used}
+            | {"left_out": list(self.story.exclude)},
+            "columns": [column.to_dict() for column in self.columns],
+            "comparison": {"folds": self.folds, "models": [score.to_dict() for score in self.scores]},
+            "row": plain(self.row),
+            "truth": plain(self.truth),
+            "explanation": self.explanation.to_dict(),
+            "decision": self.verdict.to_dict(),
+            "next": list(self.next_lines),
+        }
+
+
+def run(table: str, lang: str) -> Demo:
+    """Train, compare, explain and decide; progress goes to standard error."""
+    words, story = words_of(lang), story_of(table)
+    note(words["reading"].format(name=table))
+    from bayeskit import NaiveBayes
+
+    data = datasets.load(table)
+    rows = _sampled(len(data))
+    columns = {name: data.columns[name][rows] for name in data.attributes if name not in story.exclude}
+    y = data.y[rows]
+    with noting_compilation(words["compiling"]), noting_warnings():
+        note(words["training"].format(n=len(rows)))
+        states: dict[Any, Any] = dict(data.states)
+        model = NaiveBayes(states=states).fit({**columns, data.target: y}, target=data.target)
+        folds, scores = _compared(model, columns, y, data.states, words)
+        place = _telling_row(model.predict_proba(columns), model.classes_, story)
+        row = {name: column[place] for name, column in columns.items()}
+        explanation = model.explain(row, lang=lang)
+    return Demo(
+        data=data,
+        lang=lang,
+        story=story,
+        rows_used=len(rows),
+        columns=_column_notes(model, columns),
+        folds=folds,
+        scores=scores,
+        row=data.index[rows[place]],
+        truth=y[place],
+        explanation=explanation,
+        verdict=_decided(explanation, story),
+    )
+
+
+def _sampled(n: int) -> NDArray[np.intp]:
+    if n <= MOST_ROWS:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, MOST_ROWS, replace=False))
+
+
+def _compared(
+    model: Any, columns: Columns, y: NDArray[Any], states: Any, words: Any
+) -> tuple[int, tuple[Score, ...]]:
+    kinds = {variable.name: variable.kind for variable in model.schema_.attributes}
+    numeric = {name for name in columns if kinds[name] == "numeric"}
+    places = [
+        [j for j, name in enumerate(columns) if (name in numeric) is wanted] for wanted in (True, False)
+    ]
+    matrix, folds = as_matrix(columns, numeric), folds_of(y)
+    classes, scores = np.unique(y), []
+    for contender in contenders(places[0], places[1], states):
+        note(words["validating"].format(model=words.get(contender.name, contender.name)))
+        scores.append(cross_validate(contender, columns, matrix, y, folds, classes))
+    return len(folds), tuple(scores)
+
+
+def _column_notes(model: Any, columns: Columns) -> tuple[ColumnNote, ...]:
+    notes = []
+    for name, choice in model.families_.items():
+        missing = sum(value is None or value != value for value in columns[name].tolist())
+        notes.append(ColumnNote(name, choice.family, model.schema_[name].size, missing, choice.suggestion))
+    return tuple(notes)
+
+
+def _telling_row(posterior: NDArray[np.float64], classes: NDArray[Any], story: Story) -> int:
+    """Return the row whose most probable class is nearest to fairly sure."""
+    distance = np.abs(posterior.max(axis=1) - SURE)
+    if story.likely in classes.tolist():
+        likely = posterior.argmax(axis=1) == classes.tolist().index(story.likely)
+        distance = np.where(likely, distance, distance + 1.0)
+    return int(distance.argmin())
+
+
+def _decided(explanation: Explanation, story: Story) -> Verdict:
+    posterior = dict(zip(explanation.classes, explanation.posterior))
+    decision = decide(posterior, story.loss, reject=story.reject)
+    if story.loss is None:
+        costs = tuple(tuple(float(a != c) for c in explanation.classes) for a in decision.names)
+    else:
+        costs = tuple(
+            tuple(float(story.loss[str(a)][c]) for c in explanation.classes) for a in decision.names
+        )
+    return Verdict(decision.names, costs, tuple(decision.risks.tolist()), decision.actions, story.reject)

@@ -1,0 +1,65 @@
+"""Where things are printed: results on standard output, progress and notes on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+# Wide enough for a page of fractions, and the same in a terminal, a pipe and a file.
+WIDTH = 100
+
+
+def note(text: str) -> None:
+    """Say something that is no result."""
+    typer.echo(text, err=True)
+
+
+def console() -> Any:
+    """Return a Rich console on standard output; characters it cannot encode are replaced."""
+    from rich.console import Console
+
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
+    return Console(width=WIDTH, highlight=False, markup=False, emoji=False)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, Chinese as it is where the output can hold it."""
+    utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
+    typer.echo(json.dumps(value, ensure_ascii=not utf8, indent=2, allow_nan=False))
+
+
+@contextmanager
+def noting_compilation(text: str) -> Iterator[None]:
+    """Say once that kernels are being compiled, when they are: a warm cache says nothing."""
+    from numba.core import event
+
+    class Once(event.Listener):
+        said = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.said:
+                self.said = True
+                note(text)
+
+        def on_end(self, event: Any) -> None:
+            """The end of a compilation is no news."""
+
+    with event.install_listener("numba:compile", Once()):
+        yield
+
+
+@contextmanager
+def noting_warnings() -> Iterator[None]:
+    """Turn the warnings raised inside into notes, each said once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        note(text)

@@ -1,0 +1,148 @@
+"""Sources of rows: memory, batches, files; target, weights and columns parted from the attributes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from bayeskit.data.source import Batches, Source
+from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource
+
+COLUMNS = {"a": ["p", "q", "p"], "b": [1.5, 2.0, 3.0], "w": [1, 2, 3], "y": ["u", "v", "u"]}
+
+
+def csv_at(folder):
+    path = folder / "rows.csv"
+    path.write_text("a,b,w,y\n" + "".join(f"{a},{b},{w},{y}\n" for a, b, w, y in zip(*COLUMNS.values())))
+    return path
+
+
+def read(source):
+    """All rows of a source as (names, cells by column, labels, weights)."""
+    names, cells, labels, weights = None, {}, [], []
+    for rows in source:
+        table = rows.table
+        assert names in (None, table.names)
+        names = table.names
+        for j, name in enumerate(names):
+            coded = table.factorize(j)
+            cells.setdefault(name, []).extend(coded.labels[code] for code in np.asarray(coded.codes).tolist())
+        labels += [] if rows.y is None else list(np.asarray(rows.y).tolist())
+        weights += [] if rows.weights is None else np.asarray(rows.weights).tolist()
+    return names, cells, labels, weights
+
+
+KINDS = {
+    "mapping": lambda folder: COLUMNS,
+    "pandas": lambda folder: pd.DataFrame(COLUMNS),
+    "polars": lambda folder: pl.DataFrame(COLUMNS),
+    "batches": lambda folder: Batches(lambda: (pd.DataFrame(COLUMNS)[i : i + 1] for i in range(3))),
+    "iterator": lambda folder: (pd.DataFrame(COLUMNS)[i : i + 2] for i in (0, 2)),
+    "path": csv_at,
+    "str": lambda folder: str(csv_at(folder)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [
+        ({}, ("a", "b", "w")),
+        ({"weights": "w"}, ("a", "b")),
+        ({"columns": ["b", "a"]}, ("b", "a")),
+        ({"columns": ["b"], "weights": "w"}, ("b",)),
+        ({"exclude": ["b"]}, ("a", "w")),
+        ({"exclude": ["b"], "weights": "w"}, ("a",)),
+        ({"columns": ["a", "b"], "exclude": ["a"]}, ("b",)),
+    ],
+    ids=str,
+)
+def test_columns_by_name_from_every_source(kind, more, names, tmp_path):
+    got, cells, labels, weights = read(Source(KINDS[kind](tmp_path), target="y", **more))
+    assert got == names
+    assert cells == {name: COLUMNS[name] for name in names}
+    assert labels == COLUMNS["y"]
+    assert weights == ([1, 2, 3] if "weights" in more else [])
+
+
+def test_labels_and_weights_beside_the_rows():
+    rows = [["p", 1.5], ["q", 2.0]]
+    got = read(Source(rows, ["u", "v"], [1.0, 2.0]))
+    assert got == (("x0", "x1"), {"x0": ["p", "q"], "x1": [1.5, 2]}, ["u", "v"], [1.0, 2.0])
+    batches = Batches(lambda: iter([(rows[:1], ["u"], [1.0]), (rows[1:], ["v"], [2.0])]))
+    assert read(Source(batches)) == got
+    assert read(Source(batches)) == got
+
+
+def test_the_target_of_an_array_by_its_name():
+    names, cells, labels, _ = read(Source(np.array([[1, 0], [2, 1]]), target="x1"))
+    assert (names, cells, labels) == (("x0",), {"x0": [1, 2]}, [0, 1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_which_sources_can_be_read_again(kind, tmp_path):
+    source = Source(KINDS[kind](tmp_path), target="y")
+    assert source.one_shot is (kind == "iterator")
+    assert source.in_memory is (kind in ("mapping", "pandas", "polars"))
+    if kind == "iterator":
+        with pytest.raises(
+            OneShotSource, match=r"It reads its source more than once.*generator.*Batches\(callable\)"
+        ):
+            source.need_many_passes("It")
+    else:
+        source.need_many_passes("It")
+        assert read(source) == read(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "says"),
+    [
+        (
+            lambda: Source(COLUMNS, target="z"),
+            ColumnError,
+            "target names 'z'.*The columns are 'a', 'b', 'w', 'y'",
+        ),
+        (lambda: Source(COLUMNS, weights="z", target="y"), ColumnError, "sample_weight names 'z'"),
+        (lambda: Source(COLUMNS, target="y", columns=["q"]), ColumnError, "columns or exclude names 'q'"),
+        (lambda: Source(COLUMNS, target="y", exclude=["q"]), ColumnError, "columns or exclude names 'q'"),
+        (lambda: Source(COLUMNS, target="y", columns=["y"]), ColumnError, "No attribute is left"),
+        (lambda: Source(COLUMNS, ["u"] * 3, target="y"), DataTypeError, "either as y or as target="),
+        (lambda: Source(iter([]), ["u"]), DataTypeError, "each batch carries its own y"),
+        (lambda: Source(iter([[[1.0]]])), DataTypeError, r"A batch was a list. Yield \(X, y\)"),
+        (lambda: Source("no/such/file.csv", target="y"), (DataError, OSError), "no/such/file"),
+        (lambda: Source(iter([([[1.0]], ["u"])]), target="x0"), DataTypeError, "either as y or as target="),
+    ],
+)
+def test_what_cannot_be_read(source, error, says):
+    with pytest.raises(error, match=says):
+        list(source())
+
+
+def test_a_file_must_say_its_class(tmp_path):
+    with pytest.raises(DataError, match=r"Say which column of .*rows.csv' is the class"):
+        list(Source(csv_at(tmp_path)))
+
+
+def test_a_file_without_the_column_named(tmp_path):
+    for more in ({"target": "z"}, {"target": "y", "columns": ["q"]}, {"target": "y", "exclude": ["q"]}):
+        with pytest.raises(ColumnError, match=r"'[zq]'"):
+            list(Source(csv_at(tmp_path), **more))
+
+
+def test_batches_open_their_source_for_every_pass():
+    opened = []
+
+    def make():
+        opened.append(1)
+        return iter([([[1.0]], ["u"])])
+
+    source = Source(Batches(make))
+    assert not opened
+    assert read(source) == read(source)
+    assert len(opened) == 2
+    with pytest.raises(
+        DataTypeError, match="Batches takes a callable that opens the source anew, not a list"
+    ):
+        Batches([1, 2])

@@ -1,0 +1,134 @@
+"""Chunks on threads: the same bits for any number of them, in order, and errors that arrive."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from bayeskit.counting.backends import threads
+from bayeskit.counting.backends.threads import count_rows, in_order, thread_count
+from bayeskit.data import encoded as encoded_module
+from bayeskit.data.encode import encode
+from bayeskit.data.reading import Reading
+from bayeskit.data.table import open_table
+from bayeskit.errors import SettingError
+from bayeskit.schema import Variable
+from bayeskit.statistics import Plan
+
+CORES = os.cpu_count() or 1
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "wanted"),
+    [
+        (None, 1),
+        (1, 1),
+        (3, 3),
+        (-1, CORES),
+        (-2, max(1, CORES - 1)),
+        (-1000, 1),
+        (np.int64(2), 2),
+        (np.int32(-1), CORES),
+    ],
+)
+def test_thread_count(n_jobs, wanted):
+    assert thread_count(n_jobs) == wanted
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "2", np.float64(2)])
+def test_what_is_no_number_of_threads(n_jobs):
+    with pytest.raises(SettingError, match="n_jobs"):
+        thread_count(n_jobs)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, 4, -1])
+def test_results_come_in_order(n_jobs):
+    bounds = [(i, i + 1) for i in range(23)]
+
+    def task(start, stop):
+        time.sleep(0.002 * (start % 3 == 0))
+        return start
+
+    assert list(in_order(task, bounds, n_jobs)) == list(range(23))
+
+
+def test_one_thread_is_the_callers_own():
+    here = threading.get_ident()
+    assert set(in_order(lambda a, b: threading.get_ident(), [(0, 1), (1, 2)], None)) == {here}
+    assert here not in set(in_order(lambda a, b: threading.get_ident(), [(0, 1), (1, 2)], 2))
+    assert set(in_order(lambda a, b: threading.get_ident(), [(0, 1)], 2)) == {here}
+
+
+def test_only_a_few_tasks_wait():
+    started = []
+    results = in_order(lambda a, b: started.append(a), [(i, i + 1) for i in range(50)], 2)
+    next(results)
+    time.sleep(0.05)
+    assert len(started) <= 4
+    list(results)
+    assert sorted(started) == list(range(50))
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_an_error_in_a_task_arrives(n_jobs):
+    def task(start, stop):
+        if start == 3:
+            raise KeyError("the third")
+        return start
+
+    results = in_order(task, [(i, i + 1) for i in range(9)], n_jobs)
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(KeyError, match="the third"):
+        next(results)
+
+
+def test_a_pool_belongs_to_its_process(monkeypatch):
+    mine = threads._pool(2)
+    assert threads._pool(2) is mine
+    monkeypatch.setattr(threads.os, "getpid", lambda: -1)
+    other = threads._pool(2)
+    assert other is not mine
+    other.shutdown()
+    del threads._pools[-1, 2]
+
+
+def table_of(n):
+    rng = np.random.default_rng(3)
+    columns = {
+        "a": rng.integers(0, 5, n),
+        "b": np.where(rng.random(n) < 0.1, None, rng.choice(["p", "q"], n)),
+        "u": rng.normal(size=n) * 1e3,
+        "v": np.where(rng.random(n) < 0.1, np.nan, rng.exponential(size=n)),
+    }
+    table = open_table(columns)
+    schema = Reading(categorical=["a", "b"]).schema_of(table, Variable("y", "categorical"))
+    labels, weights = rng.choice(["x", "y", "z"], n), rng.random(n)
+    return encode(table, schema, "grow", y=labels, weights=weights, with_target=True)
+
+
+def test_the_same_bits_on_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(encoded_module, "CHUNK_ROWS", 97)
+    encoded = table_of(1000)
+    assert len(encoded.bounds()) == 11
+    numeric = tuple(v.name for v in encoded.schema.numeric)
+    plan = Plan.naive(encoded.schema, numeric, numeric)
+    one = count_rows(encoded, plan, None)
+    for n_jobs in (2, 3, -1):
+        other = count_rows(encoded, plan, n_jobs)
+        for kind, part in one.parts.items():
+            for name, array in part.arrays().items():
+                np.testing.assert_array_equal(
+                    other.parts[kind].arrays()[name], array, err_msg=f"{kind}.{name}"
+                )
+
+
+def test_chunks_together_are_the_whole(monkeypatch):
+    whole = count_rows(table_of(500), Plan.naive(table_of(500).schema))
+    monkeypatch.setattr(encoded_module, "CHUNK_ROWS", 61)
+    pieces = count_rows(table_of(500), Plan.naive(table_of(500).schema), 2)
+    np.testing.assert_allclose(pieces.tables.counts, whole.tables.counts, rtol=1e-12)
+    np.testing.assert_allclose(pieces.moments.centred(), whole.moments.centred(), rtol=1e-12)
