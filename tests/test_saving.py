@@ -202,7 +202,7 @@ def test_refusals_come_before_anything_is_written(tmp_path):
         NaiveBayes().fit(X, y).set_params(variance="none").save(path)
     with pytest.raises(UsageError, match=r"changed after fitting \(smoothing, .*block_alpha\)"):
         NaiveBayes().fit(X, y).set_params(alpha=0.5).save(path)
-    with pytest.raises(UsageError, match=r"changed after fitting \(binarize\)"):
+    with pytest.raises(UsageError, match=r"changed after fitting \(block_above\)"):
         BernoulliNB().fit([[1], [0]], y).set_params(binarize=0.5).save(path)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["m"]

@@ -22,16 +22,15 @@ def schema_of(width, n_classes=3):
     )
 
 
-def chunk_of(block, target=None, weights=None):
+def chunk_of(block, target=None, weights=None, above=None):
     n = block.shape[0]
     target = None if target is None else np.asarray(target, np.uint32)
-    return Chunk(n, np.empty((n, 0), np.uint8), np.empty((n, 0)), block, target, weights)
+    return Chunk(n, np.empty((n, 0), np.uint8), np.empty((n, 0)), block, target, weights, block_above=above)
 
 
 def count(block, target, weights=None, binarize=None, n_classes=3):
-    return count_totals(
-        chunk_of(block, target, weights), schema_of(block.shape[1], n_classes), ("text",), binarize
-    )
+    chunk = chunk_of(block, target, weights, binarize)
+    return count_totals(chunk, schema_of(block.shape[1], n_classes), ("text",))
 
 
 def slow_totals(dense, target, weights=None, binarize=None, n_classes=3):

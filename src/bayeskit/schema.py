@@ -156,6 +156,15 @@ class Variable:
                 if self.kind != other.kind
                 else f"{self.name!r} and {other.name!r} are not the same variable."
             )
+        if self.closed != other.closed:
+            opened, sealed = (other, self) if self.closed else (self, other)
+            strange = [state for state in opened.states if state not in sealed.codes]
+            if strange:
+                raise UnseenState(
+                    f"{self.name!r} has no state {strange[0]!r}: on one side its states were declared as "
+                    f"{sealed.listing()}. Declare it there too."
+                )
+            return sealed
         return self.grown(other.states, declared=other.states[: other.n_declared])
 
     def kept(self, alive: NDArray[np.bool_]) -> Variable:
@@ -212,6 +221,15 @@ class Schema:
     def offsets(self) -> NDArray[np.uintp]:
         widths = [v.size + 1 for v in self.categorical]
         return np.concatenate([[0], np.cumsum(widths, dtype=np.int64)]).astype(np.uintp)
+
+    @cached_property
+    def runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """The first state and the number of states of each categorical attribute, where all are runs of
+        whole numbers; else None."""
+        first = [v.first_of_run for v in self.categorical]
+        if not first or any(f is None or abs(f) > 2**62 for f in first):
+            return None
+        return np.array(first, dtype=np.int64), np.array([v.size for v in self.categorical], dtype=np.int64)
 
     @property
     def n_classes(self) -> int:

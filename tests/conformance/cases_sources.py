@@ -21,6 +21,10 @@ def in_batches(*sizes: int) -> Iterator[Any]:
         start += size
 
 
+def letters() -> Any:
+    return np.array(["x", "y", "z"])[small_rows().astype(int)]
+
+
 def batches(source: Any, test: Any = None) -> Given:
     return Given(source, None, small_rows() if test is None else test, 12)
 
@@ -34,6 +38,12 @@ def written(folder: Path, text: str, name: str = "rows.csv", **fit: Any) -> Give
 enter("generator_of_batches", lambda: batches(in_batches(5, 7)))
 enter("batches_again_and_again", lambda: batches(Batches(lambda: in_batches(1, 2, 9))))
 enter("batches_with_weights", lambda: batches((X, y, np.ones(len(y))) for X, y in in_batches(6, 6)))
+enter(
+    "batches_of_strings",
+    lambda: batches(iter([(letters(), small_labels())]), letters()),
+    "N",
+    "numeric|number|code",
+)
 enter("no_batch", lambda: batches(iter(())), "", "no batch|nothing to learn")
 enter("empty_batch", lambda: batches(in_batches(5, 0, 7)), "", "0 sample")
 enter(

@@ -19,7 +19,10 @@ from estimators import BY_LETTER, bytes_held, check_answers
 
 from bayeskit.errors import BayeskitError
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [
+    pytest.mark.timeout(60),
+    pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning"),
+]
 
 PAIRS = [
     pytest.param(c, letter, id=f"{c.name}-{BY_LETTER[letter].__name__}") for c in CASES for letter in c.only

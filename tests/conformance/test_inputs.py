@@ -196,13 +196,13 @@ def test_categories_far_apart_in_a_small_dtype() -> None:
 def test_a_million_states_are_a_table_of_a_million_not_of_the_largest_code() -> None:
     n = 1_000_000
     column = np.random.default_rng(0).permutation(n) * 4_000_000_007
-    start = time.perf_counter()
+    start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SuspectColumn)
         model = NaiveBayes(categorical_features="all").fit(column[:, None], np.arange(n) % 2)
         posterior = model.predict_proba(column[:10, None])
-    # Three seconds on an idle machine; the limit allows for a loaded one.
-    assert time.perf_counter() - start < 12
+    # Three seconds of work; the clock is the processor's own, so that a loaded machine does not matter.
+    assert time.process_time() - start < 8
     assert np.isfinite(posterior).all()
     assert bytes_held(model) < 100_000_000
 

@@ -69,6 +69,7 @@ class DiscreteNB(QuietClassWeight, CountClassifier):
             block_family=self._family,
             block_alpha=alpha,
             block_norm=bool(getattr(self, "norm", False)),
+            block_above=self._threshold,
         )
 
     def _check_settings(self) -> None:

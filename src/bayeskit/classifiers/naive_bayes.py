@@ -95,13 +95,18 @@ class NaiveBayes(CountClassifier):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **source: Any) -> Self:
-        self._held = {}
-        if self.families == "auto":
-            self._check_settings()
-            opened = Source(X, y, sample_weight, **source)
-            opened.need_many_passes('NaiveBayes(families="auto")')
-            self._held = {"families": self._choose_families(opened)}
-        return super().fit(X, y, sample_weight, **source)
+        before = self._held
+        try:
+            self._held = {}
+            if self.families == "auto":
+                self._check_settings()
+                opened = Source(X, y, sample_weight, **source)
+                opened.need_many_passes('NaiveBayes(families="auto")')
+                self._held = {"families": self._choose_families(opened)}
+            return super().fit(X, y, sample_weight, **source)
+        except BaseException:
+            self._held = before
+            raise
 
     fit.__doc__ = CountClassifier.fit.__doc__
 

@@ -166,12 +166,11 @@ def _class_dtype(code: Any) -> np.dtype[Any] | None:
 
 def _refuse_changed(estimator: CountClassifier, fitted: Fitted) -> None:
     """Parameters that were set after fitting are not yet in effect; the file could not tell which are."""
-    fresh = estimator._new_fitted(fitted.schema.target)
     assert fitted.recipe is not None
     before, now = asdict(fitted.recipe), asdict(estimator._recipe(fitted.schema))
     changed = [key for key in now if to_plain(now[key], key) != to_plain(before[key], key)]
-    if changed or fresh.threshold != fitted.threshold:
+    if changed:
         raise UsageError(
-            f"Parameters were changed after fitting ({', '.join(changed) or 'binarize'}), so the model on "
+            f"Parameters were changed after fitting ({', '.join(changed)}), so the model on "
             "file would not be this one. Set them back, or fit again, then save."
         )

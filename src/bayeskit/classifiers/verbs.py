@@ -123,7 +123,8 @@ class Learning(State):
                     f"The two models were made with different {name}: {mine.get(name)!r} and {its.get(name)!r}."
                 )
         its_fitted = other._require("merge")
-        if fitted.names != its_fitted.names:
+        other_names = fitted.named and its_fitted.named and fitted.names != its_fitted.names
+        if other_names or self.n_features_in_ != other.n_features_in_:
             raise Incompatible(
                 "The two models were learned from different columns: "
                 f"{_some(fitted.names)} and {_some(its_fitted.names)}."

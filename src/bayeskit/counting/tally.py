@@ -28,7 +28,8 @@ class Tally:
     def absorb(self, encoded: Encoded) -> None:
         """Add rows."""
         new = count_rows(encoded, self.statistics.plan, self.n_jobs)
-        self.statistics = self.statistics.merge(new).pruned()
+        # Zero + a is a, without the copy (its schema was grown from this one).
+        self.statistics = (self.statistics.merge(new) if self.statistics.total else new).pruned()
 
     def forget(self, encoded: Encoded) -> None:
         """Take rows away that were added before; what nothing speaks for any more leaves the schema."""

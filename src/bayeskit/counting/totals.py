@@ -19,9 +19,7 @@ from bayeskit.statistics.totals import Totals, empty_sums
 _CELLS_IN_CACHE = 131_072
 
 
-def count_totals(
-    chunk: Chunk, schema: Schema, attributes: tuple[Name, ...], binarize: float | None = None
-) -> Totals:
+def count_totals(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> Totals:
     r"""Sum every column of the block over the rows of each class.
 
     .. math:: S_{cv} = \sum_{i: y_i = c} w_i x_{iv}
@@ -31,11 +29,9 @@ def count_totals(
     Parameters
     ----------
     chunk : Chunk
-        With a block and a target.
+        With a block and a target; with ``block_above``, 1[x > block_above] is counted in place of x.
     attributes : tuple of one name
         The block.
-    binarize : float, optional
-        Count 1[x > binarize] in place of x.
 
     Examples
     --------
@@ -48,6 +44,7 @@ def count_totals(
     """
     (name,) = attributes
     block, target, width = chunk.block, chunk.target, schema[name].width
+    binarize = chunk.block_above
     if block is None or target is None:
         raise UsageError(f"The block {name!r} can be counted only in rows that have both it and a class.")
     if block.shape[1] != width:

@@ -29,6 +29,8 @@ class Chunk:
     block : scipy.sparse.csr_array or float64 array of shape (n, width), or None
     target : uint32 array of shape (n,), or None when predicting
     weights : float64 array of shape (n,), or None where every row weighs one
+    block_above : float, optional
+        Take the block's values above this for 1 and the others for 0.
     first_row : int
         Where the chunk begins in its table, for messages.
     """
@@ -40,6 +42,7 @@ class Chunk:
     target: NDArray[np.uint32] | None = None
     weights: NDArray[np.float64] | None = None
     first_row: int = 0
+    block_above: float | None = None
 
     @property
     def row_weights(self) -> NDArray[np.float64]:

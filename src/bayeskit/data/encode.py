@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from bayeskit.data.codes import CodeColumn
 from bayeskit.data.columns import LARGEST_SPAN, Coded, factorize_codes
 from bayeskit.data.encoded import Columns, Encoded
-from bayeskit.data.kernels import column_bounds, look_up_codes
+from bayeskit.data.kernels import code_runs, column_bounds, look_up_codes
 from bayeskit.data.labels import as_labels, as_weights, encode_labels
 from bayeskit.data.table import Table
-from bayeskit.errors import ColumnError, DataError, SettingError, UnseenState
+from bayeskit.errors import ColumnError, UnseenState
 from bayeskit.schema import LARGEST_BYTE_TABLE, Label, Name, Schema, Variable
 
 # Up to so many states it is quicker to count the absent ones than to look for them first.
@@ -68,10 +68,12 @@ def encode(
         row_weights = as_weights(weights, table.n_rows)
         target, target_codes = encode_labels(labels, target, "grow" if policy == "grow" else "error")
     if schema.block is not None:
-        block = _block_of(table, threshold)
+        block = _block_of(table)
         none = np.empty((table.n_rows, 0))
         grown = schema.with_variables(schema.attributes, target)
-        return Encoded(grown, table.n_rows, none.astype(np.uint8), none, block, target_codes, row_weights)
+        return Encoded(
+            grown, table.n_rows, none.astype(np.uint8), none, block, target_codes, row_weights, threshold
+        )
     places = [j for j, v in enumerate(schema.attributes) if v.kind == "categorical"]
     variables, codes = _encode_categorical(table, schema, places, policy)
     attributes = list(schema.attributes)
@@ -91,20 +93,9 @@ def _numbers(table: Table, schema: Schema) -> Columns:
     return [table.numbers(j) for j in places]
 
 
-def _block_of(table: Table, threshold: float | None) -> Any:
+def _block_of(table: Table) -> Any:
     block = table.as_block()
-    if threshold is None:
-        return block if block.dtype == np.float64 or not hasattr(block, "nnz") else block.astype(np.float64)
-    numbers = block.data if hasattr(block, "nnz") else np.asarray(block)
-    if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
-        raise DataError(
-            "Input X contains NaN or infinity, which is neither present nor absent. Replace it first."
-        )
-    if hasattr(block, "nnz") and threshold < 0:
-        raise SettingError(
-            "Cannot binarize a sparse matrix with a threshold below 0: the zeros would become ones."
-        )
-    return (block > threshold).astype(np.float64) if hasattr(block, "nnz") else numbers > threshold
+    return block if block.dtype == np.float64 or not hasattr(block, "nnz") else block.astype(np.float64)
 
 
 def _encode_categorical(
@@ -117,7 +108,7 @@ def _encode_categorical(
     if matrix is not None and matrix.dtype.kind in "iub" and len(places) == len(schema.attributes):
         if matrix.dtype.kind == "b":
             matrix = matrix.view(np.uint8) if all(v.size == 0 for v in variables) else matrix
-        answer = _encode_integers(matrix, variables, policy)
+        answer = _encode_runs(matrix, schema, policy) or _encode_integers(matrix, variables, policy)
         if answer is not None:
             return answer
     columns: list[Any] = []
@@ -159,6 +150,19 @@ def _labels_present(coded: Coded) -> list[Label]:
     """The labels that stand in some row."""
     codes = coded.codes[coded.codes >= 0]
     return [coded.labels[code] for code in np.flatnonzero(np.bincount(codes)).tolist()]
+
+
+def _encode_runs(
+    matrix: NDArray[Any], schema: Schema, policy: Policy
+) -> tuple[list[Variable], NDArray[Any]] | None:
+    """Code integers by subtraction where the schema's states are runs of them: one pass, no look first."""
+    if schema.runs is None or matrix.dtype == np.uint64 or matrix.dtype.kind == "b":
+        return None
+    first, size = schema.runs
+    codes, strange = code_runs(matrix, first, size, size + (policy == "smooth"), schema.code_dtype)
+    if strange >= 0 and policy in ("grow", "error"):
+        return None
+    return list(schema.categorical), codes
 
 
 def _encode_integers(

@@ -29,6 +29,7 @@ class Encoded:
     block: Any = None
     target: NDArray[np.uint32] | None = None
     weights: NDArray[np.float64] | None = None
+    block_above: float | None = None
 
     @property
     def chunk_rows(self) -> int:
@@ -37,7 +38,7 @@ class Encoded:
             return CHUNK_ROWS
         cells = self.block.shape[1] * max(self.schema.n_classes, 1)
         per_row = max(1, self.block.nnz // max(self.n_rows, 1))
-        return int(max(CHUNK_ROWS, 4 * cells // per_row))
+        return int(max(CHUNK_ROWS, 16 * cells // per_row))
 
     def bounds(self) -> list[tuple[int, int]]:
         step = self.chunk_rows
@@ -66,6 +67,7 @@ class Encoded:
             None if self.target is None else self.target[rows],
             None if self.weights is None else self.weights[rows],
             start,
+            self.block_above,
         )
 
 

@@ -18,6 +18,34 @@ def _look_up(matrix: Any, low: Any, starts: Any, table: Any, out: Any) -> None:
             out[i, j] = table[starts[j] + np.uintp(matrix[i, j] - low[j])]
 
 
+@kernel
+def _code_runs(matrix: Any, first: Any, size: Any, other: Any, out: Any) -> int:
+    n, d = matrix.shape
+    strange = -1
+    for i in range(n):
+        for j in range(d):
+            place = np.int64(matrix[i, j]) - first[j]
+            if place < 0 or place >= size[j]:
+                place = other[j]
+                strange = i
+            out[i, j] = place
+    return strange
+
+
+def code_runs(
+    matrix: NDArray[Any],
+    first: NDArray[np.int64],
+    size: NDArray[np.int64],
+    other: NDArray[np.int64],
+    dtype: Any,
+) -> tuple[NDArray[Any], int]:
+    """Code columns whose states are runs of whole numbers; return the codes and a row with another value, or −1."""
+    if matrix.dtype != np.uint8:
+        matrix = matrix.astype(np.int64, copy=False)
+    out = np.empty(matrix.shape, dtype=dtype)
+    return out, int(_code_runs(np.ascontiguousarray(matrix), first, size, other, out))
+
+
 def column_bounds(matrix: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the least and the largest value of each column.
 

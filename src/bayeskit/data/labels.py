@@ -45,7 +45,9 @@ def _opened(y: Any) -> Any:
     if hasattr(y, "__narwhals_series__") or (hasattr(y, "dtype") and hasattr(y, "name")):
         import narwhals.stable.v2 as nw
 
-        series = nw.from_native(y, series_only=True)
+        series = nw.from_native(y, series_only=True, pass_through=True)
+        if series is y:  # an index, say: it has a dtype and a name, but is no series
+            return np.asarray(y)
         return series if isinstance(series.dtype, (nw.Categorical, nw.Enum)) else series.to_numpy()
     if hasattr(y, "to_pylist"):  # a PyArrow array
         return _plain_array(y.to_pylist())

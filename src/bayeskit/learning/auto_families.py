@@ -116,11 +116,13 @@ def _without(
     if isinstance(family, Gaussian):
         if not family.used[0]:
             return scored
-        mean, floor = family.mean[own, 0] + family.mean_low[own, 0], 1e-9 * part.pooled().variance()[0, 0]
-        scatter = part.centred()[own, 0] - w * n / left * (x - mean) ** 2
-        variance = np.maximum(scatter / left, floor)
-        shifted = mean + (mean - x) * w / left
-        score = -0.5 * np.log(2 * math.pi * variance) - (x - shifted) ** 2 / (2 * variance)
+        # In units of the pooled deviation, where no square leaves the range of a double.
+        unit = float(part.pooled().deviation()[0, 0])
+        z = ((x - family.mean[own, 0]) - family.mean_low[own, 0]) / unit
+        scatter = n * (part.deviation()[own, 0] / unit) ** 2 - w * n / left * z * z
+        variance = np.maximum(scatter / left, 1e-9)
+        gap = z + z * w / left
+        score = -0.5 * np.log(2 * math.pi * variance) - math.log(unit) - gap * gap / (2 * variance)
     elif isinstance(family, Poisson):
         pooled = (part.weight * (part.mean()[0] + part.mean()[1])).sum() / max(part.weight.sum(), 1e-300)
         total = n * (part.mean()[0] + part.mean()[1])[own, 0] - w * x
@@ -129,8 +131,8 @@ def _without(
         score = scored + x * (np.log(rate) - np.log(before)) - (rate - before)
     else:
         score = _kernel_without(family, x, w, own, grids.grid(j), n, left, scored)
-    pooled_variance = max(float(part.pooled().variance()[0, 0]), 1e-300)
-    return np.where(alone, -0.5 * math.log(2 * math.pi * pooled_variance) - 1.0, score)
+    unit = max(float(part.pooled().deviation()[0, 0]), 1e-300)
+    return np.where(alone, -0.5 * math.log(2 * math.pi) - math.log(unit) - 1.0, score)
 
 
 def _kernel_without(

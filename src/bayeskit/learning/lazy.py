@@ -144,6 +144,9 @@ class Lazy:
     def _looks_for(self, needed: frozenset[Name]) -> list[Look]:
         known = frozenset().union(*self._looks) if self._looks else frozenset()
         absent = needed - known
+        if absent and self._looks and self._file_stamp() != self._stamp:
+            self.drop()  # the file was written anew: nothing remembered goes with what is counted now
+            absent = needed
         if absent or not self._looks:
             look = self._look(absent)
             held = next(iter(self._looks.values()), None)
@@ -152,6 +155,7 @@ class Lazy:
                 look = self._look(needed)
                 absent = needed
             self._looks[absent] = look
+            self._stamp = self._file_stamp()
         wanted = [look for names, look in self._looks.items() if names & needed]
         wanted = wanted or [next(iter(self._looks.values()))]
         self._evict()
@@ -193,14 +197,18 @@ class Lazy:
         while len(self._looks) > 1 and sum(held.n_bytes for held in self._looks.values()) > self.cache_bytes:
             self._looks.popitem(last=False)
 
+    def _file_stamp(self) -> tuple[int, int] | None:
+        """When and how large the file was written, None for what is no file."""
+        if not is_path(self.source.data):
+            return None
+        try:
+            status = os.stat(self.source.data)
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size
+
     def _drop_if_stale(self) -> None:
-        stamp = None
-        if is_path(self.source.data):
-            try:
-                status = os.stat(self.source.data)
-            except OSError:
-                status = None
-            stamp = (status.st_mtime_ns, status.st_size) if status else None
+        stamp = self._file_stamp()
         old = isinstance(self.refresh, (int, float)) and time.monotonic() - self._since > self.refresh
         moved = self._looks and stamp != self._stamp and self.refresh != "manual"
         if self.refresh == "always" or old or moved:

@@ -158,9 +158,9 @@ def _family(
 
             high, low = part.mean()
             names = tuple(statistics.schema.numeric[j].name for j in columns)
-            return estimate_poisson(
-                part.weight, (high + low) * part.weight, columns, alpha=recipe.alpha, names=names
-            )
+            # Means far beyond any count are refused below; here they must only not overflow.
+            total = np.clip(high + low, -1e100, 1e100) * part.weight
+            return estimate_poisson(part.weight, total, columns, alpha=recipe.alpha, names=names)
         case _:
             from bayeskit.estimation.kernel_density import estimate_kernel
 
@@ -182,7 +182,7 @@ def _block(statistics: Statistics, recipe: Recipe) -> Any:
     if recipe.block_family == "bernoulli":
         from bayeskit.estimation.bernoulli_block import estimate_bernoulli_block
 
-        return estimate_bernoulli_block(totals, recipe.block_alpha)
+        return estimate_bernoulli_block(totals, recipe.block_alpha, recipe.block_above or 0.0)
     from bayeskit.estimation.multinomial import estimate_multinomial
 
     return estimate_multinomial(totals, recipe.block_alpha)

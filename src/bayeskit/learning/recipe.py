@@ -44,6 +44,7 @@ class Recipe:
     block_family: str = "multinomial"
     block_alpha: Any = 1.0
     block_norm: bool = False
+    block_above: float | None = None
     missing: str = "ignore"
     unseen: str = "ignore"
 

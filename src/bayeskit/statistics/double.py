@@ -24,7 +24,7 @@ FINE, TROUBLE, FAR = 0, 1, 2
 # A cell moves its pivot to its mean when they are more than this many standard deviations apart.
 FAR_DEVIATIONS = 10.0
 # What is left of a fractional weight after a subtraction, as a share of what was held, that is nothing.
-NO_WEIGHT = 1e-9
+NO_WEIGHT = 1e-13
 # The share of the held sum of squares below which a remainder is rounding, so that the values that are
 # left are equal: double-double resolves 1e-32, counting 65,536 rows loses up to four digits of that.
 NO_SPREAD = 1e-26

@@ -74,5 +74,5 @@ def _left(held: Floats, taken: Floats, margin: Floats) -> Floats:
             f"These rows were never counted: some cell would hold {left.min():g}. "
             "Forget only rows that were learned, with the weights they were learned with."
         )
-    left[left <= 1e-11 * held] = 0.0
+    left[left <= 4e-15 * held] = 0.0
     return left

@@ -1,0 +1,146 @@
+"""Entropy and mutual information from counts, in nats, unsmoothed.
+
+All are written with :math:`\\sum n \\log n`, so no count is divided before the end and empty cells are nothing.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayeskit.statistics.pairs import Pairs
+from bayeskit.statistics.part import Floats
+
+# Cells of a table of pairs whose logarithms are taken at a time: a few MB of temporaries.
+_CELLS = 2**18
+
+
+def entropy(counts: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Floats:
+    r"""Return the entropy of counts over some axes, all by default; 0 where nothing was counted.
+
+    .. math:: H = -\sum_v \frac{n_v}{N} \log \frac{n_v}{N} = \log N - \frac{1}{N} \sum_v n_v \log n_v
+
+    Examples
+    --------
+    >>> float(entropy([8, 9])).__round__(3)  # good and bad melons
+    0.691
+    """
+    n = np.asarray(counts, dtype=np.float64)
+    total = n.sum(axis=axis)
+    return _per_row(_n_log_n(total) - _n_log_n(n).sum(axis=axis), total)
+
+
+def mutual_information(counts: ArrayLike) -> Floats:
+    r"""Return I(X; Y) from n(x, y), the last two axes; leading axes are many tables at once.
+
+    .. math:: I(X; Y) = \sum_{x,y} \frac{n_{xy}}{N} \log \frac{n_{xy} N}{n_x n_y}
+
+    Examples
+    --------
+    >>> float(mutual_information([[1, 0], [0, 1]])).__round__(3)
+    0.693
+    """
+    return conditional_mutual_information(np.asarray(counts, dtype=np.float64)[..., None])
+
+
+def conditional_mutual_information(counts: ArrayLike) -> Floats:
+    r"""Return I(X; Y | Z) from n(x, y, z), the last three axes; leading axes are many tables at once.
+
+    .. math:: I(X; Y \mid Z) = \sum_{x,y,z} \frac{n_{xyz}}{N} \log \frac{n_{xyz}\, n_z}{n_{xz}\, n_{yz}}
+
+    Examples
+    --------
+    >>> float(conditional_mutual_information([[[1, 1], [0, 0]], [[0, 0], [1, 1]]])).__round__(3)
+    0.693
+    """
+    n = np.asarray(counts, dtype=np.float64)
+    of_z = n.sum(axis=(-3, -2))
+    whole = _n_log_n(n).sum(axis=(-3, -2, -1)) + _n_log_n(of_z).sum(axis=-1)
+    parts = sum(_n_log_n(n.sum(axis=axis)).sum(axis=(-2, -1)) for axis in (-2, -3))
+    return _per_row(whole - parts, of_z.sum(axis=-1))
+
+
+def class_information(counts: Floats, offsets: NDArray[np.integer]) -> Floats:
+    """Return I(X_i; Y) of every categorical attribute, each over the rows where it is present.
+
+    Parameters
+    ----------
+    counts : array of shape (T, K)
+        n(v, c), the last row of each attribute for missing values: ``statistics.tables.counts`` or
+        ``pairs.tables.counts``.
+    offsets : array of shape (d + 1,)
+        Where each attribute begins: ``schema.offsets``.
+
+    Examples
+    --------
+    >>> counts = np.array([[2.0, 0.0], [0.0, 2.0], [1.0, 0.0]])  # two states, then missing
+    >>> class_information(counts, np.array([0, 3])).round(3)
+    array([0.693])
+    """
+    begin = np.asarray(offsets[:-1], dtype=np.intp)
+    n = np.array(counts)
+    n[np.asarray(offsets[1:], dtype=np.intp) - 1] = 0.0
+    of_class = _add_up(n, begin, axis=0)
+    total = of_class.sum(axis=1)
+    cells = _add_up(_n_log_n(n).sum(axis=1) - _n_log_n(n.sum(axis=1)), begin, axis=0)
+    return _per_row(cells - _n_log_n(of_class).sum(axis=1) + _n_log_n(total), total)
+
+
+def pair_information(pairs: Pairs) -> Floats:
+    """Return I(X_i; X_j | Y) for all pairs, of shape (d, d), each over the rows where both are present.
+
+    The matrix is symmetric; on its diagonal I(X_i; X_i | Y) is the entropy H(X_i | Y).
+
+    Examples
+    --------
+    >>> one = np.diag([1.0, 1.0, 0.0])  # two binary attributes that are always equal, one class
+    >>> pairs = Pairs(np.array([2.0]), np.block([[one, one], [one, one]])[:, :, None], np.array([0, 3, 6]))
+    >>> pair_information(pairs).round(3)
+    array([[0.693, 0.693],
+           [0.693, 0.693]])
+    """
+    offsets = np.asarray(pairs.offsets, dtype=np.intp)
+    begin, spare, d = offsets[:-1], offsets[1:] - 1, len(offsets) - 1
+    whole, rows, total = np.empty((d, d)), np.empty((d, d)), np.empty((d, d))
+    for first, last in _blocks(offsets, pairs.counts[:1].size):
+        some, here = slice(offsets[first], offsets[last]), begin[first:last] - offsets[first]
+        n = np.array(pairs.counts[some])
+        # Emptied, not cut out: every attribute then keeps a row, also one without states.
+        n[spare[first:last] - offsets[first]] = 0.0
+        n[:, spare] = 0.0
+        of_row = _add_up(n, begin, axis=1)  # n(v_i, c) where j is present: (rows, d, K)
+        of_class = _add_up(of_row, here, axis=0)
+        cells = _add_up(_add_up(_n_log_n(n).sum(axis=2), begin, axis=1), here, axis=0)
+        whole[first:last] = cells + _n_log_n(of_class).sum(axis=2)
+        rows[first:last] = _add_up(_n_log_n(of_row).sum(axis=2), here, axis=0)
+        total[first:last] = of_class.sum(axis=2)
+    information = _per_row(whole - (rows + rows.T), total)
+    # The two halves were added up in different orders.
+    return np.maximum(information, information.T)
+
+
+def _blocks(offsets: NDArray[np.intp], cells_of_row: int) -> list[tuple[int, int]]:
+    """Cut the attributes into runs whose rows have about so many cells as fit the cache."""
+    d, most = len(offsets) - 1, max(1, _CELLS // max(cells_of_row, 1))
+    cuts = [0]
+    while cuts[-1] < d:
+        within = int(np.searchsorted(offsets, offsets[cuts[-1]] + most, side="right")) - 1
+        cuts.append(min(max(within, cuts[-1] + 1), d))
+    return list(pairwise(cuts))
+
+
+def _add_up(values: Floats, begin: NDArray[np.intp], axis: int) -> Floats:
+    """Sum runs that begin at these places, none of which is empty."""
+    return np.asarray(np.add.reduceat(values, begin, axis=axis)) if len(begin) else values[:0]
+
+
+def _n_log_n(n: Floats) -> Floats:
+    """n·log n, and 0 for 0."""
+    return np.asarray(n * np.log(np.where(n > 0, n, 1.0)))
+
+
+def _per_row(amount: Floats, total: Floats) -> Floats:
+    """Divide by the rows, 0 where there are none; less than 0 is rounding."""
+    return np.maximum(amount, 0.0) / np.where(total > 0, total, 1.0)

@@ -1,0 +1,117 @@
+"""n(class, x_i, x_j): the counts of every two categorical attributes in one array."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import DataError
+from bayeskit.schema import Name, Schema
+from bayeskit.statistics.part import Embedding, Floats
+from bayeskit.statistics.tables import Tables, _left
+
+# Bytes that one table of pairs may take. It grows with the square of all states together.
+LARGEST = 2**31
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    r"""Counts of order 0 for all pairs of attributes.
+
+    With g the row of state v of attribute i and h that of state u of attribute j (attributes lie one after
+    the other, each with its states and one spare cell for missing values, as in :class:`Tables`),
+    ``counts[g, h, c]`` is :math:`n(x_i = v, x_j = u, c)`. What can be read from it:
+
+    - both present: :meth:`table`, the cells without the spare ones;
+    - :math:`n(v, c)` over the rows where j is present: ``table(i, j).sum(axis=1)``, which is
+      ``counts[g, g] - counts[g, s]`` with s the spare cell of j;
+    - :math:`n(v, c)` over all rows: ``counts[g, g]``, see :attr:`tables`;
+    - :math:`n(c)` over the rows where both are present: ``table(i, j).sum(axis=(0, 1))``.
+
+    Attributes
+    ----------
+    margin : array of shape (K,)
+        n(c): the weight of each class.
+    counts : array of shape (T, T, K)
+        Symmetric: ``counts[g, h]`` equals ``counts[h, g]``. The block of an attribute with itself holds
+        n(v, c) on its diagonal.
+    offsets : array of shape (d + 1,)
+        Where each attribute begins, as in the schema.
+
+    Examples
+    --------
+    >>> from bayeskit.schema import Variable
+    >>> two = Variable("a", "categorical", (0, 1)), Variable("b", "categorical", (0, 1, 2))
+    >>> schema = Schema(two, Variable("y", "categorical", ("no", "yes")))
+    >>> Pairs.zero(schema, ("a", "b")).table(0, 1).shape
+    (2, 3, 2)
+    """
+
+    margin: Floats
+    counts: Floats
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
+        needed = cls.memory(schema)
+        if needed > LARGEST:
+            states, d, k = int(schema.offsets[-1]), len(schema.categorical), schema.n_classes
+            raise DataError(
+                f"Counting all pairs of {d} attributes with {states} states together in {k} classes takes "
+                f"{needed / 2**30:.3g} GiB, and {LARGEST / 2**30:.3g} GiB are allowed. Leave attributes out, join "
+                'rare states, treat numbers as numbers (numeric="gaussian"), or use a model without pairs.'
+            )
+        n_rows = int(schema.offsets[-1])
+        counts = np.zeros((n_rows, n_rows, schema.n_classes))
+        return cls(np.zeros(schema.n_classes), counts, schema.offsets.astype(np.int64))
+
+    @classmethod
+    def memory(cls, schema: Schema) -> int:
+        """Return the bytes that the counts will take, before any is taken."""
+        return 8 * schema.n_classes * (int(schema.offsets[-1]) ** 2 + 1)
+
+    @property
+    def tables(self) -> Tables:
+        """n(c) and n(v, c), which are the diagonal."""
+        g = np.arange(len(self.counts))
+        return Tables(self.margin, self.counts[g, g])
+
+    def table(self, i: int, j: int) -> Floats:
+        """Return n(v_i, v_j, c) over the rows where both are present: a view of shape (r_i, r_j, K).
+
+        Attributes are numbered as the categorical ones of the schema.
+        """
+        begin, end = self.offsets[:-1], self.offsets[1:] - 1
+        return self.counts[begin[i] : end[i], begin[j] : end[j]]
+
+    def merge(self, other: Self) -> Self:
+        return type(self)(self.margin + other.margin, self.counts + other.counts, self.offsets)
+
+    def subtract(self, other: Self) -> Self:
+        margin = _left(self.margin, other.margin, self.margin)
+        return type(self)(margin, _left(self.counts, other.counts, self.margin), self.offsets)
+
+    def scale(self, factor: float | Floats) -> Self:
+        return type(self)(self.margin * factor, self.counts * factor, self.offsets)
+
+    def embed(self, embedding: Embedding) -> Self:
+        moved = self.zero(embedding.new, ())
+        wide = embedding.move_classes(self.counts, axis=2)
+        rows = embedding.rows
+        alive = np.flatnonzero(rows >= 0)
+        moved.counts[np.ix_(rows[alive], rows[alive])] = wide[np.ix_(alive, alive)]
+        return type(self)(embedding.move_classes(self.margin), moved.counts, moved.offsets)
+
+    def deficit(self) -> float:
+        return 0.0  # subtract has refused what would be negative
+
+    def arrays(self) -> dict[str, Any]:
+        return {"margin": self.margin, "counts": self.counts, "offsets": self.offsets}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
+        return cls(arrays["margin"], arrays["counts"], arrays["offsets"])
