@@ -158,7 +158,7 @@ MELON = {
     ("根蒂", "纹理"): 0.300421,
     ("色泽", "纹理"): 0.280433,
 }
-# The same book, section 4.2.1: the gain of the attributes of that table, in bits.
+# The same book, section 4.2.1: the gain of the attributes of that table, in bits, from entropies to 3 places.
 GAIN = {"色泽": 0.109, "根蒂": 0.143, "敲声": 0.141, "纹理": 0.381, "脐部": 0.289, "触感": 0.006}
 
 
@@ -177,4 +177,4 @@ def test_the_watermelons():
     np.testing.assert_allclose(upper[: len(MELON)], sorted(MELON.values(), reverse=True), atol=5e-7)
     gain = class_information(pairs.tables.counts, pairs.offsets) / math.log(2)
     for name, wanted in GAIN.items():
-        assert gain[place[name]] == pytest.approx(wanted, abs=7e-4)
+        assert gain[place[name]] == pytest.approx(wanted, abs=1e-3)

@@ -629,7 +629,7 @@ def put_cell(name: str, value: float) -> Any:
         (put_in(3, "states", [0, 1, 2]), "tables/counts has shape"),
         (lambda _, arrays: arrays.update(more=np.zeros(1)), "its plan needs"),
         (put("arrays", "tables/counts", lambda a: a.astype(np.float32)), "dtype float32"),
-        (put("arrays", "tables/counts", lambda a: a.T), "more than there are counts"),
+        (put("arrays", "tables/counts", lambda a: a.T), "tables/counts has shape"),
         (put("arrays", "tables/counts", lambda a: a[:-1]), "has shape"),
         (put("arrays", "moments/pivot", lambda a: a[0]), "has shape"),
         (put("arrays", "grids/counts", lambda a: a[:, :1]), "has shape"),

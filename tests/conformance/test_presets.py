@@ -130,7 +130,7 @@ def test_any_split_is_the_peer_of_the_whole(name: str, data: st.DataObject, seed
 @presets
 def test_sparse_rows_where_the_peer_takes_them(name: str) -> None:
     if name in ("GaussianNB", "CategoricalNB"):
-        with pytest.raises(bayeskit.errors.DataError, match=r"[Ss]parse"):
+        with pytest.raises(bayeskit.errors.DataTypeError, match=r"[Ss]parse"):
             getattr(bayeskit, name)().fit(
                 csr_matrix(rows_for(name, np.random.default_rng(0), 9)), np.arange(9) % 2
             )

@@ -16,7 +16,7 @@ from bayeskit.classifiers.doors import (
 )
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
-from bayeskit.errors import DataError, UsageError
+from bayeskit.errors import DataError, DataTypeError, UsageError
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.lazy import Lazy
 from bayeskit.learning.naive import Model
@@ -145,7 +145,7 @@ class State(ClassifierMixin, BaseEstimator):
 
     def _refuse_sparse(self, X: Any) -> None:
         if not self._accepts_sparse and hasattr(X, "tocsr"):
-            raise DataError(
+            raise DataTypeError(
                 f"Sparse data was passed for X, but {type(self).__name__} needs dense data. Use X.toarray(), or "
                 "MultinomialNB for counts of words."
             )

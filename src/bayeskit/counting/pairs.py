@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.counting.kernels.pairs import count_codes_by_pairs, mirror
-from bayeskit.counting.kernels.tables import count_classes
 from bayeskit.data.chunk import Chunk
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.pairs import Pairs
@@ -31,12 +30,12 @@ def count_pairs(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> P
     """
     assert chunk.target is not None
     pairs = Pairs.zero(schema, attributes)
-    count_classes(chunk.target, chunk.row_weights, pairs.margin)
+    pairs.margin[:] = np.bincount(chunk.target, chunk.weights, schema.n_classes)
     if not schema.categorical or not chunk.n_rows:
         return pairs
     codes = chunk.codes
     if isinstance(codes, tuple):
-        codes = np.column_stack([column[:] for column in codes])
+        codes = np.column_stack([column[:] for column in codes]).astype(schema.code_dtype, copy=False)
     as_bits = _cheaper_as_bits(chunk, schema, pairs.margin)
     if as_bits.any():
         _count_bits(codes, chunk.target, schema, pairs.margin, as_bits, pairs.counts)
@@ -48,7 +47,7 @@ def count_pairs(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> P
 
 def _cheaper_as_bits(chunk: Chunk, schema: Schema, margin: Floats) -> NDArray[np.bool_]:
     """Return which pairs are to be counted as bits; on the diagonal, which attributes have planes."""
-    sizes = np.array([v.size for v in schema.categorical])
+    sizes = np.array([max(v.size, 1) for v in schema.categorical])
     if chunk.weights is not None:
         return np.zeros((len(sizes), len(sizes)), dtype=np.bool_)
     n_words = chunk.n_rows / 64 + np.count_nonzero(margin)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayeskit.counting.kernels.tables import count_classes, count_codes, count_column
+from bayeskit.counting.kernels import tables as kernels
 from bayeskit.data.chunk import Chunk
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.tables import Tables
@@ -13,23 +13,32 @@ from bayeskit.statistics.tables import Tables
 def count_tables(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> Tables:
     """Count n(c) and n(v, c) for every categorical attribute."""
     assert chunk.target is not None
-    margin = np.zeros(schema.n_classes)
-    counts = np.zeros((int(schema.offsets[-1]), schema.n_classes))
-    if attributes and isinstance(chunk.codes, tuple):
-        count_classes(chunk.target, chunk.row_weights, margin)
+    if chunk.weights is not None:
+        return _count_weighted(chunk, schema, attributes)
+    k = schema.n_classes
+    margin, counts = np.zeros(k), np.zeros((int(schema.offsets[-1]), k))
+    if isinstance(chunk.codes, tuple):
+        kernels.count_classes(chunk.target, margin)
         for column, start, stop in zip(chunk.codes, schema.offsets, schema.offsets[1:]):
             flat = counts[int(start) : int(stop)].reshape(-1)
-            count_column(column.own, column.table, chunk.target, chunk.row_weights, schema.n_classes, flat)
+            kernels.count_column(column.own, column.table, chunk.target, k, flat)
     elif attributes:
-        count_codes(
-            chunk.codes,
-            chunk.target,
-            chunk.row_weights,
-            schema.offsets,
-            schema.n_classes,
-            margin,
-            counts.reshape(-1),
-        )
+        kernels.count_codes(chunk.codes, chunk.target, schema.offsets, k, margin, counts.reshape(-1))
     else:
-        count_classes(chunk.target, chunk.row_weights, margin)
+        kernels.count_classes(chunk.target, margin)
     return Tables(margin, counts)
+
+
+def _count_weighted(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> Tables:
+    k = schema.n_classes
+    margin, margin_low = np.zeros(k), np.zeros(k)
+    kernels.count_classes_weighted(chunk.target, chunk.weights, margin, margin_low)
+    shape = (int(schema.offsets[-1]), k)
+    counts, counts_low = np.zeros(shape), np.zeros(shape)
+    if attributes:
+        codes = chunk.codes
+        if isinstance(codes, tuple):
+            codes = np.column_stack([column[:] for column in codes]).astype(schema.code_dtype, copy=False)
+        flat, low = counts.reshape(-1), counts_low.reshape(-1)
+        kernels.count_weighted(codes, chunk.target, chunk.weights, schema.offsets, k, flat, low)
+    return Tables(margin, counts, margin_low, counts_low)

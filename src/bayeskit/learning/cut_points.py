@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bayeskit.data.labels import as_weights
 from bayeskit.errors import DataError, InfiniteValue, SettingError, UnseenClass
-from bayeskit.learning.kernels.cut_points import CUT, OPEN, cut, fill_information
+from bayeskit.learning.kernels.cut_points import CUT, cut, fill_information
 from bayeskit.schema import Name
 
 Floats = NDArray[np.float64]
@@ -90,7 +90,7 @@ def mdl_cut_points(
         return np.empty(0)
     order = np.argsort(rows.values)
     ordered = rows.values[order]
-    gaps = np.zeros(n, np.uint8)
+    gaps = np.zeros(n, np.uint8)  # an open gap is 1, which is what True is
     np.not_equal(ordered[1:], ordered[:-1], out=gaps[:-1].view(np.bool_))
     units = rows.units[order] if len(rows.units) else rows.units
     scale, table = _information(rows)
@@ -232,10 +232,13 @@ def _information(rows: Values) -> tuple[float, NDArray[np.int64]]:
 def _even_cuts(rows: Values, n_bins: int) -> Floats:
     if len(rows.values) < 2 or n_bins < 2:
         return np.empty(0)
-    order = np.argsort(rows.values)
-    ordered = rows.values[order]
+    if len(rows.units):
+        order = np.argsort(rows.values)
+        ordered, upto = rows.values[order], np.cumsum(rows.units[order])
+    else:
+        ordered, upto = np.sort(rows.values), np.arange(1, len(rows.values) + 1)
     places = np.flatnonzero(ordered[1:] != ordered[:-1])
-    below = np.cumsum(rows.units[order])[places] if len(rows.units) else places + 1
+    below = upto[places]
     # With nothing and everything at the ends: a target nearer to these gets no cut.
     below = np.concatenate([[0], below, [rows.total]]).astype(np.float64)
     targets = np.arange(1, n_bins) * (rows.total / n_bins)
@@ -261,7 +264,3 @@ def check_bins(n_bins: Any) -> None:
     """Refuse a number of intervals that is none."""
     if isinstance(n_bins, bool) or not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
         raise SettingError(f"n_bins is {n_bins!r}; a whole number of intervals, at least 1, is needed.")
-
-
-# The gaps are written as truth values: an open one must be what True is.
-assert int(True) == OPEN

@@ -103,20 +103,20 @@ def pair_information(pairs: Pairs) -> Floats:
     """
     offsets = np.asarray(pairs.offsets, dtype=np.intp)
     begin, spare, d = offsets[:-1], offsets[1:] - 1, len(offsets) - 1
-    whole, rows, total = np.empty((d, d)), np.empty((d, d)), np.empty((d, d))
+    whole, parts, total = np.empty((3, d, d))
     for first, last in _blocks(offsets, pairs.counts[:1].size):
         some, here = slice(offsets[first], offsets[last]), begin[first:last] - offsets[first]
         n = np.array(pairs.counts[some])
         # Emptied, not cut out: every attribute then keeps a row, also one without states.
         n[spare[first:last] - offsets[first]] = 0.0
         n[:, spare] = 0.0
-        of_row = _add_up(n, begin, axis=1)  # n(v_i, c) where j is present: (rows, d, K)
-        of_class = _add_up(of_row, here, axis=0)
-        cells = _add_up(_add_up(_n_log_n(n).sum(axis=2), begin, axis=1), here, axis=0)
-        whole[first:last] = cells + _n_log_n(of_class).sum(axis=2)
-        rows[first:last] = _add_up(_n_log_n(of_row).sum(axis=2), here, axis=0)
+        of_state = _add_up(n, here, axis=0)  # n(v_j, c) where i is present: (attributes, T, K)
+        of_class = _add_up(of_state, begin, axis=1)
+        cells = _add_up(_n_log_n(n), here, axis=0).sum(axis=2)  # down the rows first: long runs add fast
+        whole[first:last] = _add_up(cells, begin, axis=1) + _n_log_n(of_class).sum(axis=2)
+        parts[first:last] = _add_up(_n_log_n(of_state).sum(axis=2), begin, axis=1)
         total[first:last] = of_class.sum(axis=2)
-    information = _per_row(whole - (rows + rows.T), total)
+    information = _per_row(whole - (parts + parts.T), total)
     # The two halves were added up in different orders.
     return np.maximum(information, information.T)
 
@@ -138,7 +138,11 @@ def _add_up(values: Floats, begin: NDArray[np.intp], axis: int) -> Floats:
 
 def _n_log_n(n: Floats) -> Floats:
     """n·log n, and 0 for 0."""
-    return np.asarray(n * np.log(np.where(n > 0, n, 1.0)))
+    # Any positive number does in place of 0: its logarithm is multiplied by 0.
+    logarithm = np.asarray(np.maximum(n, 1e-300))
+    np.log(logarithm, out=logarithm)
+    logarithm *= n
+    return logarithm
 
 
 def _per_row(amount: Floats, total: Floats) -> Floats:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.part import Embedding, Floats
-from bayeskit.statistics.tables import Tables, _left
+from bayeskit.statistics.part import Embedding, Floats, left_of
+from bayeskit.statistics.tables import Tables
 
 # Bytes that one table of pairs may take. It grows with the square of all states together.
 LARGEST = 2**31
@@ -92,8 +92,8 @@ class Pairs:
         return type(self)(self.margin + other.margin, self.counts + other.counts, self.offsets)
 
     def subtract(self, other: Self) -> Self:
-        margin = _left(self.margin, other.margin, self.margin)
-        return type(self)(margin, _left(self.counts, other.counts, self.margin), self.offsets)
+        margin = left_of(self.margin, other.margin, self.margin)
+        return type(self)(margin, left_of(self.counts, other.counts, self.margin), self.offsets)
 
     def scale(self, factor: float | Floats) -> Self:
         return type(self)(self.margin * factor, self.counts * factor, self.offsets)

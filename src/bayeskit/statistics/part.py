@@ -10,6 +10,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.errors import NotCounted
 from bayeskit.schema import Name, Schema
 
 Floats = NDArray[np.float64]
@@ -87,3 +88,15 @@ class Part(Protocol):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Self: ...
+
+
+def left_of(held: Floats, taken: Floats, margin: Floats) -> Floats:
+    """Return held − taken, refusing what was never there and clearing what is left by rounding alone."""
+    left = held - taken
+    if (-left - 1e-9 * held - 1e-12 * margin > 0).any():
+        raise NotCounted(
+            f"These rows were never counted: some cell would hold {left.min():g}. "
+            "Forget only rows that were learned, with the weights they were learned with."
+        )
+    left[left <= 4e-15 * held] = 0.0
+    return left

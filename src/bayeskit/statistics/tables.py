@@ -11,6 +11,7 @@ import numpy as np
 from bayeskit.errors import NotCounted
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.part import Embedding, Floats
+from bayeskit.statistics.twofold import Twofold
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,15 @@ class Tables:
     counts : array of shape (T, K)
         n(v, c) for the states of all attributes one after the other, the class innermost; the last
         row of each attribute is its spare cell, the weight of the missing values.
+    margin_low, counts_low : arrays of the same shapes, or None
+        What the doubles above have lost, where rows have fractional weights: a weight that is added and
+        taken away again leaves nothing behind. Whole weights lose nothing.
     """
 
     margin: Floats
     counts: Floats
+    margin_low: Floats | None = None
+    counts_low: Floats | None = None
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
@@ -35,44 +41,75 @@ class Tables:
         return cls(np.zeros(schema.n_classes), np.zeros((n_rows, schema.n_classes)))
 
     def merge(self, other: Self) -> Self:
-        return type(self)(self.margin + other.margin, self.counts + other.counts)
+        if self.counts_low is None and other.counts_low is None:
+            return type(self)(self.margin + other.margin, self.counts + other.counts)
+        return self._of(*(a + b for a, b in zip(self._twofold(), other._twofold())))
 
     def subtract(self, other: Self) -> Self:
-        margin = _left(self.margin, other.margin, self.margin)
-        return type(self)(margin, _left(self.counts, other.counts, self.margin))
+        """Take counts away; refuse what was never there, clear what is left by rounding alone."""
+        left = [a - b for a, b in zip(self._twofold(), other._twofold())]
+        held = self.margin, self.counts
+        for part, before in zip(left, held):
+            short = -part.high - 1e-9 * before - 1e-12 * self.margin
+            if (short > 0).any():
+                raise NotCounted(
+                    f"These rows were never counted: some cell would hold {part.high.min():g}. "
+                    "Forget only rows that were learned, with the weights they were learned with."
+                )
+        cleared = [part.cleared(part.high <= 1e-20 * before) for part, before in zip(left, held)]
+        if self.counts_low is None and other.counts_low is None:
+            return type(self)(cleared[0].high, cleared[1].high)
+        return self._of(*cleared)
 
     def scale(self, factor: float | Floats) -> Self:
-        return type(self)(self.margin * factor, self.counts * factor)
+        margin, counts = self._twofold()
+        factors = np.asarray(factor, dtype=np.float64)
+        return self._of(margin.scaled(factors), counts.scaled(factors))
 
     def embed(self, embedding: Embedding) -> Self:
-        wide = embedding.move_classes(self.counts, axis=1)
-        rows = embedding.rows
-        counts = np.zeros((int(embedding.new.offsets[-1]), embedding.new.n_classes))
-        counts[rows[rows >= 0]] = wide[rows >= 0]
-        return type(self)(embedding.move_classes(self.margin), counts)
+        margins = (embedding.move_classes(part) for part in (self.margin, self._low()[0]))
+        margin, margin_low = margins
+        counts, counts_low = (_moved(part, embedding) for part in (self.counts, self._low()[1]))
+        if self.counts_low is None:
+            return type(self)(margin, counts)
+        return type(self)(margin, counts, margin_low, counts_low)
 
     def deficit(self) -> float:
         return 0.0  # subtract has refused what would be negative
 
     def arrays(self) -> dict[str, Any]:
-        return {"margin": self.margin, "counts": self.counts}
+        margin_low, counts_low = self._low()
+        return {
+            "margin": self.margin,
+            "counts": self.counts,
+            "margin_low": margin_low,
+            "counts_low": counts_low,
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        return cls(arrays["margin"], arrays["counts"])
+        margin_low, counts_low = arrays["margin_low"], arrays["counts_low"]
+        if not margin_low.any() and not counts_low.any():
+            return cls(arrays["margin"], arrays["counts"])
+        return cls(arrays["margin"], arrays["counts"], margin_low, counts_low)
+
+    def _low(self) -> tuple[Floats, Floats]:
+        if self.margin_low is None or self.counts_low is None:
+            return np.zeros_like(self.margin), np.zeros_like(self.counts)
+        return self.margin_low, self.counts_low
+
+    def _twofold(self) -> tuple[Twofold, Twofold]:
+        margin_low, counts_low = self._low()
+        return Twofold(self.margin, margin_low), Twofold(self.counts, counts_low)
+
+    @classmethod
+    def _of(cls, margin: Twofold, counts: Twofold) -> Self:
+        return cls(margin.high, counts.high, margin.low, counts.low)
 
 
-def _left(held: Floats, taken: Floats, margin: Floats) -> Floats:
-    """Return held − taken, refusing what was never there and clearing what is left by rounding alone.
-
-    Whole weights cancel exactly; fractional ones leave about 1e-16 of the largest weight a cell ever held.
-    """
-    left = held - taken
-    short = -left - 1e-9 * held - 1e-12 * margin
-    if (short > 0).any():
-        raise NotCounted(
-            f"These rows were never counted: some cell would hold {left.min():g}. "
-            "Forget only rows that were learned, with the weights they were learned with."
-        )
-    left[left <= 4e-15 * held] = 0.0
-    return left
+def _moved(counts: Floats, embedding: Embedding) -> Floats:
+    wide = embedding.move_classes(counts, axis=1)
+    rows = embedding.rows
+    moved = np.zeros((int(embedding.new.offsets[-1]), embedding.new.n_classes))
+    moved[rows[rows >= 0]] = wide[rows >= 0]
+    return moved

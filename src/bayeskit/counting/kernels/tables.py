@@ -12,10 +12,8 @@ _U = np.uintp
 
 
 @kernel
-def count_codes(
-    codes: Any, target: Any, weights: Any, offsets: Any, n_classes: Any, margin: Any, flat: Any
-) -> None:
-    """Add every row's weight to n(c) and to n(v, c) of each of its codes.
+def count_codes(codes: Any, target: Any, offsets: Any, n_classes: Any, margin: Any, flat: Any) -> None:
+    """Add one for every row to n(c) and to n(v, c) of each of its codes.
 
     Row by row: consecutive increments then never fall on the same cell, which is what makes this run
     at the speed of the store port (2 G increments a second).
@@ -24,25 +22,54 @@ def count_codes(
     k = _U(n_classes)
     for i in range(n):
         c = _U(target[i])
-        w = weights[i]
-        margin[c] += w
+        margin[c] += 1.0
         for j in range(d):
-            flat[(offsets[j] + _U(codes[i, j])) * k + c] += w
+            flat[(offsets[j] + _U(codes[i, j])) * k + c] += 1.0
 
 
 @kernel
-def count_column(own: Any, table: Any, target: Any, weights: Any, n_classes: Any, flat: Any) -> None:
-    """Add every row's weight to n(v, c) of one column in its own codes; −1 points at the table's end.
+def count_column(own: Any, table: Any, target: Any, n_classes: Any, flat: Any) -> None:
+    """Add one for every row to n(v, c) of one column in its own codes; −1 points at the table's end.
 
     It saves laying the columns side by side, which costs more than the counting.
     """
     k = _U(n_classes)
     for i in range(own.shape[0]):
-        flat[_U(table[own[i]]) * k + _U(target[i])] += weights[i]
+        flat[_U(table[own[i]]) * k + _U(target[i])] += 1.0
 
 
 @kernel
-def count_classes(target: Any, weights: Any, margin: Any) -> None:
+def count_classes(target: Any, margin: Any) -> None:
+    """Add one for every row to n(c)."""
+    for i in range(target.shape[0]):
+        margin[_U(target[i])] += 1.0
+
+
+@kernel
+def add_weight(high: Any, low: Any, place: Any, weight: Any) -> None:
+    """Add a weight to a cell and keep what the sum loses."""
+    a = high[place]
+    s = a + weight
+    b = s - a
+    high[place] = s
+    low[place] += (a - (s - b)) + (weight - b)
+
+
+@kernel
+def count_weighted(
+    codes: Any, target: Any, weights: Any, offsets: Any, n_classes: Any, flat: Any, flat_low: Any
+) -> None:
+    """Add every row's weight to n(v, c) of each of its codes."""
+    n, d = codes.shape
+    k = _U(n_classes)
+    for i in range(n):
+        c = _U(target[i])
+        for j in range(d):
+            add_weight(flat, flat_low, (offsets[j] + _U(codes[i, j])) * k + c, weights[i])
+
+
+@kernel
+def count_classes_weighted(target: Any, weights: Any, margin: Any, margin_low: Any) -> None:
     """Add every row's weight to n(c)."""
     for i in range(target.shape[0]):
-        margin[_U(target[i])] += weights[i]
+        add_weight(margin, margin_low, _U(target[i]), weights[i])
