@@ -159,6 +159,22 @@ def test_of_equal_cuts_the_lowest():
 
 
 @pytest.mark.parametrize(
+    "points", [((1, 12), (4, 3), (9, 0)), ((0, 16), (5, 14), (7, 2)), ((0, 8), (2, 4), (14, 4))]
+)
+def test_cuts_that_are_equal_by_other_counts(points):
+    """Both cuts have the same entropy, by other terms: sums of logarithms alone round to the second."""
+    first, middle, last = (np.array(point) for point in points)
+    scores = [
+        math.prod(power(int(n)) for n in (*below, *above)) / power(int(sum(below))) / power(int(sum(above)))
+        for below, above in ((first, middle + last), (first + middle, last))
+    ]
+    assert scores[0] == scores[1]
+    times = np.concatenate(points)
+    values, codes = np.repeat([0, 0, 1, 1, 2, 2], times), np.repeat([0, 1] * 3, times)
+    assert mdl_cut_points(values, codes, 2)[0] == 0.5
+
+
+@pytest.mark.parametrize(
     ("values", "codes", "weights"),
     [
         ([], [], None),

@@ -10,6 +10,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -78,7 +79,8 @@ def double(x):
     return 2 * x
 
 assert double(21) == 42
-print(sum(double.stats.cache_hits.values()), sum(double.stats.cache_misses.values()))
+stats = double.made().stats
+print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 
 
@@ -102,9 +104,24 @@ def test_other_errors_of_the_compiler_are_not_swallowed(monkeypatch):
     def broken(**options):
         raise RuntimeError("something else")
 
-    monkeypatch.setattr(module, "njit", broken)
+    monkeypatch.setattr(numba, "njit", broken)
     with pytest.raises(RuntimeError, match="something else"):
-        kernel(lambda: None)
+        kernel(lambda: None)()
+
+
+def twice(x):
+    return 2 * x
+
+
+def test_a_kernel_names_other_kernels_that_are_not_made_yet():
+    names = {"np": np, "__name__": __name__}
+    exec("def inner(x):\n    return x + 1\ndef outer(x):\n    return 2 * inner(x)", names)
+    names["inner"], outer = (
+        module.Deferred(names["inner"], numba.njit),
+        module.Deferred(names["outer"], numba.njit),
+    )
+    assert outer(3) == 8
+    assert outer.made() is outer.made()
 
 
 def test_a_kernel_that_cannot_be_cached_is_compiled_with_the_same_options(monkeypatch):
@@ -116,10 +133,10 @@ def test_a_kernel_that_cannot_be_cached_is_compiled_with_the_same_options(monkey
             raise RuntimeError("cannot cache function 'f': no locator available")
         return lambda function: function
 
-    monkeypatch.setattr(module, "njit", njit)
+    monkeypatch.setattr(numba, "njit", njit)
     monkeypatch.setattr(module, "_warned", False)
     with pytest.warns(UserWarning, match="no writable directory") as caught:
-        assert [kernel(len), kernel(len)] == [len, len]
+        assert [kernel(twice)(1), kernel(twice)(2)] == [2, 4]
     assert len(caught) == 1
     assert asked == [{"nogil": True, "cache": True}, {"nogil": True}] * 2
 

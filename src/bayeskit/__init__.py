@@ -15,6 +15,7 @@ _HOMES = {
     "ComplementNB": "bayeskit.classifiers.discrete_nb",
     "CategoricalNB": "bayeskit.classifiers.categorical_nb",
     "BayesDecision": "bayeskit.classifiers.bayes_decision",
+    "Discretizer": "bayeskit.classifiers.discretizer",
     "load": "bayeskit.classifiers.saving",
     "Batches": "bayeskit.data.source",
     "Statistics": "bayeskit.statistics",
@@ -27,6 +28,7 @@ __all__ = [
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",
+    "Discretizer",
     "GaussianBayes",
     "GaussianNB",
     "MultinomialNB",
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from bayeskit.classifiers.bayes_decision import BayesDecision
     from bayeskit.classifiers.categorical_nb import CategoricalNB
     from bayeskit.classifiers.discrete_nb import BernoulliNB, ComplementNB, MultinomialNB
+    from bayeskit.classifiers.discretizer import Discretizer
     from bayeskit.classifiers.gaussian_bayes import GaussianBayes
     from bayeskit.classifiers.gaussian_nb import GaussianNB
     from bayeskit.classifiers.naive_bayes import NaiveBayes

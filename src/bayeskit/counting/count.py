@@ -7,6 +7,7 @@ from typing import Any
 
 from bayeskit.counting.grids import count_grids
 from bayeskit.counting.moments import count_moments
+from bayeskit.counting.pairs import count_pairs
 from bayeskit.counting.scatter import count_scatter
 from bayeskit.counting.tables import count_tables
 from bayeskit.counting.totals import count_totals
@@ -20,6 +21,7 @@ COUNTERS: dict[str, Callable[..., Any]] = {
     "totals": count_totals,
     "scatter": count_scatter,
     "grids": count_grids,
+    "pairs": count_pairs,
 }
 
 

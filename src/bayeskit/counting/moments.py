@@ -75,6 +75,8 @@ def _count(cells: Floats, values: Floats, target: Codes, weights: Floats | None)
     found = np.zeros((classes, width + 1), np.int64)
     kernels.find_pivots(values, target, every, cells[double.PIVOT], found)
     _sum(cells, values, target, weights)
+    if double.plainly_settled(cells):
+        return int(double.FINE)
     status = int(double.settle_cells(cells))
     if status == double.FAR:
         pivot = cells[double.PIVOT].copy()
@@ -88,9 +90,17 @@ def _count(cells: Floats, values: Floats, target: Codes, weights: Floats | None)
 def _sum(cells: Floats, values: Floats, target: Codes, weights: Floats | None) -> None:
     weight, weight_low, pivot, first, first_low, second, second_low = cells
     if weights is None:
-        count = np.zeros(len(weight))
-        kernels.sum_plain(values, target, count, pivot, first, first_low, second, second_low)
+        classes, width = pivot.shape
+        n_blocks = -(-width // kernels.WIDTH)
+        packed = np.zeros((classes, n_blocks, 5, kernels.WIDTH))
+        wide = np.zeros((classes, n_blocks * kernels.WIDTH))
+        wide[:, :width] = pivot
+        packed[:, :, 0] = wide.reshape(classes, n_blocks, -1)
+        count = np.zeros(classes)
+        kernels.sum_plain(values, target, count, packed.reshape(-1), n_blocks)
         weight[:] = count[:, None]
+        for plane, sums in enumerate((first, first_low, second, second_low), start=1):
+            sums[:] = packed[:, :, plane].reshape(classes, -1)[:, :width]
     else:
         kernels.sum_weighted(
             values, target, weights, pivot, weight, weight_low, first, first_low, second, second_low

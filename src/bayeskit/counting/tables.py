@@ -9,6 +9,9 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.tables import Tables
 
+# Cells of a table up to which four copies stay in the cache.
+LARGEST_COPIED = 4_096
+
 
 def count_tables(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> Tables:
     """Count n(c) and n(v, c) for every categorical attribute."""
@@ -20,8 +23,13 @@ def count_tables(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> 
     if isinstance(chunk.codes, tuple):
         kernels.count_classes(chunk.target, margin)
         for column, start, stop in zip(chunk.codes, schema.offsets, schema.offsets[1:]):
-            flat = counts[int(start) : int(stop)].reshape(-1)
-            kernels.count_column(column.own, column.table, chunk.target, k, flat)
+            part = counts[int(start) : int(stop)]
+            if part.size > LARGEST_COPIED:
+                kernels.count_column(column.own, column.table, chunk.target, k, 0, part.reshape(-1))
+                continue
+            copies = np.zeros((4, *part.shape))
+            kernels.count_column(column.own, column.table, chunk.target, k, part.size, copies.reshape(-1))
+            copies.sum(axis=0, out=part)
     elif attributes:
         kernels.count_codes(chunk.codes, chunk.target, schema.offsets, k, margin, counts.reshape(-1))
     else:

@@ -119,7 +119,8 @@ def _factorize_arrow(column: Any) -> Coded:
     import pyarrow as pa
 
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.chunk(0) if coded.num_chunks == 1 else coded.combine_chunks()
     if isinstance(coded, pa.ChunkedArray):  # no chunk at all, or dictionaries that had to be unified
         coded = (
             coded.unify_dictionaries().chunk(0)

@@ -178,4 +178,4 @@ def as_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
             f"The row weights add up to {total:g}, too far from one to be squared safely. "
             "Multiply them all by a constant."
         )
-    return np.ascontiguousarray(array)
+    return None if (array == 1.0).all() else np.ascontiguousarray(array)

@@ -12,6 +12,7 @@ from bayeskit.errors import Incompatible, NotCounted
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.grids import Grids
 from bayeskit.statistics.moments import Moments
+from bayeskit.statistics.pairs import Pairs
 from bayeskit.statistics.part import Embedding, Floats, Part
 from bayeskit.statistics.scatter import Scatter
 from bayeskit.statistics.tables import Tables
@@ -24,6 +25,7 @@ PARTS: dict[PatternKind, type[Any]] = {
     "totals": Totals,
     "scatter": Scatter,
     "grids": Grids,
+    "pairs": Pairs,
 }
 
 

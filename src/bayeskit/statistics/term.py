@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from bayeskit.schema import Name, Schema
 
-PatternKind = Literal["tables", "moments", "totals", "scatter", "grids"]
+PatternKind = Literal["tables", "moments", "totals", "scatter", "grids", "pairs"]
 
-_ORDER: dict[PatternKind, int] = {"tables": 0, "moments": 2, "totals": 1, "scatter": 2, "grids": 0}
+_ORDER: dict[PatternKind, int] = {
+    "tables": 0,
+    "moments": 2,
+    "totals": 1,
+    "scatter": 2,
+    "grids": 0,
+    "pairs": 0,
+}
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,7 @@ class Pattern:
     ``moments``: n, Σx, Σx² in each class, for every numeric attribute.
     ``totals``: Σx in each class, for every column of a block.
     ``scatter``: n, Σz, Σzzᵀ in each class, over the rows where all these attributes are present.
+    ``pairs``: n(class, x_i, x_j) for every two categorical attributes.
     ``grids``: n in each class and cell of a dyadic grid, for each of these numeric attributes.
     """
 
@@ -41,6 +50,8 @@ class Pattern:
         if self.kind == "tables":
             yield Term((target,))
             yield from (Term((target, name)) for name in self.attributes)
+        elif self.kind == "pairs":
+            yield from (Term((target, a, b)) for a, b in itertools.combinations(self.attributes, 2))
         elif self.kind in ("scatter", "totals"):
             yield Term((target,), self.attributes, order)
         else:

@@ -6,15 +6,11 @@ bits that two planes share in the words of class c.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from bayeskit.kernel import kernel
+from bayeskit.kernel import intrinsic, kernel
 
 _U = np.uintp
 # Rows of a word.
@@ -23,8 +19,10 @@ _WORD = _U(64)
 NO_CODE = np.uint8(255)
 
 
-def _ones(typing_context: Any, word: Any) -> Any:
+@intrinsic
+def ones(typing_context: Any, word: Any) -> Any:
     """Return the number of bits set in a word (llvm.ctpop: one instruction, and it vectorises)."""
+    from numba import types
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -32,12 +30,16 @@ def _ones(typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-def _equal(typing_context: Any, codes: Any, start: Any, code: Any) -> Any:
+@intrinsic
+def equal(typing_context: Any, codes: Any, start: Any, code: Any) -> Any:
     """Return a word whose bit r says whether codes[start + r] is this code, for 64 bytes at once.
 
     LLVM has vectors of any length and makes of this what the processor has: two instructions with
     AVX-512, a few with SSE2 or NEON.
     """
+    from llvmlite import ir
+    from numba import types
+
     signature = types.uint64(codes, types.uintp, types.uint8)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -53,11 +55,6 @@ def _equal(typing_context: Any, codes: Any, start: Any, code: Any) -> Any:
         return builder.bitcast(builder.icmp_unsigned("==", there, wanted), ir.IntType(64))
 
     return signature, generate
-
-
-# Typed as any callable: inside a kernel they take what is written above.
-ones: Callable[..., Any] = intrinsic(_ones)
-equal: Callable[..., Any] = intrinsic(_equal)
 
 
 @kernel

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from bayeskit.counting.kernels.totals import locked
 from bayeskit.counting.totals import is_sparse
 from bayeskit.errors import ColumnError
-from bayeskit.kernel import kernel
+from bayeskit.kernel import intrinsic, kernel
 
 Floats = NDArray[np.float64]
 
@@ -23,8 +20,12 @@ _LINE = np.uintp(8)  # doubles in a cache line
 _SLICE = 1 << 20  # cells of a dense block that are cut at a threshold at a time
 
 
-def _prefetching(typing_context: Any, array: Any, place: Any) -> Any:
+@intrinsic
+def _prefetch(typing_context: Any, array: Any, place: Any) -> Any:
     """Ask for the cache line at a place of a flat array; the place may lie anywhere."""
+    from llvmlite import ir
+    from numba import types
+
     signature = types.void(array, types.uintp)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -40,9 +41,6 @@ def _prefetching(typing_context: Any, array: Any, place: Any) -> Any:
         return context.get_dummy_value()
 
     return signature, generate
-
-
-_prefetch: Any = intrinsic(_prefetching)
 
 
 @kernel
