@@ -1,0 +1,100 @@
+"""Write the speed table of the READMEs from the results that are kept.
+
+Run it after the other benchmarks: ``python benchmarks/speed_table.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+HERE = Path(__file__).parent
+MARK = "<!-- speed table: filled from benchmarks/results -->"
+Stage = tuple[str, str, str, str]
+# English, Chinese, then for each half: file, stage, ours, theirs.
+ROWS: list[tuple[str, str, list[Stage]]] = [
+    (
+        "Gaussian 1e6 × 30, 5 classes: fit / predict_proba",
+        "高斯 1e6 × 30，5 类：fit / predict_proba",
+        [("gaussian", s, "bayeskit GaussianNB", "scikit-learn GaussianNB") for s in ("fit", "predict_proba")],
+    ),
+    (
+        "categorical 1e6 × 30, 8 states: fit / predict_proba",
+        "离散 1e6 × 30，8 个取值：fit / predict_proba",
+        [
+            ("categorical", s, "bayeskit NaiveBayes", "scikit-learn CategoricalNB")
+            for s in ("fit uint8", "predict_proba uint8")
+        ],
+    ),
+    (
+        "sparse 1e5 × 1e5, 20 classes: fit / predict",
+        "稀疏 1e5 × 1e5，20 类：fit / predict",
+        [
+            ("sparse", s, "bayeskit MultinomialNB", "scikit-learn MultinomialNB")
+            for s in ("fit MultinomialNB", "predict MultinomialNB")
+        ],
+    ),
+    (
+        "partial_fit of 50 batches of 1,000 rows",
+        "partial_fit，50 批各 1,000 行",
+        [
+            (
+                "incremental",
+                "partial_fit, float64 batches of 1000",
+                "bayeskit GaussianNB",
+                "scikit-learn GaussianNB",
+            )
+        ],
+    ),
+    (
+        "predict of one row",
+        "预测一行",
+        [("incremental", "predict 1 row, float64", "bayeskit GaussianNB", "scikit-learn GaussianNB")],
+    ),
+    (
+        "iris: fit and predict",
+        "iris：训练并预测",
+        [("incremental", "iris, fit + predict", "bayeskit GaussianNB", "scikit-learn GaussianNB")],
+    ),
+]
+
+
+def shown(seconds: float) -> str:
+    """Return a time in the unit that suits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} µs"
+
+
+def cpu(file: str, stage: str, run: str) -> float:
+    timings = json.loads((HERE / "results" / f"{file}.json").read_text(encoding="utf-8"))["timings"]
+    return float(next(t["cpu"] for t in timings if t["stage"] == stage and t["run"] == run))
+
+
+def table(chinese: bool) -> str:
+    head = (
+        "| 任务 | scikit-learn | bayeskit | 倍数 |"
+        if chinese
+        else "| work | scikit-learn | bayeskit | ratio |"
+    )
+    lines = [head, "|---|--:|--:|--:|"]
+    for english, other, stages in ROWS:
+        pairs = [(cpu(f, s, theirs), cpu(f, s, ours)) for f, s, ours, theirs in stages]
+        cells = [" / ".join(shown(pair[side]) for pair in pairs) for side in (0, 1)]
+        ratio = " / ".join(f"{theirs / ours:.3g}×" for theirs, ours in pairs)
+        lines.append(f"| {other if chinese else english} | {cells[0]} | {cells[1]} | {ratio} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    for name, chinese in (("README.md", False), ("README.zh-CN.md", True)):
+        path = HERE.parent / name
+        before, _, after = path.read_text(encoding="utf-8").partition(MARK)
+        rest = after.lstrip("\n").split("\n\n", 1)[1]
+        path.write_text(f"{before}{MARK}\n\n{table(chinese)}\n\n{rest}", encoding="utf-8")
+        print(table(chinese))
+
+
+if __name__ == "__main__":
+    main()
