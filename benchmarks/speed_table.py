@@ -35,8 +35,8 @@ ROWS: list[tuple[str, str, list[Stage]]] = [
         ],
     ),
     (
-        "partial_fit of 50 batches of 1,000 rows",
-        "partial_fit，50 批各 1,000 行",
+        "partial_fit: a stream in batches of 1,000 rows",
+        "partial_fit：每批 1,000 行的数据流",
         [
             (
                 "incremental",
