@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -155,16 +153,13 @@ def test_a_value_that_was_never_there_is_refused_also_in_the_spare_cell():
 @pytest.mark.parametrize(
     "weights", [(1e6, 0.1), (1e8, 1e-3), (0.1, 1e6), (1e12, 0.7, 3e5), (2.0**40, 0.25, 3.0)]
 )
-def test_weights_of_any_size_leave_at_most_a_rounding_behind(weights):
+def test_weights_of_any_size_leave_nothing_behind(weights):
     triples = [("a", "no", w) for w in weights]
     total = ONE.count(rows(*triples, ("b", "yes", 1.0)))
     for row in rows(*triples):
         total = (total - ONE.count([row])).pruned()
-    # A count is a double: beside 1e8 a weight of 1e-3 is known to 1e-8. What sums exactly leaves exactly.
+    assert laws.space(total) == ({"x0": ("b",), "x1": ()}, ("yes",))
     assert (total.tables.counts >= 0).all()
-    assert abs(total.tables.counts.sum() - 1.0) <= 2.0**-52 * max(weights)
-    if sum(weights) == float(sum(map(Fraction, weights))) == sum(map(Fraction, weights)):
-        assert laws.space(total) == ({"x0": ("b",), "x1": ()}, ("yes",))
 
 
 def test_declared_states_and_classes_stay():
