@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -132,3 +134,25 @@ def test_chunks_together_are_the_whole(monkeypatch):
     pieces = count_rows(table_of(500), Plan.naive(table_of(500).schema), 2)
     np.testing.assert_allclose(pieces.tables.counts, whole.tables.counts, rtol=1e-12)
     np.testing.assert_allclose(pieces.moments.centred(), whole.moments.centred(), rtol=1e-12)
+
+
+FORKED = """
+import os, sys
+import numpy as np
+from bayeskit import GaussianNB
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(140_000, 3)), rng.integers(0, 2, 140_000)
+here = GaussianNB(n_jobs=2).fit(X, y)
+child = os.fork()
+if child == 0:
+    there = GaussianNB(n_jobs=2).fit(X, y)
+    os._exit(0 if np.array_equal(there.theta_, here.theta_) else 3)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_child_does_not_wait_for_its_parents_threads():
+    # A pool inherited through a fork has no threads: a child that used it would hang until the timeout.
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], timeout=120, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
