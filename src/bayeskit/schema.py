@@ -38,6 +38,20 @@ def label_order(label: Any) -> tuple[int, Any]:
     return (2, (type(label).__name__, str(label)))
 
 
+def first_twice(names: Iterable[Name]) -> Name | None:
+    """Return the first name that has stood before, None where all differ.
+
+    >>> first_twice(["a", "b", "a"])
+    'a'
+    """
+    seen: set[Name] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
 def sorted_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
     """Sort labels of any kinds; those of one kind at Python's own speed.
 
@@ -192,8 +206,7 @@ class Schema:
 
     def __post_init__(self) -> None:
         if len(self.position) != len(self.attributes):
-            seen: set[Name] = set()
-            twice = next(v.name for v in self.attributes if v.name in seen or seen.add(v.name))  # type: ignore[func-returns-value]
+            twice = first_twice(v.name for v in self.attributes)
             raise ColumnError(f"Two columns are named {twice!r}. Rename one of them.")
 
     @cached_property

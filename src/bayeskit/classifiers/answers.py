@@ -105,12 +105,12 @@ class Answers(State):
         return rows, self._labels(model.schema)[codes]
 
     def _joint(self, X: Any) -> tuple[Floats, Model]:
-        fitted = self.__dict__.get("_fitted")
+        fitted = self._fitted_or_none()
         if fitted is not None:
             table = open_table(X)
             if table.block is not None:
                 self._refuse_sparse(X)
-            return fitted.joint(table)  # type: ignore[no-any-return]
+            return fitted.joint(table)
         lazy = self._lazy_state()
         if lazy is None:
             raise NotFittedError(

@@ -10,6 +10,7 @@ from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.families import Choice, explain_families, kinds_of_families
 from bayeskit.classifiers.tables import LabelledTable, labelled_table
 from bayeskit.data.chunk import Chunk
+from bayeskit.data.encode import Unseen
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
 from bayeskit.errors import SettingError, UsageError
@@ -78,7 +79,7 @@ class NaiveBayes(CountClassifier):
         categorical_features: Any = "from_dtype",
         states: Mapping[Any, Any] | None = None,
         missing: str = "ignore",
-        unseen: str = "ignore",
+        unseen: Unseen = "ignore",
         n_jobs: int | None = None,
     ) -> None:
         self.smoothing = smoothing

@@ -21,7 +21,8 @@ from bayeskit.schema import LARGEST_BYTE_TABLE, Label, Name, Schema, Variable
 MOST_PROVISIONAL = 4_096
 
 # What to do with a value that is no state yet: add it, leave it out, keep it apart, refuse it.
-Policy = Literal["grow", "ignore", "smooth", "error"]
+Unseen = Literal["ignore", "smooth", "error"]
+Policy = Literal["grow"] | Unseen
 
 
 def match_columns(table: Table, schema: Schema, names: tuple[Name, ...] | None, who: str) -> Table:

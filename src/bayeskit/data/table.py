@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayeskit.data.columns import Coded, array_kind, factorize_array, numbers_of_array
 from bayeskit.data.frames import factorize_series, is_frame, numbers_of_series, open_frame, series_kind
 from bayeskit.errors import ColumnError, DataError, DataTypeError
-from bayeskit.schema import Kind, Name
+from bayeskit.schema import Kind, Name, first_twice
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def _column_array(name: Any, column: Any) -> NDArray[Any]:
 def _open_frame(data: Any) -> Table:
     columns = list(data.columns) if hasattr(data, "columns") and not callable(data.columns) else []
     columns = list(getattr(data, "column_names", columns)) if not _plain_names(columns) else columns
-    twice = _first_twice(columns)
+    twice = first_twice(columns)
     if twice is not None:
         raise ColumnError(f"Two columns are named {twice!r}. Rename one of them.")
     frame = open_frame(data)
@@ -198,11 +198,6 @@ def _open_frame(data: Any) -> Table:
 def _plain_names(columns: list[Any]) -> bool:
     """PyArrow's ``columns`` are the data; everyone else's are the names."""
     return not columns or not hasattr(columns[0], "chunks")
-
-
-def _first_twice(names: list[Any]) -> Any:
-    seen: set[Any] = set()
-    return next((name for name in names if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
 
 
 def _checked(table: Table) -> Table:

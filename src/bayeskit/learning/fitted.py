@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from bayeskit.counting.tally import Tally
 from bayeskit.data.encode import Policy, encode, match_columns
@@ -14,7 +13,7 @@ from bayeskit.data.table import Table
 from bayeskit.errors import DataError
 from bayeskit.estimation.class_prior import class_factors, given_class_prior
 from bayeskit.learning.hints import hints_of
-from bayeskit.learning.naive import Model, estimate, plan_for
+from bayeskit.learning.naive import Floats, Model, estimate, plan_for
 from bayeskit.learning.recipe import Recipe
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.statistics import Statistics
@@ -152,10 +151,10 @@ class Fitted:
             model = self._model = estimate(self.statistics, self.recipe)
         return model
 
-    def joint(self, table: Table) -> Any:
+    def joint(self, table: Table) -> tuple[Floats, Model]:
         """Return log P(c, x) and the model that gave it."""
         model = self.model()
         assert self.recipe is not None
-        policy: Policy = self.recipe.unseen  # type: ignore[assignment]
+        policy: Policy = self.recipe.unseen
         encoded = self.encode(table, model.schema, policy)
         return model.joint(encoded, self.n_jobs), model

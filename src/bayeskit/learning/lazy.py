@@ -110,7 +110,7 @@ class Lazy:
 
     def _recipe_unseen(self) -> Policy:
         assert self.fitted.recipe is not None
-        return self.fitted.recipe.unseen  # type: ignore[return-value]
+        return self.fitted.recipe.unseen
 
     def skeleton(self) -> Schema:
         """Return the columns and kinds of the source: a look at its first rows, no counting."""

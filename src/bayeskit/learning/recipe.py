@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bayeskit.data.encode import Unseen
 from bayeskit.priors import Lidstone, Smoothing
 from bayeskit.schema import Name
 
@@ -46,7 +47,7 @@ class Recipe:
     block_norm: bool = False
     block_above: float | None = None
     missing: str = "ignore"
-    unseen: str = "ignore"
+    unseen: Unseen = "ignore"
 
     def family(self, name: Name) -> str:
         return self.families.get(name, self.numeric)

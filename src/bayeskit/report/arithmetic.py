@@ -69,7 +69,7 @@ def explain(
     if table.n_rows != 1:
         raise DataError(f"One row is explained at a time, not {table.n_rows}.")
     schema = model.schema
-    policy: Policy = recipe.unseen  # type: ignore[assignment]
+    policy: Policy = recipe.unseen
     chunk = encode(table, schema, policy, threshold=threshold).chunk(0, 1)
     weights = class_factors(recipe.class_weight, statistics.class_counts, schema.target)
     if weights is not None:

@@ -90,13 +90,18 @@ class Part(Protocol):
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Self: ...
 
 
+def never_counted(least: float) -> NotCounted:
+    """Return the error for taking away what is not there; ``least`` is what some cell would hold."""
+    return NotCounted(
+        f"These rows were never counted: some cell would hold {least:g}. "
+        "Forget only rows that were learned, with the weights they were learned with."
+    )
+
+
 def left_of(held: Floats, taken: Floats, margin: Floats) -> Floats:
     """Return held − taken, refusing what was never there and clearing what is left by rounding alone."""
     left = held - taken
     if (-left - 1e-9 * held - 1e-12 * margin > 0).any():
-        raise NotCounted(
-            f"These rows were never counted: some cell would hold {left.min():g}. "
-            "Forget only rows that were learned, with the weights they were learned with."
-        )
+        raise never_counted(left.min())
     left[left <= 4e-15 * held] = 0.0
     return left

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.errors import Incompatible, NotCounted
+from bayeskit.errors import Incompatible
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.grids import Grids
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.pairs import Pairs
-from bayeskit.statistics.part import Embedding, Floats, Part
+from bayeskit.statistics.part import Embedding, Floats, Part, never_counted
 from bayeskit.statistics.scatter import Scatter
 from bayeskit.statistics.tables import Tables
 from bayeskit.statistics.term import PatternKind, Plan
@@ -94,10 +94,7 @@ class Statistics:
         left = replace(a, parts={kind: part.subtract(b.parts[kind]) for kind, part in a.parts.items()})
         deficit = max(part.deficit() for part in left.parts.values())
         if deficit > 1e-9 * max(1.0, a.total):
-            raise NotCounted(
-                f"These rows were never counted: some cell would hold {-deficit:g}. "
-                "Forget only rows that were learned, with the weights they were learned with."
-            )
+            raise never_counted(-deficit)
         return left
 
     def scale(self, factor: float | Floats) -> Statistics:

@@ -8,9 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayeskit.errors import NotCounted
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.part import Embedding, Floats
+from bayeskit.statistics.part import Embedding, Floats, never_counted
 from bayeskit.statistics.twofold import Twofold
 
 
@@ -52,10 +51,7 @@ class Tables:
         for part, before in zip(left, held):
             short = -part.high - 1e-9 * before - 1e-12 * self.margin
             if (short > 0).any():
-                raise NotCounted(
-                    f"These rows were never counted: some cell would hold {part.high.min():g}. "
-                    "Forget only rows that were learned, with the weights they were learned with."
-                )
+                raise never_counted(part.high.min())
         cleared = [part.cleared(part.high <= 1e-20 * before) for part, before in zip(left, held)]
         if self.counts_low is None and other.counts_low is None:
             return type(self)(cleared[0].high, cleared[1].high)
