@@ -81,6 +81,9 @@ class Variable:
         No state beyond the declared ones is allowed.
     width : int
         The number of columns of a block.
+    cuts : tuple of float, optional
+        A numeric column read as intervals: state k holds the values of (cuts[k − 1], cuts[k]]. The
+        intervals are declared states, whatever the rows hold.
     dense : bool
         The states are the whole numbers from 0 to the largest seen, all of them
         (scikit-learn's convention for coded categories).
@@ -98,6 +101,7 @@ class Variable:
     closed: bool = False
     width: int = 1
     dense: bool = False
+    cuts: tuple[float, ...] | None = None
 
     @cached_property
     def codes(self) -> dict[Label, int]:
@@ -164,6 +168,8 @@ class Variable:
         """Return the variable whose states are those of both."""
         if self is other or self == other:
             return self
+        if self.cuts != other.cuts:
+            raise Incompatible(f"{self.name!r} is cut at {self.cuts} here and at {other.cuts} there.")
         if (self.name, self.kind, self.width) != (other.name, other.kind, other.width):
             raise Incompatible(
                 f"{self.name!r} is {self.kind} here and {other.kind} there"

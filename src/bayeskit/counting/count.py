@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from bayeskit.counting.cell_moments import count_cell_moments
+from bayeskit.counting.families import count_families
 from bayeskit.counting.grids import count_grids
 from bayeskit.counting.moments import count_moments
 from bayeskit.counting.pairs import count_pairs
 from bayeskit.counting.scatter import count_scatter
 from bayeskit.counting.tables import count_tables
 from bayeskit.counting.totals import count_totals
+from bayeskit.counting.triples import count_triples
 from bayeskit.data.chunk import Chunk
 from bayeskit.schema import Schema
 from bayeskit.statistics import Plan, Statistics
@@ -22,6 +25,9 @@ COUNTERS: dict[str, Callable[..., Any]] = {
     "scatter": count_scatter,
     "grids": count_grids,
     "pairs": count_pairs,
+    "triples": count_triples,
+    "families": count_families,
+    "cell_moments": count_cell_moments,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,24 @@ class Chunk:
     weights: NDArray[np.float64] | None = None
     first_row: int = 0
     block_above: float | None = None
+
+    def take(self, rows: slice | NDArray[np.intp]) -> Chunk:
+        """Return some rows, in one piece; all of them as they are."""
+        first = 0
+        if isinstance(rows, slice):
+            if (rows.start, rows.stop) == (0, self.n_rows):
+                return self
+            first = int(rows.start)
+        return replace(
+            self,
+            n_rows=len(self.values[rows]),
+            codes=np.ascontiguousarray(self.codes[rows]),
+            values=np.ascontiguousarray(self.values[rows]),
+            block=None if self.block is None else self.block[rows],
+            target=None if self.target is None else self.target[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            first_row=self.first_row + first,
+        )
 
     @property
     def row_weights(self) -> NDArray[np.float64]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import CHUNK_ROWS, Chunk
-from bayeskit.schema import Schema
+from bayeskit.data.codes import CodeColumn
+from bayeskit.schema import LARGEST_BYTE_TABLE, Schema, Variable
 
 Columns = NDArray[Any] | list[Any]
 
@@ -40,8 +41,29 @@ class Encoded:
         per_row = max(1, self.block.nnz // max(self.n_rows, 1))
         return int(max(CHUNK_ROWS, 16 * cells // per_row))
 
-    def bounds(self) -> list[tuple[int, int]]:
-        step = self.chunk_rows
+    def moved_to(self, schema: Schema) -> Encoded:
+        """Return the rows in the codes of another schema of the same columns; states that it lacks are missing there.
+
+        Rows of a class that it lacks must have no weight.
+        """
+        if schema is self.schema:
+            return self
+        tables = [_moves(a, b) for a, b in zip(self.schema.categorical, schema.categorical)]
+        if isinstance(self.codes, np.ndarray):
+            matrix = np.empty(self.codes.shape, dtype=schema.code_dtype)
+            for j, table in enumerate(tables):
+                matrix[:, j] = table[self.codes[:, j]]
+            codes: Columns = matrix
+        else:
+            codes = [CodeColumn(column.own, table[column.table]) for column, table in zip(self.codes, tables)]
+        target = self.target
+        if target is not None and schema.target is not self.schema.target:
+            classes = _moves(self.schema.target, schema.target)
+            target = np.minimum(classes[target], max(schema.n_classes - 1, 0)).astype(np.uint32)
+        return replace(self, schema=schema, codes=codes, target=target)
+
+    def bounds(self, step: int = 0) -> list[tuple[int, int]]:
+        step = max(step, self.chunk_rows)
         return [(start, min(start + step, self.n_rows)) for start in range(0, self.n_rows, step)]
 
     def chunks(self) -> Iterator[Chunk]:
@@ -69,6 +91,12 @@ class Encoded:
             start,
             self.block_above,
         )
+
+
+def _moves(before: Variable, after: Variable) -> NDArray[Any]:
+    """Where the codes of a variable go, missing last."""
+    dtype = np.uint8 if after.size <= LARGEST_BYTE_TABLE else np.uint32
+    return np.array([*(after.codes.get(s, after.size) for s in before.states), after.size], dtype=dtype)
 
 
 def _rows_of(columns: Columns, rows: slice, n_rows: int, dtype: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
+from itertools import pairwise
 from typing import Any, get_args
 
 import numpy as np
@@ -22,23 +24,35 @@ _COLUMNS: dict[PatternKind, Kind] = {
     "totals": "block",
     "scatter": "numeric",
     "grids": "numeric",
+    "pairs": "categorical",
+    "families": "categorical",
+    "cell_moments": "numeric",
+    "triples": "categorical",
 }
 _SIMPLE_FIELDS: dict[str, Any] = {
     field.name: getattr(Variable("", "categorical"), field.name)
     for field in fields(Variable)
-    if field.name not in ("name", "states")
+    if field.name not in ("name", "states", "cuts")
 }
 # The most codes that a coded column may have, twice over.
 _MOST_STATES = 2**25
 _WEIGHTS = (
     *("tables/margin", "tables/counts", "moments/weight", "totals/sums", "totals/rows"),
-    *("scatter/weight", "grids/counts"),
+    *("scatter/weight", "grids/counts", "cell_moments/weight", "families/margin", "families/counts"),
+    *("pairs/margin", "pairs/counts", "triples/margin", "triples/counts"),
 )
 # Rounding may leave a cell a little below zero when rows are forgotten.
 _DUST = 1e-6
 # The binary exponents of doubles lie between −1,074 and 1,024; grids go 40 finer.
 _LARGEST_EXPONENT = 1_200
-_EXPONENTS = ("moments/exponent", "grids/exponents", "grids/largest")
+# As many as were found; every other length follows from the schema.
+_FREE = ("grids/ids", "grids/counts", "families/keys", "families/counts")
+# What the schema and the plan say already, so nothing else will do.
+_FIXED = (
+    *("pairs/offsets", "triples/offsets", "triples/parents"),
+    *("families/members", "families/bounds", "families/radices"),
+)
+_EXPONENTS = ("moments/exponent", "cell_moments/exponent", "grids/exponents", "grids/largest")
 
 
 def save_statistics(statistics: Statistics, path: Any) -> None:
@@ -120,17 +134,19 @@ def _pack_variable(variable: Variable) -> dict[str, Any]:
         "name": to_plain(variable.name, "a column name"),
         "states": n if coded else [to_plain(state, f"a state of {variable.name!r}") for state in states],
         **{field: getattr(variable, field) for field in _SIMPLE_FIELDS},
+        **({} if variable.cuts is None else {"cuts": list(variable.cuts)}),
     }
 
 
 def _unpack_variable(plain: dict[str, Any], most: int) -> Variable:
     name, states, simple = from_plain(plain["name"]), plain["states"], dict(plain)
     del simple["name"], simple["states"]
+    cuts = _unpack_cuts(name, simple.pop("cuts", None))
     if type(states) is int:
         if not 0 <= states <= most:
             raise ModelFormatError(f"{name!r} has {states} states, more than there are counts.")
         states = range(states)
-    variable = Variable(name=name, states=tuple(from_plain(state) for state in states), **simple)
+    variable = Variable(name=name, states=tuple(from_plain(state) for state in states), cuts=cuts, **simple)
     for field, default in _SIMPLE_FIELDS.items():
         if type(getattr(variable, field)) is not type(default):
             raise ModelFormatError(f"{name!r} has {getattr(variable, field)!r} for {field}.")
@@ -146,7 +162,21 @@ def _unpack_variable(plain: dict[str, Any], most: int) -> Variable:
         raise ModelFormatError(
             f"{name!r} is {variable.kind} with {variable.size} states and width {variable.width}."
         )
+    if cuts is not None and len(cuts) + 1 != variable.size:
+        raise ModelFormatError(f"{name!r} has {len(cuts)} cut points and {variable.size} intervals.")
     return variable
+
+
+def _unpack_cuts(name: Any, cuts: Any) -> tuple[float, ...] | None:
+    """Read the cut points of a column: finite numbers that ascend."""
+    if cuts is None:
+        return None
+    numbers = isinstance(cuts, list) and all(type(cut) is float and np.isfinite(cut) for cut in cuts)
+    if not numbers or any(a >= b for a, b in pairwise(cuts)):
+        raise ModelFormatError(
+            f"{name!r} is cut at {cuts!r}; cut points are finite numbers in ascending order."
+        )
+    return tuple(cuts)
 
 
 def _unpack_pattern(plain: Any, schema: Schema) -> Pattern:
@@ -155,12 +185,23 @@ def _unpack_pattern(plain: Any, schema: Schema) -> Pattern:
         raise ModelFormatError(f"its plan asks for {kind!r}, which this version does not know.")
     attributes = tuple(from_plain(name) for name in names)
     columns = tuple(v.name for v in schema.attributes if v.kind == _COLUMNS[kind])
-    strange = [name for name in attributes if name not in columns]
-    if strange or len(set(attributes)) < len(attributes) or (kind == "tables" and attributes != columns):
+    named = attributes if kind != "families" else _members_of(attributes)
+    strange = [name for name in named if name not in columns]
+    partial = kind in ("tables", "cell_moments") and attributes != columns
+    if strange or len(set(attributes)) < len(attributes) or partial:
         raise ModelFormatError(
             f"its plan asks for {kind} of {list(attributes)!r}; the schema has {list(columns)!r}."
         )
     return Pattern(kind, attributes)
+
+
+def _members_of(families: tuple[Any, ...]) -> tuple[Any, ...]:
+    for family in families:
+        if type(family) is not tuple or not family or len(set(family)) < len(family):
+            raise ModelFormatError(
+                f"its plan asks for the family {family!r}, which is not a child and parents."
+            )
+    return tuple(name for family in families for name in family)
 
 
 # -- arrays ----------------------------------------------------------------------------------------
@@ -184,9 +225,7 @@ def _flaw_of_arrays(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
         return f"its arrays are {sorted(arrays)} where its plan needs {sorted(wanted)}"
     for name, zeros in wanted.items():
         array = arrays[name]
-        # The cells of grids are as many as were occupied; every other length follows from the schema.
-        free = name in ("grids/ids", "grids/counts")
-        shape = (len(array), *zeros.shape[1:]) if free and array.ndim else zeros.shape
+        shape = (len(array), *zeros.shape[1:]) if name in _FREE and array.ndim else zeros.shape
         if array.shape != shape or array.dtype != zeros.dtype:
             return (
                 f"its array {name} has shape {array.shape} and dtype {array.dtype}; its schema "
@@ -194,13 +233,17 @@ def _flaw_of_arrays(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
             )
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             return f"its array {name} holds NaN or infinity"
+        if name in _FIXED and (array != zeros).any():
+            return f"its array {name} does not fit its schema and plan"
         if name in _WEIGHTS and array.min(initial=0.0) < -_DUST * array.max(initial=1.0):
             return f"its array {name} holds negative counts"
         if name in _EXPONENTS and (
             array.max(initial=0) > _LARGEST_EXPONENT or array.min(initial=0) < -_LARGEST_EXPONENT
         ):
             return f"its array {name} holds exponents that no number has"
-    return _flaw_of_grids(_part_arrays("grids", arrays))
+    return _flaw_of_grids(_part_arrays("grids", arrays)) or _flaw_of_families(
+        _part_arrays("families", arrays), schema.n_classes
+    )
 
 
 def _flaw_of_grids(arrays: dict[str, NDArray[Any]]) -> str | None:
@@ -215,3 +258,21 @@ def _flaw_of_grids(arrays: dict[str, NDArray[Any]]) -> str | None:
     rising = np.diff(ids) > 0
     rising[offsets[(offsets > 0) & (offsets < len(ids))] - 1] = True  # from one attribute to the next
     return None if rising.all() else "its array grids/ids is not in ascending order"
+
+
+def _flaw_of_families(arrays: dict[str, NDArray[Any]], n_classes: int) -> str | None:
+    if not arrays:
+        return None
+    starts, keys, counts, bounds = (arrays[name] for name in ("starts", "keys", "counts", "bounds"))
+    if starts[0] != 0 or starts[-1] != len(keys) or len(keys) != len(counts) or (np.diff(starts) < 0).any():
+        return "its array families/starts does not fit the cells of its families"
+    if counts.min(initial=0.0) < 0.0:
+        return "its array families/counts holds negative counts"
+    for f, (begin, end) in enumerate(pairwise(starts)):
+        own = keys[begin:end]
+        n_keys = math.prod(int(r) for r in arrays["radices"][bounds[f] : bounds[f + 1]]) * n_classes
+        if (np.diff(own) <= 0).any():
+            return "its array families/keys is not in ascending order"
+        if len(own) and not (own[0] >= 0 and int(own[-1]) < n_keys):
+            return "its array families/keys holds cells that its schema does not have"
+    return None

@@ -10,6 +10,8 @@ import numpy as np
 
 from bayeskit.errors import Incompatible
 from bayeskit.schema import Name, Schema
+from bayeskit.statistics.cell_moments import CellMoments
+from bayeskit.statistics.families import Families
 from bayeskit.statistics.grids import Grids
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.pairs import Pairs
@@ -18,6 +20,7 @@ from bayeskit.statistics.scatter import Scatter
 from bayeskit.statistics.tables import Tables
 from bayeskit.statistics.term import PatternKind, Plan
 from bayeskit.statistics.totals import Totals
+from bayeskit.statistics.triples import Triples
 
 PARTS: dict[PatternKind, type[Any]] = {
     "tables": Tables,
@@ -26,6 +29,9 @@ PARTS: dict[PatternKind, type[Any]] = {
     "scatter": Scatter,
     "grids": Grids,
     "pairs": Pairs,
+    "triples": Triples,
+    "families": Families,
+    "cell_moments": CellMoments,
 }
 
 
@@ -127,3 +133,16 @@ class Statistics:
                 j += 1
             attributes.append(variable)
         return self.embed(schema.with_variables(attributes, schema.target.kept(classes)))
+
+
+def memory_of(plan: Plan, schema: Schema) -> int:
+    """Return the bytes that the large parts of a plan take for a schema, before any is taken."""
+    bytes_ = 0
+    for pattern in plan.patterns:
+        if pattern.kind == "pairs":
+            bytes_ += Pairs.memory(schema)
+        elif pattern.kind == "triples":
+            bytes_ += Triples.memory(schema, pattern.attributes)
+        elif pattern.kind == "cell_moments":
+            bytes_ += CellMoments.memory(schema)
+    return bytes_

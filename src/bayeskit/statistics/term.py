@@ -9,7 +9,9 @@ from typing import Literal
 
 from bayeskit.schema import Name, Schema
 
-PatternKind = Literal["tables", "moments", "totals", "scatter", "grids", "pairs"]
+PatternKind = Literal[
+    "tables", "moments", "totals", "scatter", "grids", "pairs", "cell_moments", "families", "triples"
+]
 
 _ORDER: dict[PatternKind, int] = {
     "tables": 0,
@@ -18,6 +20,9 @@ _ORDER: dict[PatternKind, int] = {
     "scatter": 2,
     "grids": 0,
     "pairs": 0,
+    "triples": 0,
+    "families": 0,
+    "cell_moments": 2,
 }
 
 
@@ -39,6 +44,11 @@ class Pattern:
     ``totals``: Σx in each class, for every column of a block.
     ``scatter``: n, Σz, Σzzᵀ in each class, over the rows where all these attributes are present.
     ``pairs``: n(class, x_i, x_j) for every two categorical attributes.
+    ``triples``: n(class, x_i, x_j, x) for every two of these categorical attributes and every categorical one
+    (its terms name the two; the third is any of the schema).
+    ``families``: n(class, x, parents); each of the attributes is a tuple (child, parent 1, …, parent k).
+    ``cell_moments``: n, Σx, Σx² in each class and state of each categorical attribute, for every numeric one
+    (its terms name the class and the numeric attributes; the categorical ones are those of the schema).
     ``grids``: n in each class and cell of a dyadic grid, for each of these numeric attributes.
     """
 
@@ -50,8 +60,11 @@ class Pattern:
         if self.kind == "tables":
             yield Term((target,))
             yield from (Term((target, name)) for name in self.attributes)
-        elif self.kind == "pairs":
+        elif self.kind in ("pairs", "triples"):
             yield from (Term((target, a, b)) for a, b in itertools.combinations(self.attributes, 2))
+        elif self.kind == "families":
+            # A family is itself a tuple of names; any name is hashable, so the types cannot tell.
+            yield from (Term((target, *tuple(family))) for family in self.attributes)  # type: ignore[arg-type]
         elif self.kind in ("scatter", "totals"):
             yield Term((target,), self.attributes, order)
         else:
@@ -85,6 +98,12 @@ class Plan:
         if grids:
             patterns.append(Pattern("grids", grids))
         return cls(tuple(patterns))
+
+    @classmethod
+    def pairs(cls, schema: Schema) -> Plan:
+        """Ask for every two categorical attributes with the class, beside what naive Bayes needs."""
+        names = tuple(v.name for v in schema.categorical)
+        return cls((*cls.naive(schema).patterns, Pattern("pairs", names)))
 
     def terms(self, target: Name) -> Iterator[Term]:
         for pattern in self.patterns:

@@ -9,11 +9,16 @@ from operator import index
 from typing import TypeVar
 
 from bayeskit.counting.count import count
+from bayeskit.data.chunk import CHUNK_ROWS
 from bayeskit.data.encoded import Encoded
 from bayeskit.errors import SettingError
 from bayeskit.statistics import Plan, Statistics
+from bayeskit.statistics.statistics import memory_of
 
 T = TypeVar("T")
+
+# Tables up to this size are counted chunk by chunk; larger ones in proportionally longer chunks.
+_FREE_BYTES = 2**25
 
 _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 
@@ -67,9 +72,11 @@ def count_rows(encoded: Encoded, plan: Plan, n_jobs: int | None = None) -> Stati
     Chunk bounds do not depend on ``n_jobs`` and results are merged in chunk order: the same data give
     the same bits on any number of threads.
     """
+    # Large tables are seldom worth filling for a few rows: adding two of them costs more than counting.
+    step = CHUNK_ROWS * max(1, memory_of(plan, encoded.schema) // _FREE_BYTES)
     results = in_order(
         lambda a, b: count(encoded.chunk(a, b, by_column=True), encoded.schema, plan),
-        encoded.bounds(),
+        encoded.bounds(step),
         n_jobs,
     )
     total = next(results)

@@ -1,0 +1,72 @@
+"""Rows → families: a child with its parents and the class, in sparse cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.counting.kernels.families import count_by_address, count_by_hash
+from bayeskit.data.chunk import Chunk
+from bayeskit.schema import Schema
+from bayeskit.statistics.families import Cells, Families
+
+# A table of all keys is cheaper than a hash while it is small, or has no more than this many cells a row.
+_SMALL_TABLE, _CELLS_A_ROW = 2**12, 4
+
+
+def count_families(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> Families:
+    """Count n(x, u₁, …, u_k, c) for every family (child, parent 1, …, parent k).
+
+    Examples
+    --------
+    >>> from bayeskit.schema import Variable
+    >>> schema = Schema((Variable("a", "categorical", (0, 1)),), Variable("y", "categorical", ("no", "yes")))
+    >>> rows = Chunk(3, np.array([[0], [1], [1]], np.uint8), np.empty((3, 0)), target=np.array([0, 1, 1], np.uint32))
+    >>> counted = count_families(rows, schema, (("a",),))
+    >>> counted.keys, counted.counts
+    (array([0, 3]), array([1., 2.]))
+    """
+    assert chunk.target is not None
+    zero = Families.zero(schema, attributes)
+    margin = np.bincount(chunk.target, chunk.weights, schema.n_classes).astype(np.float64)
+    if not chunk.n_rows or not attributes:
+        return zero.with_cells(zero_cells(len(attributes)), margin)
+    codes = chunk.codes
+    if isinstance(codes, tuple):
+        codes = np.column_stack([column[:] for column in codes]).astype(schema.code_dtype, copy=False)
+    return zero.with_cells(_cells_of(codes, chunk, zero, schema.n_classes), margin)
+
+
+def zero_cells(n: int) -> list[Cells]:
+    """Return the cells of families without rows."""
+    return [(np.empty(0, np.int64), np.empty(0))] * n
+
+
+def _cells_of(codes: NDArray[Any], chunk: Chunk, families: Families, n_classes: int) -> Iterator[Cells]:
+    size = 1 << (2 * chunk.n_rows - 1).bit_length()
+    table, sums, used = np.empty(0, np.int64), np.empty(0), np.empty(0, np.uintp)
+    for f in range(len(families)):
+        begin, end = int(families.bounds[f]), int(families.bounds[f + 1])
+        # The child last: the less significant a digit, the nearer the cells that differ in it.
+        order = np.r_[begin + 1 : end, begin]
+        columns = families.members[order].astype(np.uintp)
+        radices = families.radices[order].astype(np.uintp)
+        rows = (codes, columns, radices, chunk.target, chunk.row_weights, n_classes)
+        n_keys = math.prod(int(r) for r in radices) * n_classes
+        if n_keys <= max(_SMALL_TABLE, _CELLS_A_ROW * chunk.n_rows):
+            cells = np.zeros(n_keys)
+            count_by_address(*rows, cells)
+            keys = np.flatnonzero(cells)
+            yield keys.astype(np.int64), cells[keys]
+            continue
+        if not len(table):
+            table, sums, used = np.empty(size, np.int64), np.empty(size), np.empty(chunk.n_rows, np.uintp)
+        table.fill(-1)
+        places = used[: count_by_hash(*rows, table, sums, used)]
+        found = table[places]
+        in_order = np.argsort(found)
+        yield found[in_order], sums[places[in_order]]
