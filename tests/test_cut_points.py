@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayeskit.data.reading import interval_labels
 from bayeskit.errors import DataError, InfiniteValue, SettingError, UnseenClass, WeightError
 from bayeskit.learning import cut_points
 from bayeskit.learning.cut_points import (
     frequency_cut_points,
-    interval_labels,
     mdl_cut_points,
     midpoints,
     proportional_cut_points,

@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from bayeskit.classifiers.naive_bayes import one_of
 from bayeskit.data.encode import match_columns
 from bayeskit.data.labels import as_labels, as_weights, encode_labels
+from bayeskit.data.reading import interval_labels
 from bayeskit.data.table import Table, open_table
 from bayeskit.errors import ColumnError, DataError
 from bayeskit.learning.cut_points import (
     check_bins,
     frequency_cut_points,
-    interval_labels,
     mdl_cut_points,
     proportional_cut_points,
     width_cut_points,

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from bayeskit.data.codes import CodeColumn
 from bayeskit.data.columns import LARGEST_SPAN, Coded, factorize_codes
 from bayeskit.data.encoded import Columns, Encoded
-from bayeskit.data.kernels import code_runs, column_bounds, look_up_codes
+from bayeskit.data.kernels import code_runs, column_bounds, find_intervals, look_up_codes
 from bayeskit.data.labels import as_labels, as_weights, encode_labels
 from bayeskit.data.table import Table
-from bayeskit.errors import ColumnError, UnseenState
+from bayeskit.errors import ColumnError, InfiniteValue, UnseenState
 from bayeskit.schema import LARGEST_BYTE_TABLE, Label, Name, Schema, Variable
 
 # Up to so many states it is quicker to count the absent ones than to look for them first.
@@ -106,7 +106,8 @@ def _encode_categorical(
     if not places:
         return variables, np.empty((table.n_rows, 0), dtype=np.uint8)
     matrix = table.matrix
-    if matrix is not None and matrix.dtype.kind in "iub" and len(places) == len(schema.attributes):
+    as_integers = matrix is not None and matrix.dtype.kind in "iub" and len(places) == len(schema.attributes)
+    if matrix is not None and as_integers and all(v.cuts is None for v in variables):
         if matrix.dtype.kind == "b":
             matrix = matrix.view(np.uint8) if all(v.size == 0 for v in variables) else matrix
         answer = _encode_runs(matrix, schema, policy) or _encode_integers(matrix, variables, policy)
@@ -114,6 +115,9 @@ def _encode_categorical(
             return answer
     columns: list[Any] = []
     for i, j in enumerate(places):
+        if variables[i].cuts is not None:
+            columns.append(code_intervals(table.numbers(j), variables[i], table.names[j]))
+            continue
         if variables[i].dense:
             coded = factorize_codes(table.numbers(j), table.names[j])
         else:
@@ -121,6 +125,17 @@ def _encode_categorical(
         variables[i], column = encode_column(coded, variables[i], policy)
         columns.append(column)
     return variables, columns
+
+
+def code_intervals(numbers: NDArray[Any], variable: Variable, name: Name) -> CodeColumn:
+    """Code numbers by the intervals of a variable; NaN is missing, infinity an error."""
+    assert variable.cuts is not None
+    values = np.ascontiguousarray(numbers, dtype=np.float64)
+    codes = np.empty(len(values), dtype=np.uint8 if variable.size <= LARGEST_BYTE_TABLE else np.uint32)
+    strange = find_intervals(values, np.array(variable.cuts, dtype=np.float64), codes)
+    if strange >= 0:
+        raise InfiniteValue(name, strange, values[strange])
+    return CodeColumn(codes, np.arange(variable.size + 1, dtype=codes.dtype))
 
 
 def encode_column(coded: Coded, variable: Variable, policy: Policy) -> tuple[Variable, CodeColumn]:

@@ -46,6 +46,30 @@ def code_runs(
     return out, int(_code_runs(np.ascontiguousarray(matrix), first, size, other, out))
 
 
+@kernel
+def find_intervals(values: Any, cuts: Any, out: Any) -> int:
+    """Write how many cuts lie below each value, NaN one more than all; return a row that is infinite, or −1."""
+    n_cuts = len(cuts)
+    strange = -1
+    for i in range(len(values)):
+        x = values[i]
+        if np.isnan(x):
+            out[i] = n_cuts + 1
+            continue
+        if np.isinf(x):
+            strange = i
+        low, length = 0, n_cuts
+        while length > 0:
+            half = length >> 1
+            if cuts[low + half] < x:
+                low += half + 1
+                length -= half + 1
+            else:
+                length = half
+        out[i] = low
+    return strange
+
+
 def column_bounds(matrix: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the least and the largest value of each column.
 

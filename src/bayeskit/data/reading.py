@@ -5,9 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayeskit.data.columns import is_missing
 from bayeskit.data.table import Table
@@ -28,6 +30,8 @@ class Reading:
         Numeric columns to be read as the two states 0 and 1.
     block : bool
         Take all columns together as one block of counts.
+    cuts : mapping from column to ascending numbers
+        Numeric columns to be read as intervals.
     dense : sequence of int, or None
         Take the columns for codes 0, 1, 2, …, each with at least so many states.
     """
@@ -38,6 +42,7 @@ class Reading:
     binary: frozenset[Name] = frozenset()
     block: bool = False
     dense: Any = None
+    cuts: Mapping[Name, Any] = field(default_factory=dict)
 
     def schema_of(self, table: Table, target: Variable) -> Schema:
         """Return the schema of a table, its states not yet counted."""
@@ -45,7 +50,7 @@ class Reading:
             return Schema((Variable("block", "block", width=table.shape[1]),), target)
         if not isinstance(self.states, Mapping):
             raise SettingError(f"states is {self.states!r}; give a mapping from column to list of states.")
-        for name in (*self.states, *self.kinds):
+        for name in (*self.states, *self.kinds, *self.cuts):
             if name not in table.names:
                 raise ColumnError(
                     f"{name!r} is no column. The columns are {', '.join(map(repr, table.names[:12]))}."
@@ -80,6 +85,8 @@ class Reading:
                 kind = table.kind(j)
             else:
                 kind = "categorical" if j in chosen else "numeric"
+        if name in self.cuts:
+            return cut_variable(name, self.cuts[name])
         return Variable(name, kind)
 
     def _chosen(self, table: Table) -> set[int] | None:
@@ -116,6 +123,36 @@ class Reading:
                     f"The columns are {', '.join(map(repr, table.names[:12]))}."
                 )
         return chosen
+
+
+def cut_variable(name: Name, cuts: Any) -> Variable:
+    """Return the variable of a numeric column that is read as intervals.
+
+    >>> cut_variable("密度", [0.38]).states
+    ('(-inf, 0.38]', '(0.38, inf)')
+    """
+    numbers = np.atleast_1d(np.asarray(cuts, dtype=np.float64))
+    if numbers.ndim != 1 or not np.isfinite(numbers).all() or (np.diff(numbers) <= 0).any():
+        raise SettingError(
+            f"The cut points of {name!r} are {cuts!r}; give finite numbers in ascending order."
+        )
+    states = tuple(interval_labels(numbers))
+    return Variable(name, "categorical", states, len(states), closed=True, cuts=tuple(numbers.tolist()))
+
+
+def interval_labels(cuts: NDArray[np.float64]) -> list[str]:
+    """Write the intervals of cut points, with as few digits as tell the cuts apart (four at least).
+
+    >>> interval_labels(np.array([0.5, 1.2]))
+    ['(-inf, 0.5]', '(0.5, 1.2]', '(1.2, inf)']
+    """
+    for digits in range(4, 18):
+        written = [f"{value:.{digits}g}" for value in cuts.tolist()]
+        if len(set(written)) == len(written):
+            break
+    ends = ["-inf", *written, "inf"]
+    last = len(ends) - 2
+    return [f"({a}, {b}{')' if k == last else ']'}" for k, (a, b) in enumerate(pairwise(ends))]
 
 
 def _declared(name: Name, states: Any) -> tuple[tuple[Label, ...], int]:

@@ -7,7 +7,6 @@ neighbouring values a < b that it parts.
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -164,21 +163,6 @@ def midpoints(ordered: Floats, places: NDArray[np.intp]) -> Floats:
     middle[beyond] = a[beyond] / 2 + b[beyond] / 2
     # Between two neighbouring floats the mean may round up to b, which would go to the lower side then.
     return np.where(middle < b, middle, a)
-
-
-def interval_labels(cuts: Floats) -> list[str]:
-    """Write the intervals of cut points, with as few digits as tell the cuts apart (four at least).
-
-    >>> interval_labels(np.array([0.5, 1.2]))
-    ['(-inf, 0.5]', '(0.5, 1.2]', '(1.2, inf)']
-    """
-    for digits in range(4, 18):
-        written = [f"{value:.{digits}g}" for value in cuts.tolist()]
-        if len(set(written)) == len(written):
-            break
-    ends = ["-inf", *written, "inf"]
-    last = len(ends) - 2
-    return [f"({a}, {b}{')' if k == last else ']'}" for k, (a, b) in enumerate(pairwise(ends))]
 
 
 def usable(values: Any, weights: Any, name: Name) -> Values:

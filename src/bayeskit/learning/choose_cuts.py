@@ -1,0 +1,110 @@
+"""Cut points for the numeric columns of a source, from its own rows and classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.labels import as_labels, as_weights, encode_labels
+from bayeskit.data.reading import Reading
+from bayeskit.data.source import Rows, Source
+from bayeskit.learning.cut_points import mdl_cut_points
+from bayeskit.schema import Name, Schema, Variable
+
+Cuts = dict[Name, tuple[float, ...]]
+
+# Rows of a source of many batches that are looked at: every row, then every second, fourth, …
+MOST_ROWS = 2**20
+
+
+class _Sample:
+    """Values, classes and weights of evenly spread rows."""
+
+    def __init__(self) -> None:
+        self.step = 1
+        self.seen = 0
+        self.parts: list[tuple[list[NDArray[np.float64]], NDArray[Any], NDArray[np.float64] | None]] = []
+
+    def add(self, columns: list[Any], codes: NDArray[Any], weights: NDArray[np.float64] | None) -> None:
+        rows = slice((-self.seen) % self.step, None, self.step)
+        self.seen += len(codes)
+        kept = [np.asarray(column[rows], dtype=np.float64) for column in columns]
+        self.parts.append((kept, codes[rows], None if weights is None else weights[rows]))
+        if len(self.parts) > 1 and sum(len(c) for _, c, _ in self.parts) > MOST_ROWS:
+            self._thin()
+
+    def _thin(self) -> None:
+        """Keep every second row of those kept, counted over all parts."""
+        first, thinned = 0, []
+        for columns, codes, weights in self.parts:
+            rows = slice(first % 2, None, 2)
+            first += len(codes)
+            thinned.append(
+                ([c[rows] for c in columns], codes[rows], None if weights is None else weights[rows])
+            )
+        self.parts, self.step = thinned, 2 * self.step
+
+    def column(self, place: int) -> NDArray[np.float64]:
+        return np.concatenate([columns[place] for columns, _, _ in self.parts])
+
+    @property
+    def codes(self) -> NDArray[Any]:
+        return np.concatenate([codes for _, codes, _ in self.parts])
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        if all(weights is None for _, _, weights in self.parts):
+            return None
+        return np.concatenate([np.ones(len(c)) if w is None else w for _, c, w in self.parts])
+
+
+def choose_cut_points(source: Source, reading: Reading, given: Cuts) -> Cuts:
+    """Return the cut points of every numeric column: as given, or where they tell the classes apart (MDL).
+
+    Rows in memory are all looked at. Of a source in batches at most about a million are, evenly spread, so that memory
+    does not grow with it.
+    """
+    schema: Schema | None = None
+    target = Variable("y", "categorical")
+    sample = _Sample()
+    for rows in source:
+        if schema is None:
+            schema = reading.schema_of(rows.table, target)
+        wanted = [v for v in schema.numeric if v.name not in given]
+        if not wanted:
+            break
+        target = _absorb(rows, schema, wanted, target, sample)
+    if schema is None:
+        return {}
+    weights, found = None, dict[Name, tuple[float, ...]]()
+    if sample.parts:
+        weights = sample.weights
+    wanted_names = [v.name for v in schema.numeric if v.name not in given]
+    for v in schema.numeric:
+        if v.name in given:
+            found[v.name] = tuple(
+                float(c) for c in np.atleast_1d(np.asarray(given[v.name], dtype=np.float64))
+            )
+        else:
+            values = sample.column(wanted_names.index(v.name))
+            cuts = mdl_cut_points(values, sample.codes, target.size, weights, name=v.name)
+            found[v.name] = tuple(cuts.tolist())
+    return found
+
+
+def _absorb(
+    rows: Rows, schema: Schema, wanted: list[Variable], target: Variable, sample: _Sample
+) -> Variable:
+    table = rows.table
+    if table.names != tuple(v.name for v in schema.attributes) and table.named:
+        table = table.select(tuple(v.name for v in schema.attributes))
+    grown, codes = encode_labels(as_labels(rows.y, table.n_rows), target, "grow")
+    if grown.size != target.size and sample.parts:
+        # New classes may stand between the old ones: move the codes that were kept.
+        moved = np.array([grown.codes[label] for label in target.states], dtype=np.int64)
+        sample.parts = [(columns, moved[c], w) for columns, c, w in sample.parts]
+    columns = [table.numbers(schema.position[v.name]) for v in wanted]
+    sample.add(columns, codes.astype(np.int64), as_weights(rows.weights, table.n_rows))
+    return grown
