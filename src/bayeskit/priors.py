@@ -200,12 +200,95 @@ class NormalInverseGamma:
             raise SettingError(f"mean is {self.mean!r}; it must be a finite number.")
 
 
+@dataclass(frozen=True)
+class BackOff:
+    r"""Back off from a context that is seldom seen to the one with a parent less.
+
+    .. math:: p_l = \frac{n_l + c_l\, p_{l-1}}{N_l + c_l}, \qquad p_{-1} = \frac{1}{r}
+
+    At level l the context is the class and the first l parents, n_l the count of the state in it and N_l
+    that of the context. A context never seen has the estimate of the level below.
+
+    Parameters
+    ----------
+    constants : number or sequence of numbers, optional
+        c of each level from 0 on, the last one for all deeper ones too. Without it they are chosen by the
+        leave-one-out loss of the class given one family at a time, which is a function of the counts.
+
+    Examples
+    --------
+    >>> BackOff([1, 4]).levels(2)
+    array([1., 4., 4.])
+    """
+
+    constants: Any = None
+
+    def __post_init__(self) -> None:
+        if self.constants is None:
+            return
+        given = self.constants
+        given = tuple(given) if isinstance(given, (Sequence, np.ndarray)) else (given,)
+        if not given:
+            raise SettingError("BackOff was given no constants; give one for each level, or none at all.")
+        for value in given:
+            _check(value, "A constant of BackOff")
+            if value == 0:
+                raise SettingError(
+                    "A constant of BackOff is 0; it must be above 0, or every unseen cell is 0."
+                )
+        object.__setattr__(self, "constants", tuple(float(value) for value in given))
+
+    def levels(self, deepest: int) -> Floats:
+        """Return the constants of levels 0 to ``deepest``, where they were given."""
+        assert self.constants is not None
+        given = self.constants
+        return np.array([given[min(level, len(given) - 1)] for level in range(deepest + 1)])
+
+
+@dataclass(frozen=True)
+class WittenBell:
+    """Back off with as much weight as the context has different states: c = |{v : n(v, context) > 0}|.
+
+    A context in which much is new is trusted less.
+
+    >>> WittenBell()
+    WittenBell()
+    """
+
+
+def backs_off(prior: Any) -> bool:
+    """Tell whether a prior needs the level below, so that it has no cells of its own."""
+    return isinstance(prior, (BackOff, WittenBell))
+
+
+def joint_cells(prior: Any, variables: Sequence[Variable], n_classes: int) -> Floats:
+    """Return the imaginary count of each cell of P(c, x_i, x_j, …), the same for every class.
+
+    >>> joint_cells(MEstimate(1), [Variable("x", "categorical", ("a", "b"))], 5)
+    array([0.1, 0.1])
+    """
+    shape = tuple(v.size for v in variables)
+    if isinstance(prior, (MEstimate, BDeu)):
+        rows = prior.m if isinstance(prior, MEstimate) else prior.ess
+        return np.full(shape, rows / max(n_classes * int(np.prod(shape)), 1))
+    if backs_off(prior):
+        return joint_cells(MEstimate(1.0), variables, n_classes)
+    if isinstance(prior, Lidstone):
+        return np.full(shape, float(prior.alpha))
+    cells = np.ones(())
+    for variable in variables:
+        cells = np.multiply.outer(cells, prior.cells(variable, n_classes))
+    return np.asarray(cells)
+
+
 _BY_NAME: dict[str, Any] = {
     "mle": MLE,
     "laplace": Laplace,
     "m-estimate": MEstimate,
     "bdeu": BDeu,
     "student": NormalInverseGamma,
+    "back-off": BackOff,
+    "witten-bell": WittenBell,
 }
 
 
@@ -223,7 +306,7 @@ def as_prior(spec: Any) -> Any:
         return _BY_NAME[spec]()
     if isinstance(spec, (int, float, np.integer, np.floating)) and not isinstance(spec, bool):
         return Lidstone(float(spec))
-    if isinstance(spec, (NormalInverseGamma, Prior)):
+    if isinstance(spec, (NormalInverseGamma, BackOff, WittenBell, Prior)):
         return spec
     raise SettingError(
         f"{spec!r} is not a prior. Use one of bayeskit.priors, a name, or a number for Lidstone."
@@ -271,13 +354,23 @@ class Smoothing:
                 raise SettingError(f"{name!r} is {kind}, so its prior is {wanted}, not {given!r}.")
 
 
-def as_smoothing(smoothing: Any, alpha: float | None) -> Smoothing:
+def as_smoothing(smoothing: Any, alpha: float | None, base: Any = None) -> Smoothing:
     """Read the ``smoothing`` and ``alpha`` parameters of a classifier.
 
     A mapping goes from attribute names or kinds ("categorical", "numeric") to priors. A numeric prior
-    leaves tables alone.
+    leaves tables alone. ``base`` is the prior of a model whose attributes have parents; without it there is
+    nothing to back off to.
     """
-    base = Lidstone(1.0 if alpha is None else alpha)
+    found = _as_smoothing(smoothing, base or Lidstone(1.0) if alpha is None else Lidstone(alpha))
+    if base is None and any(backs_off(prior) for prior in (found.default, *found.by_name.values())):
+        raise SettingError(
+            "BackOff and WittenBell back off from an attribute's parents, and here it has none but the class. "
+            "Use them with TAN, KDB, SPODE or AODE, or take MEstimate(...)."
+        )
+    return found
+
+
+def _as_smoothing(smoothing: Any, base: Any) -> Smoothing:
     if smoothing is None:
         return Smoothing(base, {})
     if isinstance(smoothing, Mapping):

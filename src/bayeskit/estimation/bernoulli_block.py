@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +12,9 @@ from bayeskit.counting.totals import binarizable, is_sparse, refuse_unusable
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError
 from bayeskit.estimation.kernels.block import add_product
-from bayeskit.estimation.multinomial import checked_alpha
+from bayeskit.estimation.kernels.left_out import DUST, score_bernoulli
+from bayeskit.estimation.multinomial import checked_alpha, entries_of
+from bayeskit.statistics.part import never_counted
 from bayeskit.statistics.totals import Totals
 
 Floats = NDArray[np.float64]
@@ -35,6 +38,8 @@ class BernoulliBlock:
         Σ log(1 − p) over the words with p < 1.
     never, always : float arrays of shape (V, K), or None
         One where p = 0 and where p = 1, if anywhere.
+    totals, alpha : Totals, array of shape (V,)
+        What p was estimated from.
     """
 
     log_present: Floats
@@ -43,6 +48,8 @@ class BernoulliBlock:
     constant: Floats
     never: Floats | None
     always: Floats | None
+    totals: Totals
+    alpha: Floats
 
     @property
     def feature_log_prob(self) -> Floats:
@@ -66,6 +73,46 @@ class BernoulliBlock:
             found = np.zeros(out.shape)
             add_product(block, self.always, found, above=self.binarize)
             out[found < self.always.sum(axis=0)] = -np.inf
+
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight.
+
+        Every word's share changes, also of those the text lacks; but for all rows of one class and weight it
+        changes alike, so their sum is taken once and a row costs what its words cost.
+        """
+        scores = np.zeros(out.shape)
+        self.add_log_prob(chunk, scores)
+        block, label = chunk.block, np.asarray(chunk.target, dtype=np.intp)
+        # Cut before it is made sparse: with a threshold below 0 the zeros of a dense block are words too.
+        block = entries_of(block if is_sparse(block) else (block > self.binarize).astype(np.float64))
+        above = self.binarize if is_sparse(chunk.block) else 0.5
+        mine = np.empty(chunk.n_rows)
+        keys, group = np.unique(np.column_stack([label, own]), axis=0, return_inverse=True)
+        for g, (c, w) in enumerate(keys):
+            tables = self._without(int(c), float(w))
+            rows = np.flatnonzero(group.ravel() == g)
+            negative = score_bernoulli(
+                *(block.indptr, block.indices, block.data, above, rows, float(w), self.totals.sums[int(c)]),
+                *(*tables, mine),
+            )
+            if negative < 0.0:
+                raise never_counted(negative)
+        scores[np.arange(len(label)), label] = mine
+        out += scores
+
+    def _without(self, c: int, w: float) -> tuple[Any, ...]:
+        """log P(absent) of each word of class c without weight w of a text that lacks all of them."""
+        rows, sums = self.totals.rows[c], self.totals.sums[c]
+        whole = max(rows - w, 0.0) + 2.0 * self.alpha
+        whole = np.where(whole > 0.0, whole, 1.0)
+        left = (rows - sums) - w
+        short = left < -DUST * rows
+        # Rounding, as Totals clear it; a whole number is none.
+        left[(np.abs(left) <= 1e-12 * rows) & (left != np.rint(left))] = 0.0
+        left = np.maximum(left, 0.0) + self.alpha
+        zero = left <= 0.0
+        absent = np.log(np.where(zero, whole, left) / whole)
+        return absent, zero, short, self.alpha, whole, float(absent.sum())
 
     def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         """Draw each word as present (1) or absent (0)."""
@@ -111,7 +158,10 @@ def estimate_bernoulli_block(totals: Totals, alpha: ArrayLike = 1.0, binarize: f
         log_absent = np.ascontiguousarray(np.log(np.maximum(without, 0.0) + column) - log_whole)
     never, present = _zeros_apart(log_present)
     always, absent = _zeros_apart(log_absent)
-    return BernoulliBlock(log_present, float(binarize), present - absent, absent.sum(axis=0), never, always)
+    words = np.array(np.broadcast_to(pseudo, totals.sums.shape[1]))
+    return BernoulliBlock(
+        *(log_present, float(binarize), present - absent, absent.sum(axis=0), never, always, totals, words)
+    )
 
 
 def _zeros_apart(logs: Floats) -> tuple[Floats | None, Floats]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,40 @@ from bayeskit.priors import Prior
 from bayeskit.schema import Variable
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPrior:
+    """P(c), and what it is without a row.
+
+    Attributes
+    ----------
+    share : array of shape (K,)
+    counts : array of shape (K,)
+    mass : array of shape (K,), or None where P(c) was given
+        The imaginary counts.
+    """
+
+    share: Floats
+    counts: Floats
+    mass: Floats | None
+
+    @property
+    def log(self) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.log(self.share)
+
+    def log_left_out(self, target: NDArray[np.integer[Any]], own: Floats) -> Floats:
+        """Return log P(c) with the weight ``own`` of each row taken out of its class: shape (n, K)."""
+        if self.mass is None:
+            return np.repeat(self.log[None, :], len(own), axis=0)
+        rows = np.arange(len(own))
+        left = np.repeat(self.counts[None, :], len(own), axis=0)
+        left[rows, target] = np.maximum(left[rows, target] - own, 0.0)
+        left += self.mass
+        total = left.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(np.where(total > 0, left / total, 1.0 / max(len(self.counts), 1)))
 
 
 def estimate_class_prior(counts: Floats, target: Variable, prior: Prior) -> Floats:

@@ -44,6 +44,11 @@ class Complement:
         """Whether log P(c) belongs to the score: only where there is a single class."""
         return bool(self.table.shape[1] == 1)
 
+    @property
+    def is_distribution(self) -> bool:
+        """The scores are no log-probabilities of words."""
+        return self.adds_prior
+
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         add_product(chunk.block, self.table, out)
         if not np.isfinite(out).all():

@@ -12,10 +12,67 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.errors import InfiniteValue
 from bayeskit.estimation.conditional import Floats
 from bayeskit.estimation.kernels.gaussian import TILE, add_log_density
-from bayeskit.statistics.moments import Moments
+from bayeskit.estimation.kernels.left_out_moments import add_gaussian
+from bayeskit.statistics import double
+from bayeskit.statistics.moments import Integers, Moments
+from bayeskit.statistics.part import never_counted
 
 # Below the smallest normal double 1/σ overflows.
 SMALLEST_DEVIATION = 2.0**-1022
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """The moments that densities were estimated from, out of which a row can be taken again.
+
+    Attributes
+    ----------
+    classes, pooled : Moments
+        Of each class and of all together, held in the same units.
+    """
+
+    classes: Moments
+    pooled: Moments
+
+    @property
+    def power(self) -> Integers:
+        """Values are held as x·2^−power."""
+        return self.pooled.exponent
+
+    @cached_property
+    def cells(self) -> tuple[Floats, ...]:
+        """The cells of the classes and of all, each with its means (high, low) and centred sums."""
+        return (
+            *(self.classes.cells, described(self.classes.cells)),
+            *(self.pooled.cells, described(self.pooled.cells)),
+        )
+
+    @cached_property
+    def least(self) -> Floats:
+        """The smallest deviation, in the units held."""
+        with np.errstate(under="ignore", over="ignore"):
+            return np.maximum(np.ldexp(SMALLEST_DEVIATION, -self.power), SMALLEST_DEVIATION)
+
+    def held(self, chunk: Chunk, columns: NDArray[np.intp]) -> Floats:
+        """Return the values of some columns in the units held; an infinite one is refused."""
+        values = np.ascontiguousarray(chunk.values[:, columns])
+        infinite = np.isinf(values)
+        if infinite.any():
+            i, j = (int(place) for place in np.argwhere(infinite)[0])
+            raise InfiniteValue(int(columns[j]), i, float(values[i, j]))
+        if not self.power.any():
+            return values
+        with np.errstate(under="ignore", over="ignore"):
+            scaled = np.ldexp(values, -self.power)
+        # A value beyond the range of these units was never counted; it lies as far out as there is.
+        return np.asarray(np.clip(scaled, -np.finfo(np.float64).max, np.finfo(np.float64).max))
+
+
+def described(cells: Floats) -> Floats:
+    """Return the means (high, low) and centred sums of cells: shape (3, K, d)."""
+    known = np.empty((3, *cells.shape[1:]))
+    double.describe_cells(cells, *known)
+    return known
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +92,8 @@ class Gaussian:
         False for an attribute that is left out because it is constant.
     columns : int array of shape (d,)
         Where the attributes stand in ``chunk.values``.
+    counted : Counted, optional
+        What they were estimated from, with ``unbiased``, ``floor`` and ``floor_share`` as said there.
     """
 
     mean: Floats
@@ -43,6 +102,10 @@ class Gaussian:
     deviation: Floats
     used: NDArray[np.bool_]
     columns: NDArray[np.intp]
+    counted: Counted | None = None
+    unbiased: bool = False
+    floor: float = 1e-9
+    floor_share: float | None = None
 
     @cached_property
     def _tables(self) -> tuple[Floats, ...]:
@@ -58,6 +121,19 @@ class Gaussian:
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         self._add(chunk.values, self._places, out)
+
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        assert self.counted is not None
+        values, k = self.counted.held(chunk, self.columns), len(self.mean)
+        share = -1.0 if self.floor_share is None else self.floor_share
+        scratch = np.empty((4, values.shape[1])), np.empty((3, k))
+        negative = add_gaussian(
+            values, chunk.target, own, *self.counted.cells, self.counted.power, self.counted.least,
+            self.unbiased, self.floor, share, *scratch, out,
+        )  # fmt: skip
+        if negative < 0.0:
+            raise never_counted(negative)
 
     def log_density(self, values: ArrayLike) -> Floats:
         """Return the log-density of rows of these d attributes alone: shape (n, K)."""
@@ -85,6 +161,7 @@ def estimate_gaussian(
     unbiased: bool = False,
     floor: float = 1e-9,
     absolute_floor: float | None = None,
+    floor_share: float | None = None,
 ) -> Gaussian:
     """Turn moments into normal densities.
 
@@ -101,6 +178,9 @@ def estimate_gaussian(
     absolute_floor : float, optional
         Add this to every variance instead (scikit-learn's ``epsilon_``); an attribute is then left out
         only if a variance is still 0.
+    floor_share : float, optional
+        Take for ``absolute_floor`` this share of the largest variance over all classes of these attributes
+        (scikit-learn's ``var_smoothing``), which a row that is left out has no part in.
 
     A class without a value of an attribute has the mean and variance of all classes.
 
@@ -112,6 +192,8 @@ def estimate_gaussian(
     (array([1., 6.]), array([1., 1.]))
     """
     pooled = moments.pooled()
+    if floor_share is not None:
+        absolute_floor = float(floor_share * pooled.variance().max(initial=0.0))
     moments = moments.rescaled(pooled.exponent)
     absent = moments.weight <= 0.0
     mean, mean_low = (np.where(absent, b, a) for a, b in zip(moments.mean(), pooled.mean()))
@@ -129,7 +211,13 @@ def estimate_gaussian(
     deviation = np.maximum(np.ldexp(np.sqrt(variance), moments.exponent), SMALLEST_DEVIATION)
     with np.errstate(over="ignore", under="ignore"):
         variance = np.minimum(np.ldexp(variance, 2 * moments.exponent), np.finfo(np.float64).max)
-    return Gaussian(mean, mean_low, variance, deviation, used, np.asarray(columns, dtype=np.intp))
+    places = np.asarray(columns, dtype=np.intp)
+    # A floor given as a number says nothing of what it would be without a row.
+    counted = Counted(moments, pooled) if absolute_floor is None or floor_share is not None else None
+    return Gaussian(
+        *(mean, mean_low, variance, deviation, used, places, counted),
+        unbiased=unbiased, floor=floor, floor_share=floor_share,
+    )  # fmt: skip
 
 
 def infinite_value(values: Floats, place: int) -> InfiniteValue:

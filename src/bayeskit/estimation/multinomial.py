@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from bayeskit.counting.totals import is_sparse, refuse_unusable, summed
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import SettingError
 from bayeskit.estimation.kernels.block import add_product
+from bayeskit.estimation.kernels.left_out import score_multinomial
+from bayeskit.statistics.part import never_counted
 from bayeskit.statistics.totals import Totals
 
 Floats = NDArray[np.float64]
@@ -32,12 +35,16 @@ class Multinomial:
         The mean Σ_v x_v of the class's documents.
     include_coefficient : bool
         Add the multinomial coefficient, which no class has to itself, so that log P(x) is right.
+    totals, alpha : Totals, array of shape (V,)
+        What θ was estimated from.
     """
 
     table: Floats
     impossible: Floats | None
     mean_length: Floats
-    include_coefficient: bool = False
+    include_coefficient: bool
+    totals: Totals
+    alpha: Floats
 
     @property
     def feature_log_prob(self) -> Floats:
@@ -59,6 +66,24 @@ class Multinomial:
             out[violations > 0] = -np.inf
         if self.include_coefficient:
             out += log_coefficient(block)[:, None]
+
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        scores = np.zeros(out.shape)
+        self.add_log_prob(chunk, scores)
+        block, label = entries_of(chunk.block), np.asarray(chunk.target, dtype=np.intp)
+        whole = self.totals.sums.sum(axis=1) + self.alpha.sum()
+        mine = np.empty(chunk.n_rows)
+        negative = score_multinomial(
+            *(block.indptr, block.indices, block.data, label, own),
+            *(self.totals.sums, whole, self.alpha, mine),
+        )
+        if negative < 0.0:
+            raise never_counted(negative)
+        if self.include_coefficient:
+            mine += log_coefficient(block)
+        scores[np.arange(len(label)), label] = mine
+        out += scores
 
     def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         """Draw documents whose lengths are Poisson about the class's mean length."""
@@ -107,7 +132,19 @@ def estimate_multinomial(
     with np.errstate(invalid="ignore", divide="ignore"):
         mean_length = np.where(totals.rows > 0, totals.sums.sum(axis=1) / totals.rows, 0.0)
     impossible = None if never is None else np.ascontiguousarray(never.T, dtype=np.float64)
-    return Multinomial(np.ascontiguousarray(logs.T), impossible, mean_length, include_coefficient)
+    pseudo = np.array(np.broadcast_to(np.asarray(alpha, np.float64), totals.sums.shape[1]))
+    return Multinomial(
+        np.ascontiguousarray(logs.T), impossible, mean_length, include_coefficient, totals, pseudo
+    )
+
+
+def entries_of(block: Any) -> Any:
+    """Return a block as sparse rows, each cell stored once.
+
+    >>> entries_of(np.array([[0.0, 2.0]])).indices.tolist()
+    [1]
+    """
+    return summed(block if is_sparse(block) else csr_array(block))
 
 
 def checked_alpha(alpha: ArrayLike, width: int) -> Floats:

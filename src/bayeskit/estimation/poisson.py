@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,11 @@ from scipy.special import gammaln
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError, SettingError
 from bayeskit.estimation.conditional import Floats
+from bayeskit.estimation.gaussian import Counted
+from bayeskit.estimation.kernels.left_out_moments import add_poisson
 from bayeskit.schema import Name
+from bayeskit.statistics.moments import Moments
+from bayeskit.statistics.part import never_counted
 
 # Rows taken at a time, so that the working arrays stay in the cache.
 _BLOCK = 2_048
@@ -32,11 +36,15 @@ class Poisson:
         What to call them in messages.
     rates : array of shape (K, d)
         λ_c. An attribute whose rates are all 0 was never above 0 and is left out.
+    counted, alpha : Counted and float, optional
+        What they were estimated from, where a row is to be left out of it.
     """
 
     columns: NDArray[np.intp]
     names: tuple[Name, ...]
     rates: Floats
+    counted: Counted | None = None
+    alpha: float = 1.0
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         """Add x log λ − λ − log Γ(x + 1), which extends the Poisson to values between the integers."""
@@ -57,6 +65,20 @@ class Poisson:
                 scores[(x > 0.0).astype(np.float64) @ never > 0.0] = -np.inf
             out[start : start + _BLOCK] += scores
 
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        assert self.counted is not None
+        counts = np.ascontiguousarray(chunk.values[:, self.columns])
+        self._check(counts, chunk.first_row)
+        cells, known = self.counted.cells[:2]
+        scratch = np.empty((3, len(self.rates)))
+        negative = add_poisson(
+            self.counted.held(chunk, self.columns), counts, chunk.target, own, cells, known,
+            self.counted.power, total_of(self.counted.classes), self.alpha, scratch, out,
+        )  # fmt: skip
+        if negative < 0.0:
+            raise never_counted(negative)
+
     def _check(self, block: Floats, first_row: int) -> None:
         wrong = (block < 0.0) | (block > _LARGEST)
         if wrong.any():
@@ -68,6 +90,24 @@ class Poisson:
 
     def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         return rng.poisson(self.rates[classes]).astype(np.float64)
+
+
+def total_of(moments: Moments) -> Floats:
+    """Return Σw·x of each class and attribute.
+
+    >>> total_of(Moments.from_sums([[2.0]], [[1.0]], [[3.0]], [[5.0]]))
+    array([[5.]])
+    """
+    high, low = moments.mean()
+    # Means far beyond any count are refused later; here they must only not overflow.
+    return np.clip(high + low, -1e100, 1e100) * moments.weight
+
+
+def poisson_of(moments: Moments, columns: Any, names: tuple[Name, ...], *, alpha: float = 1.0) -> Poisson:
+    """Estimate rates from moments, out of which rows can be left again; see :func:`estimate_poisson`."""
+    rates = estimate_poisson(moments.weight, total_of(moments), columns, names, alpha=alpha)
+    pooled = moments.pooled()
+    return replace(rates, counted=Counted(moments.rescaled(pooled.exponent), pooled), alpha=alpha)
 
 
 def estimate_poisson(

@@ -12,10 +12,12 @@ from scipy.special import gammaln
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.estimation.conditional import Floats
-from bayeskit.estimation.gaussian import SMALLEST_DEVIATION, infinite_value
+from bayeskit.estimation.gaussian import SMALLEST_DEVIATION, Counted, infinite_value
 from bayeskit.estimation.kernels.gaussian import TILE
+from bayeskit.estimation.kernels.left_out_moments import add_student
 from bayeskit.estimation.kernels.student import add_log_density
 from bayeskit.statistics.moments import Moments
+from bayeskit.statistics.part import never_counted
 
 
 class NormalPrior(Protocol):
@@ -47,6 +49,8 @@ class Student:
         False for an attribute that is left out because it is constant.
     columns : int array of shape (d,)
         Where the attributes stand in ``chunk.values``.
+    counted, prior : Counted, tuple of arrays of shape (d,)
+        What they were estimated from: moments, and μ0, κ0, α0, β0 in their units, NaN where left open.
     """
 
     mean: Floats
@@ -55,6 +59,8 @@ class Student:
     freedom: Floats
     used: NDArray[np.bool_]
     columns: NDArray[np.intp]
+    counted: Counted
+    prior: tuple[Floats, Floats, Floats, Floats]
 
     @cached_property
     def _tables(self) -> tuple[Floats, ...]:
@@ -74,6 +80,17 @@ class Student:
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         self._add(chunk.values, self._places, out)
+
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        values = self.counted.held(chunk, self.columns)
+        scratch = np.empty((4, values.shape[1])), np.empty((4, len(self.mean)))
+        negative = add_student(
+            values, chunk.target, own, *self.counted.cells, self.counted.power, self.counted.least,
+            *self.prior, half_step(0.5 * self.freedom), *scratch, out,
+        )  # fmt: skip
+        if negative < 0.0:
+            raise never_counted(negative)
 
     def log_density(self, values: ArrayLike) -> Floats:
         """Return the log-density of rows of these d attributes alone: shape (n, K)."""
@@ -136,6 +153,12 @@ def estimate_student(moments: Moments, columns: NDArray[np.intp], prior: NormalP
     mean, mean_low = np.ldexp(mean, unit), np.ldexp(mean_low, unit)
     scale = np.ldexp(np.sqrt(beta_n * (kappa_n + 1.0) / (alpha_n * kappa_n)), unit)
     used = (beta_n > 0.0).all(axis=0) & (pooled.weight[0] > 0.0)
+    given = (
+        *(np.nan if prior.mean is None else center, kappa),
+        *(alpha, np.nan if prior.beta is None else beta),
+    )
+    d = len(unit)
+    held = tuple(np.ascontiguousarray(np.broadcast_to(np.asarray(part, np.float64), d)) for part in given)
     return Student(
         mean,
         mean_low,
@@ -143,6 +166,8 @@ def estimate_student(moments: Moments, columns: NDArray[np.intp], prior: NormalP
         2.0 * alpha_n,
         used,
         np.asarray(columns, dtype=np.intp),
+        Counted(moments, pooled),
+        held,  # type: ignore[arg-type]
     )
 
 

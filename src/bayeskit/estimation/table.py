@@ -15,11 +15,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
+from bayeskit.estimation.kernels.left_out import add_tables, sum_states
 from bayeskit.estimation.kernels.table import add_eights, add_fours, add_pairs
 from bayeskit.priors import Lidstone, Smoothing
 from bayeskit.schema import Schema
+from bayeskit.statistics.part import never_counted
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class CountedTables:
+    """The counts and imaginary counts that tables were estimated from, out of which a row can be taken again.
+
+    Attributes
+    ----------
+    counts, counts_low : arrays of shape (Σ(r + 1), K)
+        n(v, c) of the states and the spare cell of each attribute, in two doubles.
+    offsets : uintp array of shape (d + 1,)
+    imaginary : array of shape (Σ(r + 1),)
+    prior : array of shape (d,)
+        Everything imagined of an attribute.
+    spare : bool array of shape (d,)
+        Whether missing is a state.
+    """
+
+    counts: Floats
+    counts_low: Floats | None
+    offsets: NDArray[np.uintp]
+    imaginary: Floats
+    prior: Floats
+    spare: NDArray[np.bool_]
+
+    @cached_property
+    def arrays(self) -> tuple[Any, ...]:
+        """The arguments of the kernel."""
+        low = np.zeros_like(self.counts) if self.counts_low is None else self.counts_low
+        total, total_low = np.empty((2, len(self.prior), self.counts.shape[1]))
+        sum_states(self.counts, low, self.offsets, self.spare, total, total_low)
+        missing = self.counts[self.offsets[1:].astype(np.intp) - 1].sum(axis=1)
+        margin = self.counts[: int(self.offsets[1])].sum(axis=0)
+        sums = (self.imaginary, total, total_low, self.prior, self.spare, missing, margin)
+        return (self.offsets, self.counts, low, *sums)
 
 
 @dataclass(frozen=True)
@@ -31,10 +68,13 @@ class TableConditional:
     log_table : array of shape (Σ(r + 2), K)
         Each attribute has its r states, a row for missing and a row for unseen values.
     offsets : uintp array of shape (d + 1,)
+    counted : CountedTables, optional
+        What they were estimated from.
     """
 
     log_table: Floats
     offsets: NDArray[np.uintp]
+    counted: CountedTables | None = None
 
     @cached_property
     def _padded(self) -> tuple[int, Floats]:
@@ -53,6 +93,15 @@ class TableConditional:
         else:
             add_fours(chunk.codes, self.offsets, table, width, out)
 
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        assert self.counted is not None
+        negative = add_tables(
+            chunk.codes, chunk.target, own, self.offsets, self.log_table, *self.counted.arrays, out
+        )
+        if negative < 0.0:
+            raise never_counted(negative)
+
     def probabilities(self, j: int) -> Floats:
         """P(x_j = v | c) of the states of attribute j: shape (r, K)."""
         start, stop = int(self.offsets[j]), int(self.offsets[j + 1])
@@ -63,6 +112,9 @@ class TableConditional:
         d = len(self.offsets) - 1
         codes = np.empty((len(classes), d), dtype=np.intp)
         for j in range(d):
+            if self.offsets[j + 1] - self.offsets[j] == 2:
+                codes[:, j] = 0  # it has no states: the code 0 means missing
+                continue
             cumulative = np.cumsum(self.probabilities(j), axis=0)
             draw = rng.random(len(classes)) * cumulative[-1, classes]
             codes[:, j] = (draw[:, None] >= cumulative[:-1, classes].T).sum(axis=1)
@@ -78,9 +130,18 @@ def imaginary_counts(schema: Schema, smoothing: Smoothing) -> Floats:
 
 
 def estimate_tables(
-    counts: Floats, schema: Schema, smoothing: Smoothing, *, missing: str = "ignore", unseen: str = "ignore"
+    counts: Floats,
+    schema: Schema,
+    smoothing: Smoothing,
+    *,
+    missing: str = "ignore",
+    unseen: str = "ignore",
+    counts_low: Floats | None = None,
 ) -> TableConditional:
-    """Estimate every table from the flat counts n(v, c) of shape (Σ(r + 1), K)."""
+    """Estimate every table from the flat counts n(v, c) of shape (Σ(r + 1), K).
+
+    ``counts_low`` is what their doubles have lost; it tells only where a row is left out again.
+    """
     sizes = np.array([v.size for v in schema.categorical], dtype=np.intp)
     d, k = len(sizes), counts.shape[1]
     offsets = np.concatenate([[0], np.cumsum(sizes + 2)]).astype(np.uintp)
@@ -99,7 +160,8 @@ def estimate_tables(
     is_state = counts[spare_rows].sum(axis=1) > 0 if missing == "state" else np.zeros(d, dtype=bool)
     spare = np.where(is_state[:, None], counts[spare_rows], 0.0)
     spare_prior = np.where(is_state, _extra_mass(owner, imaginary, sizes), 0.0)
-    total = weight + spare + (prior_weight + extra + spare_prior)[:, None]
+    prior = prior_weight + extra + spare_prior
+    total = weight + spare + prior[:, None]
     empty = total <= 0  # no row, no prior: every state alike
     total[empty] = 1.0
     with np.errstate(divide="ignore"):
@@ -110,7 +172,10 @@ def estimate_tables(
         log_table[offsets[1:].astype(np.intp) - 2] = np.log(spare_share)
         extra_share = np.where((extra > 0)[:, None] & ~empty, extra[:, None] / total, 1.0)
         log_table[offsets[1:].astype(np.intp) - 1] = np.log(extra_share)
-    return TableConditional(log_table, offsets)
+    flat = np.zeros(len(counts))
+    flat[from_rows], flat[spare_rows] = imaginary, spare_prior
+    counted = CountedTables(counts, counts_low, schema.offsets, flat, prior, is_state)
+    return TableConditional(log_table, offsets, counted)
 
 
 def _sum_by(owner: NDArray[np.intp], rows: Floats, d: int) -> Floats:

@@ -1,0 +1,230 @@
+r"""Families of any number of parents: sparse counts and a prior in, log-probabilities out.
+
+.. math:: \hat P(x \mid u_1, \dots, u_k, c) = \frac{n_k + a_x}{N_k + \sum_v a_v}
+
+or, with :class:`~bayeskit.priors.BackOff`, the same shrunk towards fewer and fewer parents.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.chunk import Chunk
+from bayeskit.errors import DataError
+from bayeskit.estimation.kernels.families import Rule, family
+from bayeskit.estimation.kernels.marginal import (
+    MOST_CONFIGURATIONS,
+    Order,
+    Scratch,
+    add_sums,
+    find_holes,
+)
+from bayeskit.estimation.kernels.trie import Trie
+from bayeskit.estimation.levels import lay_tries
+from bayeskit.estimation.rule import make_rule
+from bayeskit.priors import Smoothing
+from bayeskit.schema import LARGEST_BYTE_TABLE, Schema
+from bayeskit.statistics.families import Families
+from bayeskit.statistics.part import never_counted
+
+Floats = NDArray[np.float64]
+
+# Rows scored at a time: their products stay in the second cache while the families pass over them.
+_BLOCK_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyTries:
+    """log P(x | parents, c) of some attributes, each with its own parents.
+
+    A missing child is left out. Where parents are missing, the product of all families is summed over the
+    joint states of the missing attributes that have a present descendant, their own families included, as
+    long as there are at most 4,096 of them; beyond that each family uses the parents before its first missing
+    one. (With ``unseen="smooth"`` the sum has one more state: that none was seen of.)
+
+    Attributes
+    ----------
+    trie : Trie
+        The counts.
+    rule : Rule
+        How they become probabilities.
+    n_classes : int
+    """
+
+    trie: Trie
+    rule: Rule
+    n_classes: int
+
+    @property
+    def constants(self) -> Floats:
+        """c of each level of each family, one family after the other; they matter under back-off only."""
+        return np.asarray(self.rule.constants)
+
+    def n_parents(self, f: int) -> int:
+        return int(self.trie.first_parent[f + 1] - self.trie.first_parent[f])
+
+    def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        self._add(chunk.codes, np.zeros(chunk.n_rows, np.uint32), np.zeros(chunk.n_rows), out)
+
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        """Add log P(attributes | class) of each row as if ``own`` of its weight had not been counted."""
+        least = self._add(chunk.codes, chunk.target, np.asarray(own, np.float64), out)
+        if least < 0.0:
+            raise never_counted(least)
+
+    def _add(self, codes: Any, target: Any, own: Floats, out: Floats) -> float:
+        """Add the rows without holes a block at a time, then the others one by one."""
+        holes = np.empty(len(codes), np.bool_)
+        n_holes = find_holes(self.trie, codes, holes)
+        if not n_holes:
+            return self._add_whole(codes, target, own, out)
+        least, rows = 0.0, np.flatnonzero(~holes)
+        if len(rows):
+            whole = np.zeros((len(rows), self.n_classes))
+            least = self._add_whole(codes[rows], target[rows], own[rows], whole)
+            out[rows] += whole
+        scratch = self._scratch(MOST_CONFIGURATIONS, codes.dtype)
+        arguments = (np.flatnonzero(holes), codes, target, own, scratch, out)
+        return min(least, float(add_sums(self.trie, self.rule, self._order, *arguments)))
+
+    def _add_whole(self, codes: Any, target: Any, own: Floats, out: Floats) -> float:
+        """Add rows without holes family by family: the counts of one stay in the cache."""
+        s, least = self._scratch(min(_BLOCK_ROWS, len(codes)), codes.dtype), 0.0
+        for start in range(0, len(codes), _BLOCK_ROWS):
+            some = slice(start, start + _BLOCK_ROWS)
+            logs, product = out[some], s.product[: len(out[some])]
+            product[:] = 1.0
+            rows = (len(logs), codes[some], s.there, target[some], own[some], s.p, product, logs)
+            for f in range(len(self.trie.child)):
+                least = min(least, float(family(self.trie, self.rule, f, *rows, False, s.unused)))
+            with np.errstate(divide="ignore"):
+                logs += np.log(product)
+        return least
+
+    def level_probabilities(self, f: int, chunk: Chunk, own: Floats | None = None) -> Floats:
+        """Return P(child | the first l parents, c) for l = 0, …, k without ``own`` of each row's weight.
+
+        The parents from the first missing one on are left out.
+
+        Returns
+        -------
+        array of shape (n, k + 1, K)
+        """
+        n, k = chunk.n_rows, self.n_classes
+        out = np.empty((n, self.n_parents(f) + 1, k))
+        target = np.zeros(n, np.uint32) if own is None else chunk.target
+        weight = np.zeros(n) if own is None else np.asarray(own, np.float64)
+        s = self._scratch(1, chunk.codes.dtype)
+        rows = (n, chunk.codes, s.there, target, weight)
+        least = family(self.trie, self.rule, f, *rows, s.p, s.product, s.logs, True, out)
+        if least < 0.0:
+            raise never_counted(least)
+        return out
+
+    def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+        """Draw codes of shape (n, d), parents before children; an attribute without a family stays missing."""
+        n, trie = len(classes), self.trie
+        kind = np.uint8 if trie.sizes.max(initial=0) <= LARGEST_BYTE_TABLE else np.uint32
+        codes = np.tile(trie.sizes.astype(kind), (n, 1))
+        for f in self._order.backwards[::-1]:
+            child, cumulative = trie.child[f], np.empty((n, trie.sizes[trie.child[f]]))
+            for x in range(cumulative.shape[1]):
+                codes[:, child] = x
+                p = self.level_probabilities(int(f), Chunk(n, codes, np.empty((n, 0))))
+                cumulative[:, x] = p[np.arange(n), -1, classes]
+            np.cumsum(cumulative, axis=1, out=cumulative)
+            draw = rng.random(n) * cumulative[:, -1]
+            codes[:, child] = (draw[:, None] >= cumulative[:, :-1]).sum(axis=1)
+        return codes.astype(np.intp)
+
+    @cached_property
+    def _order(self) -> Order:
+        trie = self.trie
+        family_of = np.full(len(trie.sizes), -1, np.int64)
+        family_of[trie.child] = np.arange(len(trie.child))
+        graph = TopologicalSorter[int]()
+        for f in range(len(trie.child)):
+            parents = trie.parents[trie.first_parent[f] : trie.first_parent[f + 1]]
+            graph.add(f, *(int(family_of[j]) for j in parents if family_of[j] >= 0))
+        try:
+            forwards = list(graph.static_order())
+        except CycleError as error:
+            circle = [int(trie.child[f]) for f in error.args[1]]
+            raise DataError(
+                f"The attributes number {circle} are each other's parents in a circle. Leave out one of the parents."
+            ) from None
+        return Order(np.array(forwards[::-1], np.int64), family_of)
+
+    def _scratch(self, n_rows: int, dtype: Any) -> Scratch:
+        d, n_families, k = len(self.trie.sizes), len(self.trie.child), self.n_classes
+        of_attributes, of_families = np.empty((3, d + 3), np.int64), np.empty((2, n_families), np.int64)
+        return Scratch(
+            there=np.ones((1, d), np.bool_),
+            needed=np.empty(d, np.bool_),
+            rank=np.empty(d, np.int64),
+            chosen=of_attributes[0],
+            n_values=of_attributes[1],
+            stage=of_families[0],
+            stage_start=of_attributes[2],
+            by_stage=of_families[1],
+            codes=np.empty((n_rows, d), dtype),
+            target=np.empty(n_rows, np.uint32),
+            own=np.empty(n_rows),
+            product=np.empty((n_rows, k)),
+            logs=np.empty((n_rows, k)),
+            p=np.empty(k),
+            unused=np.empty((1, 1, k)),
+        )
+
+
+def estimate_families(
+    families: Families,
+    schema: Schema,
+    smoothing: Smoothing,
+    *,
+    constants: Floats | None = None,
+    missing: str = "ignore",
+    unseen: str = "ignore",
+) -> FamilyTries:
+    """Turn the counts of families into conditional probabilities.
+
+    Parameters
+    ----------
+    families : Families
+        No attribute may be the child of two of them.
+    schema : Schema
+    smoothing : Smoothing
+        The prior of each child. Under an ordinary one only the counts with all parents speak.
+    constants : array over the levels, optional
+        c of back-off where the prior gives none; without it they are chosen by
+        :func:`~bayeskit.estimation.back_off.choose_constants`.
+    missing : "ignore" or "state"
+    unseen : "ignore" or "smooth"
+
+    Examples
+    --------
+    >>> from bayeskit.priors import Laplace
+    >>> from bayeskit.schema import Variable
+    >>> schema = Schema((Variable("a", "categorical", (0, 1)),), Variable("y", "categorical", ("no", "yes")))
+    >>> zero = Families.zero(schema, (("a",),))
+    >>> counted = zero.with_cells([(np.array([0, 1, 3]), np.array([2.0, 1.0, 2.0]))], np.array([2.0, 3.0]))
+    >>> tries, out = estimate_families(counted, schema, Smoothing(Laplace(), {})), np.zeros((1, 2))
+    >>> tries.add_log_prob(Chunk(1, np.array([[0]], np.uint8), np.empty((1, 0))), out)
+    >>> np.exp(out)
+    array([[0.75, 0.4 ]])
+    """
+    trie = lay_tries(families, schema, missing)
+    doubled = np.flatnonzero(np.bincount(trie.child, minlength=len(trie.sizes)) > 1)
+    if len(doubled):
+        name = schema.categorical[int(doubled[0])].name
+        raise DataError(f"{name!r} is the child of two families. Give it one, with the parents of both.")
+    rule = make_rule(
+        trie, schema, smoothing, margin=families.margin, constants=constants, unseen=unseen == "smooth"
+    )
+    return FamilyTries(trie, rule, schema.n_classes)

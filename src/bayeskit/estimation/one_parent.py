@@ -1,0 +1,109 @@
+r"""P(x | c) where every attribute has at most one parent beside the class: TAN, SPODE, forests.
+
+.. math:: P(x \mid c) = \prod_j P(x_j \mid c, x_{pa(j)})
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.chunk import Chunk
+from bayeskit.estimation.kernels.one_parent import add_by_messages, add_children
+from bayeskit.estimation.kernels.pair_cells import fill_children
+from bayeskit.estimation.pair_cells import Floats, PairCells
+from bayeskit.statistics.part import never_counted
+
+
+@dataclass(frozen=True, eq=False)
+class OneParent:
+    """The conditionals of all categorical attributes.
+
+    Attributes
+    ----------
+    cells : PairCells
+    parents : int64 array of shape (d,)
+        The parent of each attribute, −1 where it has none.
+    """
+
+    cells: PairCells
+    parents: NDArray[np.int64]
+
+    @cached_property
+    def starts(self) -> NDArray[np.uintp]:
+        """Where the table of each child begins."""
+        widths = self.cells.real.astype(np.int64) + 2
+        heights = np.where(self.parents >= 0, widths[self.parents], 1)
+        return np.concatenate([[0], np.cumsum(widths * heights)]).astype(np.uintp)
+
+    @cached_property
+    def table(self) -> Floats:
+        """log P(x_j | c, x_parent), children one after another: shape (cells, K)."""
+        table = np.empty((int(self.starts[-1]), self.cells.counts.shape[2]))
+        fill_children(self.cells, self.parents, self.starts, table)
+        return table
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """The attributes, parents before children."""
+        depth = np.zeros(len(self.parents), dtype=np.int64)
+        for j in range(len(depth)):
+            i = self.parents[j]
+            while i >= 0:
+                depth[j] += 1
+                i = self.parents[i]
+        return np.argsort(depth, kind="stable").astype(np.int64)
+
+    def _work(self) -> Floats:
+        largest = int(self.cells.sizes.max()) if len(self.cells.sizes) else 0
+        return np.empty((len(self.parents), largest, self.cells.counts.shape[2]))
+
+    def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        holes = np.empty(chunk.n_rows, dtype=np.bool_)
+        cells = self.cells
+        widths = cells.real + np.uintp(2)
+        with np.errstate(divide="ignore"):
+            found = add_children(
+                chunk.codes, self.parents, self.starts, widths, cells.sizes, self.table, holes, out
+            )
+        if found:
+            nobody = np.zeros(chunk.n_rows, dtype=np.uint32)
+            none = np.zeros(chunk.n_rows)
+            add_by_messages(
+                chunk.codes, nobody, none, holes, cells, self.parents, self.order, self._work(), out
+            )
+
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        """Add log P(x | c) with the weight ``own`` of each row taken out of its own counts."""
+        every = np.ones(chunk.n_rows, dtype=np.bool_)
+        least = add_by_messages(
+            chunk.codes, chunk.target, own, every, self.cells, self.parents, self.order, self._work(), out
+        )
+        if least < 0.0:
+            raise never_counted(least)
+
+    def probabilities(self, j: int) -> Floats:
+        """P(x_j = v | c, x_parent = u): shape (states of the parent or 1, states, K)."""
+        real, parent = self.cells.real.astype(np.intp), int(self.parents[j])
+        height = int(real[parent]) + 2 if parent >= 0 else 1
+        block = self.table[int(self.starts[j]) : int(self.starts[j + 1])].reshape(
+            height, int(real[j]) + 2, -1
+        )
+        keep = int(self.cells.sizes[parent]) if parent >= 0 else 1
+        return np.exp(block[:keep, : int(self.cells.sizes[j])])
+
+    def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+        """Draw codes of shape (n, d), parents first."""
+        codes = np.zeros((len(classes), len(self.parents)), dtype=np.intp)
+        for j in self.order.tolist():
+            if not self.cells.sizes[j]:
+                continue  # it has no states: the code 0 means missing
+            parent = int(self.parents[j])
+            above = codes[:, parent] if parent >= 0 else np.zeros(len(classes), dtype=np.intp)
+            cumulative = np.cumsum(self.probabilities(j), axis=1)[above, :, classes]
+            draw = rng.random(len(classes)) * cumulative[:, -1]
+            codes[:, j] = (draw[:, None] >= cumulative[:, :-1]).sum(axis=1)
+        return codes

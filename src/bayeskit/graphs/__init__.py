@@ -1,0 +1,1 @@
+"""Values: directed acyclic graphs."""
