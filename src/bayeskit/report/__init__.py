@@ -5,19 +5,36 @@ from typing import TYPE_CHECKING, Any
 
 # Name → module, imported when asked for: the values need neither the kernels nor Rich.
 _HOMES = {
+    "Average": "bayeskit.report.average",
     "Attribute": "bayeskit.report.explanation",
     "Explanation": "bayeskit.report.explanation",
     "Factor": "bayeskit.report.explanation",
     "LeftOut": "bayeskit.report.explanation",
+    "SuperParent": "bayeskit.report.average",
     "explain": "bayeskit.report.arithmetic",
+    "information": "bayeskit.report.information_table",
     "one_row": "bayeskit.report.row",
+    "pairs": "bayeskit.report.information_table",
 }
 
-__all__ = ["Attribute", "Explanation", "Factor", "LeftOut", "explain", "one_row"]
+__all__ = [
+    "Attribute",
+    "Average",
+    "Explanation",
+    "Factor",
+    "LeftOut",
+    "SuperParent",
+    "explain",
+    "information",
+    "one_row",
+    "pairs",
+]
 
 if TYPE_CHECKING:
     from bayeskit.report.arithmetic import explain
+    from bayeskit.report.average import Average, SuperParent
     from bayeskit.report.explanation import Attribute, Explanation, Factor, LeftOut
+    from bayeskit.report.information_table import information, pairs
     from bayeskit.report.row import one_row
 
 

@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
-from bayeskit.data.columns import is_missing
 from bayeskit.data.encode import Policy, encode
 from bayeskit.data.table import Table
 from bayeskit.errors import DataError
+from bayeskit.estimation.averaged import Averaged
+from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.class_prior import class_factors
 from bayeskit.estimation.covariance import GaussianClasses
+from bayeskit.estimation.families import FamilyTries
+from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.presence import Presence
 from bayeskit.estimation.table import TableConditional
-from bayeskit.learning.naive import Model
+from bayeskit.learning.model import Model
 from bayeskit.learning.recipe import Recipe
-from bayeskit.report.explanation import Attribute, Explanation, Factor, LeftOut, PriorSource
-from bayeskit.report.families import density_working, is_used
-from bayeskit.report.fractions import fraction
+from bayeskit.report.average import Average
+from bayeskit.report.averaged import average_of
+from bayeskit.report.dependence import Item, dependent_items
+from bayeskit.report.evidence import evidence_of
+from bayeskit.report.explanation import Attribute, Explanation, Factor, Form, LeftOut, PriorSource
+from bayeskit.report.families import DENSITIES
+from bayeskit.report.family_items import family_items
+from bayeskit.report.numeric_items import numeric_items
+from bayeskit.report.shares import Floats, shares, with_workings
+from bayeskit.report.shown import Shown
 from bayeskit.report.words import words_of
 from bayeskit.schema import Variable
 from bayeskit.statistics import Statistics
 
-Floats = NDArray[np.float64]
-Item = Attribute | LeftOut
+# What is a product of factors that can be written down; any other model is explained by leaving values out.
+_KNOWN = (
+    TableConditional,
+    Presence,
+    GaussianClasses,
+    ChildGaussians,
+    OneParent,
+    FamilyTries,
+    *DENSITIES,
+)
 
 
 def explain(
@@ -74,26 +92,69 @@ def explain(
     weights = class_factors(recipe.class_weight, statistics.class_counts, schema.target)
     if weights is not None:
         statistics = statistics.scale(weights)
-    prior, source = _prior(model, statistics, recipe)
-    items: dict[Any, Item] = {}
-    for conditional in model.conditionals:
-        if isinstance(conditional, TableConditional):
-            items |= _tables(conditional, chunk, statistics, recipe, table)
-    items |= _numeric(model, chunk, statistics, recipe)
-    if schema.block is not None:
-        items[schema.block.name] = _block(model, chunk, schema.block, recipe)
+    row = Shown(schema, table, chunk)
+    apart = _apart(model, statistics, recipe, row)
     places = {v.name: i for i, v in enumerate(schema.attributes)}
-    ordered = [items[name] for name in sorted(items, key=lambda name: places.get(name, len(places)))]
+    ordered = [item for _, item in sorted(apart.items.items(), key=lambda i: places.get(i[0], len(places)))]
     states = schema.target.states if labels is None else labels
     return Explanation(
         target=schema.target.name,
         classes=tuple(s.item() if isinstance(s, np.generic) else s for s in states),
-        prior=prior,
+        prior=apart.prior[0],
         attributes=tuple(item for item in ordered if isinstance(item, Attribute)),
         left_out=tuple(item for item in ordered if isinstance(item, LeftOut)),
-        prior_source=source,
+        prior_source=apart.prior[1],
         lang=lang,
+        form=apart.form,
+        average=apart.average,
+        rest=apart.rest,
+        fallback=tuple(model.log_prior.tolist()),
     )
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """A model taken apart for one row: the prior and its source, the items by name, how they make the answer."""
+
+    prior: tuple[tuple[Factor, ...], PriorSource]
+    items: dict[Any, Item]
+    form: Form = "product"
+    average: Average | None = None
+    rest: tuple[Factor, ...] | None = None
+
+
+def _apart(model: Model, statistics: Statistics, recipe: Recipe, row: Shown) -> _Apart:
+    if row.schema.block is not None:
+        item = _block(model, row.chunk, row.schema.block, recipe)
+        return _Apart(_prior(model, statistics, recipe), {item.name: item})
+    form: Form = "product"
+    averaged = next((c for c in model.conditionals if isinstance(c, Averaged)), None)
+    if averaged is not None:
+        others = tuple(c for c in model.conditionals if c is not averaged)
+        found = average_of(averaged, row)
+        if found is None:
+            model, form = replace(model, conditionals=(*averaged.alone, *others)), "alone"
+        elif all(isinstance(c, Presence) for c in others):
+            items = numeric_items(others, statistics, recipe, row)
+            there = {name: item for name, item in items.items() if isinstance(item, Attribute)}
+            return _Apart(_prior(model, statistics, recipe), {**found[1], **there}, "average", found[0])
+    if not all(isinstance(conditional, _KNOWN) for conditional in model.conditionals):
+        nothing, items, rest = evidence_of(model, row)
+        prior = _prior(model, statistics, recipe)
+        if not np.array_equal(nothing, [factor.log for factor in prior[0]]):
+            prior = tuple(Factor(float(log)) for log in nothing), "nothing known"
+        return _Apart(prior, items, "evidence", rest=rest)
+    items = numeric_items(model.conditionals, statistics, recipe, row)
+    for conditional in model.conditionals:
+        match conditional:
+            case TableConditional():
+                items |= _tables(conditional, row, statistics, recipe)
+            case OneParent():
+                items |= dependent_items(conditional, row)
+            case FamilyTries():
+                counted: Any = statistics.parts["families"]
+                items |= family_items(conditional, counted, row)
+    return _Apart(_prior(model, statistics, recipe), items, form)
 
 
 def _prior(model: Model, statistics: Statistics, recipe: Recipe) -> tuple[tuple[Factor, ...], PriorSource]:
@@ -104,30 +165,27 @@ def _prior(model: Model, statistics: Statistics, recipe: Recipe) -> tuple[tuple[
         return tuple(Factor(float(log)) for log in model.log_prior), "given"
     counts = statistics.class_counts
     imaginary = recipe.class_smoothing.cells(model.schema.target, 1)
-    workings = _shares(counts, imaginary, np.full(k, counts.sum()), float(imaginary.sum()), k)
-    return _with_workings(model.log_prior, workings), "counts"
+    workings = shares(counts, imaginary, np.full(k, counts.sum()), float(imaginary.sum()), k)
+    return with_workings(model.log_prior, workings), "counts"
 
 
 def _tables(
-    conditional: TableConditional, chunk: Chunk, statistics: Statistics, recipe: Recipe, table: Table
+    conditional: TableConditional, row: Shown, statistics: Statistics, recipe: Recipe
 ) -> dict[Any, Item]:
     schema = statistics.schema
     items: dict[Any, Item] = {}
     for i, variable in enumerate(schema.categorical):
-        code = int(chunk.codes[0, i])
+        code = row.code(i)
         logs = conditional.log_table[int(conditional.offsets[i]) + code]
-        raw = _cell(table, schema.position[variable.name])
-        if code < variable.size:
-            raw = variable.states[code]
-        elif not logs.any():
-            items[variable.name] = LeftOut(variable.name, raw, "unseen" if raw is not None else "missing")
+        if code >= variable.size and not logs.any():
+            items[variable.name] = row.left_out(i)
             continue
         start, stop = int(schema.offsets[i]), int(schema.offsets[i + 1])
         workings = _cell_shares(
             statistics.tables.counts[start:stop], variable, code, schema.n_classes, recipe
         )
-        factors = _with_workings(logs, workings)
-        items[variable.name] = Attribute(variable.name, raw, "table", factors, code == variable.size)
+        factors = with_workings(logs, workings)
+        items[variable.name] = Attribute(variable.name, row.value(i), "table", factors, row.is_unknown(i))
     return items
 
 
@@ -142,95 +200,7 @@ def _cell_shares(counts: Floats, variable: Variable, code: int, n_classes: int, 
         prior_total += one_more
     real = counts[code] if code <= variable.size else np.zeros(n_classes)
     added = imaginary[code] if code < variable.size else one_more
-    return _shares(real, np.full(n_classes, added), total, prior_total, variable.size)
-
-
-def _shares(real: Floats, imaginary: Floats, total: Floats, prior_total: float, states: int) -> list[str]:
-    """Write each (n + a)/(N + A); without rows and prior every state is alike."""
-    return [
-        fraction(n, a, whole, prior_total) if whole + prior_total > 0 else fraction(1.0, 0.0, states, 0.0)
-        for n, a, whole in zip(real.tolist(), imaginary.tolist(), total.tolist())
-    ]
-
-
-def _numeric(model: Model, chunk: Chunk, statistics: Statistics, recipe: Recipe) -> dict[Any, Item]:
-    """Explain the numeric attributes: a density each, and P(present | c) where missingness is a state."""
-    variables, n_classes = model.schema.numeric, len(model.log_prior)
-    found: dict[int, list[tuple[str, Floats, list[str]]]] = {}
-    items: dict[Any, Item] = {}
-    for conditional in model.conditionals:
-        if isinstance(conditional, Presence):
-            for i, place in enumerate(conditional.columns.tolist()):
-                missing = bool(np.isnan(chunk.values[0, place]))
-                logs = (conditional.log_missing if missing else conditional.log_present)[i]
-                workings = _presence_shares(statistics, place, missing, recipe.alpha)
-                found.setdefault(place, []).append(("presence", logs, workings))
-        elif isinstance(conditional, GaussianClasses):
-            items |= _together(conditional, chunk, model)
-        elif hasattr(conditional, "columns"):
-            for place, logs, workings in _densities(conditional, chunk, n_classes):
-                family = recipe.family(variables[place].name)
-                found.setdefault(place, []).append((family, logs, workings))
-    for place, variable in enumerate(variables):
-        x = float(chunk.values[0, place])
-        missing = x != x
-        parts = found.get(place, [])
-        if parts:
-            logs = np.sum([part[1] for part in parts], axis=0)
-            workings = [" · ".join(part[2][k] for part in parts) for k in range(n_classes)]
-            factors = _with_workings(logs, workings)
-            items[variable.name] = Attribute(
-                variable.name, None if missing else x, parts[-1][0], factors, missing
-            )
-        elif missing or recipe.covariance is None:
-            items[variable.name] = LeftOut(
-                variable.name, None if missing else x, "missing" if missing else "constant"
-            )
-    return items
-
-
-def _presence_shares(statistics: Statistics, place: int, missing: bool, alpha: float) -> list[str]:
-    present, margin = statistics.moments.weight[:, place], statistics.class_counts
-    real = np.maximum(margin - present, 0.0) if missing else present
-    return _shares(real, np.full(len(real), alpha), margin, 2.0 * alpha, 1)
-
-
-def _densities(conditional: Any, chunk: Chunk, n_classes: int) -> list[tuple[int, Floats, list[str]]]:
-    """Ask for one attribute at a time, all others missing: what is added is the factor of that one alone."""
-    places = [(i, int(place)) for i, place in enumerate(conditional.columns)]
-    places = [(i, p) for i, p in places if not np.isnan(chunk.values[0, p]) and is_used(conditional, i)]
-    values = np.full((len(places), chunk.values.shape[1]), np.nan)
-    for row, (_, place) in enumerate(places):
-        values[row, place] = chunk.values[0, place]
-    out = np.zeros((len(places), n_classes))
-    conditional.add_log_prob(Chunk(len(places), np.empty((len(places), 0), np.uint8), values), out)
-    return [
-        (
-            place,
-            out[row],
-            [density_working(conditional, i, k, float(values[row, place])) for k in range(n_classes)],
-        )
-        for row, (i, place) in enumerate(places)
-    ]
-
-
-def _together(conditional: GaussianClasses, chunk: Chunk, model: Model) -> dict[Any, Item]:
-    """Explain attributes that are jointly Gaussian: they are one factor."""
-    varying = conditional.columns[conditional.varying].tolist()
-    items: dict[Any, Item] = {}
-    for place in sorted(set(conditional.columns.tolist()) - set(varying)):
-        x = float(chunk.values[0, place])
-        name = model.schema.numeric[place].name
-        items[name] = LeftOut(name, None if x != x else x, "missing" if x != x else "constant")
-    used = [place for place in varying if not np.isnan(chunk.values[0, place])]
-    if used:
-        names = tuple(model.schema.numeric[place].name for place in used)
-        out = np.zeros((1, len(model.log_prior)))
-        conditional.add_log_prob(chunk, out)
-        values = tuple(float(chunk.values[0, place]) for place in used)
-        workings = [f"N(x; μ, Σ), {len(used)}d"] * out.shape[1]
-        items[names] = Attribute(names, values, "covariance", _with_workings(out[0], workings))
-    return items
+    return shares(real, np.full(n_classes, added), total, prior_total, variable.size)
 
 
 def _block(model: Model, chunk: Chunk, variable: Variable, recipe: Recipe) -> Attribute:
@@ -240,13 +210,3 @@ def _block(model: Model, chunk: Chunk, variable: Variable, recipe: Recipe) -> At
     present = int(chunk.block.nnz if hasattr(chunk.block, "nnz") else np.count_nonzero(chunk.block))
     factors = tuple(Factor(float(log)) for log in out[0])
     return Attribute(variable.name, f"{present}/{variable.width}", recipe.block_family, factors)
-
-
-def _with_workings(logs: Floats, workings: list[str]) -> tuple[Factor, ...]:
-    return tuple(Factor(float(log), working) for log, working in zip(logs, workings, strict=True))
-
-
-def _cell(table: Table, j: int) -> Any:
-    """Return the value as it was given; None where it is missing."""
-    value = table.raw(j)[0] if table.frame is None else table.frame.get_column(table.names[j]).to_list()[0]
-    return None if is_missing(value) else value.item() if isinstance(value, np.generic) else value

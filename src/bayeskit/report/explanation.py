@@ -6,10 +6,14 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-Reason = Literal["missing", "unseen", "constant"]
-PriorSource = Literal["counts", "given", "unused"]
+if TYPE_CHECKING:
+    from bayeskit.report.average import Average
+
+Reason = Literal["missing", "unseen", "constant", "summed", "general", "unused"]
+PriorSource = Literal["counts", "given", "unused", "nothing known"]
+Form = Literal["product", "average", "alone", "evidence"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,10 @@ class Attribute:
     factors : tuple of Factor, in the order of the classes
     as_missing : bool
         The factor is that of a missing value (with ``missing="state"``).
+    given : tuple of (name, value)
+        The parents beside the class.
+    summed : tuple of names
+        The attributes not known over whose states the factor is a sum.
     """
 
     name: Hashable
@@ -51,11 +59,17 @@ class Attribute:
     family: str
     factors: tuple[Factor, ...]
     as_missing: bool = False
+    given: tuple[tuple[Hashable, Any], ...] = ()
+    summed: tuple[Hashable, ...] = ()
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """An attribute that is no factor, and why: "missing", "unseen" or "constant"."""
+    """An attribute that is no factor of its own, and why.
+
+    It is "missing", "unseen", "constant"; not known and "summed" over by the factors of those that depend on it; so
+    "general" that it follows from another value of the row; or "unused": not taken into the model.
+    """
 
     name: Hashable
     value: Any
@@ -77,9 +91,19 @@ class Explanation:
     prior : tuple of Factor
     attributes : tuple of Attribute
     left_out : tuple of LeftOut
-    prior_source : "counts", "given" or "unused"
+    prior_source : "counts", "given", "unused" or "nothing known"
+        The last: what the model says of a row without values.
     lang : "en" or "zh"
         The language of the page.
+    form : "product", "average", "alone" or "evidence"
+        How the factors make the answer. An "average" holds P(c) itself. "alone": an average that has no super-parent
+        in this row, so naive Bayes answers. "evidence": the factor of an attribute is P(c, x) over what it is
+        without the attribute's value; such factors say the answer only with ``rest``.
+    average : Average, optional
+    rest : tuple of Factor, optional
+        By what the product of the factors falls short of the answer.
+    fallback : tuple of float, optional
+        log P(c), the answer for a row that is impossible in every class, where it is no factor.
 
     Examples
     --------
@@ -97,6 +121,10 @@ class Explanation:
     left_out: tuple[LeftOut, ...]
     prior_source: PriorSource = "counts"
     lang: str = "en"
+    form: Form = "product"
+    average: Average | None = None
+    rest: tuple[Factor, ...] | None = None
+    fallback: tuple[float, ...] | None = None
 
     @cached_property
     def log_joint(self) -> tuple[float, ...]:
@@ -136,7 +164,9 @@ class Explanation:
 
     @property
     def _scores(self) -> tuple[float, ...]:
-        return tuple(f.log for f in self.prior) if self.impossible else self.log_joint
+        if not self.impossible:
+            return self.log_joint
+        return self.fallback or tuple(f.log for f in self.prior)
 
     @cached_property
     def ranking(self) -> tuple[int, ...]:
@@ -156,7 +186,7 @@ class Explanation:
     @property
     def prior_log_odds(self) -> float | None:
         """What the class prior adds to the log-odds of the prediction against the runner-up."""
-        return self._log_odds(self.prior)
+        return self.odds_of(self.prior)
 
     @property
     def attribute_log_odds(self) -> tuple[float | None, ...]:
@@ -164,14 +194,15 @@ class Explanation:
 
         None where there is no runner-up; NaN where both classes have a factor of zero.
         """
-        return tuple(self._log_odds(attribute.factors) for attribute in self.attributes)
+        return tuple(self.odds_of(attribute.factors) for attribute in self.attributes)
 
     @property
     def log_odds(self) -> float | None:
         """log P(prediction | x) − log P(runner-up | x), the sum of all that is added."""
-        return self._log_odds(tuple(Factor(log) for log in self.log_joint))
+        return self.odds_of(tuple(Factor(log) for log in self.log_joint))
 
-    def _log_odds(self, factors: tuple[Factor, ...]) -> float | None:
+    def odds_of(self, factors: tuple[Factor, ...]) -> float | None:
+        """Return what such factors, one for each class, add to the log-odds."""
         if len(self.ranking) < 2:
             return None
         a, b = (factors[k].log for k in self.ranking[:2])
@@ -197,7 +228,10 @@ class Explanation:
 
 
 def _factors(explanation: Explanation, k: int) -> list[float]:
-    return [explanation.prior[k].log, *(a.factors[k].log for a in explanation.attributes)]
+    e = explanation
+    more = [e.average.factors[k].log] if e.average is not None else []
+    more += [e.rest[k].log] if e.rest is not None else []
+    return [e.prior[k].log, *(a.factors[k].log for a in e.attributes), *more]
 
 
 def _sum(logs: list[float]) -> float:

@@ -10,6 +10,8 @@ from bayeskit.estimation.poisson import Poisson
 from bayeskit.estimation.student import Student
 from bayeskit.report.fractions import centre, number, short
 
+DENSITIES = (Gaussian, Student, KernelDensity, Poisson)
+
 
 def is_used(conditional: Any, i: int) -> bool:
     """Tell whether the i-th attribute of a conditional is a factor; a constant one is not."""

@@ -42,6 +42,20 @@ def fraction(count: float, imaginary: float, total: float, imaginary_total: floa
     return f"{_sum(count, imaginary)}/{_sum(total, imaginary_total)}"
 
 
+def back_off(count: float, constant: float, below: float | str, total: float) -> str:
+    r"""Write (n + c·p)/(N + c), a share that leans on the estimate p with a parent less.
+
+    Examples
+    --------
+    >>> back_off(3, 4, 0.4285714, 5), back_off(0, 0.25, "1/3", 8)
+    ('(3+4·0.4286)/(5+4)', '(0+0.25·1/3)/(8+0.25)')
+    """
+    if constant == 0.0:
+        return fraction(count, 0.0, total, 0.0)
+    p = below if isinstance(below, str) else short(below)
+    return f"({number(count)}+{number(constant)}·{p})/({number(total)}+{number(constant)})"
+
+
 def _sum(real: float, imaginary: float) -> str:
     text = number(real) if imaginary == 0 else f"{number(real)}+{number(imaginary)}"
     return f"({text})" if "+" in text or "/" in text else text

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from bayeskit.report.explanation import Attribute, Explanation, Factor
-from bayeskit.report.fractions import magnitude, number, share
+from bayeskit.report.average_rows import Row, average_rows
+from bayeskit.report.cells import attribute_text, cell_text, name_text, odds_text
+from bayeskit.report.explanation import Explanation, Factor
+from bayeskit.report.fractions import magnitude, share
 from bayeskit.report.width import display_width
 from bayeskit.report.words import words_of
 
 # The widest page that is easy to read; classes that do not fit are only listed.
 WIDEST = 118
 _FAMILY_NOTES = ("gaussian", "student", "kernel", "poisson")
+_PRIORS = {
+    "counts": "prior",
+    "given": "prior_given",
+    "unused": "prior_unused",
+    "nothing known": "prior_nothing",
+}
+_WITH_VALUE = ("unseen", "summed", "general")
+
+Words = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -55,89 +66,103 @@ def _page(e: Explanation, shown: int, lang: str) -> Page:
     words = words_of(lang)
     order = e.ranking[:shown]
     compare = e.runner_up is not None
-    prior = {"counts": "prior", "given": "prior_given", "unused": "prior_unused"}[e.prior_source]
+    lines, folded = _lines(e, order, words)
+    share_head = [words["share"]] if e.average is not None else []
     header = (
         "",
         words["value"],
         *(str(e.classes[k]) for k in order),
+        *share_head,
         *([words["log_odds"]] if compare else []),
     )
-    lines = [(words[prior].format(target=e.target), "", e.prior, e.prior_log_odds)]
-    lines += [
-        (name_text(a.name, words["separator"]), _value(a, words), a.factors, odds)
-        for a, odds in zip(e.attributes, e.attribute_log_odds)
-    ]
     rows = tuple(
-        (name, value, *(_cell(factors[k]) for k in order), *([_odds(odds)] if compare else []))
-        for name, value, factors, odds in lines
+        (name, value, *cells, *([part] if share_head else []), *([odds_text(odds)] if compare else []))
+        for name, value, cells, part, odds in lines
     )
     blank = [""] * (len(order) - 1)
-    end = [_odds(e.log_odds)] if compare else []
+    gap = [""] * len(share_head)
+    end = [odds_text(e.log_odds)] if compare else []
     none = [""] if compare else []
+    # With nothing beside it the sum of the blocks is the answer; else it is one factor of it.
+    joint = "sum" if e.average is not None and not e.attributes else "joint"
     totals = (
-        (words["joint"], "", *(magnitude(e.log_joint[k]) for k in order), *end),
-        (words["evidence"], "", magnitude(e.log_evidence), *blank, *none),
-        (words["posterior"], "", *(_posterior(e, k) for k in order), *none),
+        (words[joint], "", *(magnitude(e.log_joint[k]) for k in order), *gap, *end),
+        (words["evidence"], "", magnitude(e.log_evidence), *blank, *gap, *none),
+        (words["posterior"], "", *(_posterior(e, k) for k in order), *gap, *none),
     )
     title = words["title"].format(target=e.target, label=e.prediction, p=_posterior(e, e.ranking[0]))
-    return Page(title, header, rows, totals, tuple(_notes(e, shown, words)))
+    return Page(title, header, rows, totals, tuple(_notes(e, shown, folded, words)))
 
 
-def _notes(e: Explanation, shown: int, words: Any) -> list[str]:
+def _lines(e: Explanation, order: Sequence[int], words: Words) -> tuple[list[Row], int]:
+    """The rows above the totals, and how many super-parents are shown without their factors."""
+    factors: list[tuple[str, str, tuple[Factor, ...]]] = []
+    if e.form != "average":
+        prior = words[_PRIORS[e.prior_source]].format(target=e.target)
+        factors.append((prior, "", e.prior))
+    lines, folded = average_rows(e, e.average, order, words) if e.average is not None else ([], 0)
+    if e.average is not None and e.attributes:
+        factors.append((words["sum"], "", e.average.factors))
+    factors += [
+        (name_text(a.name, words["separator"]), attribute_text(a, words), a.factors) for a in e.attributes
+    ]
+    if e.rest is not None:
+        factors.append((words["rest"], "", e.rest))
+    lines += [
+        (name, value, tuple(cell_text(part[k]) for k in order), "", e.odds_of(part))
+        for name, value, part in factors
+    ]
+    return lines, folded
+
+
+def _notes(e: Explanation, shown: int, folded: int, words: Words) -> list[str]:
     notes = []
-    for reason in ("missing", "unseen", "constant"):
+    for reason in ("missing", "summed", "unseen", "constant", "general", "unused"):
         names = [
-            name_text(o.name) + (f" = {o.value}" if reason == "unseen" else "")
+            name_text(o.name) + (f" = {o.value}" if o.value is not None and reason in _WITH_VALUE else "")
             for o in e.left_out
             if o.reason == reason
         ]
         if names:
-            notes.append(
-                words["left_out"].format(names=words["separator"].join(names), why=words[f"{reason}_why"])
-            )
+            said = words["summed" if reason == "summed" else "left_out"]
+            notes.append(said.format(names=words["separator"].join(names), why=words[f"{reason}_why"]))
+    notes += _form_notes(e, folded, words)
     if e.impossible:
         notes.append(words["impossible"])
     if shown < len(e.classes):
         others = [f"{e.classes[k]} {_posterior(e, k)}" for k in e.ranking[shown:]]
         notes.append(words["others"].format(list=words["separator"].join(others)))
     if e.runner_up is not None:
-        notes.append(words["log_odds_note"].format(a=e.prediction, b=e.runner_up))
-    families = {a.family for a in e.attributes}
-    if e.prior_source == "counts" or "table" in families:
+        key = "log_odds_note" if e.average is None else "log_odds_only"
+        notes.append(words[key].format(a=e.prediction, b=e.runner_up))
+    attributes = [
+        *e.attributes,
+        *(a for s in (e.average.super_parents if e.average else ()) for a in s.attributes),
+    ]
+    families = {a.family for a in attributes}
+    if e.prior_source == "counts" or "table" in families or e.average is not None:
         notes.append(words["tables"])
+    if "back-off" in families:
+        notes.append(words["back_off"])
+    if any(a.given for a in e.attributes):
+        notes.append(words["given"])
     legend = [words[family] for family in _FAMILY_NOTES if family in families]
     if families & {"gaussian", "student", "kernel", "covariance"}:
         legend.append(words["density_note"])
     return [*notes, *([words["gap"].join(legend)] if legend else [])]
 
 
-def name_text(name: Any, separator: str = ", ") -> str:
-    """Write the name of an attribute, or the names of several taken together."""
-    return separator.join(map(str, name)) if isinstance(name, tuple) else str(name)
-
-
-def _value(attribute: Attribute, words: Any) -> str:
-    value = attribute.value
-    if value is None:
-        return str(words["missing"])
-    if attribute.as_missing:
-        return str(words["treated"].format(value=value))
-    parts = value if isinstance(value, tuple) else (value,)
-    return ", ".join(number(v) if isinstance(v, float) else str(v) for v in parts)
-
-
-def _cell(factor: Factor) -> str:
-    shown = magnitude(factor.log)
-    return f"{factor.working} = {shown}" if factor.working else shown
-
-
-def _odds(odds: float | None) -> str:
-    if odds is None or math.isnan(odds):
-        return "–"
-    if math.isinf(odds):
-        return "+∞" if odds > 0 else "−∞"
-    shown = f"{odds:+.3g}" if abs(odds) >= 0.0005 else "0"
-    return shown.replace("-", "−")
+def _form_notes(e: Explanation, folded: int, words: Words) -> list[str]:
+    match e.form:
+        case "average" if e.average is not None:
+            weighed = any(s.weight != 1.0 for s in e.average.super_parents)
+            more = [words["folded"].format(n=folded)] if folded else []
+            return [words["average"], *([words["weights"]] if weighed else []), *more]
+        case "alone":
+            return [words["alone"]]
+        case "evidence":
+            return [words["by_value"]]
+    return []
 
 
 def _posterior(e: Explanation, k: int) -> str:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bayeskit.report.explanation import Explanation, Factor
+    from bayeskit.report.explanation import Attribute, Explanation, Factor
 
 
 def plain(value: Any) -> Any:
@@ -39,17 +39,10 @@ def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
         "prior": [_factor(f) for f in e.prior],
         "prior_source": e.prior_source,
         "prior_log_odds": plain(e.prior_log_odds),
-        "attributes": [
-            {
-                "name": plain(a.name),
-                "value": plain(a.value),
-                "family": a.family,
-                "as_missing": a.as_missing,
-                "factors": [_factor(f) for f in a.factors],
-                "log_odds": plain(odds[i]),
-            }
-            for i, a in enumerate(e.attributes)
-        ],
+        "form": e.form,
+        "attributes": [_attribute(a, plain(odds[i])) for i, a in enumerate(e.attributes)],
+        "average": [_super_parent(e, i) for i in range(len(e.average.super_parents))] if e.average else None,
+        "rest": [_factor(f) for f in e.rest] if e.rest is not None else None,
         "left_out": [
             {"name": plain(o.name), "value": plain(o.value), "reason": o.reason} for o in e.left_out
         ],
@@ -60,6 +53,33 @@ def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
         "log_odds": plain(e.log_odds),
         "posterior": plain(e.posterior),
         "impossible": e.impossible,
+    }
+
+
+def _attribute(a: Attribute, odds: Any) -> dict[str, Any]:
+    return {
+        "name": plain(a.name),
+        "value": plain(a.value),
+        "family": a.family,
+        "as_missing": a.as_missing,
+        "given": [{"name": plain(name), "value": plain(value)} for name, value in a.given],
+        "summed": plain(a.summed),
+        "factors": [_factor(f) for f in a.factors],
+        "log_odds": odds,
+    }
+
+
+def _super_parent(e: Explanation, i: int) -> dict[str, Any]:
+    assert e.average is not None
+    parent = e.average.super_parents[i]
+    return {
+        "name": plain(parent.name),
+        "value": plain(parent.value),
+        "weight": parent.weight,
+        "shares": [e.average.shares(k)[i] for k in range(len(e.classes))],
+        "first": [_factor(f) for f in parent.first],
+        "attributes": [_attribute(a, plain(e.odds_of(a.factors))) for a in parent.attributes],
+        "log_products": plain(parent.log_products),
     }
 
 
