@@ -14,6 +14,14 @@ _HOMES = {
     "MultinomialNB": "bayeskit.classifiers.discrete_nb",
     "ComplementNB": "bayeskit.classifiers.discrete_nb",
     "CategoricalNB": "bayeskit.classifiers.categorical_nb",
+    "SPODE": "bayeskit.classifiers.spode",
+    "TAN": "bayeskit.classifiers.tan",
+    "AODE": "bayeskit.classifiers.aode",
+    "AnDE": "bayeskit.classifiers.ande",
+    "KDB": "bayeskit.classifiers.kdb",
+    "SelectiveKDB": "bayeskit.classifiers.selective_kdb",
+    "AutoBayes": "bayeskit.classifiers.auto_bayes",
+    "WeightedNB": "bayeskit.classifiers.weighted_nb",
     "BayesDecision": "bayeskit.classifiers.bayes_decision",
     "Discretizer": "bayeskit.classifiers.discretizer",
     "load": "bayeskit.classifiers.saving",
@@ -23,6 +31,12 @@ _HOMES = {
 _MODULES = ("datasets", "decision", "errors", "priors", "report")
 
 __all__ = [
+    "AODE",
+    "KDB",
+    "SPODE",
+    "TAN",
+    "AnDE",
+    "AutoBayes",
     "Batches",
     "BayesDecision",
     "BernoulliNB",
@@ -33,20 +47,30 @@ __all__ = [
     "GaussianNB",
     "MultinomialNB",
     "NaiveBayes",
+    "SelectiveKDB",
     "Statistics",
+    "WeightedNB",
     "__version__",
     "load",
 ]
 
 if TYPE_CHECKING:
+    from bayeskit.classifiers.ande import AnDE
+    from bayeskit.classifiers.aode import AODE
+    from bayeskit.classifiers.auto_bayes import AutoBayes
     from bayeskit.classifiers.bayes_decision import BayesDecision
     from bayeskit.classifiers.categorical_nb import CategoricalNB
     from bayeskit.classifiers.discrete_nb import BernoulliNB, ComplementNB, MultinomialNB
     from bayeskit.classifiers.discretizer import Discretizer
     from bayeskit.classifiers.gaussian_bayes import GaussianBayes
     from bayeskit.classifiers.gaussian_nb import GaussianNB
+    from bayeskit.classifiers.kdb import KDB
     from bayeskit.classifiers.naive_bayes import NaiveBayes
     from bayeskit.classifiers.saving import load
+    from bayeskit.classifiers.selective_kdb import SelectiveKDB
+    from bayeskit.classifiers.spode import SPODE
+    from bayeskit.classifiers.tan import TAN
+    from bayeskit.classifiers.weighted_nb import WeightedNB
     from bayeskit.data.source import Batches
     from bayeskit.statistics import Statistics
 

@@ -39,6 +39,10 @@ class CategoricalNB(QuietClassWeight, CountClassifier):
         The least number of states of each column.
     class_weight : None, "balanced" or mapping
     n_jobs : int, optional
+    calibration : None, "temperature" or "isotonic"
+        Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
+        spread evenly, or 2,000 where each takes an estimate anew (``class_weight="balanced"``).
+        ``fit`` chooses, later batches keep the choice (``held_``).
 
     Examples
     --------
@@ -59,6 +63,7 @@ class CategoricalNB(QuietClassWeight, CountClassifier):
         min_categories: Any = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
+        calibration: str | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -67,6 +72,7 @@ class CategoricalNB(QuietClassWeight, CountClassifier):
         self.min_categories = min_categories
         self.class_weight = class_weight
         self.n_jobs = n_jobs
+        self.calibration = calibration
 
     def _reading(self) -> Reading:
         least = 0 if self.min_categories is None else self.min_categories
@@ -85,6 +91,7 @@ class CategoricalNB(QuietClassWeight, CountClassifier):
         )
 
     def _check_settings(self) -> None:
+        super()._check_settings()
         if np.ndim(self.alpha):
             raise SettingError("alpha is one number here; use NaiveBayes(smoothing=Dirichlet(...)) for more.")
         usable_alpha(self.alpha, True)

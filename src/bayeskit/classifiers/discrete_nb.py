@@ -73,6 +73,7 @@ class DiscreteNB(QuietClassWeight, CountClassifier):
         )
 
     def _check_settings(self) -> None:
+        super()._check_settings()
         usable_alpha(self.alpha, True)
 
     def __sklearn_tags__(self) -> Any:
@@ -119,6 +120,10 @@ class MultinomialNB(DiscreteNB):
     class_prior : array of shape (K,), optional
     class_weight : None, "balanced" or mapping
     n_jobs : int, optional
+    calibration : None, "temperature" or "isotonic"
+        Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
+        spread evenly, or 2,000 where each takes an estimate anew (complement naive Bayes, ``class_weight="balanced"``).
+        ``fit`` chooses, later batches keep the choice (``held_``).
 
     Examples
     --------
@@ -138,6 +143,7 @@ class MultinomialNB(DiscreteNB):
         class_prior: Any = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
+        calibration: str | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -145,6 +151,7 @@ class MultinomialNB(DiscreteNB):
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.n_jobs = n_jobs
+        self.calibration = calibration
 
 
 class ComplementNB(DiscreteNB):
@@ -162,6 +169,10 @@ class ComplementNB(DiscreteNB):
         Normalise the weights of each class once more.
     class_weight : None, "balanced" or mapping
     n_jobs : int, optional
+    calibration : None, "temperature" or "isotonic"
+        Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
+        spread evenly, or 2,000 where each takes an estimate anew (complement naive Bayes, ``class_weight="balanced"``).
+        ``fit`` chooses, later batches keep the choice (``held_``).
 
     Examples
     --------
@@ -182,6 +193,7 @@ class ComplementNB(DiscreteNB):
         norm: bool = False,
         class_weight: Any = None,
         n_jobs: int | None = None,
+        calibration: str | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -190,6 +202,7 @@ class ComplementNB(DiscreteNB):
         self.norm = norm
         self.class_weight = class_weight
         self.n_jobs = n_jobs
+        self.calibration = calibration
 
     @property
     def feature_all_(self) -> Floats:
@@ -212,6 +225,10 @@ class BernoulliNB(DiscreteNB):
     class_prior : array of shape (K,), optional
     class_weight : None, "balanced" or mapping
     n_jobs : int, optional
+    calibration : None, "temperature" or "isotonic"
+        Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
+        spread evenly, or 2,000 where each takes an estimate anew (complement naive Bayes, ``class_weight="balanced"``).
+        ``fit`` chooses, later batches keep the choice (``held_``).
 
     Examples
     --------
@@ -233,6 +250,7 @@ class BernoulliNB(DiscreteNB):
         class_prior: Any = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
+        calibration: str | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -241,6 +259,7 @@ class BernoulliNB(DiscreteNB):
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.n_jobs = n_jobs
+        self.calibration = calibration
 
     def _check_settings(self) -> None:
         super()._check_settings()

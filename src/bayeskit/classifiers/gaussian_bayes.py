@@ -26,6 +26,10 @@ class GaussianBayes(CountClassifier):
     class_prior : array or mapping, optional
     class_weight : None, "balanced" or mapping
     n_jobs : int, optional
+    calibration : None, "temperature" or "isotonic"
+        Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
+        spread evenly, or 2,000 where each takes an estimate anew (full and shared covariance).
+        ``fit`` chooses, later batches keep the choice (``held_``).
 
     Examples
     --------
@@ -46,6 +50,7 @@ class GaussianBayes(CountClassifier):
         class_prior: Any = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
+        calibration: str | None = None,
     ) -> None:
         self.covariance = covariance
         self.shrinkage = shrinkage
@@ -53,6 +58,7 @@ class GaussianBayes(CountClassifier):
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.n_jobs = n_jobs
+        self.calibration = calibration
 
     def _reading(self) -> Reading:
         return Reading(categorical=())
@@ -68,6 +74,7 @@ class GaussianBayes(CountClassifier):
         )
 
     def _check_settings(self) -> None:
+        super()._check_settings()
         one_of("covariance", self.covariance, ("full", "shared", "diagonal"))
         one_of("variance", self.variance, ("mle", "unbiased"))
         if self.shrinkage is not None and self.covariance == "diagonal":

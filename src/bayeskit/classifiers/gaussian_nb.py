@@ -31,6 +31,10 @@ class GaussianNB(CountClassifier):
         This share of the largest variance is added to all variances.
     class_weight : None, "balanced" or mapping
     n_jobs : int, optional
+    calibration : None, "temperature" or "isotonic"
+        Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
+        spread evenly, or 2,000 where each takes an estimate anew (``class_weight="balanced"``).
+        ``fit`` chooses, later batches keep the choice (``held_``).
 
     Examples
     --------
@@ -49,11 +53,13 @@ class GaussianNB(CountClassifier):
         var_smoothing: float = 1e-9,
         class_weight: Any = None,
         n_jobs: int | None = None,
+        calibration: str | None = None,
     ) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
         self.class_weight = class_weight
         self.n_jobs = n_jobs
+        self.calibration = calibration
 
     def _reading(self) -> Reading:
         return Reading(categorical=())
@@ -67,6 +73,7 @@ class GaussianNB(CountClassifier):
         )
 
     def _check_settings(self) -> None:
+        super()._check_settings()
         share: Any = self.var_smoothing
         if not (isinstance(share, (int, float, np.number)) and np.isfinite(share) and share >= 0):
             raise SettingError(

@@ -15,7 +15,7 @@ from bayeskit.io.labels import from_plain, to_plain
 from bayeskit.io.saved import Saved, as_path, naming, read_saved, write_saved
 from bayeskit.io.statistics import pack_statistics, unpack_statistics
 from bayeskit.learning.fitted import Fitted
-from bayeskit.learning.naive import plan_for
+from bayeskit.learning.model import plan_for
 from bayeskit.schema import Name, Schema
 
 # What a file may name, and where it is. A file names nothing else: it is data, never code.
@@ -27,6 +27,14 @@ _HOMES = {
     "MultinomialNB": "bayeskit.classifiers.discrete_nb",
     "ComplementNB": "bayeskit.classifiers.discrete_nb",
     "CategoricalNB": "bayeskit.classifiers.categorical_nb",
+    "SPODE": "bayeskit.classifiers.spode",
+    "TAN": "bayeskit.classifiers.tan",
+    "AODE": "bayeskit.classifiers.aode",
+    "AnDE": "bayeskit.classifiers.ande",
+    "KDB": "bayeskit.classifiers.kdb",
+    "SelectiveKDB": "bayeskit.classifiers.selective_kdb",
+    "AutoBayes": "bayeskit.classifiers.auto_bayes",
+    "WeightedNB": "bayeskit.classifiers.weighted_nb",
 }
 _FIELDS = ("estimator", "parameters", "statistics", "named", "names", "hints", "held", "class_dtype")
 # Labels of any other dtype are given out as objects.

@@ -17,9 +17,10 @@ from bayeskit.classifiers.doors import (
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
 from bayeskit.errors import DataError, DataTypeError, UsageError
+from bayeskit.learning.calibration import check_method
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.lazy import Lazy
-from bayeskit.learning.naive import Model
+from bayeskit.learning.model import Model
 from bayeskit.learning.recipe import Recipe
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Statistics
@@ -41,8 +42,13 @@ class State(ClassifierMixin, BaseEstimator):
     def _recipe(self, schema: Schema) -> Recipe:
         return Recipe()
 
+    def _choose(self, source: Source) -> dict[str, Any]:
+        """Choose from rows what no statistic decides; it is then held."""
+        return {}
+
     def _check_settings(self) -> None:
         """Refuse parameters that mean nothing, before any row is looked at."""
+        check_method(getattr(self, "calibration", None))
 
     @property
     def classes_(self) -> NDArray[Any]:

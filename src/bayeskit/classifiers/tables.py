@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.errors import ColumnError
+from bayeskit.classifiers.dependent_table import DependentTable, dependent_table
+from bayeskit.errors import ColumnError, UsageError
+from bayeskit.estimation.families import FamilyTries
+from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.table import TableConditional
-from bayeskit.learning.naive import Model
-from bayeskit.schema import Label, Name
+from bayeskit.learning.model import Model
+from bayeskit.schema import Label, Name, Schema
 from bayeskit.statistics import Statistics
 
 Floats = NDArray[np.float64]
@@ -60,13 +63,42 @@ def labelled_table(model: Model, statistics: Statistics, name: Name) -> Labelled
     if name == schema.target.name:
         prior = np.exp(model.log_prior)
         return LabelledTable(name, classes, ("P",), prior[:, None], statistics.class_counts[:, None])
+    j = _place(schema, name)
+    conditional = next(c for c in model.conditionals if isinstance(c, TableConditional))
+    probabilities = conditional.probabilities(j).T
+    counts = statistics.table(name).T
+    return LabelledTable(name, classes, schema[name].states, probabilities.copy(), counts.copy())
+
+
+def table_with_parents(model: Model, statistics: Statistics, name: Name) -> LabelledTable | DependentTable:
+    """Find the table of one attribute where attributes may have parents, or that of the class.
+
+    Examples
+    --------
+    >>> from bayeskit import SPODE
+    >>> model = SPODE(super_parent="x0").fit([["a", "u"], ["b", "v"], ["a", "v"]], [0, 0, 1])
+    >>> table = table_with_parents(model._model, model.statistics_, "x1")
+    >>> table.parents, float(table[0, "a", "u"])  # one of the one row of class 0 with a: (1+1)/(1+2)
+    (('x0',), 0.6666666666666666)
+    """
+    kinds = OneParent, FamilyTries
+    conditional = next((c for c in model.conditionals if isinstance(c, kinds)), None)
+    plain = any(isinstance(c, TableConditional) for c in model.conditionals)
+    if name == model.schema.target.name or (conditional is None and plain):
+        return labelled_table(model, statistics, name)
+    j = _place(model.schema, name)
+    if conditional is None:
+        raise UsageError(
+            f"{name!r} has no one table here: the model averages over many. NaiveBayes, SPODE, TAN and KDB have one."
+        )
+    return dependent_table(conditional, model.schema, statistics, j)
+
+
+def _place(schema: Schema, name: Name) -> int:
     names = [v.name for v in schema.categorical]
     if name not in names:
         raise ColumnError(
             f"{name!r} has no table: it is {'numeric' if name in schema.position else 'no attribute'}. "
             f"Tables: {', '.join(map(repr, names[:12])) or 'none'}."
         )
-    conditional = next(c for c in model.conditionals if isinstance(c, TableConditional))
-    probabilities = conditional.probabilities(names.index(name)).T
-    counts = statistics.table(name).T
-    return LabelledTable(name, classes, schema[name].states, probabilities.copy(), counts.copy())
+    return names.index(name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,8 @@ from bayeskit.classifiers.doors import (
 from bayeskit.classifiers.state import State
 from bayeskit.data.source import Source
 from bayeskit.errors import Incompatible, UsageError
+from bayeskit.learning.calibration import calibrate, check_method
+from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.lazy import Lazy, Refresh
 from bayeskit.schema import Name, Variable
 
@@ -52,14 +55,38 @@ class Learning(State):
             Of a text file; found by itself for UTF-8, UTF-16 and GB18030.
         """
         self._check_settings()
-        source = Source(X, y, sample_weight, target, columns, exclude, encoding)
-        fitted = self._new_fitted(Variable("y" if target is None else target, "categorical"))
         self._refuse_sparse(X)
+        source = Source(X, y, sample_weight, target, columns, exclude, encoding)
         self._say_y_is_needed(source)
-        fitted.absorb(source)
-        fitted.check_classes()
-        self._adopt(fitted, y if y is not None else dtype_of_target(X, target))
+        with self._holding(source):
+            fitted = self._new_fitted(Variable("y" if target is None else target, "categorical"))
+            fitted.absorb(source)
+            fitted.check_classes()
+            self._calibrate(source, fitted)
+            self._adopt(fitted, y if y is not None else dtype_of_target(X, target))
         return self
+
+    @contextmanager
+    def _holding(self, source: Source) -> Iterator[None]:
+        """Hold what these rows choose; what was held before comes back if learning from them fails."""
+        before = self._held
+        method = getattr(self, "calibration", None)
+        check_method(method)
+        if method is not None:
+            source.need_many_passes(f"{type(self).__name__}(calibration={method!r})")
+        try:
+            self._held = {}
+            self._held = self._choose(source)
+            yield
+        except BaseException:
+            self._held = before
+            raise
+
+    def _calibrate(self, source: Source, fitted: Fitted) -> None:
+        """Hold how posteriors are to be corrected, judged by the rows just counted, each left out."""
+        method = getattr(self, "calibration", None)
+        if method is not None:
+            self._held = {**self._held, "calibration": calibrate(fitted, source, method).plain()}
 
     def partial_fit(
         self,
@@ -85,9 +112,11 @@ class Learning(State):
         fitted = self._fitted_or_none()
         if fitted is None:
             self._check_settings()
-            fitted = self._new_fitted(announced(classes, "y" if target is None else target))
-            fitted.absorb(source)
-            self._adopt(fitted, classes if classes is not None else y)
+            with self._holding(source):
+                fitted = self._new_fitted(announced(classes, "y" if target is None else target))
+                fitted.absorb(source)
+                self._calibrate(source, fitted)
+                self._adopt(fitted, classes if classes is not None else y)
         else:
             check_announced(classes, fitted)
             fitted.absorb(source)
@@ -165,11 +194,17 @@ class Learning(State):
             How much of the counts to remember.
         """
         self._check_settings()
+        if getattr(self, "calibration", None) is not None:
+            raise UsageError(
+                f"calibration={self.calibration!r} judges rows at fit; a lazy model counts nothing before it is "
+                "asked. Leave calibration out, or fit."
+            )
         self._refuse_sparse(source)
         named = isinstance(target, str)
         y, column = (None, target) if named else (target, None)
         opened = Source(source, y, sample_weight, column, columns, exclude, encoding)
         opened.need_many_passes("A lazy model")
+        self._held = self._choose(opened)
         fitted = self._new_fitted(Variable(target if named else "y", "categorical"))
         for name in ("_fitted", "feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)

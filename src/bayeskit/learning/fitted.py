@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from bayeskit.counting.backends.threads import count_rows
 from bayeskit.counting.tally import Tally
 from bayeskit.data.encode import Policy, encode, match_columns
 from bayeskit.data.encoded import Encoded
@@ -13,10 +14,22 @@ from bayeskit.data.table import Table
 from bayeskit.errors import DataError
 from bayeskit.estimation.class_prior import class_factors, given_class_prior
 from bayeskit.learning.hints import hints_of
-from bayeskit.learning.naive import Floats, Model, estimate, plan_for
+from bayeskit.learning.model import Floats, Model, estimate, plan_for
 from bayeskit.learning.recipe import Recipe
 from bayeskit.schema import Name, Schema, Variable
-from bayeskit.statistics import Statistics
+from bayeskit.statistics import Plan, Statistics
+
+
+def without_idle_states(encoded: Encoded, before: Schema, plan: Plan, n_jobs: int | None) -> Encoded:
+    """Let states go that stand in no row (a column of whole numbers has all of its span for now).
+
+    Naive Bayes does so after the counting; a table of pairs or triples would first have to be made for all of them.
+    """
+    if all(pattern.kind in ("tables", "moments", "totals", "scatter", "grids") for pattern in plan.patterns):
+        return encoded
+    alive = count_rows(encoded, Plan(plan.patterns[:1]), n_jobs).pruned().schema
+    known = before.target.size or any(v.size for v in before.categorical)
+    return encoded.moved_to(before.union(alive) if known else alive)
 
 
 class Fitted:
@@ -91,9 +104,11 @@ class Fitted:
         else:
             schema = self.tally.schema
         encoded = self.encode(rows.table, schema, "grow", rows)
-        if self.tally is None:
+        if self.recipe is None or self.tally is None:
             self.recipe = self.make_recipe(encoded.schema)
-            plan = plan_for(encoded.schema, self.recipe)
+        plan = plan_for(encoded.schema, self.recipe)
+        encoded = without_idle_states(encoded, schema, plan, self.n_jobs)
+        if self.tally is None:
             self.tally = Tally(encoded.schema, plan, self.n_jobs)
         self.tally.absorb(encoded)
         if first and self.wants_hints:

@@ -17,8 +17,9 @@ from bayeskit.data.encode import Policy, encode, match_columns
 from bayeskit.data.source import Rows, Source, is_path
 from bayeskit.data.table import Table
 from bayeskit.errors import DataError, SettingError
-from bayeskit.learning.fitted import Fitted
-from bayeskit.learning.naive import Model, estimate, plan_for
+from bayeskit.learning.fitted import Fitted, without_idle_states
+from bayeskit.learning.model import Model, estimate, plan_for
+from bayeskit.learning.naive import Naive
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Statistics
 
@@ -101,7 +102,10 @@ class Lazy:
         """The attributes whose counts an answer needs: those present in some row to be predicted."""
         skeleton = self.skeleton()
         assert self.fitted.recipe is not None
-        if skeleton.block is not None or self.fitted.recipe.missing == "state":
+        recipe = self.fitted.recipe
+        # Only in naive Bayes do attributes speak for themselves, so that those absent need not be counted.
+        whole = skeleton.block is not None or recipe.missing == "state" or not isinstance(recipe.form, Naive)
+        if whole:
             return frozenset(v.name for v in skeleton.attributes)
         return _attributes_present(table, skeleton)
 
@@ -169,11 +173,12 @@ class Lazy:
         schema = skeleton if skeleton.block is not None else skeleton.restricted(names)
         tally: Tally | None = None
         for rows in self.source:
-            encoded = self._encode(rows, schema if tally is None else tally.schema, skeleton)
+            before = schema if tally is None else tally.schema
+            encoded = self._encode(rows, before, skeleton)
+            plan = plan_for(encoded.schema, self.fitted.recipe)
+            encoded = without_idle_states(encoded, before, plan, self.fitted.n_jobs)
             if tally is None:
-                tally = Tally(
-                    encoded.schema, plan_for(encoded.schema, self.fitted.recipe), self.fitted.n_jobs
-                )
+                tally = Tally(encoded.schema, plan, self.fitted.n_jobs)
             tally.absorb(encoded)
         assert tally is not None
         return Look(tally.statistics, estimate(tally.statistics, self.fitted.recipe))

@@ -1,4 +1,4 @@
-"""Statistics × recipe → a naive Bayes model ready for look-up."""
+"""The naive form: no attribute has a parent but the class."""
 
 from __future__ import annotations
 
@@ -8,110 +8,60 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.counting.backends.threads import in_order
-from bayeskit.data.chunk import Chunk
-from bayeskit.data.encoded import Encoded
-from bayeskit.errors import InfiniteValue, UsageError
-from bayeskit.estimation.class_prior import class_factors, estimate_class_prior, given_class_prior
+from bayeskit.estimation.class_prior import ClassPrior
 from bayeskit.estimation.presence import estimate_presence
 from bayeskit.estimation.table import estimate_tables
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.recipe import Form, Recipe
 from bayeskit.schema import Schema
 from bayeskit.statistics import Plan, Statistics
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
-class Model:
-    """P(c) and the conditionals of all attributes; log P(c, x) is their sum."""
+class Naive:
+    """P(c, x) = P(c) ∏ P(x_i | c), each attribute by the family of its kind."""
 
-    schema: Schema
-    log_prior: Floats
-    conditionals: tuple[Any, ...]
+    def plan(self, schema: Schema, recipe: Recipe) -> Plan:
+        """Ask for every attribute with the class, and what its family needs besides."""
+        names = tuple(v.name for v in schema.numeric)
+        grids = tuple(n for n in names if recipe.family(n) == "kernel")
+        return Plan.naive(schema, scatter=names if recipe.covariance else (), grids=grids)
 
-    @property
-    def adds_prior(self) -> bool:
-        """Complement naive Bayes scores without the prior (unless there is but one class)."""
-        return all(getattr(conditional, "adds_prior", True) for conditional in self.conditionals)
+    def settled(self, statistics: Statistics, recipe: Recipe) -> Form:
+        return self
 
-    def joint_chunk(self, chunk: Chunk) -> Floats:
-        """Return log P(c, x) of each row: shape (n, K)."""
-        out = np.empty((chunk.n_rows, len(self.log_prior)))
-        out[:] = self.log_prior if self.adds_prior else 0.0
-        self.add_conditionals(chunk, out)
-        return out
-
-    def add_conditionals(self, chunk: Chunk, out: Floats) -> None:
-        """Add log P(x | c) of each row to ``out``."""
-        try:
-            for conditional in self.conditionals:
-                conditional.add_log_prob(chunk, out)
-        except InfiniteValue as error:
-            # Conditionals know columns by number; here they have names, and chunks a place in the table.
-            name = self.schema.numeric[int(str(error.column))].name
-            raise InfiniteValue(name, chunk.first_row + error.row, error.value) from None
-
-    def joint(self, encoded: Encoded, n_jobs: int | None = None) -> Floats:
-        bounds = encoded.bounds()
-        if len(bounds) == 1:
-            return self.joint_chunk(encoded.chunk(*bounds[0]))
-        out = np.empty((encoded.n_rows, len(self.log_prior)))
-
-        def score(start: int, stop: int) -> None:
-            out[start:stop] = self.joint_chunk(encoded.chunk(start, stop))
-
-        for _ in in_order(score, bounds, n_jobs):
-            pass
-        return out
-
-
-def plan_for(schema: Schema, recipe: Recipe) -> Plan:
-    """Say what must be counted: every attribute with the class, and what its family needs besides."""
-    names = tuple(v.name for v in schema.numeric)
-    grids = tuple(n for n in names if recipe.family(n) == "kernel")
-    return Plan.naive(schema, scatter=names if recipe.covariance else (), grids=grids)
-
-
-def estimate(statistics: Statistics, recipe: Recipe) -> Model:
-    """Turn statistics into look-up tables. Nothing of this is kept in the statistics."""
-    schema = statistics.schema
-    if not schema.n_classes:
-        raise UsageError(
-            "Nothing is left of what was learned: every row was forgotten. Learn some rows first."
-        )
-    factors = class_factors(recipe.class_weight, statistics.class_counts, schema.target)
-    if factors is not None:
-        statistics = statistics.scale(factors)
-    if recipe.class_prior is None:
-        prior = estimate_class_prior(statistics.class_counts, schema.target, recipe.class_smoothing)
-    else:
-        prior = given_class_prior(recipe.class_prior, schema.target)
-    conditionals: list[Any] = []
-    if schema.categorical:
-        conditionals.append(
-            estimate_tables(
-                statistics.tables.counts,
-                schema,
-                recipe.smoothing,
-                missing=recipe.missing,
-                unseen=recipe.unseen,
+    def conditionals(self, statistics: Statistics, recipe: Recipe, prior: ClassPrior) -> tuple[Any, ...]:
+        schema = statistics.schema
+        found: list[Any] = []
+        if schema.categorical:
+            found.append(
+                estimate_tables(
+                    statistics.tables.counts,
+                    schema,
+                    recipe.smoothing,
+                    missing=recipe.missing,
+                    unseen=recipe.unseen,
+                    counts_low=statistics.tables.counts_low,
+                )
             )
-        )
-    if schema.numeric:
-        conditionals += _numeric(statistics, recipe)
-    if schema.block is not None:
-        conditionals.append(_block(statistics, recipe))
-    with np.errstate(divide="ignore"):
-        return Model(schema, np.log(prior), tuple(conditionals))
+        if schema.numeric:
+            found += numeric_conditionals(statistics, recipe)
+        if schema.block is not None:
+            found.append(_block(statistics, recipe))
+        return tuple(found)
 
 
-def _numeric(statistics: Statistics, recipe: Recipe) -> list[Any]:
-    schema, moments = statistics.schema, statistics.moments
-    found: list[Any] = []
-    if recipe.missing == "state":
-        presence = estimate_presence(moments.weight, statistics.class_counts, recipe.alpha)
-        found += [] if presence is None else [presence]
+def presence_conditionals(statistics: Statistics, recipe: Recipe) -> list[Any]:
+    """Where missing is a state: how likely each class leaves a numeric attribute out."""
+    if recipe.missing != "state" or not statistics.schema.numeric:
+        return []
+    presence = estimate_presence(statistics.moments.weight, statistics.class_counts, recipe.alpha)
+    return [] if presence is None else [presence]
+
+
+def numeric_conditionals(statistics: Statistics, recipe: Recipe) -> list[Any]:
+    """Estimate the numeric attributes, each given the class, by their families."""
+    schema = statistics.schema
+    found = presence_conditionals(statistics, recipe)
     if recipe.covariance:
         from bayeskit.estimation.covariance import estimate_covariance
 
@@ -146,7 +96,7 @@ def _family(
             from bayeskit.estimation.gaussian import estimate_gaussian
 
             return estimate_gaussian(
-                part, columns, unbiased=recipe.unbiased, absolute_floor=_sklearn_floor(moments, recipe)
+                part, columns, unbiased=recipe.unbiased, floor_share=recipe.absolute_floor
             )
         case "student":
             from bayeskit.estimation.student import estimate_student
@@ -154,23 +104,14 @@ def _family(
 
             return estimate_student(part, columns, prior or NormalInverseGamma())
         case "poisson":
-            from bayeskit.estimation.poisson import estimate_poisson
+            from bayeskit.estimation.poisson import poisson_of
 
-            high, low = part.mean()
             names = tuple(statistics.schema.numeric[j].name for j in columns)
-            # Means far beyond any count are refused below; here they must only not overflow.
-            total = np.clip(high + low, -1e100, 1e100) * part.weight
-            return estimate_poisson(part.weight, total, columns, alpha=recipe.alpha, names=names)
+            return poisson_of(part, columns, names, alpha=recipe.alpha)
         case _:
             from bayeskit.estimation.kernel_density import estimate_kernel
 
             return estimate_kernel(statistics.parts["grids"], columns)  # type: ignore[arg-type]
-
-
-def _sklearn_floor(moments: Any, recipe: Recipe) -> float | None:
-    if recipe.absolute_floor is None:
-        return None
-    return float(recipe.absolute_floor * moments.pooled().variance().max())
 
 
 def _block(statistics: Statistics, recipe: Recipe) -> Any:

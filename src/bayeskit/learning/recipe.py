@@ -1,14 +1,38 @@
-"""How statistics become a naive Bayes model: everything that is decided after the counting."""
+"""How statistics become a model: everything that is decided after the counting."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from bayeskit.data.encode import Unseen
+from bayeskit.estimation.class_prior import ClassPrior
 from bayeskit.priors import Lidstone, Smoothing
-from bayeskit.schema import Name
+from bayeskit.schema import Name, Schema
+from bayeskit.statistics import Plan, Statistics
+
+
+class Form(Protocol):
+    """The form of a model: which attributes may depend on which, so what to count and how to estimate it."""
+
+    def plan(self, schema: Schema, recipe: Recipe) -> Plan:
+        """Say what must be counted."""
+        ...
+
+    def settled(self, statistics: Statistics, recipe: Recipe) -> Form:
+        """Return the form with all decided that these statistics decide (a tree, constants)."""
+        ...
+
+    def conditionals(self, statistics: Statistics, recipe: Recipe, prior: ClassPrior) -> tuple[Any, ...]:
+        """Estimate the conditionals of a model from statistics whose classes are weighed already."""
+        ...
+
+
+def _naive() -> Form:
+    from bayeskit.learning.naive import Naive
+
+    return Naive()
 
 
 @dataclass(frozen=True)
@@ -17,6 +41,8 @@ class Recipe:
 
     Attributes
     ----------
+    form : Form
+        Which attributes may depend on which; naive Bayes unless said otherwise.
     smoothing : Smoothing
         The priors of the tables.
     class_smoothing : prior
@@ -32,6 +58,7 @@ class Recipe:
     block_family : "multinomial", "complement" or "bernoulli"
     """
 
+    form: Form = field(default_factory=_naive)
     smoothing: Smoothing = field(default_factory=lambda: Smoothing(Lidstone(1.0), {}))
     class_smoothing: Any = field(default_factory=lambda: Lidstone(1.0))
     class_prior: Any = None

@@ -1,0 +1,131 @@
+"""A table of an attribute that has parents beside the class, with its labels on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.chunk import Chunk
+from bayeskit.errors import ColumnError, UsageError
+from bayeskit.estimation.families import FamilyTries
+from bayeskit.estimation.one_parent import OneParent
+from bayeskit.schema import Label, Name, Schema
+from bayeskit.statistics import Statistics
+
+Floats = NDArray[np.float64]
+
+# A table of more cells is nothing to look at, and one of many parents may not fit at all.
+MOST_CELLS = 1_000_000
+
+
+@dataclass(frozen=True)
+class DependentTable:
+    """P(x = v | c, parents) with the counts it came from: axes are the class, each parent, and the states.
+
+    Examples
+    --------
+    >>> half = np.full((1, 2, 2), 0.5)
+    >>> table = DependentTable("wind", ("sky",), ("go",), (("sun", "rain"),), ("calm", "gale"), half, half * 4)
+    >>> table["go", "rain", "calm"], table.counts.shape
+    (0.5, (1, 2, 2))
+    """
+
+    name: Name
+    parents: tuple[Name, ...]
+    classes: tuple[Label, ...]
+    parent_states: tuple[tuple[Label, ...], ...]
+    states: tuple[Label, ...]
+    probabilities: Floats
+    counts: Floats
+
+    def __getitem__(self, key: tuple[Label, ...]) -> float:
+        axes = (self.classes, *self.parent_states, self.states)
+        wanted = key if isinstance(key, tuple) else (key,)
+        try:
+            return float(self.probabilities[tuple(a.index(k) for a, k in zip(axes, wanted, strict=True))])
+        except ValueError:
+            order = ", ".join(map(str, ("class", *self.parents, self.name)))
+            raise ColumnError(
+                f"The table of {self.name!r} has no cell {key!r}. Give ({order}), each one of: "
+                f"{'; '.join(', '.join(map(str, axis[:12])) for axis in axes)}."
+            ) from None
+
+    def to_frame(self) -> Any:
+        """Return the probabilities as a pandas frame: (class, parents) × states."""
+        import pandas as pd
+
+        rows = pd.MultiIndex.from_product(
+            [list(axis) for axis in (self.classes, *self.parent_states)], names=["class", *self.parents]
+        )
+        return pd.DataFrame(
+            self.probabilities.reshape(-1, len(self.states)), index=rows, columns=list(self.states)
+        )
+
+
+def dependent_table(
+    conditional: OneParent | FamilyTries, schema: Schema, statistics: Statistics, j: int
+) -> DependentTable:
+    """Return the table of the j-th categorical attribute, states only (missing and unseen have no place in it)."""
+    variables = schema.categorical
+    if isinstance(conditional, OneParent):
+        parents = [int(i) for i in conditional.parents[j : j + 1] if i >= 0]
+    else:
+        f = _family_of(conditional, schema, j)
+        start, stop = conditional.trie.first_parent[f : f + 2]
+        parents = [int(i) for i in conditional.trie.parents[start:stop]]
+    shape = [*(variables[i].size for i in parents), variables[j].size]
+    cells = math.prod(shape) * schema.n_classes
+    if cells > MOST_CELLS:
+        raise UsageError(
+            f"The table of {variables[j].name!r} has {cells:,} cells, more than {MOST_CELLS:,}. Ask explain(row) for "
+            "the cells of a row."
+        )
+    if isinstance(conditional, OneParent):
+        found = conditional.probabilities(j)[: shape[0] if parents else 1, : shape[-1]]
+        pairs: Any = statistics.parts["pairs"]
+        counts = pairs.table(parents[0], j) if parents else statistics.table(variables[j].name)
+    else:
+        found = _family_probabilities(conditional, f, [*parents, j], shape)
+        counts = _family_counts(statistics, f, [v.size + 1 for v in (variables[i] for i in [*parents, j])])
+    k = schema.n_classes
+    return DependentTable(
+        variables[j].name,
+        tuple(variables[i].name for i in parents),
+        schema.target.states,
+        tuple(variables[i].states for i in parents),
+        variables[j].states,
+        np.moveaxis(found.reshape(*shape, k), -1, 0).copy(),
+        np.moveaxis(np.asarray(counts).reshape(*shape, k), -1, 0).copy(),
+    )
+
+
+def _family_of(conditional: FamilyTries, schema: Schema, j: int) -> int:
+    found = np.flatnonzero(conditional.trie.child == j)
+    if not len(found):
+        raise ColumnError(
+            f"{schema.categorical[j].name!r} has no table: it was not taken into the model. See structure_."
+        )
+    return int(found[0])
+
+
+def _family_probabilities(conditional: FamilyTries, f: int, places: list[int], shape: list[int]) -> Floats:
+    """P(child | parents, c) of every cell: shape (cells, K)."""
+    cells = np.indices(shape).reshape(len(shape), -1).T
+    codes = np.zeros((len(cells), len(conditional.trie.sizes)), dtype=np.uint32)
+    codes[:, places] = cells
+    levels = conditional.level_probabilities(f, Chunk(len(cells), codes, np.empty((len(cells), 0))))
+    return np.asarray(levels[:, -1])
+
+
+def _family_counts(statistics: Statistics, f: int, radices: list[int]) -> Floats:
+    """n(child, parents, c) of every cell without the spare ones."""
+    families: Any = statistics.parts["families"]
+    keys, weights = families.cells(f)
+    dense = np.zeros(math.prod(radices) * statistics.schema.n_classes)
+    dense[keys] = weights
+    inside = tuple(slice(0, radix - 1) for radix in radices)
+    return dense.reshape(*radices, -1)[inside]

@@ -1,0 +1,155 @@
+"""k-dependence Bayesian classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bayeskit.classifiers.dependent_table import DependentTable
+from bayeskit.classifiers.semi_naive import SemiNaive
+from bayeskit.classifiers.structures import Edge, edges_of, given_dag
+from bayeskit.classifiers.tables import LabelledTable, table_with_parents
+from bayeskit.data.encode import Unseen
+from bayeskit.data.source import Source
+from bayeskit.errors import SettingError
+from bayeskit.graphs.dag import Dag
+from bayeskit.learning.families import WithParents
+from bayeskit.learning.fitted import Fitted
+from bayeskit.learning.model import weighted_classes
+from bayeskit.learning.one_dependence import Tree, with_numeric
+from bayeskit.learning.recipe import Form
+from bayeskit.priors import BackOff
+from bayeskit.schema import Name, Schema
+from bayeskit.structure import learn
+from bayeskit.structure.k_dependence import k_dependence
+
+
+class KDB(SemiNaive):
+    r"""The k-dependence classifier: beside the class every attribute has up to k parents.
+
+    .. math:: P(c, x) = P(c) \prod_j P(x_j \mid c, x_{p_1}, …, x_{p_k})
+
+    Attributes are taken in the order of I(X; Y); each has as parents the k before it with which it shares most,
+    I(X_i; X_j | Y). k = 0 is naive Bayes. The structure needs two passes over the rows, so ``fit`` (or the first
+    ``partial_fit``) chooses it and later batches keep it.
+
+    Parameters
+    ----------
+    k : int, default=2
+    structure : mapping from attribute to its parents, optional
+        A graph of your own, instead of a learned one; the order of parents is that in which they are kept when
+        the model backs off.
+    smoothing : prior, name or mapping, default=BackOff()
+    alpha : float, optional
+    class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
+        As in :class:`~bayeskit.NaiveBayes`. Missing parents are summed over as long as they have at most 4,096 joint
+        states; beyond that an attribute is taken with the parents before its first missing one.
+    numeric, cut_points, calibration
+        As in :class:`~bayeskit.TAN`.
+
+    Attributes
+    ----------
+    structure_ : dict from attribute to the tuple of its parents (the class, a parent of all, is not named)
+    edges_ : list of (parent, child, I(x_i; x_j | y) in nats)
+    held_ : the cut points and the structure
+
+    References
+    ----------
+    M. Sahami, "Learning limited dependence Bayesian classifiers", KDD 1996.
+
+    Examples
+    --------
+    >>> from bayeskit import KDB
+    >>> X = [["sun", "dry"], ["sun", "dry"], ["rain", "wet"], ["rain", "wet"]]
+    >>> KDB(k=1).fit(X, ["go", "go", "stay", "stay"]).predict([["rain", None]]).tolist()
+    ['stay']
+    """
+
+    _base_prior = BackOff()
+
+    def __init__(
+        self,
+        k: int = 2,
+        *,
+        structure: Mapping[Name, Any] | None = None,
+        smoothing: Any = None,
+        alpha: float | None = None,
+        class_prior: Any = None,
+        class_weight: Any = None,
+        numeric: str = "mdl",
+        cut_points: Mapping[Name, Any] | None = None,
+        categorical_features: Any = "from_dtype",
+        states: Mapping[Any, Any] | None = None,
+        missing: str = "ignore",
+        unseen: Unseen = "ignore",
+        calibration: str | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.k = k
+        self.structure = structure
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.numeric = numeric
+        self.cut_points = cut_points
+        self.categorical_features = categorical_features
+        self.states = states
+        self.missing = missing
+        self.unseen = unseen
+        self.calibration = calibration
+        self.n_jobs = n_jobs
+
+    @property
+    def structure_(self) -> dict[Name, tuple[Name, ...]]:
+        """The parents of each attribute beside the class."""
+        return self._settled.dag.as_mapping() if self.schema_.categorical else {}
+
+    @property
+    def edges_(self) -> list[Edge]:
+        """The arcs with what their ends share given the class, in nats."""
+        return edges_of(self.structure_, self.statistics_)
+
+    def table(self, name: Name) -> LabelledTable | DependentTable:
+        """Return P(x | c, parents) and the counts behind it, labelled: classes × parents × states."""
+        return table_with_parents(self._model, self.statistics_, name)
+
+    def _choose_more(self, source: Source) -> dict[str, Any]:
+        if self.structure is not None:
+            return {}
+        trial = self._trial(source, lambda schema: Tree())
+        return {"structure": learned_structure(trial, self.k).as_mapping()}
+
+    def _form(self, schema: Schema) -> Form:
+        if self.structure is not None:
+            return WithParents(given_dag(self.structure, schema, most=None))
+        return held_form(self._held.get("structure", {}))
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_depth("k", self.k)
+
+
+def learned_structure(trial: Fitted, k: int) -> Dag:
+    """Learn the structure of kDB from pairs that were counted, with numeric attributes under their parents."""
+    assert trial.recipe is not None
+    statistics = weighted_classes(trial.statistics, trial.recipe)
+    if not statistics.schema.categorical:
+        return Dag((), ())
+    dag = learn(k_dependence(statistics.schema, k), lambda plan: statistics)
+    if not statistics.schema.numeric:
+        return dag
+    whole = with_numeric(dag, statistics)
+    numeric = tuple(v.name for v in statistics.schema.numeric)
+    return Dag((*dag.nodes, *numeric), (*dag.parents, *(whole.parents_of(name) for name in numeric)))
+
+
+def held_form(structure: Mapping[Name, Any]) -> Form:
+    """Return the form of a structure that is held."""
+    return WithParents(Dag(tuple(structure), tuple(tuple(parents) for parents in structure.values())))
+
+
+def check_depth(name: str, value: Any) -> None:
+    """Refuse what is no number of parents."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 64:
+        raise SettingError(f"{name} is {value!r}; it must be a whole number from 0 to 64.")

@@ -1,0 +1,144 @@
+"""What the semi-naive classifiers share: parameters, cut points, the structure that was found."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bayeskit.classifiers.base import CountClassifier
+from bayeskit.classifiers.naive_bayes import one_of
+from bayeskit.data.encode import Unseen
+from bayeskit.data.reading import Reading
+from bayeskit.data.source import Source
+from bayeskit.errors import SettingError, SuspectResult
+from bayeskit.learning.choose_cuts import choose_cut_points
+from bayeskit.learning.fitted import Fitted
+from bayeskit.learning.model import weighted_classes
+from bayeskit.learning.recipe import Form, Recipe
+from bayeskit.priors import MEstimate, as_smoothing, backs_off
+from bayeskit.schema import Name, Schema, Variable
+
+
+class SemiNaive(CountClassifier):
+    """Classifiers whose attributes may depend on each other.
+
+    A subclass stores its parameters and gives ``_form(schema)``; where rows must choose something it gives
+    ``_choose_more(source)``.
+    """
+
+    _accepts_sparse = False
+    # The prior where neither smoothing nor alpha is given.
+    _base_prior: Any = None
+
+    smoothing: Any
+    alpha: float | None
+    class_prior: Any
+    class_weight: Any
+    numeric: str
+    cut_points: Mapping[Name, Any] | None
+    categorical_features: Any
+    states: Mapping[Any, Any] | None
+    missing: str
+    unseen: Unseen
+    calibration: str | None
+    n_jobs: int | None
+
+    # -- what was found ------------------------------------------------------------------------
+
+    @property
+    def cut_points_(self) -> dict[Name, tuple[float, ...]]:
+        """Where each numeric attribute is cut into intervals (a, b]."""
+        return dict(self.held_.get("cut_points", {}))
+
+    @property
+    def _settled(self) -> Any:
+        """The form with everything decided that the counts decide."""
+        lazy = self._lazy_state()
+        fitted = lazy.fitted if lazy is not None else self._require("structure_")
+        assert fitted.recipe is not None
+        statistics = weighted_classes(self.statistics_, fitted.recipe)
+        return fitted.recipe.form.settled(statistics, fitted.recipe)
+
+    # -- hooks ---------------------------------------------------------------------------------
+
+    def _form(self, schema: Schema) -> Form:
+        raise NotImplementedError
+
+    def _choose_more(self, source: Source) -> dict[str, Any]:
+        """Choose from rows what neither counts nor cut points are."""
+        return {}
+
+    def _choose(self, source: Source) -> dict[str, Any]:
+        source.need_many_passes(type(self).__name__)
+        held: dict[str, Any] = {}
+        if self.numeric == "mdl":
+            held["cut_points"] = choose_cut_points(source, self._plain_reading(), dict(self.cut_points or {}))
+        self._held = held
+        return {**held, **self._choose_more(source)}
+
+    def _plain_reading(self) -> Reading:
+        return Reading(self.categorical_features, self.states or {})
+
+    def _reading(self) -> Reading:
+        return Reading(self.categorical_features, self.states or {}, cuts=self._held.get("cut_points", {}))
+
+    def _recipe(self, schema: Schema) -> Recipe:
+        return self._recipe_of(schema, self._form(schema))
+
+    def _recipe_of(self, schema: Schema, form: Form) -> Recipe:
+        smoothing = as_smoothing(self.smoothing, self.alpha, self._base_prior)
+        smoothing.check(schema)
+        default = MEstimate(1.0) if backs_off(smoothing.default) else smoothing.default
+        return Recipe(
+            form=form,
+            smoothing=smoothing,
+            class_smoothing=smoothing.by_name.get(schema.target.name, default),
+            class_prior=self.class_prior,
+            class_weight=self.class_weight,
+            missing=self.missing,
+            unseen=self.unseen,
+        )
+
+    def _check_settings(self) -> None:
+        if self.smoothing is not None and self.alpha is not None:
+            raise SettingError(
+                "Give smoothing= or alpha=, not both: alpha is short for smoothing=Lidstone(alpha)."
+            )
+        as_smoothing(self.smoothing, self.alpha, self._base_prior)
+        one_of("numeric", self.numeric, ("mdl", "gaussian"))
+        one_of("missing", self.missing, ("ignore", "state"))
+        one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
+        if self.cut_points is not None and not isinstance(self.cut_points, Mapping):
+            raise SettingError(
+                f"cut_points is {self.cut_points!r}; give a mapping from column to ascending numbers."
+            )
+        if self.cut_points is not None and self.numeric != "mdl":
+            raise SettingError('cut_points are for numeric="mdl"; with numeric="gaussian" nothing is cut.')
+
+    def _adopt(self, fitted: Fitted, y: Any) -> None:
+        super()._adopt(fitted, y)
+        if not fitted.schema.categorical and fitted.schema.numeric:
+            warnings.warn(
+                f'With numeric="gaussian" a numeric attribute is nobody\'s parent, and there is no other: this '
+                f'{type(self).__name__} is naive Bayes. Use numeric="mdl" to cut the attributes into intervals.',
+                SuspectResult,
+                stacklevel=3,
+            )
+
+    # -- for choosing from rows ----------------------------------------------------------------
+
+    def _trial(self, source: Source, form: Callable[[Schema], Form]) -> Fitted:
+        """Count a source for another form than the classifier's own."""
+
+        target = Variable(source.target if source.target is not None else "y", "categorical")
+        trial = Fitted(
+            self._reading(),
+            lambda schema: self._recipe_of(schema, form(schema)),
+            who=type(self).__name__,
+            target=target,
+            warns=False,
+            n_jobs=self.n_jobs,
+        )
+        trial.absorb(source)
+        return trial

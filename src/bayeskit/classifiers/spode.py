@@ -1,0 +1,160 @@
+"""One attribute as the parent of all others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bayeskit.classifiers.dependent_table import DependentTable
+from bayeskit.classifiers.naive_bayes import one_of
+from bayeskit.classifiers.semi_naive import SemiNaive
+from bayeskit.classifiers.structures import Edge, edges_of, given_dag
+from bayeskit.classifiers.tables import LabelledTable, table_with_parents
+from bayeskit.data.encode import Unseen
+from bayeskit.data.source import Source
+from bayeskit.errors import SettingError
+from bayeskit.learning.averaging import Averaging
+from bayeskit.learning.one_dependence import OneDependence
+from bayeskit.learning.recipe import Form
+from bayeskit.learning.rows_again import learned_chunks
+from bayeskit.learning.super_parent import losses_by_folds, losses_left_out, star
+from bayeskit.priors import Laplace
+from bayeskit.schema import Name, Schema
+
+
+class SPODE(SemiNaive):
+    r"""Super-parent one-dependence estimator: all attributes depend on the class and on one of them.
+
+    .. math:: P(c, x) = P(c)\, P(x_s \mid c) \prod_{j \ne s} P(x_j \mid c, x_s)
+
+    Parameters
+    ----------
+    super_parent : attribute name, optional
+        Which one; chosen by the log-loss of rows left out unless given.
+    select : {"loo", "cv"}, default="loo"
+        Choose by exact leave-one-out in one more pass over the rows, or by ten-fold cross-validation (row r is
+        in fold r modulo 10). Of equals the first column is taken.
+    structure : mapping from attribute to its parents, optional
+        Instead of a super-parent of all.
+    smoothing : prior, name or mapping, default=Laplace()
+    alpha : float, optional
+    class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
+        As in :class:`~bayeskit.NaiveBayes`. A super-parent that is missing is summed over.
+    numeric, cut_points, calibration
+        As in :class:`~bayeskit.TAN`.
+
+    Attributes
+    ----------
+    super_parent_ : the attribute taken
+    loo_score_ : dict from attribute to the log-loss it would have as the super-parent, where one was chosen
+    structure_, edges_, held_
+        As in :class:`~bayeskit.TAN`; the choice is held with the cut points.
+
+    Examples
+    --------
+    >>> from bayeskit import SPODE
+    >>> X = [["sun", "dry"], ["sun", "dry"], ["rain", "wet"], ["rain", "wet"]]
+    >>> SPODE().fit(X, ["go", "go", "stay", "stay"]).predict([["rain", None]]).tolist()
+    ['stay']
+    """
+
+    _base_prior = Laplace()
+
+    def __init__(
+        self,
+        *,
+        super_parent: Name | None = None,
+        select: str = "loo",
+        structure: Mapping[Name, Any] | None = None,
+        smoothing: Any = None,
+        alpha: float | None = None,
+        class_prior: Any = None,
+        class_weight: Any = None,
+        numeric: str = "mdl",
+        cut_points: Mapping[Name, Any] | None = None,
+        categorical_features: Any = "from_dtype",
+        states: Mapping[Any, Any] | None = None,
+        missing: str = "ignore",
+        unseen: Unseen = "ignore",
+        calibration: str | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.super_parent = super_parent
+        self.select = select
+        self.structure = structure
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.numeric = numeric
+        self.cut_points = cut_points
+        self.categorical_features = categorical_features
+        self.states = states
+        self.missing = missing
+        self.unseen = unseen
+        self.calibration = calibration
+        self.n_jobs = n_jobs
+
+    @property
+    def super_parent_(self) -> Name | None:
+        """The attribute all others depend on; None where a structure was given or no attribute is discrete."""
+        held: Name | None = self.held_.get("super_parent")
+        return held
+
+    @property
+    def loo_score_(self) -> dict[Name, float]:
+        """The log-loss that each attribute would have as the super-parent."""
+        return dict(self.held_.get("losses", {}))
+
+    @property
+    def structure_(self) -> dict[Name, tuple[Name, ...]]:
+        """The parents of each attribute beside the class."""
+        return self._settled.dag.as_mapping() if self.schema_.categorical else {}
+
+    @property
+    def edges_(self) -> list[Edge]:
+        """The arcs with what their ends share given the class, in nats."""
+        return edges_of(self.structure_, self.statistics_)
+
+    def table(self, name: Name) -> LabelledTable | DependentTable:
+        """Return P(x | c, parent) and the counts behind it, labelled: classes × parent × states."""
+        return table_with_parents(self._model, self.statistics_, name)
+
+    def _choose_more(self, source: Source) -> dict[str, Any]:
+        if self.structure is not None:
+            return {}
+        if self.super_parent is not None:
+            return {"super_parent": self.super_parent}
+        trial = self._trial(source, lambda schema: Averaging(min_count=-1.0))
+        names = [v.name for v in trial.schema.categorical]
+        assert trial.recipe is not None
+        if not names:
+            return {}
+        if self.select == "loo":
+            losses = losses_left_out(trial.statistics, trial.recipe, learned_chunks(trial, source))
+        else:
+            losses = losses_by_folds(trial.statistics, trial.recipe, lambda: learned_chunks(trial, source))
+        best = names[int(np.round(losses, 12).argmin())]
+        return {"super_parent": best, "losses": dict(zip(names, losses.tolist()))}
+
+    def _form(self, schema: Schema) -> Form:
+        if self.structure is not None:
+            return OneDependence(given_dag(self.structure, schema, most=1))
+        chosen = self._held.get("super_parent")
+        names = [v.name for v in schema.categorical]
+        if chosen is None:
+            return Averaging()  # no attribute is discrete: it settles to naive Bayes
+        if chosen not in names:
+            known = ", ".join(map(repr, names[:12]))
+            raise SettingError(
+                f"super_parent is {chosen!r}, which is no discrete attribute. There are {known}."
+            )
+        return OneDependence(star(schema, chosen))
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        one_of("select", self.select, ("loo", "cv"))
+        if self.structure is not None and self.super_parent is not None:
+            raise SettingError("Give super_parent= or structure=, not both.")

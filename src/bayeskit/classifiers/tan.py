@@ -1,0 +1,132 @@
+"""Tree-augmented naive Bayes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bayeskit.classifiers.dependent_table import DependentTable
+from bayeskit.classifiers.naive_bayes import one_of
+from bayeskit.classifiers.semi_naive import SemiNaive
+from bayeskit.classifiers.structures import Edge, edges_of, given_dag
+from bayeskit.classifiers.tables import LabelledTable, table_with_parents
+from bayeskit.data.encode import Unseen
+from bayeskit.errors import SettingError
+from bayeskit.learning.one_dependence import OneDependence, Tree
+from bayeskit.learning.recipe import Form
+from bayeskit.priors import BackOff
+from bayeskit.schema import Name, Schema
+
+
+class TAN(SemiNaive):
+    r"""Tree-augmented naive Bayes: beside the class every attribute has one parent, and they form a tree.
+
+    .. math:: P(c, x) = P(c) \prod_j P(x_j \mid c, x_{pa(j)})
+
+    The tree is a maximum spanning tree of :math:`I(x_i; x_j \mid y)`. It is a function of the counts, so it is
+    found again whenever they change: after ``partial_fit``, ``forget`` and ``merge`` the model equals a fresh fit.
+
+    Parameters
+    ----------
+    root : attribute name, optional
+        From where arcs lead outwards; the first attribute unless given. Under maximum likelihood the answer does not
+        depend on it; smoothed tables do a little.
+    penalty : None, "aic" or "bic"
+        Leave arcs out that are not worth their parameters: a forest.
+    structure : mapping from attribute to its parents, optional
+        A tree or forest of your own, instead of a learned one.
+    smoothing : prior, name or mapping, default=BackOff()
+        See :mod:`bayeskit.priors`; or ``alpha`` for Lidstone.
+    alpha : float, optional
+    class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
+        As in :class:`~bayeskit.NaiveBayes`. A missing value is summed over on the tree.
+    numeric : {"mdl", "gaussian"}, default="mdl"
+        Cut numeric attributes into intervals where they tell the classes apart, or give each a Gaussian in
+        every class and state of the discrete attribute it depends on most.
+    cut_points : mapping from attribute to ascending numbers, optional
+        For attributes whose cut points are known.
+    calibration : None, "temperature" or "isotonic"
+
+    Attributes
+    ----------
+    structure_ : dict from attribute to the tuple of its parents (the class, a parent of all, is not named)
+    edges_ : list of (parent, child, I(x_i; x_j | y) in nats)
+    held_ : what ``fit`` chose from rows and later batches keep: the cut points
+
+    References
+    ----------
+    N. Friedman, D. Geiger and M. Goldszmidt, "Bayesian network classifiers", Machine Learning 29, 1997.
+
+    Examples
+    --------
+    >>> from bayeskit import TAN
+    >>> X = [["sun", "dry"], ["sun", "dry"], ["rain", "wet"], ["rain", "wet"]]
+    >>> TAN().fit(X, ["go", "go", "stay", "stay"]).predict([["rain", None]]).tolist()
+    ['stay']
+    """
+
+    _base_prior = BackOff()
+
+    def __init__(
+        self,
+        *,
+        root: Name | None = None,
+        penalty: str | None = None,
+        structure: Mapping[Name, Any] | None = None,
+        smoothing: Any = None,
+        alpha: float | None = None,
+        class_prior: Any = None,
+        class_weight: Any = None,
+        numeric: str = "mdl",
+        cut_points: Mapping[Name, Any] | None = None,
+        categorical_features: Any = "from_dtype",
+        states: Mapping[Any, Any] | None = None,
+        missing: str = "ignore",
+        unseen: Unseen = "ignore",
+        calibration: str | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.root = root
+        self.penalty = penalty
+        self.structure = structure
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.numeric = numeric
+        self.cut_points = cut_points
+        self.categorical_features = categorical_features
+        self.states = states
+        self.missing = missing
+        self.unseen = unseen
+        self.calibration = calibration
+        self.n_jobs = n_jobs
+
+    @property
+    def structure_(self) -> dict[Name, tuple[Name, ...]]:
+        """The parents of each attribute beside the class."""
+        return self._settled.dag.as_mapping() if self.schema_.categorical else {}
+
+    @property
+    def edges_(self) -> list[Edge]:
+        """The arcs with what their ends share given the class, in nats."""
+        return edges_of(self.structure_, self.statistics_)
+
+    def table(self, name: Name) -> LabelledTable | DependentTable:
+        """Return P(x | c, parent) and the counts behind it, labelled: classes × parent × states."""
+        return table_with_parents(self._model, self.statistics_, name)
+
+    def _form(self, schema: Schema) -> Form:
+        if self.structure is not None:
+            return OneDependence(given_dag(self.structure, schema, most=1))
+        if self.root is not None and self.root not in {v.name for v in schema.categorical}:
+            names = ", ".join(repr(v.name) for v in schema.categorical[:12])
+            raise SettingError(f"root is {self.root!r}, which is no discrete attribute. There are {names}.")
+        return Tree(self.root, self.penalty)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if self.penalty is not None:
+            one_of("penalty", self.penalty, ("aic", "bic"))
+        if self.structure is not None and (self.root is not None or self.penalty is not None):
+            raise SettingError("root and penalty are for learning a tree; with structure= it is given.")

@@ -1,0 +1,165 @@
+"""Naive Bayes with a weight for each attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayeskit.classifiers.base import CountClassifier
+from bayeskit.classifiers.semi_naive import SemiNaive
+from bayeskit.data.chunk import Chunk
+from bayeskit.data.encode import Unseen, match_columns
+from bayeskit.data.source import Source
+from bayeskit.errors import SettingError, UsageError
+from bayeskit.learning.fitted import Fitted
+from bayeskit.learning.leave_one_out import encode_learned
+from bayeskit.learning.naive import Naive
+from bayeskit.learning.recipe import Form
+from bayeskit.learning.weighting import Loss, Weighted, choose_weights
+from bayeskit.report import Explanation, explain, one_row
+from bayeskit.report.weighted import weigh
+from bayeskit.schema import Name, Schema
+
+
+class WeightedNB(SemiNaive):
+    r"""Naive Bayes in which each attribute has a say of its own (WANBIA).
+
+    .. math:: P(c \mid x) \propto P(c) \prod_i P(x_i \mid c)^{w_i}, \qquad 0 \le w_i \le 1
+
+    P(c) and P(x_i | c) are those of naive Bayes. The weights are the ones that make :math:`\prod_r P(y_r \mid x_r)`
+    of the training rows largest, which is a convex problem. Attributes that say the same share one weight, and one
+    that only repeats what others say better has none.
+
+    Parameters
+    ----------
+    weights : mapping from attribute to a number of at least 0, optional
+        Instead of those learned; an attribute that is not named weighs 1.
+    smoothing : prior, name or mapping, default=Laplace()
+    alpha : float, optional
+    class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
+        As in :class:`~bayeskit.NaiveBayes`. A missing value says nothing and has no part in the choice of its weight.
+    numeric : {"mdl", "gaussian"}, default="mdl"
+        Cut numeric attributes into intervals where they tell the classes apart, or give each a Gaussian in every class.
+    cut_points : mapping from attribute to ascending numbers, optional
+        For attributes whose cut points are known.
+    calibration : None, "temperature" or "isotonic"
+
+    Attributes
+    ----------
+    weights_ : dict from attribute to weight
+    held_ : what ``fit`` chose from rows and later batches keep: the cut points and the weights
+
+    References
+    ----------
+    N. Zaidi, J. Cerquides, M. Carman and G. Webb, "Alleviating naive Bayes attribute independence assumption by
+    attribute weighting", Journal of Machine Learning Research 14, 2013.
+
+    Examples
+    --------
+    >>> from bayeskit import WeightedNB
+    >>> X = [["sun", "sun"]] * 6 + [["rain", "rain"]] * 6  # one column twice
+    >>> y = ["go"] * 4 + ["stay"] * 2 + ["go"] * 2 + ["stay"] * 4
+    >>> {name: round(weight, 3) for name, weight in WeightedNB(alpha=0).fit(X, y).weights_.items()}
+    {'x0': 0.5, 'x1': 0.5}
+    """
+
+    def __init__(
+        self,
+        *,
+        weights: Mapping[Name, float] | None = None,
+        smoothing: Any = None,
+        alpha: float | None = None,
+        class_prior: Any = None,
+        class_weight: Any = None,
+        numeric: str = "mdl",
+        cut_points: Mapping[Name, Any] | None = None,
+        categorical_features: Any = "from_dtype",
+        states: Mapping[Any, Any] | None = None,
+        missing: str = "ignore",
+        unseen: Unseen = "ignore",
+        calibration: str | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.weights = weights
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.numeric = numeric
+        self.cut_points = cut_points
+        self.categorical_features = categorical_features
+        self.states = states
+        self.missing = missing
+        self.unseen = unseen
+        self.calibration = calibration
+        self.n_jobs = n_jobs
+
+    @property
+    def weights_(self) -> dict[Name, float]:
+        """The weight of each attribute, in the order of the columns."""
+        weights = self._settled.weights
+        return {v.name: float(weights.get(v.name, 1.0)) for v in self.schema_.attributes}
+
+    def explain(self, row: Any, *, lang: str = "en") -> Explanation:
+        lazy = self._lazy_state()
+        fitted = lazy.fitted if lazy is not None else self._require("explain")
+        model, statistics = self._model, self.statistics_
+        table = match_columns(one_row(row), model.schema, fitted.names if fitted.named else None, fitted.who)
+        assert fitted.recipe is not None
+        plain = replace(model, conditionals=tuple(c.plain for c in model.conditionals))
+        labels = self._labels(model.schema).tolist()
+        return weigh(explain(plain, statistics, fitted.recipe, table, labels, lang=lang), self.weights_)
+
+    explain.__doc__ = CountClassifier.explain.__doc__
+
+    def sample(self, n: int, seed: Any = None, given_class: Any = None) -> tuple[Any, Any]:
+        """Refuse: a weighted product is no distribution of rows."""
+        raise UsageError(
+            "WeightedNB scores classes without a distribution of rows, so none can be drawn. Use NaiveBayes."
+        )
+
+    def _choose_more(self, source: Source) -> dict[str, Any]:
+        if self.weights is not None:
+            return {}
+        trial = self._trial(source, lambda schema: Naive())
+        assert trial.recipe is not None
+
+        def chunks() -> Iterator[Chunk]:
+            for rows in source:
+                yield from encode_learned(trial, trial.schema, rows).chunks()
+
+        # Rows in memory are coded once; others are read again for every step, so that memory does not grow.
+        held = list(chunks()) if source.in_memory else None
+        loss = Loss(trial.statistics, trial.recipe, chunks if held is None else lambda: held, self.n_jobs)
+        return {"weights": choose_weights(loss)}
+
+    def _form(self, schema: Schema) -> Form:
+        if self.weights is None:
+            return Weighted(dict(self._held.get("weights", {})))
+        strange = next((name for name in self.weights if name not in schema.position), None)
+        if strange is not None:
+            known = ", ".join(repr(v.name) for v in schema.attributes[:12])
+            raise SettingError(f"weights names {strange!r}, which is no attribute. There are {known}.")
+        return Weighted(dict(self.weights))
+
+    def _adopt(self, fitted: Fitted, y: Any) -> None:
+        # Here no attribute is a parent: numeric ones alone are nothing to warn of.
+        CountClassifier._adopt(self, fitted, y)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if self.weights is None:
+            return
+        if not isinstance(self.weights, Mapping):
+            raise SettingError(f"weights is {self.weights!r}; give a mapping from attribute to a number.")
+        for name, weight in self.weights.items():
+            number = isinstance(weight, (int, float, np.integer, np.floating)) and not isinstance(
+                weight, bool
+            )
+            if not number or not np.isfinite(weight) or weight < 0:
+                raise SettingError(
+                    f"The weight of {name!r} is {weight!r}; it must be a finite number of at least 0."
+                )

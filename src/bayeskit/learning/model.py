@@ -1,0 +1,109 @@
+"""Statistics × recipe → a model ready for look-up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.counting.backends.threads import in_order
+from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Encoded
+from bayeskit.errors import InfiniteValue, UsageError
+from bayeskit.estimation.class_prior import (
+    ClassPrior,
+    class_factors,
+    estimate_class_prior,
+    given_class_prior,
+)
+from bayeskit.learning.recipe import Recipe
+from bayeskit.schema import Schema
+from bayeskit.statistics import Plan, Statistics
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Model:
+    """P(c) and the conditionals of all attributes; log P(c, x) is their sum.
+
+    A conditional that averages over models (AODE) holds P(c) itself: its ``adds_prior`` is False.
+    """
+
+    schema: Schema
+    log_prior: Floats
+    conditionals: tuple[Any, ...]
+
+    @property
+    def adds_prior(self) -> bool:
+        """Whether log P(c) is to be added to what the conditionals say."""
+        return all(getattr(conditional, "adds_prior", True) for conditional in self.conditionals)
+
+    @property
+    def is_distribution(self) -> bool:
+        """Whether there is a P(c, x). Complement naive Bayes scores classes, a pool has posteriors only."""
+        return all(getattr(conditional, "is_distribution", True) for conditional in self.conditionals)
+
+    def joint_chunk(self, chunk: Chunk) -> Floats:
+        """Return log P(c, x) of each row: shape (n, K)."""
+        out = np.empty((chunk.n_rows, len(self.log_prior)))
+        out[:] = self.log_prior if self.adds_prior else 0.0
+        self.add_conditionals(chunk, out)
+        return out
+
+    def add_conditionals(self, chunk: Chunk, out: Floats) -> None:
+        """Add log P(x | c) of each row to ``out``."""
+        try:
+            for conditional in self.conditionals:
+                conditional.add_log_prob(chunk, out)
+        except InfiniteValue as error:
+            # Conditionals know columns by number; here they have names, and chunks a place in the table.
+            name = self.schema.numeric[int(str(error.column))].name
+            raise InfiniteValue(name, chunk.first_row + error.row, error.value) from None
+
+    def joint(self, encoded: Encoded, n_jobs: int | None = None) -> Floats:
+        bounds = encoded.bounds()
+        if len(bounds) == 1:
+            return self.joint_chunk(encoded.chunk(*bounds[0]))
+        out = np.empty((encoded.n_rows, len(self.log_prior)))
+
+        def score(start: int, stop: int) -> None:
+            out[start:stop] = self.joint_chunk(encoded.chunk(start, stop))
+
+        for _ in in_order(score, bounds, n_jobs):
+            pass
+        return out
+
+
+def plan_for(schema: Schema, recipe: Recipe) -> Plan:
+    """Say what must be counted."""
+    return recipe.form.plan(schema, recipe)
+
+
+def weighted_classes(statistics: Statistics, recipe: Recipe) -> Statistics:
+    """Return the statistics with every class weighed as the recipe's ``class_weight`` asks."""
+    factors = class_factors(recipe.class_weight, statistics.class_counts, statistics.schema.target)
+    return statistics if factors is None else statistics.scale(factors)
+
+
+def estimate(statistics: Statistics, recipe: Recipe) -> Model:
+    """Turn statistics into look-up tables. Nothing of this is kept in the statistics."""
+    schema = statistics.schema
+    if not schema.n_classes:
+        raise UsageError(
+            "Nothing is left of what was learned: every row was forgotten. Learn some rows first."
+        )
+    statistics = weighted_classes(statistics, recipe)
+    prior = class_prior_of(statistics, recipe)
+    return Model(schema, prior.log, recipe.form.conditionals(statistics, recipe, prior))
+
+
+def class_prior_of(statistics: Statistics, recipe: Recipe) -> ClassPrior:
+    """Return P(c), as estimated from statistics whose classes are weighed already, or as given."""
+    counts, target = statistics.class_counts, statistics.schema.target
+    if recipe.class_prior is not None:
+        return ClassPrior(given_class_prior(recipe.class_prior, target), counts, None)
+    share = estimate_class_prior(counts, target, recipe.class_smoothing)
+    return ClassPrior(share, counts, recipe.class_smoothing.cells(target, 1))

@@ -1,0 +1,170 @@
+r"""Several forms in one: a weighted mean of their posteriors.
+
+.. math:: P(c \mid x) = \sum_m w_m P_m(c \mid x)
+
+The weights are those of least log-loss on leave-one-out posteriors, found by EM, whose every step lowers the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.chunk import Chunk
+from bayeskit.estimation.class_prior import ClassPrior
+from bayeskit.estimation.kernels.posterior import log_normalise
+from bayeskit.learning.leave_one_out import log_posterior
+from bayeskit.learning.model import Model, class_prior_of, estimate
+from bayeskit.learning.recipe import Form, Recipe
+from bayeskit.priors import MEstimate, as_smoothing, backs_off
+from bayeskit.schema import Schema
+from bayeskit.statistics import Pattern, Plan, Statistics
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Member:
+    """One form of a pool: its name, its prior and its weight."""
+
+    name: str
+    form: Form
+    prior: Any
+    weight: float = 1.0
+
+    def recipe(self, recipe: Recipe) -> Recipe:
+        """Return the pool's recipe with this member's form and prior."""
+        base = MEstimate(1.0) if backs_off(self.prior) else self.prior
+        smoothing = as_smoothing(None, None, self.prior)
+        return replace(recipe, form=self.form, smoothing=smoothing, class_smoothing=base)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Forms that are counted together and answer together.
+
+    Attributes
+    ----------
+    members : tuple of Member
+        Their weights add to one; a member of weight 0 is counted and not asked.
+    """
+
+    members: tuple[Member, ...]
+
+    def plan(self, schema: Schema, recipe: Recipe) -> Plan:
+        """Ask once for what any of them needs."""
+        found: dict[str, Pattern] = {}
+        for member in self.members:
+            for pattern in member.form.plan(schema, member.recipe(recipe)).patterns:
+                held = found.get(pattern.kind)
+                names = dict.fromkeys((*(held.attributes if held else ()), *pattern.attributes))
+                found[pattern.kind] = Pattern(pattern.kind, tuple(names))
+        return Plan(tuple(found.values()))
+
+    def settled(self, statistics: Statistics, recipe: Recipe) -> Form:
+        return Pool(
+            tuple(replace(m, form=m.form.settled(statistics, m.recipe(recipe))) for m in self.members)
+        )
+
+    def conditionals(self, statistics: Statistics, recipe: Recipe, prior: ClassPrior) -> tuple[Any, ...]:
+        return (Pooled(self.voters(statistics, recipe)),)
+
+    def voters(self, statistics: Statistics, recipe: Recipe) -> tuple[Voter, ...]:
+        """Estimate the members that have a weight, from statistics whose classes are weighed already."""
+        found = []
+        for member in self.members:
+            if member.weight > 0.0:
+                own = replace(member.recipe(recipe), class_weight=None)
+                found.append(Voter(member.weight, estimate(statistics, own), class_prior_of(statistics, own)))
+        return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Voter:
+    """A model with its weight in the pool."""
+
+    weight: float
+    model: Model
+    prior: ClassPrior
+
+    def posterior(self, chunk: Chunk) -> Floats:
+        joint = self.model.joint_chunk(chunk)
+        log_normalise(joint, self.model.log_prior)
+        return np.exp(joint)
+
+    def left_out(self, chunk: Chunk, own: Floats) -> Floats:
+        assert chunk.target is not None
+        log_prior = self.prior.log_left_out(chunk.target, own)
+        joint = log_prior.copy() if self.model.adds_prior else np.zeros_like(log_prior)
+        for conditional in self.model.conditionals:
+            conditional.add_left_out(chunk, own, joint)
+        return np.exp(log_posterior(joint, log_prior))
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """log of a weighted mean of posteriors."""
+
+    voters: tuple[Voter, ...]
+
+    adds_prior = False
+    is_distribution = False
+
+    def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        mean = sum(voter.weight * voter.posterior(chunk) for voter in self.voters)
+        with np.errstate(divide="ignore"):
+            out += np.log(mean)
+
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        mean = sum(voter.weight * voter.left_out(chunk, own) for voter in self.voters)
+        with np.errstate(divide="ignore"):
+            out += np.log(mean)
+
+
+def pool_weights(posteriors: Floats, weights: Floats, most: int = 500) -> Floats:
+    r"""Return the weights of members that give the rows' own classes the least log-loss.
+
+    .. math:: w_m \leftarrow \frac{1}{N} \sum_r \frac{w_m p_{rm}}{\sum_k w_k p_{rk}}
+
+    Parameters
+    ----------
+    posteriors : array of shape (n, members)
+        p of each row's own class by each member, the row left out.
+    weights : array of shape (n,)
+
+    Examples
+    --------
+    >>> pool_weights(np.array([[0.9, 0.1], [0.8, 0.2]]), np.ones(2)).round(3)
+    array([1., 0.])
+    """
+    n_members = posteriors.shape[1]
+    found = np.full(n_members, 1.0 / n_members)
+    total = weights.sum()
+    if not total > 0.0:
+        return found
+    # A row that all members give 0 has no say.
+    p = np.maximum(posteriors, 1e-300)
+    for _ in range(most):
+        shares = p * found
+        shares /= shares.sum(axis=1, keepdims=True)
+        new = weights @ shares / total
+        moved = np.abs(new - found).max()
+        found = new
+        if moved < 1e-7:
+            break
+    found[found < 1e-4] = 0.0
+    return np.asarray(found / found.sum())
+
+
+def votes_left_out(voters: Iterable[Voter], chunk: Chunk, own: Floats) -> tuple[Floats, Floats]:
+    """Return each member's posterior of the rows' own class, shape (n, members), and whether it was right."""
+    assert chunk.target is not None
+    rows = np.arange(chunk.n_rows)
+    answers = [voter.left_out(chunk, own) for voter in voters]
+    p = np.column_stack([answer[rows, chunk.target] for answer in answers])
+    right = np.column_stack([answer.argmax(axis=1) == chunk.target for answer in answers])
+    return p, right.astype(np.float64)

@@ -1,0 +1,56 @@
+"""Reading rows once more that were counted: all of them, or some spread evenly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.chunk import Chunk
+from bayeskit.data.source import Source
+from bayeskit.learning.fitted import Fitted
+from bayeskit.learning.leave_one_out import encode_learned
+
+
+def learned_chunks(fitted: Fitted, source: Source) -> Iterator[Chunk]:
+    """Read a source in the codes of what was counted from it; rows without weight are left out."""
+    for rows in source:
+        for chunk in encode_learned(fitted, fitted.schema, rows).chunks():
+            if chunk.weights is not None and not (chunk.weights > 0.0).all():
+                chunk = chunk.take(np.flatnonzero(chunk.weights > 0.0))
+            if chunk.n_rows:
+                yield chunk
+
+
+def spread(
+    chunks: Iterable[Chunk], score: Callable[[Chunk], tuple[NDArray[Any], ...]], most: int
+) -> list[NDArray[Any]]:
+    """Score at most so many rows, spread evenly: every row, or every second, every fourth, …
+
+    Parameters
+    ----------
+    chunks : iterable of Chunk
+    score : callable
+        From a chunk to arrays with a row for each of its rows.
+    most : int
+
+    Returns
+    -------
+    list of arrays, those of all chunks joined
+    """
+    pieces: list[tuple[NDArray[Any], ...]] = []
+    held: list[NDArray[np.intp]] = []
+    seen, step = 0, 1
+    for chunk in chunks:
+        numbers = seen + np.arange(chunk.n_rows)
+        seen += chunk.n_rows
+        while sum(int((n % step == 0).sum()) for n in (*held, numbers)) > most:
+            step *= 2
+        chosen = np.flatnonzero(numbers % step == 0)
+        if len(chosen):
+            pieces.append(score(chunk.take(chosen)))
+            held.append(numbers[chosen])
+    kept = [n % step == 0 for n in held]
+    return [np.concatenate([a[k] for a, k in zip(arrays, kept)]) for arrays in zip(*pieces)]

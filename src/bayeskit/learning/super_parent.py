@@ -1,0 +1,131 @@
+"""Which attribute serves best as the super-parent of all others: by leave-one-out, or by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.counting.count import count
+from bayeskit.data.chunk import Chunk
+from bayeskit.estimation.class_prior import ClassPrior, class_factors
+from bayeskit.graphs.dag import Dag
+from bayeskit.learning.averaging import Averaging
+from bayeskit.learning.model import class_prior_of, weighted_classes
+from bayeskit.learning.one_dependence import OneDependence
+from bayeskit.learning.recipe import Recipe
+from bayeskit.schema import Name, Schema
+from bayeskit.statistics import Statistics
+
+Floats = NDArray[np.float64]
+
+FOLDS = 10
+_BLOCK = 4_096
+
+
+def star(schema: Schema, super_parent: Name) -> Dag:
+    """Return the graph in which one attribute is the parent of all others."""
+    names = tuple(v.name for v in schema.attributes)
+    return Dag(names, tuple(() if name == super_parent else (super_parent,) for name in names))
+
+
+def losses_left_out(statistics: Statistics, recipe: Recipe, chunks: Iterable[Chunk]) -> Floats:
+    """Return the mean leave-one-out log-loss of every categorical attribute as the super-parent.
+
+    A row of weight w counts as w rows of weight one: the weight min(w, 1) is left out of the counts, and the loss
+    weighs w.
+    """
+    scored = _Scores(statistics, recipe)
+    loss, weight = np.zeros(len(statistics.schema.categorical)), 0.0
+    for chunk in _blocks(chunks):
+        own = np.minimum(chunk.row_weights, 1.0)
+        loss += chunk.row_weights @ scored.losses(chunk, own)
+        weight += float(chunk.row_weights.sum())
+    return loss / max(weight, 1e-300)
+
+
+def losses_by_folds(
+    statistics: Statistics, recipe: Recipe, chunks: Callable[[], Iterable[Chunk]], folds: int = FOLDS
+) -> Floats:
+    """Return the mean log-loss of every super-parent when each tenth of the rows is scored by the other nine.
+
+    Row r belongs to fold r modulo ``folds``; the counts of the others are all counts less those of the fold.
+    """
+    schema, plan = statistics.schema, statistics.plan
+    loss, weight = np.zeros(len(schema.categorical)), 0.0
+    for fold in range(folds):
+        gone = Statistics.zero(schema, plan)
+        for part in _fold(chunks(), fold, folds):
+            gone = gone.merge(count(part, schema, plan))
+        scored = _Scores(statistics.subtract(gone), recipe)
+        for part in _fold(chunks(), fold, folds):
+            loss += part.row_weights @ scored.losses(part, np.zeros(part.n_rows))
+            weight += float(part.row_weights.sum())
+    return loss / max(weight, 1e-300)
+
+
+class _Scores:
+    """Log-losses of rows under every super-parent."""
+
+    def __init__(self, statistics: Statistics, recipe: Recipe) -> None:
+        self.factors = class_factors(recipe.class_weight, statistics.class_counts, statistics.schema.target)
+        self.statistics = weighted_classes(statistics, recipe)
+        form = Averaging(min_count=-1.0).settled(self.statistics, recipe)
+        self.recipe = replace(recipe, form=form)
+        self.prior: ClassPrior = class_prior_of(self.statistics, recipe)
+        found = form.conditionals(self.statistics, self.recipe, self.prior)
+        self.averaged, self.others = found[0], found[1:]
+        self.constants = getattr(form, "constants", None)
+
+    def losses(self, chunk: Chunk, own: Floats) -> Floats:
+        """Return −log P(y | x) of every row under every super-parent: shape (n, d)."""
+        assert chunk.target is not None
+        if self.factors is not None:
+            own = own * self.factors[chunk.target]
+        rows = np.arange(chunk.n_rows)
+        prior = self.prior.log_left_out(chunk.target, own)
+        scores = self.averaged.scores_left_out(chunk, own, given_class=True)
+        for i in range(scores.shape[1]):
+            # A super-parent that is missing is summed over.
+            holes = np.flatnonzero(chunk.codes[:, i] >= self.averaged.cells.sizes[i])
+            if len(holes):
+                scores[holes, i] = self._summed(chunk.take(holes), own[holes], i)
+        for other in self.others:
+            more = np.zeros(prior.shape)
+            other.add_left_out(chunk, own, more)
+            scores += more[:, None, :]
+        scores += prior[:, None, :]
+        best = scores.max(axis=2, keepdims=True)
+        nothing = ~np.isfinite(best)
+        scores = np.where(nothing, prior[:, None, :], scores - np.where(nothing, 0.0, best))
+        with np.errstate(divide="ignore"):
+            evidence = np.log(np.exp(scores).sum(axis=2))
+        # A class that is impossible costs as much as the least double can tell.
+        return np.asarray(np.minimum(evidence - scores[rows, :, chunk.target], 745.0))
+
+    def _summed(self, chunk: Chunk, own: Floats, i: int) -> Floats:
+        schema = self.statistics.schema
+        form = OneDependence(star(schema, schema.categorical[i].name), self.constants)
+        out = np.zeros((chunk.n_rows, schema.n_classes))
+        for conditional in form.conditionals(self.statistics, self.recipe, self.prior):
+            if not any(type(conditional) is type(other) for other in self.others):
+                conditional.add_left_out(chunk, own, out)
+        return out
+
+
+def _blocks(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    for chunk in chunks:
+        for start in range(0, chunk.n_rows, _BLOCK):
+            yield chunk.take(slice(start, min(start + _BLOCK, chunk.n_rows)))
+
+
+def _fold(chunks: Iterable[Chunk], fold: int, folds: int) -> Iterator[Chunk]:
+    seen = 0
+    for chunk in chunks:
+        rows: Any = np.arange((fold - seen) % folds, chunk.n_rows, folds)
+        seen += chunk.n_rows
+        if len(rows):
+            yield from _blocks([chunk.take(rows)])

@@ -1,0 +1,193 @@
+r"""Weighted naive Bayes (WANBIA): each attribute's factor raised to a weight, chosen for the posterior.
+
+.. math:: P(c \mid x) \propto P(c) \prod_i P(x_i \mid c)^{w_i}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from bayeskit.counting.backends.threads import in_order
+from bayeskit.data.chunk import Chunk
+from bayeskit.estimation.class_prior import ClassPrior, class_factors
+from bayeskit.estimation.gaussian import Gaussian
+from bayeskit.estimation.presence import Presence
+from bayeskit.estimation.table import TableConditional
+from bayeskit.estimation.weighted import WeightedGaussian, WeightedPresence, WeightedTables
+from bayeskit.learning.kernels.weighting import add_loss
+from bayeskit.learning.model import class_prior_of, weighted_classes
+from bayeskit.learning.naive import Naive
+from bayeskit.learning.recipe import Form, Recipe
+from bayeskit.schema import Name, Schema
+from bayeskit.statistics import Plan, Statistics
+
+Floats = NDArray[np.float64]
+Chunks = Callable[[], Iterable[Chunk]]
+
+# The largest slope of the mean loss that counts as level, and the most steps taken towards it.
+LEVEL, MOST_STEPS = 1e-6, 200
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """P(c) ∏ P(x_i | c)^w_i with weights that are given: counted and estimated as in naive Bayes.
+
+    Attributes
+    ----------
+    weights : mapping from attribute to weight
+        An attribute that is not named weighs one.
+    """
+
+    weights: Mapping[Name, float]
+
+    def plan(self, schema: Schema, recipe: Recipe) -> Plan:
+        return Naive().plan(schema, recipe)
+
+    def settled(self, statistics: Statistics, recipe: Recipe) -> Form:
+        return self
+
+    def conditionals(self, statistics: Statistics, recipe: Recipe, prior: ClassPrior) -> tuple[Any, ...]:
+        schema = statistics.schema
+        discrete, numeric = (self._of(variables) for variables in (schema.categorical, schema.numeric))
+        found: list[Any] = []
+        for plain in Naive().conditionals(statistics, recipe, prior):
+            match plain:
+                case TableConditional():
+                    found.append(WeightedTables(plain, discrete))
+                case Presence():
+                    found.append(WeightedPresence(plain, numeric[plain.columns]))
+                case _:
+                    found.append(WeightedGaussian(plain, numeric[plain.columns]))
+        return tuple(found)
+
+    def _of(self, variables: Iterable[Any]) -> Floats:
+        return np.array([float(self.weights.get(v.name, 1.0)) for v in variables])
+
+
+class Terms(NamedTuple):
+    """log P(c) and log P(x_i | c) of every attribute, as the kernel reads them."""
+
+    log_prior: Floats
+    places: NDArray[np.uintp]
+    log_table: Floats
+    mean: Floats
+    low: Floats
+    inverse: Floats
+    norm: Floats
+    missing: Floats
+
+
+class Loss:
+    """The mean of −log P(y | x) over rows as a function of the weights: convex, with its slope.
+
+    Parameters
+    ----------
+    statistics, recipe
+        What the factors are estimated from, once for all weights.
+    chunks : callable
+        Gives the rows, coded, with their classes; called for every evaluation. A list is shared out to threads.
+    n_jobs : int, optional
+    """
+
+    def __init__(
+        self, statistics: Statistics, recipe: Recipe, chunks: Chunks, n_jobs: int | None = None
+    ) -> None:
+        schema = statistics.schema
+        self.names = [v.name for v in (*schema.categorical, *schema.numeric)]
+        self.factors = class_factors(recipe.class_weight, statistics.class_counts, schema.target)
+        statistics = weighted_classes(statistics, recipe)
+        self.total = max(statistics.total, 1e-300)
+        self.terms = _terms(statistics, recipe)
+        self.chunks = chunks
+        self.n_jobs = n_jobs
+
+    def __call__(self, weights: Floats) -> tuple[float, Floats]:
+        """Return the mean loss and its slope, of shape (d,): the categorical attributes, then the numeric ones."""
+        loss, slope, _ = self._sum(weights, 0)
+        return loss / self.total, slope / self.total
+
+    def curvature(self, weights: Floats) -> Floats:
+        """Return the second derivative of the mean loss in each weight."""
+        return self._sum(weights, len(weights))[2] / self.total
+
+    def _sum(self, weights: Floats, curved: int) -> tuple[float, Floats, Floats]:
+        chunks = self.chunks()
+        if isinstance(chunks, list):
+            held, bounds = chunks, [(i, i + 1) for i in range(len(chunks))]
+            parts = in_order(lambda i, _: self._of(held[i], weights, curved), bounds, self.n_jobs)
+        else:
+            parts = (self._of(chunk, weights, curved) for chunk in chunks)
+        loss, slope, curvature = 0.0, np.zeros(len(weights)), np.zeros(curved)
+        for some, its_slope, its_curvature in parts:
+            loss += some
+            slope += its_slope
+            curvature += its_curvature
+        return loss, slope, curvature
+
+    def _of(self, chunk: Chunk, weights: Floats, curved: int) -> tuple[float, Floats, Floats]:
+        rows, k = chunk.row_weights, len(self.terms.log_prior)
+        if self.factors is not None:
+            rows = rows * self.factors[chunk.target]
+        slope, curvature = np.zeros(len(weights)), np.zeros(curved)
+        out = np.empty((len(self.terms.mean), k)), np.empty(k), slope, curvature
+        loss = add_loss(chunk.codes, chunk.values, chunk.target, rows, *self.terms, weights, *out)
+        return float(loss), slope, curvature
+
+
+def choose_weights(loss: Loss) -> dict[Name, float]:
+    """Return the weights between 0 and 1 of least loss, found from ones on by L-BFGS-B."""
+    d = len(loss.names)
+    if not d:
+        return {}
+    # In steps that bend the loss alike the search needs half to a quarter of the evaluations. Where all attributes
+    # together say as much as one, no posterior is so sure that nothing bends.
+    unit = np.sqrt(loss.curvature(np.full(d, 1.0 / d)))
+    unit = np.where(unit > 1e-8, unit, 1.0)
+    best = np.inf, np.ones(d)
+
+    def evaluate(steps: Floats) -> tuple[float, Floats]:
+        nonlocal best
+        weights = np.clip(steps / unit, 0.0, 1.0)
+        value, slope = loss(weights)
+        if value < best[0]:
+            best = value, weights
+        return value, slope / unit
+
+    minimize(
+        evaluate,
+        unit,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, most) for most in unit],
+        # A loss that is level to the last digit ends the search too.
+        options={"maxiter": MOST_STEPS, "gtol": LEVEL / max(1.0, unit.max()), "ftol": 1e-15},
+    )
+    return dict(zip(loss.names, best[1].tolist()))
+
+
+def _terms(statistics: Statistics, recipe: Recipe) -> Terms:
+    schema = statistics.schema
+    k, numeric = schema.n_classes, len(schema.numeric)
+    prior = class_prior_of(statistics, recipe)
+    places, log_table = np.zeros(1, dtype=np.uintp), np.zeros((0, k))
+    mean, low, inverse, norm, missing = np.zeros((5, numeric, k))
+    for plain in Naive().conditionals(statistics, recipe, prior):
+        match plain:
+            case TableConditional():
+                places, log_table = plain.offsets, plain.log_table
+            case Presence():
+                norm[plain.columns] += plain.log_present
+                missing[plain.columns] += plain.log_missing
+            case Gaussian():
+                # An attribute that is constant keeps a term of nothing.
+                used, place = plain.used, plain.columns[plain.used]
+                mean[place], low[place] = plain.mean.T[used], plain.mean_low.T[used]
+                inverse[place] = np.sqrt(0.5) / plain.deviation.T[used]
+                norm[place] += -np.log(plain.deviation.T[used]) - 0.5 * np.log(2.0 * np.pi)
+    return Terms(prior.log, places, log_table, mean, low, inverse, norm, missing)
