@@ -76,6 +76,9 @@ def test_json_holds_the_whole_demonstration(melon: Any) -> None:
     assert set(models) == {
         "NaiveBayes()",
         'NaiveBayes(numeric="kernel")',
+        "TAN()",
+        "AODE()",
+        "AutoBayes()",
         "logistic regression",
         "random forest",
         "majority class",

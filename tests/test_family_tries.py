@@ -115,7 +115,7 @@ class Twin:
         if x > r and more <= 0:
             return 1.0
         if total + imaginary <= 0:
-            return 1.0 / max(r, 1) if x < r else 1.0
+            return 1.0 / max(self.n_states(child), 1) if x < self.n_states(child) else 1.0
         return (n + (cells[x] if x < r else more)) / (total + imaginary)
 
     def levels(self, family, codes, c):

@@ -100,10 +100,18 @@ def test_the_algebra(case, cut, factor):
     assert not nothing.counts.any()
     assert not nothing.margin.any()
     by_class = np.arange(float(n_classes))
-    # In two doubles 3 × 1.1 is 3.3, where the plain product is one unit in the last place beside it.
-    unit = 2.0**-52
-    np.testing.assert_allclose(whole.scale(by_class).margin, whole.margin * by_class, rtol=unit)
-    np.testing.assert_allclose(whole.scale(by_class).counts, whole.counts * by_class, rtol=unit)
+    # In two doubles 3 × 1.1 is 3.3, where the plain product is one unit in the last place beside it: so in fractions.
+    scaled, schema = whole.scale(by_class), schema_of(sizes, n_classes)
+    margin = [Fraction(0)] * n_classes
+    counts = [[Fraction(0)] * n_classes for _ in range(int(schema.offsets[-1]))]
+    for r, label in enumerate(target):
+        weight = Fraction(1 if weights is None else float(weights[r])) * int(label)
+        margin[label] += weight
+        for j, code in enumerate(rows[r]):
+            counts[int(schema.offsets[j]) + int(code)][label] += weight
+    np.testing.assert_allclose(scaled.margin, [float(m) for m in margin], rtol=2.0**-52)
+    wanted = np.array([[float(n) for n in row] for row in counts]).reshape(scaled.counts.shape)
+    np.testing.assert_allclose(scaled.counts, wanted, rtol=2.0**-52)
 
 
 def test_parts_are_values():

@@ -247,7 +247,7 @@ class BackOff:
 
 @dataclass(frozen=True)
 class WittenBell:
-    """Back off with as much weight as the context has different states: c = |{v : n(v, context) > 0}|.
+    """Back off with as much weight as there are different states in the context: c is their number.
 
     A context in which much is new is trusted less.
 

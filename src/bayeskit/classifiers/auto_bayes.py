@@ -129,6 +129,8 @@ class AutoBayes(SemiNaive):
         if "kdb" in self.members:
             held["structures"]["kdb"] = learned_structure(trial, self.k).as_mapping()
         if "skdb" in self.members:
+            assert trial.recipe is not None
+            trial.recipe = self._member("skdb", 1.0).recipe(trial.recipe)
             dag, _ = choose_selection(trial, source, self.max_k, "rmse")
             held["structures"]["skdb"] = dag.as_mapping()
         self._held = {**self._held, **held}

@@ -42,6 +42,9 @@ class State(ClassifierMixin, BaseEstimator):
     def _recipe(self, schema: Schema) -> Recipe:
         return Recipe()
 
+    # What is held to be told, not to be used: models that differ in it alone can be merged.
+    _told = frozenset({"losses", "scores"})
+
     def _choose(self, source: Source) -> dict[str, Any]:
         """Choose from rows what no statistic decides; it is then held."""
         return {}
@@ -64,7 +67,8 @@ class State(ClassifierMixin, BaseEstimator):
     @property
     def held_(self) -> dict[str, Any]:
         """What needed rows to be chosen: ``fit`` chose it, and later batches change counts only."""
-        self._require("held_")
+        if self._lazy_state() is None:
+            self._require("held_")
         return dict(self._held)
 
     @property

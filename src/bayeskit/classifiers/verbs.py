@@ -123,6 +123,13 @@ class Learning(State):
             self._renew()
         return self
 
+    def relearn(self, X: Any, y: Any = None, sample_weight: Any = None, **source: Any) -> Self:
+        """Choose anew, from these rows, what is held (cut points, structure, weights), and learn from them.
+
+        The same as ``fit``: what later batches do not change is decided again.
+        """
+        return self.fit(X, y, sample_weight, **source)
+
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: Name | None = None) -> Self:
         """Take rows away that were learned before: the model is then that of the other rows.
 
@@ -158,8 +165,14 @@ class Learning(State):
                 "The two models were learned from different columns: "
                 f"{_some(fitted.names)} and {_some(its_fitted.names)}."
             )
-        if self.held_ != other.held_:
-            raise Incompatible(f"The two models hold different choices: {self.held_!r} and {other.held_!r}.")
+        mine, its = ({k: v for k, v in m.held_.items() if k not in self._told} for m in (self, other))
+        for key in {**mine, **its}:
+            if mine.get(key) != its.get(key):
+                raise Incompatible(
+                    f"The two models hold different {key.replace('_', ' ')}, chosen from different rows: "
+                    f"{_short(mine.get(key))} and {_short(its.get(key))}. Fit one, and let the other take over what it "
+                    "holds (cut_points=, structure=, …), or learn from the rows of both."
+                )
         fitted.merge(its_fitted)
         self._renew()
         return self
@@ -225,6 +238,11 @@ class Learning(State):
         from bayeskit.classifiers.saving import save_model
 
         save_model(self, path)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else text[:200] + "…"
 
 
 def _some(names: tuple[Name, ...]) -> str:

@@ -52,7 +52,7 @@ class Contender:
 
 
 def contenders(numeric: list[int], categorical: list[int], states: Any) -> list[Contender]:
-    """List the models: naive Bayes on the table as it is, the yardsticks on a matrix made for them.
+    """List the models: ours on the table as it is, the yardsticks on a matrix made for them.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def contenders(numeric: list[int], categorical: list[int], states: Any) -> list[
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    from bayeskit import NaiveBayes
+    from bayeskit import AODE, TAN, AutoBayes, NaiveBayes
 
     def logistic() -> Any:
         numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
@@ -85,6 +85,9 @@ def contenders(numeric: list[int], categorical: list[int], states: Any) -> list[
         found.append(Contender(kernel, lambda: NaiveBayes(states=states, numeric="kernel"), True))
     return [
         *found,
+        Contender("TAN()", lambda: TAN(states=states), True),
+        Contender("AODE()", lambda: AODE(states=states), True),
+        Contender("AutoBayes()", lambda: AutoBayes(states=states), True),
         Contender("logistic regression", logistic, False),
         Contender("random forest", forest, False),
         Contender("majority class", lambda: DummyClassifier(strategy="prior"), False),

@@ -73,7 +73,10 @@ class FamilyTries:
         self._add(chunk.codes, np.zeros(chunk.n_rows, np.uint32), np.zeros(chunk.n_rows), out)
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
-        """Add log P(attributes | class) of each row as if ``own`` of its weight had not been counted."""
+        """Add log P(attributes | class) of each row as if ``own`` of its weight had not been counted.
+
+        What the states are stays as it is, and so do the constants of back-off.
+        """
         least = self._add(chunk.codes, chunk.target, np.asarray(own, np.float64), out)
         if least < 0.0:
             raise never_counted(least)

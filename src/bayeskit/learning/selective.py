@@ -57,6 +57,7 @@ def select(
     class_prior: Floats | None = None,
     constants: Floats | None = None,
     missing: str = "ignore",
+    unseen: str = "ignore",
 ) -> Selection:
     """Score every prefix of the attributes with every number of parents by leave-one-out.
 
@@ -83,6 +84,7 @@ def select(
     constants : array over the levels, optional
         c of back-off; without it they are chosen from the counts, as :class:`~bayeskit.priors.BackOff` says.
     missing : "ignore" or "state"
+    unseen : "ignore" or "smooth"
 
     Returns
     -------
@@ -112,7 +114,7 @@ def select(
         np.zeros(schema.n_classes),
     )
     if constants is None:
-        constants = _constants(chunks, schema, families, smoothing, missing)
+        constants = _constants(chunks, schema, families, smoothing, missing, unseen)
     held = class_prior is not None
     weights = margin + (class_smoothing or Lidstone(1.0)).cells(schema.target, 1)
     judge = _Judge(chunks, np.asarray(class_prior) if held else weights, held, max_k, criterion)
@@ -120,7 +122,8 @@ def select(
     losses[:, 0] = judge.add(None)
     for position, family in enumerate(families):
         counted = _count(chunks, schema, family)
-        tries = estimate_families(counted, schema, smoothing, constants=constants, missing=missing)
+        how = {"missing": missing, "unseen": unseen}
+        tries = estimate_families(counted, schema, smoothing, constants=constants, **how)
         losses[:, position + 1] = judge.add(tries)
     # Equal up to rounding is equal: an attribute of one state changes nothing but the last bit.
     most = losses.min() * (1.0 + 1e-12) + 1e-15
@@ -194,7 +197,7 @@ def _kinds(
     kind, first, keys = np.empty((3, chunk.n_rows), np.int64)
     family = (columns.astype(np.uintp), radices.astype(np.uintp), chunk.target, own, n_classes)
     n = number_kinds(chunk.codes, *family, table, 64 - bits, kind, first, keys)
-    # In the order of the cells, for so they lie in memory: three times as fast.
+    # In the order of the cells, for so they lie in memory: twice as fast.
     order = np.argsort(keys[:n])
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)
@@ -214,6 +217,7 @@ def _constants(
     families: Sequence[tuple[Name, ...]],
     smoothing: Smoothing,
     missing: str,
+    unseen: str,
 ) -> Floats | None:
     """Choose the constants of back-off as for all families at once, with one in memory at a time."""
     chosen = [
@@ -226,7 +230,8 @@ def _constants(
         losses = np.zeros(len(GRID))
         for counted in _truncated(chunks, schema, chosen, level):
             trie = lay_tries(counted, schema, missing)
-            base = np.array([1.0 / max(n_states(trie, int(trie.child[0])), 1)])
+            states = n_states(trie, int(trie.child[0])) + (unseen == "smooth")
+            base = np.array([1.0 / max(states, 1)])
             losses += level_losses(trie, base, counted.margin, [0], level, constants)
         constants = np.append(constants, GRID[np.argmin(losses)])
     return constants if chosen else None
