@@ -177,6 +177,7 @@ def choose_selection(trial: Fitted, source: Source, max_k: int, criterion: Any) 
         class_smoothing=recipe.class_smoothing,
         class_prior=prior,
         missing=recipe.missing,
+        unseen=recipe.unseen,
     )
     kept = discrete[: chosen.n_attributes]
     numeric = [v.name for v in schema.numeric]

@@ -12,6 +12,7 @@ from bayeskit.data.encode import Unseen
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
 from bayeskit.errors import SettingError, SuspectResult
+from bayeskit.graphs.dag import Dag
 from bayeskit.learning.choose_cuts import choose_cut_points
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import weighted_classes
@@ -52,13 +53,17 @@ class SemiNaive(CountClassifier):
         return dict(self.held_.get("cut_points", {}))
 
     @property
-    def _settled(self) -> Any:
-        """The form with everything decided that the counts decide."""
+    def _dag(self) -> Dag:
+        """Which attributes depend on which, beside the class."""
         lazy = self._lazy_state()
         fitted = lazy.fitted if lazy is not None else self._require("structure_")
+        statistics = self.statistics_
         assert fitted.recipe is not None
-        statistics = weighted_classes(self.statistics_, fitted.recipe)
-        return fitted.recipe.form.settled(statistics, fitted.recipe)
+        if not statistics.schema.categorical:
+            return Dag.of({}, (v.name for v in statistics.schema.attributes))
+        form: Any = fitted.recipe.form
+        found: Dag = form.graph(weighted_classes(statistics, fitted.recipe))
+        return found
 
     # -- hooks ---------------------------------------------------------------------------------
 

@@ -105,7 +105,7 @@ class TAN(SemiNaive):
     @property
     def structure_(self) -> dict[Name, tuple[Name, ...]]:
         """The parents of each attribute beside the class."""
-        return self._settled.dag.as_mapping() if self.schema_.categorical else {}
+        return self._dag.as_mapping()
 
     @property
     def edges_(self) -> list[Edge]:

@@ -43,6 +43,9 @@ class WithParents:
         extra = (Pattern("cell_moments", numeric),) if numeric else ()
         return Plan((*Plan.naive(schema).patterns, Pattern("families", families), *extra))
 
+    def graph(self, statistics: Statistics) -> Dag:
+        return self.dag
+
     def settled(self, statistics: Statistics, recipe: Recipe) -> Form:
         if not statistics.schema.categorical:
             return Naive()

@@ -51,6 +51,9 @@ class OneDependence:
     def plan(self, schema: Schema, recipe: Recipe) -> Plan:
         return pairs_plan(schema)
 
+    def graph(self, statistics: Statistics) -> Dag:
+        return self.dag
+
     def settled(self, statistics: Statistics, recipe: Recipe) -> Form:
         if not statistics.schema.categorical:
             return Naive()
@@ -92,12 +95,15 @@ class Tree:
     def plan(self, schema: Schema, recipe: Recipe) -> Plan:
         return pairs_plan(schema)
 
+    def graph(self, statistics: Statistics) -> Dag:
+        """Learn the tree, with the numeric attributes under their parents."""
+        found = learn(tree(statistics.schema, self.root, self.penalty), lambda plan: statistics)
+        return with_numeric(found, statistics)
+
     def settled(self, statistics: Statistics, recipe: Recipe) -> Form:
-        schema = statistics.schema
-        if not schema.categorical:
+        if not statistics.schema.categorical:
             return Naive()
-        found = learn(tree(schema, self.root, self.penalty), lambda plan: statistics)
-        return OneDependence(with_numeric(found, statistics)).settled(statistics, recipe)
+        return OneDependence(self.graph(statistics)).settled(statistics, recipe)
 
     def conditionals(self, statistics: Statistics, recipe: Recipe, prior: ClassPrior) -> tuple[Any, ...]:
         return self.settled(statistics, recipe).conditionals(statistics, recipe, prior)

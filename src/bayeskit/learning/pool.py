@@ -128,7 +128,10 @@ class Pooled:
 def pool_weights(posteriors: Floats, weights: Floats, most: int = 500) -> Floats:
     r"""Return the weights of members that give the rows' own classes the least log-loss.
 
-    .. math:: w_m \leftarrow \frac{1}{N} \sum_r \frac{w_m p_{rm}}{\sum_k w_k p_{rk}}
+    .. math:: w_m \leftarrow \frac{1}{N + M} \Bigl(1 + \sum_r \frac{w_m p_{rm}}{\sum_k w_k p_{rk}}\Bigr)
+
+    Each of the M members has one imaginary row of its own: on few rows the members that were chosen by them look
+    better than they are.
 
     Parameters
     ----------
@@ -138,20 +141,18 @@ def pool_weights(posteriors: Floats, weights: Floats, most: int = 500) -> Floats
 
     Examples
     --------
-    >>> pool_weights(np.array([[0.9, 0.1], [0.8, 0.2]]), np.ones(2)).round(3)
-    array([1., 0.])
+    >>> pool_weights(np.array([[0.9, 0.1]] * 998), np.ones(998)).round(3)
+    array([0.999, 0.001])
     """
     n_members = posteriors.shape[1]
     found = np.full(n_members, 1.0 / n_members)
     total = weights.sum()
-    if not total > 0.0:
-        return found
     # A row that all members give 0 has no say.
     p = np.maximum(posteriors, 1e-300)
     for _ in range(most):
         shares = p * found
         shares /= shares.sum(axis=1, keepdims=True)
-        new = weights @ shares / total
+        new = (1.0 + weights @ shares) / (total + n_members)
         moved = np.abs(new - found).max()
         found = new
         if moved < 1e-7:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -14,6 +14,7 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.errors import SettingError
 from bayeskit.estimation.back_off import GRID, level_losses
 from bayeskit.estimation.families import FamilyTries, estimate_families
+from bayeskit.estimation.kernels.trie import Trie
 from bayeskit.estimation.levels import lay_tries
 from bayeskit.estimation.rule import n_states
 from bayeskit.learning.kernels.selective import MCC, RMSE, add_losses, number_kinds
@@ -23,6 +24,9 @@ from bayeskit.statistics.families import Families
 
 Floats = NDArray[np.float64]
 Criterion = Literal["rmse", "log-loss", "error", "mcc"]
+
+# Bytes of counts that are kept between the levels of back-off.
+_MOST_BYTES = 2**29
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,28 +223,41 @@ def _constants(
     missing: str,
     unseen: str,
 ) -> Floats | None:
-    """Choose the constants of back-off as for all families at once, with one in memory at a time."""
+    """Choose the constants of back-off as for all families at once."""
     chosen = [
         family
         for family in families
         if isinstance(prior := smoothing.of(schema[family[0]]), BackOff) and prior.constants is None
     ]
+    held = _HeldTries(chunks, schema, missing)
     constants = np.empty(0)
     for level in range(max((len(family) for family in chosen), default=0)):
         losses = np.zeros(len(GRID))
-        for counted in _truncated(chunks, schema, chosen, level):
-            trie = lay_tries(counted, schema, missing)
-            states = n_states(trie, int(trie.child[0])) + (unseen == "smooth")
-            base = np.array([1.0 / max(states, 1)])
-            losses += level_losses(trie, base, counted.margin, [0], level, constants)
+        for family in chosen:
+            if len(family) > level:
+                trie, margin = held.of(family, level)
+                base = np.array([1.0 / max(n_states(trie, int(trie.child[0])) + (unseen == "smooth"), 1)])
+                losses += level_losses(trie, base, margin, [0], level, constants)
         constants = np.append(constants, GRID[np.argmin(losses)])
     return constants if chosen else None
 
 
-def _truncated(
-    chunks: Sequence[Chunk], schema: Schema, families: Sequence[tuple[Name, ...]], level: int
-) -> Iterator[Families]:
-    """Count the families that have so many parents, with no more than those."""
-    for family in families:
-        if len(family) > level:
-            yield _count(chunks, schema, family[: level + 1])
+class _HeldTries:
+    """The counts of families: kept while there is room, else counted again at every level."""
+
+    def __init__(self, chunks: Sequence[Chunk], schema: Schema, missing: str) -> None:
+        self.chunks, self.schema, self.missing = chunks, schema, missing
+        self.held: dict[tuple[Name, ...], tuple[Trie, Floats]] = {}
+        self.room = _MOST_BYTES
+
+    def of(self, family: tuple[Name, ...], level: int) -> tuple[Trie, Floats]:
+        """Return the counts of a family with so many parents at least, and n(c)."""
+        if family in self.held:
+            return self.held[family]
+        deep = family if self.room > 0 else family[: level + 1]
+        counted = _count(self.chunks, self.schema, deep)
+        found = lay_tries(counted, self.schema, self.missing), counted.margin
+        if self.room > 0:
+            self.room -= sum(array.nbytes for array in found[0] if isinstance(array, np.ndarray))
+            self.held[family] = found
+        return found
