@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from bayeskit.data.chunk import CHUNK_ROWS, Chunk
+from bayeskit.data.codes import CodeColumn
 from bayeskit.data.encoded import Encoded
 from bayeskit.schema import Schema, Variable
 
@@ -106,3 +107,74 @@ def test_a_wide_sparse_block_has_longer_chunks():
     assert encoded.bounds() == [(0, n)]
     dense = Encoded(schema_of(0, 0, 2), n, np.empty((n, 0)), np.empty((n, 0)), np.empty((n, 2)))
     assert len(dense.bounds()) == 2
+
+
+# -- moved to another schema -----------------------------------------------------------------------
+
+BEFORE = Schema(
+    (
+        Variable("a", "categorical", ("p", "q", "r")),
+        Variable("n", "numeric"),
+        Variable("b", "categorical", (0, 1)),
+    ),
+    Variable("y", "categorical", ("no", "so", "yes")),
+)
+# Without q and 0, with a state more, in another order; a class less.
+AFTER = Schema(
+    (
+        Variable("a", "categorical", ("r", "never", "p")),
+        Variable("n", "numeric"),
+        Variable("b", "categorical", (1,)),
+    ),
+    Variable("y", "categorical", ("yes", "no")),
+)
+CODES = np.array([[0, 1], [1, 0], [2, 2], [3, 1]], dtype=np.uint8)  # 3 and 2 are missing
+MOVED = np.array([[2, 0], [3, 1], [0, 1], [3, 0]])
+
+
+def moved_rows(codes):
+    target, weights = np.array([0, 1, 2, 2], np.uint32), np.array([1.0, 0.0, 2.0, 1.0])
+    return Encoded(BEFORE, 4, codes, np.arange(4.0)[:, None], target=target, weights=weights)
+
+
+@pytest.mark.parametrize("columns", [False, True], ids=["matrix", "columns"])
+def test_moved_codes_name_the_same_states(columns):
+    """States that are gone are missing; rows of a class that is gone weigh nothing."""
+    codes = (
+        [
+            CodeColumn(np.array([0, 1, 2, -1]), np.array([0, 1, 2, 3], np.uint8)),
+            CodeColumn(np.array([5, 0, -1, 5]), np.array([0, 9, 9, 9, 9, 1, 2], np.uint8)),
+        ]
+        if columns
+        else CODES
+    )
+    if columns:  # codes that no row has need not be codes of the schema
+        codes[1] = CodeColumn(codes[1].own, np.where(codes[1].table == 9, 2, codes[1].table).astype(np.uint8))
+    moved = moved_rows(codes).moved_to(AFTER)
+    chunk = moved.chunk(0, 4)
+    np.testing.assert_array_equal(chunk.codes, MOVED)
+    assert moved.schema is AFTER
+    np.testing.assert_array_equal(moved.target[[0, 2, 3]], [1, 0, 0])
+    assert moved.target.max() < 2
+    assert moved.target.dtype == np.uint32
+    np.testing.assert_array_equal(chunk.values[:, 0], np.arange(4.0))
+    np.testing.assert_array_equal(chunk.weights, [1.0, 0.0, 2.0, 1.0])
+
+
+def test_moving_to_the_same_schema_is_no_work():
+    rows = moved_rows(CODES)
+    assert rows.moved_to(BEFORE) is rows
+
+
+@pytest.mark.parametrize("size", [254, 255, 300])
+def test_moved_codes_have_the_width_of_the_new_schema(size):
+    large = Variable("a", "categorical", tuple(range(size)))
+    small = Variable("a", "categorical", tuple(range(0, size, 100)))
+    before, after = Schema((large,), Y), Schema((small,), Y)
+    codes = np.array([[0], [100], [size - 1], [size]], dtype=before.code_dtype)
+    there = Encoded(before, 4, codes, np.empty((4, 0)), target=np.zeros(4, np.uint32)).moved_to(after)
+    assert there.chunk(0, 4).codes.dtype == np.uint8
+    np.testing.assert_array_equal(there.chunk(0, 4).codes[:, 0], [0, 1, small.size, small.size])
+    back = there.moved_to(before)
+    assert back.chunk(0, 4).codes.dtype == before.code_dtype
+    np.testing.assert_array_equal(back.chunk(0, 4).codes[:, 0], [0, 100, size, size])

@@ -11,6 +11,7 @@ from bayeskit.errors import SettingError
 from bayeskit.priors import (
     MAP,
     MLE,
+    BackOff,
     BDeu,
     Dirichlet,
     Laplace,
@@ -18,8 +19,11 @@ from bayeskit.priors import (
     MEstimate,
     NormalInverseGamma,
     Prior,
+    WittenBell,
     as_prior,
     as_smoothing,
+    backs_off,
+    joint_cells,
 )
 from bayeskit.schema import Variable
 
@@ -87,7 +91,7 @@ def test_no_states_have_no_imaginary_counts(prior):
         (lambda: NormalInverseGamma(alpha=-1), "alpha is -1"),
         (lambda: NormalInverseGamma(beta=float("inf")), "beta is inf"),
         (lambda: NormalInverseGamma(mean=float("nan")), "mean is nan"),
-        (lambda: as_prior("laplas"), "no prior named 'laplas'. Choose from bdeu, laplace"),
+        (lambda: as_prior("laplas"), "no prior named 'laplas'. Choose from back-off, bdeu, laplace"),
         (lambda: as_prior(True), "True is not a prior"),
         (lambda: as_prior([1, 2]), "is not a prior"),
         (lambda: as_prior(-1), "alpha is -1"),
@@ -143,3 +147,111 @@ def test_the_mean_and_the_mode_of_laplace():
     """Laplace's rule is the mean under a = 1 and the mode under a = 2."""
     np.testing.assert_array_equal(MAP(Dirichlet(2)).cells(X, 1), Laplace().cells(X, 1))
     np.testing.assert_array_equal(Dirichlet(1).cells(X, 1), Laplace().cells(X, 1))
+
+
+# -- backing off -----------------------------------------------------------------------------------
+
+Z = Variable("z", "categorical", (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("given", "deepest", "levels"),
+    [
+        (4, 2, [4, 4, 4]),
+        ([1, 4], 0, [1]),
+        ([1, 4], 3, [1, 4, 4, 4]),
+        (np.array([0.5, 2.0, 8.0]), 1, [0.5, 2.0]),
+        (np.float64(3), 1, [3, 3]),
+    ],
+    ids=str,
+)
+def test_constants_of_the_levels(given, deepest, levels):
+    np.testing.assert_array_equal(BackOff(given).levels(deepest), levels)
+
+
+def test_back_off_is_a_value():
+    assert BackOff([1, 2]) == BackOff((1.0, 2.0)) == BackOff(np.array([1, 2]))
+    assert hash(BackOff([1, 2])) == hash(BackOff((1.0, 2.0)))
+    assert BackOff() != BackOff(1)
+    assert WittenBell() == WittenBell()
+
+
+@pytest.mark.parametrize(
+    "given", [0, -1, [], [1, 0], [1, float("nan")], float("inf"), "x", ["a"], [None]], ids=str
+)
+def test_constants_that_mean_nothing(given):
+    with pytest.raises(SettingError, match="BackOff"):
+        BackOff(given)
+
+
+@pytest.mark.parametrize(
+    ("prior", "yes"),
+    [
+        (BackOff(), True),
+        (BackOff(2), True),
+        (WittenBell(), True),
+        (Lidstone(1), False),
+        (MEstimate(1), False),
+    ],
+)
+def test_who_backs_off(prior, yes):
+    assert backs_off(prior) is yes
+
+
+@pytest.mark.parametrize(
+    ("prior", "variables", "n_classes", "cells"),
+    [
+        (Lidstone(0.5), [X], 4, [0.5] * 3),
+        (MLE(), [X], 4, [0.0] * 3),
+        (MEstimate(2), [X], 4, [2 / 12] * 3),
+        (BDeu(2), [X], 4, [2 / 12] * 3),
+        (BackOff(), [X], 4, [1 / 12] * 3),
+        (WittenBell(), [X], 2, [1 / 6] * 3),
+        (Dirichlet({"x": {"c": 7}}), [X], 2, [1, 1, 7]),
+        (MEstimate(2), [X, Z], 4, [[2 / 24] * 2] * 3),
+        (Lidstone(2), [X, Z], 4, [[2.0] * 2] * 3),
+        (Dirichlet({"x": [1, 2, 3], "z": [1, 10]}), [X, Z], 1, [[1, 10], [2, 20], [3, 30]]),
+        (MEstimate(1), [EMPTY], 3, []),
+    ],
+    ids=repr,
+)
+def test_imaginary_counts_of_a_joint_table(prior, variables, n_classes, cells):
+    found = joint_cells(prior, variables, n_classes)
+    assert found.shape == np.shape(cells)
+    np.testing.assert_allclose(found, cells, rtol=1e-15)
+
+
+def test_a_joint_table_of_m_rows_holds_m_rows():
+    for variables in ([X], [X, Z]):
+        assert joint_cells(MEstimate(3), variables, 5).sum() * 5 == pytest.approx(3)
+        assert joint_cells(BDeu(3), variables, 5).sum() * 5 == pytest.approx(3)
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "alpha", "base", "of_x"),
+    [
+        (None, None, BackOff(), BackOff()),
+        (None, 0.5, BackOff(), Lidstone(0.5)),
+        (None, 0.0, BackOff(), Lidstone(0.0)),
+        ("witten-bell", None, Laplace(), WittenBell()),
+        ("back-off", None, Laplace(), BackOff()),
+        ({"x": "mle"}, None, BackOff(), Lidstone(0.0)),
+        ({"z": "mle"}, None, BackOff(), BackOff()),
+        ({"categorical": MEstimate(2)}, None, BackOff(), MEstimate(2)),
+        (NormalInverseGamma(), None, BackOff(), BackOff()),
+        (None, None, None, Lidstone(1.0)),
+    ],
+    ids=str,
+)
+def test_the_prior_of_a_model_with_parents(smoothing, alpha, base, of_x):
+    assert as_smoothing(smoothing, alpha, base).of(X) == of_x
+
+
+@pytest.mark.parametrize(
+    "smoothing",
+    ["back-off", BackOff(2), "witten-bell", {"x": "back-off"}, {"categorical": WittenBell()}],
+    ids=str,
+)
+def test_nothing_to_back_off_to(smoothing):
+    with pytest.raises(SettingError, match="back off from an attribute's parents"):
+        as_smoothing(smoothing, None)

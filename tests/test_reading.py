@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from bayeskit.data.encode import encode
-from bayeskit.data.reading import Reading, warn_of_identifiers
+from bayeskit.data.reading import Reading, cut_variable, interval_labels, warn_of_identifiers
 from bayeskit.data.table import open_table
-from bayeskit.errors import ColumnError, SettingError, SuspectColumn
+from bayeskit.errors import ColumnError, Incompatible, InfiniteValue, SettingError, SuspectColumn
 from bayeskit.schema import Variable
 
 Y = Variable("y", "categorical")
@@ -145,3 +145,109 @@ def test_few_rows_and_plain_arrays_are_left_alone(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_identifiers(table, Reading().schema_of(table, Y))
+
+
+# -- intervals -------------------------------------------------------------------------------------
+
+NUMBERS = pd.DataFrame({"f": [0.5, 1.5, np.nan, 1.0], "s": list("pqpq")})
+
+
+def test_a_number_read_as_intervals():
+    schema = Reading(cuts={"f": [1.0]}).schema_of(open_table(NUMBERS), Y)
+    variable = schema["f"]
+    assert (variable.kind, variable.cuts, variable.n_declared, variable.closed) == (
+        "categorical",
+        (1.0,),
+        2,
+        True,
+    )
+    assert variable.states == ("(-inf, 1]", "(1, inf)")
+    codes = encode(open_table(NUMBERS), schema, "grow").chunk(0, 4).codes
+    np.testing.assert_array_equal(codes[:, 0], [0, 1, 2, 0])  # 1 lies in (−∞, 1], NaN is missing
+
+
+@pytest.mark.parametrize("policy", ["ignore", "smooth", "error", "grow"])
+def test_every_number_lies_in_some_interval(policy):
+    schema = Reading(cuts={"f": [-1.0, 0.0, 1.0]}).schema_of(open_table(NUMBERS), Y)
+    values = np.array([-1e300, -1.0, np.nextafter(-1.0, 0), -0.0, 5e-324, 1.0, 1e300, np.nan])
+    rows = pd.DataFrame({"f": values, "s": "p"})
+    grown = encode(open_table(NUMBERS), schema, "grow").schema
+    codes = encode(open_table(rows), grown, policy).chunk(0, 8).codes
+    np.testing.assert_array_equal(codes[:, 0], [0, 0, 1, 1, 2, 2, 3, 4])
+
+
+def test_whole_numbers_are_cut_like_numbers():
+    """A matrix of integers is coded by subtraction, but not where some column is cut."""
+    matrix = np.array([[0, 3], [5, 4], [9, 3]])
+    schema = Reading(categorical=[1], cuts={"x0": [4.5]}).schema_of(open_table(matrix), Y)
+    encoded = encode(open_table(matrix), schema, "grow")
+    np.testing.assert_array_equal(encoded.chunk(0, 3).codes, [[0, 0], [1, 1], [1, 0]])
+    assert encoded.schema["x0"].size == 2
+
+
+def test_no_cuts_are_one_interval():
+    variable = cut_variable("f", [])
+    assert variable.states == ("(-inf, inf)",)
+    assert variable.cuts == ()
+
+
+def test_three_hundred_intervals_do_not_fit_a_byte():
+    cuts = np.arange(299) + 0.5
+    schema = Reading(cuts={"f": cuts}).schema_of(open_table({"f": np.arange(300.0)}), Y)
+    encoded = encode(open_table({"f": np.append(np.arange(300.0), np.nan)}), schema, "grow")
+    chunk = encoded.chunk(0, 301)
+    assert chunk.codes.dtype == np.uint32
+    np.testing.assert_array_equal(chunk.codes[:, 0], np.arange(301))
+
+
+def test_infinity_lies_in_no_interval():
+    schema = Reading(cuts={"f": [1.0]}).schema_of(open_table(NUMBERS), Y)
+    for value in (np.inf, -np.inf):
+        with pytest.raises(InfiniteValue, match=r"'f' holds -?inf in row 1"):
+            encode(open_table(pd.DataFrame({"f": [0.0, value], "s": ["p", "q"]})), schema, "ignore")
+
+
+def test_labels_where_numbers_were_cut():
+    schema = Reading(cuts={"f": [1.0]}).schema_of(open_table(NUMBERS), Y)
+    with pytest.raises(ColumnError, match="'f'"):
+        encode(open_table(pd.DataFrame({"f": ["low", "high"], "s": ["p", "q"]})), schema, "ignore")
+
+
+@pytest.mark.parametrize(
+    "cuts", [[2, 1], [1, 1], [np.nan], [np.inf], [[1, 2], [3, 4]], ["a"], [1j], None, [[1], [2, 3]]], ids=str
+)
+def test_cuts_that_are_no_ascending_numbers(cuts):
+    with pytest.raises(SettingError, match="cut points of 'f' are"):
+        cut_variable("f", cuts)
+
+
+def test_cuts_of_no_column():
+    with pytest.raises(ColumnError, match=r"'nowhere' is no column. The columns are 'f', 's'"):
+        Reading(cuts={"nowhere": [1]}).schema_of(open_table(NUMBERS), Y)
+
+
+@pytest.mark.parametrize(
+    ("cuts", "labels"),
+    [
+        ([0.123456, 7.0], ["(-inf, 0.1235]", "(0.1235, 7]", "(7, inf)"]),
+        ([1.00001, 1.00002], ["(-inf, 1.00001]", "(1.00001, 1.00002]", "(1.00002, inf)"]),
+        (
+            [1.0, np.nextafter(1.0, 2.0)],
+            ["(-inf, 1]", "(1, 1.0000000000000002]", "(1.0000000000000002, inf)"],
+        ),
+        ([-1e300, 1e300], ["(-inf, -1e+300]", "(-1e+300, 1e+300]", "(1e+300, inf)"]),
+    ],
+    ids=str,
+)
+def test_intervals_are_written_with_as_few_digits_as_tell_them_apart(cuts, labels):
+    assert interval_labels(np.array(cuts)) == labels
+    assert len(set(labels)) == len(labels)
+
+
+def test_intervals_of_other_cuts_are_other_variables():
+    a, b = cut_variable("f", [1.0]), cut_variable("f", [2.0])
+    with pytest.raises(Incompatible, match=r"'f' is cut at \(1.0,\) here and at \(2.0,\) there"):
+        a.union(b)
+    assert a.union(cut_variable("f", [1])) == a
+    with pytest.raises(Incompatible, match="'f'"):
+        a.union(Variable("f", "numeric"))

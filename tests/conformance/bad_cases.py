@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from estimators import EVERY, small_labels, small_rows
+from estimators import EVERY, SEMI_NAIVE, small_labels, small_rows
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,34 @@ class Case:
 CASES: list[Case] = []
 
 
-def enter(name: str, make: Callable[..., Given], fine: str = EVERY, says: str = "", **more: Any) -> None:
-    """Enter a case into the list."""
+def enter(
+    name: str,
+    make: Callable[..., Given],
+    fine: str = EVERY,
+    says: str = "",
+    *,
+    once: bool = False,
+    sparse: bool = False,
+    **more: Any,
+) -> None:
+    """Enter a case into the list.
+
+    The semi-naive family does as naive Bayes does. With ``once`` the source can be read only once, which is not enough
+    for it; with ``sparse`` the rows are sparse, which it does not take.
+    """
     assert says or set(fine) >= set(more.get("only", EVERY)), f"{name} must say what a refusal says"
+    if once:
+        fine, says = fine.translate(dict.fromkeys(map(ord, SEMI_NAIVE))), f"{says}|only once".lstrip("|")
+    elif not sparse:
+        fine = _with_relatives(fine)
+        more = {
+            key: _with_relatives(value) if key in ("either", "only") else value for key, value in more.items()
+        }
     CASES.append(Case(name, make, fine, says, **more))
+
+
+def _with_relatives(letters: str) -> str:
+    return letters + SEMI_NAIVE if "N" in letters and SEMI_NAIVE not in letters else letters
 
 
 def case(fine: str = EVERY, says: str = "", **more: Any) -> Callable[[Callable[..., Given]], None]:

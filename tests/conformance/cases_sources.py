@@ -35,26 +35,30 @@ def written(folder: Path, text: str, name: str = "rows.csv", **fit: Any) -> Give
     return Given(path, None, small_rows(d=2), 12, {"target": "y", **fit})
 
 
-enter("generator_of_batches", lambda: batches(in_batches(5, 7)))
+enter("generator_of_batches", lambda: batches(in_batches(5, 7)), once=True)
 enter("batches_again_and_again", lambda: batches(Batches(lambda: in_batches(1, 2, 9))))
-enter("batches_with_weights", lambda: batches((X, y, np.ones(len(y))) for X, y in in_batches(6, 6)))
+enter(
+    "batches_with_weights", lambda: batches((X, y, np.ones(len(y))) for X, y in in_batches(6, 6)), once=True
+)
 enter(
     "batches_of_strings",
     lambda: batches(iter([(letters(), small_labels())]), letters()),
     "N",
     "numeric|number|code",
+    once=True,
 )
-enter("no_batch", lambda: batches(iter(())), "", "no batch|nothing to learn")
-enter("empty_batch", lambda: batches(in_batches(5, 0, 7)), "", "0 sample")
+enter("no_batch", lambda: batches(iter(())), "", "no batch|nothing to learn", once=True)
+enter("empty_batch", lambda: batches(in_batches(5, 0, 7)), "", "0 sample", once=True)
 enter(
     "batch_of_another_width",
     lambda: batches(iter([(small_rows(), small_labels()), (small_rows(d=2), small_labels())])),
     "",
     "features",
+    once=True,
 )
 
 
-@case("", "not those learned.*'q'")
+@case("", "not those learned.*'q'", once=True)
 def batch_with_other_names() -> Given:
     pd = pytest.importorskip("pandas")
     first, second = (pd.DataFrame(small_rows(), columns=list(names)) for names in ("abc", "abq"))
@@ -66,18 +70,24 @@ enter(
     lambda: batches(iter([(small_rows(), small_labels(11))])),
     "",
     "row weights|labels",
+    once=True,
 )
-enter("batch_without_labels", lambda: batches(iter([small_rows()])), "", "batch")
+enter("batch_without_labels", lambda: batches(iter([small_rows()])), "", "batch", once=True)
 enter(
     "batches_and_labels_beside_them",
     lambda: Given(in_batches(6, 6), small_labels(), small_rows(), 12),
     "",
     "own y",
+    once=True,
 )
-enter("batch_that_is_none", lambda: batches(iter([None])), "", "batch|Rows were expected")
-enter("iterator_of_numbers", lambda: batches(iter(range(12))), "", "batch|expected")
+enter("batch_that_is_none", lambda: batches(iter([None])), "", "batch|Rows were expected", once=True)
+enter("iterator_of_numbers", lambda: batches(iter(range(12))), "", "batch|expected", once=True)
 enter(
-    "batch_of_weight_zero", lambda: batches((X, y, np.zeros(len(y))) for X, y in in_batches(6, 6)), "", "zero"
+    "batch_of_weight_zero",
+    lambda: batches((X, y, np.zeros(len(y))) for X, y in in_batches(6, 6)),
+    "",
+    "zero",
+    once=True,
 )
 enter("csv_file", lambda folder: written(folder, "a,b,y\n" + "0,1,u\n1,0,v\n2,1,u\n" * 4), needs_folder=True)
 enter(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import bad_cases
 import numpy as np
-from bad_cases import Given, case, enter, given
+from bad_cases import Given, given
 from estimators import small_rows
 from scipy import sparse
 
 DENSE_ONLY = "[Ss]parse"
+enter, case = partial(bad_cases.enter, sparse=True), partial(bad_cases.case, sparse=True)
 
 enter("sparse_rows", lambda: given(sparse.csr_matrix(small_rows())), "Nbmc", DENSE_ONLY)
 enter("sparse_columns", lambda: given(sparse.csc_matrix(small_rows())), "Nbmc", DENSE_ONLY)

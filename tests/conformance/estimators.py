@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from bayeskit import (
+    AODE,
+    KDB,
+    SPODE,
+    TAN,
+    AnDE,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -26,13 +32,39 @@ BY_LETTER: dict[str, type[Any]] = {
     "m": MultinomialNB,
     "c": ComplementNB,
     "k": CategoricalNB,
+    "S": SPODE,
+    "T": TAN,
+    "A": AODE,
+    "D": AnDE,
+    "K": KDB,
 }
 EVERY = "".join(BY_LETTER)
-DENSE = "NGgk"
+# These take what naive Bayes takes, but for sparse rows and for sources that can be read only once.
+SEMI_NAIVE = "STADK"
+DENSE = "NGgk" + SEMI_NAIVE
 NUMBERS = "NGg"
 BLOCK = "bmc"
 
 CLASSES = list(BY_LETTER.values())
+SEMI_NAIVE_CLASSES = tuple(BY_LETTER[letter] for letter in SEMI_NAIVE)
+
+# More settings of the semi-naive family: another path through the code each.
+MORE: list[Any] = [
+    AnDE(n=2),
+    AnDE(n=0),
+    *(cls(numeric="gaussian") for cls in (SPODE, TAN, AODE, KDB)),
+    *(cls(categorical_features="all") for cls in (SPODE, TAN, AODE, KDB)),
+    AnDE(n=2, numeric="gaussian"),
+    AnDE(n=2, missing="state", categorical_features="all"),
+    TAN(penalty="bic", missing="state", categorical_features="all"),
+    AODE(weights="mutual-information", min_count=2, missing="state", categorical_features="all"),
+    AODE(subsumption=3, categorical_features="all"),
+    SPODE(select="cv", missing="state", categorical_features="all"),
+    KDB(k=3, missing="state", smoothing="witten-bell", categorical_features="all"),
+    *(cls(unseen="smooth") for cls in (SPODE, TAN, AODE, KDB)),
+    AnDE(n=2, unseen="smooth"),
+    TAN(calibration="temperature"),
+]
 
 # All estimators and the settings of NaiveBayes and GaussianBayes that change the path through the code.
 VARIANTS: list[Any] = [
@@ -45,6 +77,7 @@ VARIANTS: list[Any] = [
     GaussianBayes("shared"),
     GaussianBayes("diagonal"),
     GaussianNB(n_jobs=2),
+    *(pytest.param(estimator, marks=pytest.mark.slow) for estimator in MORE),
 ]
 
 

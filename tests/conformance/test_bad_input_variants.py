@@ -11,7 +11,19 @@ import test_bad_input  # noqa: F401  (fills the list of cases)
 from bad_cases import CASES, Case
 from estimators import check_answers, name_of
 
-from bayeskit import BernoulliNB, CategoricalNB, ComplementNB, GaussianBayes, MultinomialNB, NaiveBayes
+from bayeskit import (
+    AODE,
+    KDB,
+    SPODE,
+    TAN,
+    AnDE,
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianBayes,
+    MultinomialNB,
+    NaiveBayes,
+)
 from bayeskit.errors import BayeskitError
 
 pytestmark = [
@@ -34,6 +46,11 @@ OTHERS: list[Any] = [
     lambda: ComplementNB(alpha=0.0, norm=True),
     lambda: BernoulliNB(alpha=0.0, binarize=1.0),
     lambda: CategoricalNB(alpha=0.0, min_categories=4),
+    lambda: TAN(categorical_features="all", missing="state", unseen="smooth", class_weight="balanced"),
+    lambda: AODE(smoothing="mle", weights="mutual-information", min_count=2, categorical_features="all"),
+    lambda: AnDE(n=2, missing="state"),
+    lambda: KDB(k=3, numeric="gaussian", missing="state", smoothing="mle"),
+    lambda: SPODE(select="cv", numeric="gaussian", calibration="isotonic"),
 ]
 SLOW = {"thousand_classes"}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from estimators import BY_LETTER, EVERY, small_labels, small_rows
+from estimators import BY_LETTER, EVERY, SEMI_NAIVE, small_labels, small_rows
 
 from bayeskit import BernoulliNB, CategoricalNB, GaussianBayes, GaussianNB, MultinomialNB, NaiveBayes
 from bayeskit.errors import BayeskitError
@@ -114,8 +114,9 @@ OWN: list[tuple[Any, str]] = [
 ]
 
 
-# Documented: complement naive Bayes takes no heed of the prior, as in scikit-learn; None is the default of NaiveBayes.
-EXEMPT = {("c", "class_prior"), ("N", "alpha", "None")}
+# Documented: complement naive Bayes takes no heed of the prior, as in scikit-learn; None is the default of
+# NaiveBayes and its relatives.
+EXEMPT = {("c", "class_prior"), *((letter, "alpha", "None") for letter in "N" + SEMI_NAIVE)}
 
 
 def has(letter: str, parameter: str, value: Any) -> bool:

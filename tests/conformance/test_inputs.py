@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from estimators import CLASSES, bytes_held, small_labels, small_rows
+from estimators import BY_LETTER, CLASSES, DENSE, bytes_held, small_labels, small_rows
 from sklearn.exceptions import DataConversionWarning
 
-from bayeskit import CategoricalNB, GaussianBayes, GaussianNB, NaiveBayes
+from bayeskit import NaiveBayes
 from bayeskit.errors import ColumnError, SuspectColumn, UnseenState
 
 ROWS, LABELS = small_rows(), small_labels()
@@ -67,7 +67,7 @@ def test_arrays_of_any_layout_are_the_same_model(cls: Any, layout: str) -> None:
     np.testing.assert_array_equal(model.predict_proba(ROWS), expected)
 
 
-@pytest.mark.parametrize("cls", [NaiveBayes, GaussianNB, GaussianBayes, CategoricalNB])
+@pytest.mark.parametrize("cls", [BY_LETTER[letter] for letter in DENSE])
 def test_masked_cells_are_missing(cls: Any) -> None:
     masked = np.ma.masked_equal(ROWS, 2.0)
     with_holes = np.where(ROWS == 2.0, np.nan, ROWS)

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from estimators import CLASSES, VARIANTS, name_of
+from estimators import CLASSES, SEMI_NAIVE_CLASSES, VARIANTS, name_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
 from bayeskit import (
+    KDB,
+    SPODE,
+    TAN,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -41,6 +44,19 @@ def drawn(estimator: Any, seed: int, d: int = 3) -> tuple[Any, Any]:
     return X, rng.integers(0, 3, n)
 
 
+def cuts_numbers(estimator: Any) -> bool:
+    return (
+        isinstance(estimator, SEMI_NAIVE_CLASSES)
+        and estimator.numeric == "mdl"
+        and estimator.categorical_features != "all"
+    )
+
+
+def folds_by_number(estimator: Any) -> bool:
+    """Whether the number of a row says which fold it is in, so that order and repetition matter."""
+    return getattr(estimator, "select", "") == "cv"
+
+
 def fitted(estimator: Any, *rows: Any, **more: Any) -> Any:
     return clone(estimator).fit(*rows, **more)
 
@@ -55,6 +71,8 @@ def same(a: Any, b: Any, X: Any, within: float = 1e-12) -> None:
 @settings(max_examples=6)
 @given(seed=seeds)
 def test_a_whole_weight_is_repetition(estimator: Any, seed: int) -> None:
+    if folds_by_number(estimator):
+        return
     X, y = drawn(estimator, seed)
     times = np.random.default_rng(seed + 1).integers(1, 4, len(y))
     same(
@@ -78,6 +96,8 @@ def test_weight_zero_is_absence(estimator: Any, seed: int) -> None:
 @settings(max_examples=6)
 @given(seed=seeds)
 def test_the_order_of_rows_does_not_matter(estimator: Any, seed: int) -> None:
+    if folds_by_number(estimator):
+        return
     X, y = drawn(estimator, seed)
     order = np.random.default_rng(seed + 1).permutation(len(y))
     same(fitted(estimator, X[order], y[order]), fitted(estimator, X, y), X)
@@ -88,6 +108,8 @@ def test_the_order_of_rows_does_not_matter(estimator: Any, seed: int) -> None:
 @given(seed=seeds)
 def test_the_order_of_columns_does_not_matter(estimator: Any, seed: int) -> None:
     pd = pytest.importorskip("pandas")
+    if isinstance(estimator, (TAN, KDB)) or getattr(estimator, "subsumption", False):
+        return  # the first column is the root, comes first of equals, and stays of two that follow from each other
     X, y = drawn(estimator, seed)
     frame = pd.DataFrame(X, columns=list("abc"))
     turned = fitted(estimator, frame[["c", "a", "b"]], y)
@@ -114,6 +136,8 @@ def test_other_names_of_the_classes_move_the_columns(estimator: Any, seed: int) 
 @settings(max_examples=4)
 @given(seed=seeds)
 def test_class_weights_are_row_weights(estimator: Any, seed: int) -> None:
+    if cuts_numbers(estimator) or isinstance(estimator, SPODE) or getattr(estimator, "calibration", None):
+        return  # what rows choose goes by their own weights: cut points, a super-parent, a temperature
     X, y = drawn(estimator, seed)
     y[:3] = [0, 1, 2]
     weighted = clone(estimator).set_params(class_weight={0: 2.0, 1: 0.5}).fit(X, y)
@@ -144,6 +168,8 @@ def test_a_missing_cell_leaves_its_factor_out(estimator: Any, seed: int) -> None
     unhelpful = isinstance(estimator, BLOCKS) or getattr(estimator, "missing", "") == "state"
     if unhelpful or getattr(estimator, "covariance", "") in ("full", "shared"):
         return  # blocks take no holes; a state is a factor; a matrix takes the rows that are complete
+    if isinstance(estimator, (TAN, SPODE, KDB)) or getattr(estimator, "subsumption", False):
+        return  # another structure is learned without the column; a value may follow from one that is not there
     without = X.copy()
     without[:, 1] = np.nan
     small = clone(estimator).fit(X[:, [0, 2]], y)

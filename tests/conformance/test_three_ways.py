@@ -12,6 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import (
+    AODE,
+    KDB,
+    SPODE,
+    TAN,
+    AnDE,
     Batches,
     BernoulliNB,
     CategoricalNB,
@@ -76,6 +81,19 @@ WAYS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
     "MultinomialNB": (MultinomialNB, words),
     "ComplementNB": (ComplementNB, words),
 }
+# What rows choose is held and would differ from batch to batch: here it is given.
+HELD: dict[str, Any] = {"categorical_features": [0, 1], "cut_points": {"x2": [4.0, 6.0], "x3": [1.5]}}
+WAYS |= {
+    "TAN": (lambda: TAN(**HELD), mixed),
+    "TAN-state": (lambda: TAN(missing="state", penalty="aic", smoothing="laplace", **HELD), mixed),
+    "TAN-gaussian": (lambda: TAN(numeric="gaussian", categorical_features=[0, 1]), mixed),
+    "SPODE": (lambda: SPODE(super_parent="x1", class_weight="balanced", **HELD), mixed),
+    "AODE": (lambda: AODE(weights="mutual-information", **HELD), mixed),
+    "AODE-gaussian": (lambda: AODE(numeric="gaussian", categorical_features=[0, 1]), mixed),
+    "A2DE": (lambda: AnDE(n=2, unseen="smooth", **HELD), mixed),
+    "KDB": (lambda: KDB(structure={"x1": ["x0"], "x2": ["x1", "x0"], "x3": ["x2"]}, **HELD), mixed),
+}
+SEMI_NAIVE = (TAN, SPODE, AODE, AnDE, KDB)
 ways = pytest.mark.parametrize("way", list(WAYS))
 # A grid stays as wide as the largest value ever seen made it: 2^-40 of that, also after forgetting.
 AFTER_FORGETTING = {"NaiveBayes-kernel": 1e-9}
@@ -106,7 +124,8 @@ def test_every_way_gives_the_same_model(
     for rows, labels, weights in pieces:
         batched.partial_fit(rows, labels, sample_weight=weights)
     same(batched, fresh, X)
-    same(make().fit(iter(pieces)), fresh, X)
+    # Those that choose from rows read a source twice.
+    same(make().fit(Batches(lambda: pieces) if isinstance(fresh, SEMI_NAIVE) else iter(pieces)), fresh, X)
     same(make().lazy(Batches(lambda: pieces), None), fresh, X)
 
     more, labels, weights = draw(rng, 7), rng.integers(0, 5, 7), rng.integers(1, 8, 7) / 4

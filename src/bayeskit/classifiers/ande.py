@@ -16,7 +16,7 @@ from bayeskit.learning.averaging import Averaging
 from bayeskit.learning.naive import Naive
 from bayeskit.learning.recipe import Form
 from bayeskit.learning.two_dependence import TwoDependence
-from bayeskit.priors import MEstimate
+from bayeskit.priors import MEstimate, as_smoothing, backs_off
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.information import class_information
 from bayeskit.statistics.triples import within_budget
@@ -125,8 +125,15 @@ class AnDE(SemiNaive):
         return TwoDependence(tuple(self._held.get("super_parents", ())), float(self.min_count))
 
     def _check_settings(self) -> None:
-        if self.n not in (0, 1, 2) or isinstance(self.n, bool):
+        whole = isinstance(self.n, (int, np.integer)) and not isinstance(self.n, bool)
+        if not whole or self.n not in (0, 1, 2):
             raise SettingError(f"n is {self.n!r}; choose 0 (naive Bayes), 1 (AODE) or 2 (A2DE).")
         super()._check_settings()
         check_count("min_count", self.min_count)
-        check_count("memory", self.memory)
+        check_count("memory", self.memory, "bytes")
+        found = as_smoothing(self.smoothing, self.alpha, self._base_prior)
+        if self.n != 1 and any(backs_off(prior) for prior in (found.default, *found.by_name.values())):
+            raise SettingError(
+                f"AnDE(n={self.n}) does not back off: smoothing is {self.smoothing!r}. Use MEstimate, Laplace, "
+                "Lidstone, Dirichlet, MAP, BDeu or MLE, or AnDE(n=1), which does."
+            )

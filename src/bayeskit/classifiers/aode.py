@@ -120,8 +120,8 @@ class AODE(SemiNaive):
             check_count("subsumption", self.subsumption)
 
 
-def check_count(name: str, value: Any) -> None:
-    """Refuse what is no count of rows."""
+def check_count(name: str, value: Any, of: str = "rows") -> None:
+    """Refuse what is no number of rows, or of something else."""
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not number or not np.isfinite(value) or value < 0:
-        raise SettingError(f"{name} is {value!r}; it must be a number of rows, 0 or more.")
+        raise SettingError(f"{name} is {value!r}; it must be a number of {of}, 0 or more.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from bayeskit.classifiers.dependent_table import DependentTable
 from bayeskit.classifiers.semi_naive import SemiNaive
 from bayeskit.classifiers.structures import Edge, edges_of, given_dag
@@ -151,5 +153,6 @@ def held_form(structure: Mapping[Name, Any]) -> Form:
 
 def check_depth(name: str, value: Any) -> None:
     """Refuse what is no number of parents."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 64:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or not 0 <= value <= 64:
         raise SettingError(f"{name} is {value!r}; it must be a whole number from 0 to 64.")

@@ -180,7 +180,7 @@ def choose_selection(trial: Fitted, source: Source, max_k: int, criterion: Any) 
         unseen=recipe.unseen,
     )
     kept = discrete[: chosen.n_attributes]
-    numeric = [v.name for v in schema.numeric]
+    numeric = [v.name for v in schema.numeric if v.name in dag.position]
     parents = [dag.parents_of(name)[: chosen.k] for name in kept]
     parents += [tuple(p for p in dag.parents_of(name) if p in kept) for name in numeric]
     return Dag((*kept, *numeric), tuple(parents)), chosen

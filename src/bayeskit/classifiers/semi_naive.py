@@ -95,6 +95,11 @@ class SemiNaive(CountClassifier):
         smoothing = as_smoothing(self.smoothing, self.alpha, self._base_prior)
         smoothing.check(schema)
         default = MEstimate(1.0) if backs_off(smoothing.default) else smoothing.default
+        if backs_off(smoothing.by_name.get(schema.target.name)):
+            raise SettingError(
+                f"smoothing makes the class {schema.target.name!r} back off, and it has no parents. "
+                "Give it MEstimate(1)."
+            )
         return Recipe(
             form=form,
             smoothing=smoothing,

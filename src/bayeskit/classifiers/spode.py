@@ -10,7 +10,7 @@ import numpy as np
 from bayeskit.classifiers.dependent_table import DependentTable
 from bayeskit.classifiers.naive_bayes import one_of
 from bayeskit.classifiers.semi_naive import SemiNaive
-from bayeskit.classifiers.structures import Edge, edges_of, given_dag
+from bayeskit.classifiers.structures import Edge, check_discrete, edges_of, given_dag
 from bayeskit.classifiers.tables import LabelledTable, table_with_parents
 from bayeskit.data.encode import Unseen
 from bayeskit.data.source import Source
@@ -143,14 +143,9 @@ class SPODE(SemiNaive):
         if self.structure is not None:
             return OneDependence(given_dag(self.structure, schema, most=1))
         chosen = self._held.get("super_parent")
-        names = [v.name for v in schema.categorical]
         if chosen is None:
             return Averaging()  # no attribute is discrete: it settles to naive Bayes
-        if chosen not in names:
-            known = ", ".join(map(repr, names[:12]))
-            raise SettingError(
-                f"super_parent is {chosen!r}, which is no discrete attribute. There are {known}."
-            )
+        check_discrete("super_parent", chosen, schema)
         return OneDependence(star(schema, chosen))
 
     def _check_settings(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,11 @@ def given_dag(structure: Any, schema: Schema, most: int | None) -> Dag:
                 f"structure gives {node!r} the parents {parents!r}; at most {most} "
                 f"{'is' if most == 1 else 'are'} allowed here. KDB takes more."
             )
+        if node not in discrete and len(parents) > 1:
+            raise SettingError(
+                f"structure gives {node!r}, which is numeric, the parents {parents!r}; a Gaussian has one discrete "
+                'parent beside the class. Use numeric="mdl", or leave arcs out.'
+            )
         strange = next((p for p in parents if p not in discrete), None)
         if strange is not None:
             raise SettingError(
@@ -40,6 +45,15 @@ def given_dag(structure: Any, schema: Schema, most: int | None) -> Dag:
                 'parents: use numeric="mdl", or leave that arc out.'
             )
     return dag
+
+
+def check_discrete(setting: str, name: Any, schema: Schema) -> None:
+    """Refuse a name that is none of the discrete attributes."""
+    discrete = [v.name for v in schema.categorical]
+    if isinstance(name, Hashable) and name in discrete:
+        return
+    known = f"There are {', '.join(map(repr, discrete[:12]))}." if discrete else "There is none."
+    raise SettingError(f"{setting} is {name!r}, which is no discrete attribute. {known}")
 
 
 def edges_of(structure: Mapping[Name, tuple[Name, ...]], statistics: Statistics) -> list[Edge]:

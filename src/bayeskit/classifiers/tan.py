@@ -8,7 +8,7 @@ from typing import Any
 from bayeskit.classifiers.dependent_table import DependentTable
 from bayeskit.classifiers.naive_bayes import one_of
 from bayeskit.classifiers.semi_naive import SemiNaive
-from bayeskit.classifiers.structures import Edge, edges_of, given_dag
+from bayeskit.classifiers.structures import Edge, check_discrete, edges_of, given_dag
 from bayeskit.classifiers.tables import LabelledTable, table_with_parents
 from bayeskit.data.encode import Unseen
 from bayeskit.errors import SettingError
@@ -119,9 +119,8 @@ class TAN(SemiNaive):
     def _form(self, schema: Schema) -> Form:
         if self.structure is not None:
             return OneDependence(given_dag(self.structure, schema, most=1))
-        if self.root is not None and self.root not in {v.name for v in schema.categorical}:
-            names = ", ".join(repr(v.name) for v in schema.categorical[:12])
-            raise SettingError(f"root is {self.root!r}, which is no discrete attribute. There are {names}.")
+        if self.root is not None:
+            check_discrete("root", self.root, schema)
         return Tree(self.root, self.penalty)
 
     def _check_settings(self) -> None:

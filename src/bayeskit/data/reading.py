@@ -131,7 +131,10 @@ def cut_variable(name: Name, cuts: Any) -> Variable:
     >>> cut_variable("密度", [0.38]).states
     ('(-inf, 0.38]', '(0.38, inf)')
     """
-    numbers = np.atleast_1d(np.asarray(cuts, dtype=np.float64))
+    try:
+        numbers = np.atleast_1d(np.asarray(cuts, dtype=np.float64))
+    except (TypeError, ValueError):
+        numbers = np.array([np.nan])
     if numbers.ndim != 1 or not np.isfinite(numbers).all() or (np.diff(numbers) <= 0).any():
         raise SettingError(
             f"The cut points of {name!r} are {cuts!r}; give finite numbers in ascending order."

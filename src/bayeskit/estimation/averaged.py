@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
+from bayeskit.errors import DataError
 from bayeskit.estimation.class_prior import ClassPrior
 from bayeskit.estimation.kernels.averaged import (
     information_left_out,
@@ -29,10 +30,14 @@ from bayeskit.estimation.pair_cells import Floats, PairCells
 from bayeskit.priors import Smoothing, joint_cells
 from bayeskit.schema import Schema
 from bayeskit.statistics.information import class_information
+from bayeskit.statistics.pairs import Pairs
 from bayeskit.statistics.part import never_counted
 
 # Doubles of the scores of one block of rows: they stay in the second cache.
 _BLOCK = 2**15
+_ROUNDING = 1e-12
+# Bytes that the counts of all pairs and the table made of them may take together.
+LARGEST = 2**30
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +80,7 @@ class Averaged:
     @cached_property
     def _padded(self) -> tuple[int, Floats]:
         k = self.cells.counts.shape[2]
-        width = 2 if k <= 2 else 4 * -(-k // 4)
+        width = class_width(k)
         size = int(self.starts[-1])
         table = np.zeros((size, size, width))
         fill_averaged(self.cells, self.starts, table)
@@ -226,6 +231,28 @@ class Averaged:
         return np.ascontiguousarray(self.cells.counts.sum(axis=2))
 
 
+def class_width(n_classes: int) -> int:
+    """The classes of the table, padded to what the kernel takes at a time."""
+    return 2 if n_classes <= 2 else 4 * -(-n_classes // 4)
+
+
+def memory(schema: Schema) -> int:
+    """Return the bytes that the counts of all pairs and the table made of them take."""
+    codes = sum(v.size + 3 for v in schema.categorical)
+    return Pairs.memory(schema) + 8 * class_width(schema.n_classes) * codes**2
+
+
+def check_memory(schema: Schema) -> None:
+    """Refuse a schema whose counts and table would not fit, before any of them is made."""
+    sizes, needed = [v.size for v in schema.categorical], memory(schema)
+    if needed > LARGEST:
+        raise DataError(
+            f"An average over {len(sizes)} attributes with {sum(sizes)} states together in {schema.n_classes} "
+            f"classes takes {needed / 2**30:.3g} GiB, and {LARGEST / 2**30:.3g} GiB are allowed. Leave attributes out, "
+            'join rare states, treat numbers as numbers (numeric="gaussian"), or use NaiveBayes or WeightedNB.'
+        )
+
+
 def joint_mass(cells: PairCells, schema: Schema, smoothing: Smoothing) -> Floats:
     """Return the imaginary counts of P(c, x_i) for every state, spare cells included: shape (T,)."""
     mass = np.zeros(len(cells.mass))
@@ -240,6 +267,8 @@ def joint_mass(cells: PairCells, schema: Schema, smoothing: Smoothing) -> Floats
 
 def _log_weights(information: Floats) -> Floats:
     """Logarithms of weights; where no attribute tells anything they weigh the same."""
+    # What is left of nothing by rounding is nothing.
+    information = np.where(information > _ROUNDING, information, 0.0)
     with np.errstate(divide="ignore"):
         logs = np.log(information)
     useless = ~(information > 0).any(axis=-1, keepdims=True)

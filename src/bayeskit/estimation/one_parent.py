@@ -57,8 +57,15 @@ class OneParent:
                 i = self.parents[i]
         return np.argsort(depth, kind="stable").astype(np.int64)
 
+    @cached_property
+    def _slots(self) -> NDArray[np.uintp]:
+        """The states of each attribute, and a value never learned where it has a share."""
+        return np.maximum(self.cells.sizes, np.where(self.cells.sizes > 0, self.cells.alike, 0)).astype(
+            np.uintp
+        )
+
     def _work(self) -> Floats:
-        largest = int(self.cells.sizes.max()) if len(self.cells.sizes) else 0
+        largest = int(self._slots.max()) if len(self._slots) else 0
         return np.empty((len(self.parents), largest, self.cells.counts.shape[2]))
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
@@ -73,14 +80,32 @@ class OneParent:
             nobody = np.zeros(chunk.n_rows, dtype=np.uint32)
             none = np.zeros(chunk.n_rows)
             add_by_messages(
-                chunk.codes, nobody, none, holes, cells, self.parents, self.order, self._work(), out
+                chunk.codes,
+                nobody,
+                none,
+                holes,
+                cells,
+                self._slots,
+                self.parents,
+                self.order,
+                self._work(),
+                out,
             )
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add log P(x | c) with the weight ``own`` of each row taken out of its own counts."""
         every = np.ones(chunk.n_rows, dtype=np.bool_)
         least = add_by_messages(
-            chunk.codes, chunk.target, own, every, self.cells, self.parents, self.order, self._work(), out
+            chunk.codes,
+            chunk.target,
+            own,
+            every,
+            self.cells,
+            self._slots,
+            self.parents,
+            self.order,
+            self._work(),
+            out,
         )
         if least < 0.0:
             raise never_counted(least)

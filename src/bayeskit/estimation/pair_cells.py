@@ -92,6 +92,7 @@ def pair_cells(
     first = first - np.where(is_state[:, None], 0.0, diagonal[spare])
     sizes = np.array([v.size for v in variables], dtype=np.uintp)
     states = sizes + is_state
+    steps_back = np.array([backs_off(prior) for prior in priors], dtype=bool)
     spread = np.array([isinstance(prior, BDeu) for prior in priors], dtype=bool)
     scale = np.where(spread[None, :], 1.0 / np.maximum(states, 1)[:, None], 1.0)
     return PairCells(
@@ -103,7 +104,7 @@ def pair_cells(
         mass,
         extra,
         totals,
-        np.maximum(states + (unseen == "smooth"), 1).astype(np.float64),
+        np.maximum(states + ((extra > 0) | (steps_back & (unseen == "smooth"))), 1).astype(np.float64),
         np.ascontiguousarray(first),
         np.ascontiguousarray(scale, dtype=np.float64),
         np.ones(2) if constants is None else np.asarray(constants, dtype=np.float64),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from bayeskit.errors import SettingError
-from bayeskit.schema import Name, first_twice
+from bayeskit.schema import Name, first_twice, sorted_labels
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,12 @@ class Dag:
 
     def __post_init__(self) -> None:
         known = set(self.nodes)
-        for node, parents in zip(self.nodes, self.parents, strict=True):
+        if len(self.parents) != len(self.nodes) or len(known) != len(self.nodes):
+            raise SettingError(
+                f"A graph of the nodes {_listing(self.nodes)} has {len(self.parents)} lists of parents: it needs one "
+                "for each node, and no node twice."
+            )
+        for node, parents in zip(self.nodes, self.parents):
             for parent in parents:
                 if parent not in known:
                     raise SettingError(
@@ -54,14 +61,15 @@ class Dag:
     def of(cls, parents: Mapping[Name, Any], nodes: Iterable[Name]) -> Dag:
         """Read a mapping from node to its parents; a node not named has none."""
         nodes = tuple(nodes)
+        known = set(nodes)
         if not isinstance(parents, Mapping):
             raise SettingError(f"structure is {parents!r}; give a mapping from attribute to its parents.")
         for node in parents:
-            if node not in set(nodes):
+            if node not in known:
                 raise SettingError(
                     f"structure names {node!r}, which is no node. There are {_listing(nodes)}."
                 )
-        return cls(nodes, tuple(_as_names(parents.get(node, ()), nodes) for node in nodes))
+        return cls(nodes, tuple(_as_names(parents.get(node, ()), known) for node in nodes))
 
     def parents_of(self, node: Name) -> tuple[Name, ...]:
         return self.parents[self.position[node]]
@@ -103,17 +111,22 @@ class Dag:
         return []
 
 
-def _as_names(parents: Any, nodes: tuple[Name, ...]) -> tuple[Name, ...]:
-    """Read the parents of one node: a list of names, one name, or None."""
+def _as_names(parents: Any, known: set[Name]) -> tuple[Name, ...]:
+    """Read the parents of one node: names in a list or array, one name, or None."""
     if parents is None:
         return ()
-    if isinstance(parents, str) or (
-        not isinstance(parents, (list, tuple, set, frozenset)) and parents in nodes
-    ):
+    if isinstance(parents, str) or (isinstance(parents, Hashable) and parents in known):
         return (parents,)
-    if not isinstance(parents, (list, tuple, set, frozenset)):
+    if isinstance(parents, Mapping) or not hasattr(parents, "__iter__"):
         raise SettingError(f"{parents!r} is no list of parents.")
-    return tuple(parents)
+    if isinstance(parents, (set, frozenset)):
+        # A set has no order of its own, and models that back off need one.
+        parents = sorted_labels(parents)
+    names = tuple(name.item() if isinstance(name, np.generic) else name for name in parents)
+    strange = next((name for name in names if not isinstance(name, Hashable)), None)
+    if strange is not None:
+        raise SettingError(f"{strange!r}, in a list of parents, cannot be the name of a node.")
+    return names
 
 
 def _listing(nodes: tuple[Name, ...]) -> str:

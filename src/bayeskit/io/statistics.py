@@ -187,7 +187,7 @@ def _unpack_pattern(plain: Any, schema: Schema) -> Pattern:
     columns = tuple(v.name for v in schema.attributes if v.kind == _COLUMNS[kind])
     named = attributes if kind != "families" else _members_of(attributes)
     strange = [name for name in named if name not in columns]
-    partial = kind in ("tables", "cell_moments") and attributes != columns
+    partial = kind in ("tables", "cell_moments", "pairs") and attributes != columns
     if strange or len(set(attributes)) < len(attributes) or partial:
         raise ModelFormatError(
             f"its plan asks for {kind} of {list(attributes)!r}; the schema has {list(columns)!r}."
@@ -241,9 +241,30 @@ def _flaw_of_arrays(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
             array.max(initial=0) > _LARGEST_EXPONENT or array.min(initial=0) < -_LARGEST_EXPONENT
         ):
             return f"its array {name} holds exponents that no number has"
-    return _flaw_of_grids(_part_arrays("grids", arrays)) or _flaw_of_families(
-        _part_arrays("families", arrays), schema.n_classes
+    return (
+        _flaw_of_grids(_part_arrays("grids", arrays))
+        or _flaw_of_families(_part_arrays("families", arrays), schema.n_classes)
+        or _flaw_of_pairs(_part_arrays("pairs", arrays), arrays.get("tables/counts"))
     )
+
+
+def _flaw_of_pairs(arrays: dict[str, NDArray[Any]], tables: NDArray[Any] | None) -> str | None:
+    """A pair is the same either way round, and an attribute has one state at a time."""
+    if not arrays:
+        return None
+    counts, offsets = arrays["counts"], arrays["offsets"]
+    g = np.arange(len(counts))
+    # Tables are kept in two doubles, pairs in one.
+    if tables is not None and not np.allclose(counts[g, g], tables, rtol=1e-6, atol=1e-6):
+        return "its arrays pairs/counts and tables/counts count an attribute differently"
+    for begin, end in pairwise(offsets.tolist()):
+        if not np.array_equal(counts[begin:end], counts[:, begin:end].transpose(1, 0, 2)):
+            return "its array pairs/counts is not symmetric"
+        own = counts[begin:end, begin:end].copy()
+        own[np.arange(end - begin), np.arange(end - begin)] = 0.0
+        if own.any():
+            return "its array pairs/counts gives an attribute two states at once"
+    return None
 
 
 def _flaw_of_grids(arrays: dict[str, NDArray[Any]]) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.estimation.averaged import Averaged, joint_mass
+from bayeskit.estimation.averaged import Averaged, check_memory, joint_mass
 from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.class_prior import ClassPrior
 from bayeskit.estimation.one_parent import OneParent
@@ -39,6 +39,8 @@ class Averaging:
     constants: Constants | None = None
 
     def plan(self, schema: Schema, recipe: Recipe) -> Plan:
+        if schema.categorical:
+            check_memory(schema)
         return pairs_plan(schema)
 
     def settled(self, statistics: Statistics, recipe: Recipe) -> Form:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.labels import as_labels, as_weights, encode_labels
-from bayeskit.data.reading import Reading
+from bayeskit.data.reading import Reading, cut_variable
 from bayeskit.data.source import Rows, Source
+from bayeskit.errors import SettingError
 from bayeskit.learning.cut_points import mdl_cut_points
 from bayeskit.schema import Name, Schema, Variable
 
@@ -72,6 +73,7 @@ def choose_cut_points(source: Source, reading: Reading, given: Cuts) -> Cuts:
     for rows in source:
         if schema is None:
             schema = reading.schema_of(rows.table, target)
+            _check_given(given, schema)
         wanted = [v for v in schema.numeric if v.name not in given]
         if not wanted:
             break
@@ -84,14 +86,24 @@ def choose_cut_points(source: Source, reading: Reading, given: Cuts) -> Cuts:
     wanted_names = [v.name for v in schema.numeric if v.name not in given]
     for v in schema.numeric:
         if v.name in given:
-            found[v.name] = tuple(
-                float(c) for c in np.atleast_1d(np.asarray(given[v.name], dtype=np.float64))
-            )
+            found[v.name] = cut_variable(v.name, given[v.name]).cuts or ()
         else:
             values = sample.column(wanted_names.index(v.name))
             cuts = mdl_cut_points(values, sample.codes, target.size, weights, name=v.name)
             found[v.name] = tuple(cuts.tolist())
     return found
+
+
+def _check_given(given: Cuts, schema: Schema) -> None:
+    """Refuse cut points of a column that is not there, or not numeric."""
+    for name in given:
+        if name not in schema.position:
+            known = ", ".join(map(repr, list(schema.position)[:12]))
+            raise SettingError(f"cut_points names {name!r}, which is no column. The columns are {known}.")
+        if schema[name].kind != "numeric":
+            raise SettingError(
+                f"cut_points names {name!r}, which is {schema[name].kind}: only numbers can be cut into intervals."
+            )
 
 
 def _absorb(

@@ -28,6 +28,7 @@ from bayeskit.estimation.class_prior import class_factors
 from bayeskit.estimation.kernels.posterior import log_normalise
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Model, class_prior_of, estimate, weighted_classes
+from bayeskit.learning.naive import Naive
 from bayeskit.learning.recipe import Recipe
 from bayeskit.schema import Schema
 from bayeskit.statistics import Statistics
@@ -64,12 +65,31 @@ class LeftOut:
         self._refuse_strange(chunk, own)
         if not self.fast:
             return by_refit(self.statistics, self.recipe, chunk, own)
+        last = self._last_holes(chunk, own)
+        if len(last):
+            joint, log_prior = by_refit(self.statistics, self.recipe, chunk.take(last), own[last])
+            rest = np.setdiff1d(np.arange(chunk.n_rows), last)
+            whole = np.empty((2, chunk.n_rows, joint.shape[1]))
+            whole[:, last] = joint, log_prior
+            if len(rest):
+                whole[:, rest] = self.scores(chunk.take(rest), own[rest])
+            return whole[0], whole[1]
         if self.balanced:
             return self._balanced(chunk, own)
         weighted, factors = self._weighted
         return _look_up(
             self.model, weighted, self.recipe, chunk, own if factors is None else own * factors[chunk.target]
         )
+
+    def _last_holes(self, chunk: Chunk, own: Floats) -> NDArray[np.intp]:
+        """Rows that hold all there is of missing as a state of some attribute: without them it is none."""
+        schema = self.statistics.schema
+        if self.recipe.missing != "state" or isinstance(self.recipe.form, Naive) or not schema.categorical:
+            return np.empty(0, dtype=np.intp)
+        sizes = np.array([v.size for v in schema.categorical])
+        holes = self.statistics.tables.counts[schema.offsets[1:].astype(np.intp) - 1].sum(axis=1)
+        alone = holes[None, :] - own[:, None] <= 1e-12 * holes[None, :]
+        return np.flatnonzero(((chunk.codes == sizes) & alone & (own[:, None] > 0.0)).any(axis=1))
 
     @cached_property
     def _weighted(self) -> tuple[Statistics, Floats | None]:
@@ -106,6 +126,12 @@ class LeftOut:
         strange = (chunk.codes > sizes).any(axis=1) & (own > 0.0)
         if strange.any():
             raise never_counted(-float(own[strange][0]))
+        if sizes.size:
+            begin = self.statistics.schema.offsets[:-1].astype(np.intp)
+            places = begin + np.minimum(chunk.codes, sizes).astype(np.intp)
+            held = self.statistics.tables.counts[places, chunk.target[:, None].astype(np.intp)].min(axis=1)
+            if (held - own < -1e-9 * np.maximum(held, own)).any():
+                raise never_counted(float((held - own).min()))
         held = self.statistics.class_counts[chunk.target]
         left = held - own
         if (left < -1e-9 * held).any():

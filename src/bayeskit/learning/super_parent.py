@@ -23,7 +23,8 @@ from bayeskit.statistics import Statistics
 Floats = NDArray[np.float64]
 
 FOLDS = 10
-_BLOCK = 4_096
+# Scores of a block of rows: one for each row and super-parent (in every class).
+_BLOCK = 2**17
 
 
 def star(schema: Schema, super_parent: Name) -> Dag:
@@ -118,8 +119,9 @@ class _Scores:
 
 def _blocks(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     for chunk in chunks:
-        for start in range(0, chunk.n_rows, _BLOCK):
-            yield chunk.take(slice(start, min(start + _BLOCK, chunk.n_rows)))
+        step = max(16, _BLOCK // max(1, chunk.codes.shape[1]))
+        for start in range(0, chunk.n_rows, step):
+            yield chunk.take(slice(start, min(start + step, chunk.n_rows)))
 
 
 def _fold(chunks: Iterable[Chunk], fold: int, folds: int) -> Iterator[Chunk]:

@@ -15,7 +15,7 @@ from bayeskit.statistics.part import Embedding, Floats, left_of
 from bayeskit.statistics.tables import Tables
 
 # Bytes that one table of pairs may take. It grows with the square of all states together.
-LARGEST = 2**31
+LARGEST = 2**29
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from bayeskit.kernel import kernel
 
 _U = np.uintp
 
-# Probabilities multiplied before their logarithm is taken: even of 1e-30 each they stay above the least double.
-_RUN = 8
+# Below these a product, or a factor of it, is told by its logarithm: the least double is 1e-308.
+_SMALL_PRODUCT, _SMALL_FACTOR = 1e-200, 1e-100
 
 
 @kernel
@@ -108,6 +108,19 @@ def sum_parents(scores: Any, log_weights: Any, by_row: bool, out: Any, alone: An
 
 
 @kernel
+def _multiply(products: Any, c: Any, p: float) -> Any:
+    """Multiply a product by a probability; return the logarithm of what had to be taken out of it, 0 mostly."""
+    if p < _SMALL_FACTOR:
+        return np.log(p)
+    products[c] *= p
+    if products[c] >= _SMALL_PRODUCT:
+        return 0.0
+    taken = np.log(products[c])
+    products[c] = 1.0
+    return taken
+
+
+@kernel
 def score_left_out(
     codes: Any,
     target: Any,
@@ -131,6 +144,12 @@ def score_left_out(
     least = 0.0
     for r in range(n):
         y, w = target[r], own[r]
+        for i in range(d):
+            for j in range(i, d):
+                if w > 0.0 and _U(codes[r, i]) <= real[i] and _U(codes[r, j]) <= real[j]:
+                    left = counts[offsets[i] + _U(codes[r, i]), offsets[j] + _U(codes[r, j]), y] - w
+                    if left < -1e-9 * w:
+                        least = min(least, left)
         for i in range(d):
             u = _U(codes[r, i])
             g = offsets[i] + u
@@ -160,21 +179,19 @@ def score_left_out(
                 else:
                     whole = rows + joint_total[i]
                     work[c] = (max(counts[g, g, c] - mine, 0.0) + joint[g]) / whole if whole > 0.0 else 1.0
-            run = 0
             for j in range(d):
                 x = _U(codes[r, j])
                 if j == i or not is_present(real, sizes, j, x):
                     continue
                 h, spare = offsets[j] + x, offsets[j] + real[j]
-                if w > 0.0 and counts[g, h, y] - w < -1e-9 * w:
-                    least = min(least, counts[g, h, y] - w)
                 if mode[j] == 2 or x > real[j]:
                     for c in range(n_classes):
                         mine = w if c == y else 0.0
-                        work[c] *= cell(
+                        p = cell(
                             counts, offsets, real, sizes, mode, mass, extra, total_mass, alike, first, scale,
                             constants, j, x, i, u, c, mine, mine,
                         )  # fmt: skip
+                        out[r, i, c] += _multiply(work, c, p)
                 else:
                     # The same as `cell` does, without a call for every class.
                     holes = 1.0 if sizes[j] == real[j] else 0.0
@@ -184,17 +201,12 @@ def score_left_out(
                         n = max(counts[g, h, c] - mine, 0.0)
                         total = max(counts[g, g, c] - mine - holes * counts[g, spare, c], 0.0)
                         if mode[j] == 0:
-                            work[c] *= (n + a) / (total + whole) if total + whole > 0.0 else 1.0 / alike[j]
+                            p = (n + a) / (total + whole) if total + whole > 0.0 else 1.0 / alike[j]
                         else:
                             n0, total0 = max(counts[h, h, c] - mine, 0.0), max(first[j, c] - mine, 0.0)
                             p = (n0 + constants[0] / alike[j]) / (total0 + constants[0])
-                            work[c] *= (n + constants[1] * p) / (total + constants[1])
-                run += 1
-                if run == _RUN:
-                    run = 0
-                    for c in range(n_classes):
-                        out[r, i, c] += np.log(work[c])
-                        work[c] = 1.0
+                            p = (n + constants[1] * p) / (total + constants[1])
+                        out[r, i, c] += _multiply(work, c, p)
             for c in range(n_classes):
                 out[r, i, c] += np.log(work[c])
     return least
@@ -225,10 +237,6 @@ def leave_general(
                 g = offsets[i] + u
                 of_j, of_both = sums[h, h] - own[r], sums[g, h] - own[r]
                 if of_j >= least and of_j - of_both <= 1e-9 * of_j:
-                    # Of two that follow from each other the first column stays.
-                    of_i = sums[g, g] - own[r]
-                    if of_i - of_both <= 1e-9 * of_i and i < j:
-                        continue
                     out[r, i] = gone[i]
 
 

@@ -42,12 +42,22 @@ def add_children(
 
 @kernel
 def add_by_messages(
-    codes: Any, target: Any, own: Any, which: Any, cells: Any, parents: Any, order: Any, work: Any, out: Any
+    codes: Any,
+    target: Any,
+    own: Any,
+    which: Any,
+    cells: Any,
+    slots: Any,
+    parents: Any,
+    order: Any,
+    work: Any,
+    out: Any,
 ) -> float:
     """Add log P(x | c) of some rows, each without ``own`` of itself; return the least count left where negative.
 
     Attributes that are missing are summed over on the tree, children before parents: ``work[j, v, c]`` is the log
-    of what the children of a missing x_j say of its state v.
+    of what the children of a missing x_j say of its state v. ``slots`` counts the states of each attribute, one
+    more where a value never learned has a share.
     """
     counts, offsets, real, sizes, mode, mass, extra, total_mass, alike, first, scale, constants = cells
     n_classes = out.shape[1]
@@ -58,7 +68,7 @@ def add_by_messages(
         least = min(least, _least_left(codes[i], target[i], own[i], counts, offsets, real, parents))
         for j in order:
             if not is_present(real, sizes, j, _U(codes[i, j])):
-                for v in range(sizes[j]):
+                for v in range(slots[j]):
                     for c in range(n_classes):
                         work[j, v, c] = 0.0
         for place in range(len(order) - 1, -1, -1):
@@ -77,18 +87,31 @@ def add_by_messages(
                     out[i, c] += np.log(p)
                 elif parent < 0 or above:
                     state = _U(codes[i, parent]) if above else _U(0)
-                    out[i, c] += _message(codes[i], cells, j, parent, state, c, here, above, mine, work)
+                    out[i, c] += _message(
+                        codes[i], cells, slots, j, parent, state, c, here, above, mine, work
+                    )
                 else:
-                    for u in range(sizes[parent]):
+                    for u in range(slots[parent]):
+                        state = _U(u) if _U(u) < sizes[parent] else real[parent] + _U(1)
                         work[parent, u, c] += _message(
-                            codes[i], cells, j, parent, _U(u), c, here, above, mine, work
+                            codes[i], cells, slots, j, parent, state, c, here, above, mine, work
                         )
     return least
 
 
 @kernel
 def _message(
-    row: Any, cells: Any, j: Any, parent: Any, u: Any, c: Any, here: bool, above: bool, mine: float, work: Any
+    row: Any,
+    cells: Any,
+    slots: Any,
+    j: Any,
+    parent: Any,
+    u: Any,
+    c: Any,
+    here: bool,
+    above: bool,
+    mine: float,
+    work: Any,
 ) -> Any:
     """Return the log of what x_j and everything under it say of its parent's state u and class c."""
     counts, offsets, real, sizes, mode, mass, extra, total_mass, alike, first, scale, constants = cells
@@ -100,13 +123,13 @@ def _message(
         )  # fmt: skip
         return np.log(p)
     best = -np.inf
-    for v in range(sizes[j]):
+    for v in range(slots[j]):
         if work[j, v, c] > best:
             best = work[j, v, c]
     if best == -np.inf or best == 0.0:
         # Either nothing is possible, or nothing present hangs under it: the probabilities of its states add to 1.
         idle = True
-        for v in range(sizes[j]):
+        for v in range(slots[j]):
             if work[j, v, c] != 0.0:
                 idle = False
         if idle:
@@ -114,10 +137,11 @@ def _message(
         if best == -np.inf:
             return best
     total = 0.0
-    for v in range(sizes[j]):
+    for v in range(slots[j]):
+        x = _U(v) if _U(v) < sizes[j] else real[j] + _U(1)
         p = cell(
             counts, offsets, real, sizes, mode, mass, extra, total_mass, alike, first, scale, constants,
-            j, _U(v), parent, u, c, 0.0, 0.0,
+            j, x, parent, u, c, 0.0, 0.0,
         )  # fmt: skip
         total += p * np.exp(work[j, v, c] - best)
     return best + np.log(total)
@@ -136,6 +160,8 @@ def _least_left(row: Any, y: Any, own: float, counts: Any, offsets: Any, real: A
         g = offsets[j] + x
         left = counts[g, g, y] - own
         i = parents[j]
+        if i >= 0 and _U(row[i]) > real[i]:
+            return -own
         if i >= 0:
             left = min(left, counts[offsets[i] + _U(row[i]), g, y] - own)
         if left < -1e-9 * own:

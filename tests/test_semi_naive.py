@@ -1,0 +1,567 @@
+"""The semi-naive classifiers as users meet them: settings, cut points, structures, what is held."""
+
+from __future__ import annotations
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from bayeskit import AODE, KDB, SPODE, TAN, AnDE, Batches, NaiveBayes, load
+from bayeskit.classifiers.structures import Edge
+from bayeskit.errors import (
+    ColumnError,
+    DataError,
+    Incompatible,
+    NotCounted,
+    OneShotSource,
+    SettingError,
+    SuspectResult,
+    UsageError,
+)
+from bayeskit.estimation.averaged import memory
+from bayeskit.priors import BackOff, Dirichlet, MEstimate, WittenBell
+from bayeskit.statistics.information import conditional_mutual_information
+
+FAMILY = [TAN, SPODE, AODE, AnDE, KDB]
+NAMES = ["s", "t", "x", "z"]
+every = pytest.mark.parametrize("cls", FAMILY)
+
+
+def rows_of(n=160, seed=0, gaps=0.05):
+    """Two columns of labels and two of numbers that tell the class, with holes."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["no", "so", "yes"], n)
+    place = np.searchsorted(["no", "so", "yes"], y)
+    frame = pd.DataFrame(
+        {
+            "s": np.where(rng.random(n) < 0.7, np.array(list("pqr"))[place], rng.choice(list("pqr"), n)),
+            "t": rng.choice(["u", "v"], n),
+            "x": rng.normal(2.0 * place, 1.0),
+            "z": rng.normal(0.0, 1.0, n),
+        }
+    )
+    frame["z"] += 3.0 * (frame["s"] == "p")
+    for name in NAMES:
+        frame[name] = frame[name].astype(object if name in "st" else float)
+        frame.loc[rng.random(n) < gaps, name] = None if name in "st" else np.nan
+    return frame, y
+
+
+X, Y = rows_of()
+
+
+def same(a, b, rows=X, within=1e-12):
+    assert a.schema_ == b.schema_
+    np.testing.assert_allclose(a.predict_proba(rows), b.predict_proba(rows), rtol=0, atol=within)
+
+
+# -- settings --------------------------------------------------------------------------------------
+
+SHARED = [
+    ({"smoothing": "laplace", "alpha": 1.0}, "smoothing= or alpha=, not both"),
+    ({"smoothing": "laplas"}, "no prior named 'laplas'"),
+    ({"smoothing": {"nowhere": 1.0}}, "smoothing names 'nowhere'"),
+    ({"smoothing": {"numeric": 1.0}}, "NormalInverseGamma"),
+    ({"smoothing": Dirichlet([1, 2]), "categorical_features": "all"}, "2 numbers for"),
+    ({"alpha": -1.0}, "alpha is -1"),
+    ({"numeric": "kernel"}, "numeric is 'kernel'; choose from 'mdl', 'gaussian'"),
+    ({"missing": "drop"}, "missing is 'drop'; choose from 'ignore', 'state'"),
+    ({"unseen": "raise"}, "unseen is 'raise'; choose from 'ignore', 'smooth', 'error'"),
+    ({"calibration": "platt"}, "calibration is 'platt'"),
+    ({"cut_points": [1.0]}, "cut_points is .1.0.; give a mapping"),
+    ({"cut_points": {"x": [1.0]}, "numeric": "gaussian"}, 'cut_points are for numeric="mdl"'),
+    ({"cut_points": {"x": [2.0, 1.0]}}, "cut points of 'x' are .*ascending"),
+    ({"cut_points": {"x": [1.0, 1.0]}}, "cut points of 'x' are .*ascending"),
+    ({"cut_points": {"x": [np.nan]}}, "cut points of 'x' are .*finite"),
+    ({"cut_points": {"x": [np.inf]}}, "cut points of 'x' are .*finite"),
+    ({"cut_points": {"x": ["a"]}}, "cut points of 'x'"),
+    ({"cut_points": {"x": [[1.0, 2.0], [3.0, 4.0]]}}, "cut points of 'x'"),
+    ({"cut_points": {"nowhere": [1.0]}}, "nowhere"),
+    ({"cut_points": {"s": [1.0]}}, "'s'"),
+    ({"categorical_features": ["nowhere"]}, "nowhere"),
+    ({"states": {"s": ["p", "p"]}}, "twice"),
+    ({"class_weight": {"nobody": 1.0}}, "nobody"),
+    ({"class_prior": [0.5, 0.5]}, "2 priors for 3 classes"),
+    ({"n_jobs": 0}, "n_jobs is 0"),
+]
+OWN = [
+    (TAN(root="nowhere"), "root is 'nowhere', which is no discrete attribute. There are 's', 't', 'x', 'z'"),
+    (TAN(root="x", numeric="gaussian"), "root is 'x', which is no discrete attribute. There are 's', 't'"),
+    (TAN(root=["s"]), "root is .'s'."),
+    (TAN(penalty="mdl"), "penalty is 'mdl'; choose from 'aic', 'bic'"),
+    (TAN(root="s", structure={}), "root and penalty are for learning a tree"),
+    (TAN(penalty="aic", structure={}), "root and penalty are for learning a tree"),
+    (
+        SPODE(super_parent="nowhere"),
+        "super_parent is 'nowhere', which is no discrete attribute. There are 's'",
+    ),
+    (SPODE(super_parent="x", numeric="gaussian"), "super_parent is 'x', which is no discrete attribute"),
+    (SPODE(select="holdout"), "select is 'holdout'; choose from 'loo', 'cv'"),
+    (SPODE(super_parent="s", structure={}), "super_parent= or structure=, not both"),
+    (AODE(min_count=-1), "min_count is -1; it must be a number of rows, 0 or more"),
+    (AODE(min_count="1"), "min_count is '1'"),
+    (AODE(min_count=np.nan), "min_count is nan"),
+    (AODE(min_count=True), "min_count is True"),
+    (AODE(weights="information"), "weights is 'information'; choose from 'mutual-information'"),
+    (AODE(subsumption=True), "subsumption is True; give the least count"),
+    (AODE(subsumption=-5), "subsumption is -5"),
+    (AODE(subsumption=None), "subsumption is None"),
+    (AnDE(n=3), r"n is 3; choose 0 \(naive Bayes\), 1 \(AODE\) or 2 \(A2DE\)"),
+    (AnDE(n=True), "n is True"),
+    (AnDE(n="1"), "n is '1'"),
+    (AnDE(n=np.array([1, 2])), "n is"),
+    (AnDE(n=2, memory=-1), "memory is -1"),
+    (AnDE(n=2, memory="1 GB"), "memory is '1 GB'"),
+    (AnDE(n=2, min_count=-1), "min_count is -1"),
+    (AnDE(n=2, smoothing="back-off"), r"AnDE\(n=2\) does not back off"),
+    (AnDE(n=0, smoothing="back-off"), "back off"),
+    (AnDE(n=0, smoothing="witten-bell"), "back off"),
+    (KDB(k=-1), "k is -1; it must be a whole number from 0 to 64"),
+    (KDB(k=1.5), "k is 1.5"),
+    (KDB(k=True), "k is True"),
+    (KDB(k=65), "k is 65"),
+    (TAN(smoothing={"y": "back-off"}), "back"),
+    (NaiveBayes(smoothing="back-off"), "BackOff and WittenBell back off from an attribute's parents"),
+    (NaiveBayes(smoothing={"s": "witten-bell"}), "BackOff and WittenBell back off"),
+]
+
+
+@every
+@pytest.mark.parametrize(("how", "says"), SHARED, ids=str)
+def test_settings_that_mean_nothing_are_refused(cls, how, says):
+    with pytest.raises((SettingError, ColumnError), match=says):
+        cls(**how).fit(X, Y).predict_proba(X)
+
+
+@pytest.mark.parametrize(("model", "says"), OWN, ids=lambda v: str(v)[:60])
+def test_settings_of_one_classifier(model, says):
+    with pytest.raises(SettingError, match=says):
+        model.fit(X, Y).predict_proba(X)
+
+
+@every
+def test_a_refusal_leaves_the_model_before(cls):
+    model = cls().fit(X, Y)
+    before, held = model.predict_proba(X), model.held_
+    for how, error in (
+        ({"cut_points": {"x": [2.0, 1.0]}}, SettingError),
+        ({"numeric": "kernel"}, SettingError),
+    ):
+        with pytest.raises(error):
+            model.set_params(**how).fit(X, Y)
+        model.set_params(cut_points=None, numeric="mdl")
+        assert model.held_ == held
+        np.testing.assert_array_equal(model.predict_proba(X), before)
+    with pytest.raises(DataError):
+        model.fit(X.assign(x=np.inf), Y)
+    with pytest.raises(DataError):
+        model.lazy(X.assign(x=np.inf), Y)
+    assert model.held_ == held
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+# -- structures that are given ---------------------------------------------------------------------
+
+STRUCTURES = [
+    ({"s": ["t"], "t": ["s"]}, "cycle: 's' → 't' → 's'"),
+    ({"s": ["s"]}, "cycle: 's' → 's'"),
+    ({"nowhere": ["s"]}, "'nowhere', which is no node"),
+    ({"s": ["nowhere"]}, "'nowhere', a parent of 's', is no node"),
+    ({"s": ["y"]}, "'y', a parent of 's', is no node"),
+    ({"s": ["t", "t"]}, "parents .*at most 1|parent 't' twice"),
+    (["s"], "structure is .'s'.; give a mapping"),
+    ({"s": 5}, "5 is no list of parents"),
+    ({"s": [["t"]]}, "t"),
+]
+
+
+@pytest.mark.parametrize("cls", [TAN, SPODE, KDB])
+@pytest.mark.parametrize(("structure", "says"), STRUCTURES, ids=str)
+def test_structures_that_are_no_graphs(cls, structure, says):
+    with pytest.raises(SettingError, match=says):
+        cls(structure=structure).fit(X, Y)
+
+
+@pytest.mark.parametrize("cls", [TAN, SPODE, KDB])
+def test_a_number_is_nobodys_parent(cls):
+    with pytest.raises(SettingError, match=r"makes 'x', which is numeric, a parent of 's'.*mdl"):
+        cls(structure={"s": ["x"]}, numeric="gaussian").fit(X, Y)
+    assert cls(structure={"s": ["x"]}).fit(X, Y).structure_["s"] == ("x",)  # cut into intervals it may be
+
+
+@pytest.mark.parametrize("cls", [TAN, SPODE])
+def test_one_parent_at_most(cls):
+    with pytest.raises(
+        SettingError, match=r"'z' the parents \('s', 't'\); at most 1 is allowed here. KDB takes more"
+    ):
+        cls(structure={"z": ["s", "t"]}).fit(X, Y)
+
+
+def test_a_gaussian_has_one_discrete_parent_also_in_kdb():
+    """Its moments are counted in the cells of one attribute: a second parent would be left out unsaid."""
+    with pytest.raises(SettingError, match="'z'"):
+        KDB(structure={"z": ["s", "t"]}, numeric="gaussian").fit(X, Y)
+
+
+@pytest.mark.parametrize("numeric", ["mdl", "gaussian"])
+def test_a_given_structure_is_the_one_used(numeric):
+    structure = {"t": ["s"], "z": ["s"]}
+    full = {"s": (), "t": ("s",), "x": (), "z": ("s",)}
+    model = TAN(structure=structure, numeric=numeric).fit(X, Y)
+    assert model.structure_ == full
+    assert [edge[:2] for edge in model.edges_] == [("s", "t"), ("s", "z")]
+    same(SPODE(structure=structure, numeric=numeric, smoothing=BackOff()).fit(X, Y), model)
+    kdb = KDB(structure=structure, numeric=numeric).fit(X, Y)
+    assert kdb.structure_ == full
+    fixed = BackOff([1.0, 5.0])
+    same(
+        KDB(structure=structure, numeric=numeric, smoothing=fixed).fit(X, Y),
+        TAN(structure=structure, numeric=numeric, smoothing=fixed).fit(X, Y),
+    )
+
+
+def test_no_arcs_are_naive_bayes():
+    cuts = {"x": [1.0, 3.0], "z": [1.5]}
+    naive = AnDE(n=0, smoothing="laplace", cut_points=cuts).fit(X, Y)
+    for model in (
+        TAN(structure={}, smoothing="laplace", cut_points=cuts),
+        KDB(k=0, smoothing="laplace", cut_points=cuts),
+    ):
+        same(model.fit(X, Y), naive)
+    cut = X[["s", "t"]].assign(
+        **{
+            name: pd.cut(X[name], [-np.inf, *cuts[name], np.inf]).astype(str).replace("nan", None)
+            for name in cuts
+        }
+    )
+    by_hand = NaiveBayes().fit(cut, Y)
+    np.testing.assert_allclose(naive.predict_proba(X), by_hand.predict_proba(cut), rtol=0, atol=1e-12)
+
+
+def test_learned_structures_and_what_their_arcs_carry():
+    model = TAN().fit(X, Y)
+    roots = [name for name, parents in model.structure_.items() if not parents]
+    assert roots == ["s"]
+    pairs = model.statistics_.parts["pairs"]
+    for edge in model.edges_:
+        assert isinstance(edge, Edge)
+        i, j = NAMES.index(edge.parent), NAMES.index(edge.child)
+        assert edge.information == pytest.approx(
+            float(conditional_mutual_information(pairs.table(i, j))), abs=1e-12
+        )
+        assert model.structure_[edge.child] == (edge.parent,)
+    assert TAN(root="z").fit(X, Y).structure_["z"] == ()
+    kdb = KDB(k=2).fit(X, Y)
+    assert set(kdb.structure_) == set(NAMES)
+    assert max(len(parents) for parents in kdb.structure_.values()) == 2
+    for edge in kdb.edges_:
+        i, j = NAMES.index(edge.parent), NAMES.index(edge.child)
+        assert edge.information == pytest.approx(
+            float(conditional_mutual_information(pairs.table(i, j))), abs=1e-12
+        )
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+@every
+def test_given_cut_points_are_the_intervals(cls):
+    model = cls(cut_points={"x": [1.0, 3.0]}).fit(X, Y)
+    assert model.cut_points_["x"] == (1.0, 3.0)
+    assert model.schema_["x"].states == ("(-inf, 1]", "(1, 3]", "(3, inf)")
+    assert model.cut_points_["z"] == cls().fit(X, Y).cut_points_["z"]
+    edge = X.iloc[[0, 0, 0, 0]].assign(x=[1.0, np.nextafter(1.0, 2.0), 3.0, 1e300])
+    posterior = model.predict_proba(edge)
+    assert np.abs(posterior[0] - posterior[1]).max() > 1e-6  # 1 belongs to the first interval
+    np.testing.assert_array_equal(posterior[1], posterior[2])
+
+
+@every
+def test_numbers_alone_as_gaussians_are_naive_bayes(cls):
+    numbers = X[["x", "z"]]
+    with pytest.warns(SuspectResult, match=f"this {cls.__name__} is naive Bayes"):
+        model = cls(numeric="gaussian").fit(numbers, Y)
+    naive = NaiveBayes(smoothing=getattr(cls, "_base_prior", None) if cls is AODE else None).fit(numbers, Y)
+    if cls in (SPODE, AODE):
+        same(model, naive, numbers)
+    else:  # their prior of the class is m-estimate's
+        same(model, NaiveBayes(smoothing=MEstimate(1)).fit(numbers, Y), numbers)
+    if hasattr(model, "structure_"):
+        assert model.structure_ == {"x": (), "z": ()}
+    assert model.cut_points_ == {}
+
+
+@every
+def test_no_warning_where_some_attribute_is_discrete(cls):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SuspectResult)
+        cls(numeric="gaussian").fit(X, Y)
+        cls().fit(X[["x", "z"]], Y)
+
+
+def test_columns_of_whole_numbers_keep_only_the_states_that_are_there():
+    """A table of pairs is made after the states that stand in no row have gone."""
+    rng = np.random.default_rng(0)
+    codes = rng.choice([0, 500, 1000], (60, 3))
+    model = AODE(categorical_features="all").fit(codes, rng.integers(0, 2, 60))
+    assert [v.states for v in model.schema_.categorical] == [(0, 500, 1000)] * 3
+    assert model.statistics_.parts["pairs"].counts.shape == (12, 12, 2)
+    model.partial_fit(np.array([[7, 500, 0]]), [1])
+    assert model.schema_["x0"].states == (0, 7, 500, 1000)
+
+
+# -- what is held ----------------------------------------------------------------------------------
+
+HELD = {TAN: {"cut_points"}, AODE: {"cut_points"}, AnDE: {"cut_points"}}
+HELD |= {SPODE: {"cut_points", "super_parent", "losses"}, KDB: {"cut_points", "structure"}}
+
+
+@every
+def test_held_lists_what_rows_chose(cls):
+    assert set(cls().fit(X, Y).held_) == HELD[cls]
+    assert set(AnDE(n=2).fit(X, Y).held_) == {"cut_points", "super_parents"}
+    assert "cut_points" not in cls(numeric="gaussian").fit(X, Y).held_
+
+
+@every
+def test_later_batches_keep_what_was_chosen(cls):
+    """Counts are those of all rows, cut points and choices those of the first batch."""
+    model = cls().partial_fit(X[:100], Y[:100])
+    held = model.held_
+    model.partial_fit(X[100:].assign(x=X["x"][100:] + 50.0), Y[100:])
+    assert model.held_ == held
+    again = {"cut_points": held["cut_points"]}
+    if cls is SPODE:
+        again["super_parent"] = held["super_parent"]
+    if cls is KDB:
+        again["structure"] = held["structure"]
+    moved = pd.concat([X[:100], X[100:].assign(x=X["x"][100:] + 50.0)])
+    np.testing.assert_allclose(
+        model.predict_proba(X), cls(**again).fit(moved, Y).predict_proba(X), rtol=0, atol=1e-12
+    )
+
+
+@every
+def test_learning_anew_chooses_anew(cls):
+    moved = X.assign(x=X["x"] * 3 + 1)
+    model, fresh = cls().fit(X, Y), cls().fit(moved, Y)
+    assert model.held_ != fresh.held_
+    assert model.relearn(moved, Y).held_ == fresh.held_
+    same(model, fresh, moved)
+
+
+@every
+def test_merging_is_for_models_that_hold_the_same(cls):
+    a, b = cls().fit(X[:80], Y[:80]), cls().fit(X[80:].assign(x=X["x"][80:] * 3 + 1), Y[80:])
+    assert a.held_ != b.held_
+    before = a.predict_proba(X)
+    with pytest.raises(Incompatible, match="hold different cut points"):
+        a.merge(b)
+    np.testing.assert_array_equal(a.predict_proba(X), before)
+    how = {"cut_points": {"x": [1.0, 3.0], "z": [1.5]}}
+    how |= {SPODE: {"super_parent": "s"}, KDB: {"structure": {"t": ["s"]}}}.get(cls, {})
+    same(cls(**how).fit(X[:80], Y[:80]) + cls(**how).fit(X[80:], Y[80:]), cls(**how).fit(X, Y))
+
+
+@every
+def test_forgetting_is_never_having_learned(cls):
+    """With cut points and choices held; trees, constants and weights are found again."""
+    model = cls().fit(X, Y)
+    held = model.held_
+    model.forget(X[100:], Y[100:])
+    assert model.held_ == held
+    again = {"cut_points": held["cut_points"]}
+    again |= {
+        SPODE: {"super_parent": held.get("super_parent")},
+        KDB: {"structure": held.get("structure")},
+    }.get(cls, {})
+    fresh = cls(**again).fit(X[:100], Y[:100])
+    np.testing.assert_allclose(model.predict_proba(X), fresh.predict_proba(X), rtol=0, atol=1e-12)
+    if cls is TAN:
+        assert model.structure_ == fresh.structure_
+    with pytest.raises(NotCounted):
+        model.forget(X[100:], Y[100:])
+
+
+# -- sources, files, lazy use ----------------------------------------------------------------------
+
+
+@every
+def test_batches_and_files_are_the_rows_they_hold(cls, tmp_path):
+    fresh = cls().fit(X, Y)
+    parts = [(X[:50], Y[:50]), (X[50:], Y[50:])]
+    batched = cls().fit(Batches(lambda: parts))
+    same(batched, fresh)
+    assert {**batched.held_, "losses": 0} == {**fresh.held_, "losses": 0}  # sums in other orders
+    path = tmp_path / "rows.csv"
+    X.assign(y=Y).to_csv(path, index=False)
+    read = cls().fit(path, target="y")
+    np.testing.assert_allclose(read.predict_proba(X), fresh.predict_proba(X), rtol=0, atol=1e-12)
+
+
+@every
+def test_a_source_that_can_be_read_once_is_refused_by_name(cls):
+    with pytest.raises(OneShotSource, match=f"{cls.__name__} reads its source more than once.*Batches"):
+        cls().fit(iter([(X, Y)]))
+
+
+@every
+@pytest.mark.parametrize("numeric", ["mdl", "gaussian"])
+def test_lazy_answers_are_those_of_a_fit(cls, numeric):
+    fresh = cls(numeric=numeric).fit(X, Y)
+    model = cls(numeric=numeric).lazy(X, Y)
+    np.testing.assert_allclose(model.predict_proba(X), fresh.predict_proba(X), rtol=0, atol=1e-12)
+    some = X[:20].assign(t=None, z=np.nan)
+    np.testing.assert_allclose(model.predict_proba(some), fresh.predict_proba(some), rtol=0, atol=1e-12)
+    assert model.schema_ == fresh.schema_
+    if hasattr(fresh, "structure_"):
+        assert model.structure_ == fresh.structure_
+        assert model.edges_ == fresh.edges_
+    with pytest.raises(UsageError, match="calibration"):
+        cls(calibration="temperature").lazy(X, Y)
+
+
+@every
+def test_what_was_chosen_can_be_asked_of_a_lazy_model(cls):
+    assert cls().lazy(X, Y).cut_points_ == cls().fit(X, Y).cut_points_
+
+
+@every
+@pytest.mark.parametrize(
+    "how", [{}, {"numeric": "gaussian", "missing": "state", "unseen": "smooth"}], ids=str
+)
+def test_saved_and_loaded(cls, how, tmp_path):
+    model = cls(**how).fit(X, Y)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.held_ == model.held_
+    assert again.schema_ == model.schema_
+    if hasattr(model, "structure_"):
+        assert again.structure_ == model.structure_
+        assert again.edges_ == model.edges_
+    same(again.partial_fit(X[:30], Y[:30]), model.partial_fit(X[:30], Y[:30]))
+
+
+def test_a2de_saved_with_its_super_parents(tmp_path):
+    model = AnDE(n=2, memory=4_000).fit(X, Y)
+    assert 1 < len(model.super_parents_) < 4
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.super_parents_ == model.super_parents_
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_arithmetic_of_a_tiny_table():
+    """One class each way: TAN by hand under Laplace, P(c) = 3/6, P(a|c)·P(b|c, a)."""
+    rows, y = [["p", "u"], ["p", "v"], ["q", "v"], ["q", "u"]], [0, 0, 1, 1]
+    joint = np.exp(TAN(smoothing="laplace").fit(rows, y).predict_joint_log_proba([["p", "u"]]))
+    # Class 0: (2+1)/(4+2) · (2+1)/(2+2) · (1+1)/(2+2); class 1: 3/6 · (0+1)/(2+2) · (0+1)/(0+2).
+    np.testing.assert_allclose(joint, [[3 / 6 * 3 / 4 * 2 / 4, 3 / 6 * 1 / 4 * 1 / 2]], rtol=1e-12)
+
+
+# -- bad input -------------------------------------------------------------------------------------
+
+COLUMNS = {
+    "one state": ({"a": ["p"] * 8, "b": list("pq") * 4}, [0, 0, 1, 1] * 2),
+    "more states than rows": ({"a": [f"s{i}" for i in range(8)], "b": list("pq") * 4}, [0, 0, 1, 1] * 2),
+    "one attribute": ({"a": list("pq") * 4}, [0, 0, 1, 1] * 2),
+    "one number": ({"a": np.arange(8.0)}, [0, 0, 1, 1] * 2),
+    "duplicates": ({"a": list("pq") * 4, "b": list("pq") * 4, "c": list("pq") * 4}, [0, 0, 1, 1] * 2),
+    "one class": ({"a": list("pq") * 4, "b": list("ppqq") * 2, "x": np.arange(8.0)}, [1] * 8),
+    "a column without a value": ({"a": list("pq") * 4, "b": np.array([None] * 8, object)}, [0, 0, 1, 1] * 2),
+    "a number without a value": ({"a": list("pq") * 4, "x": np.full(8, np.nan)}, [0, 0, 1, 1] * 2),
+    "nothing has a value": ({"a": np.array([None] * 8, object)}, [0, 0, 1, 1] * 2),
+    "a row without a value": ({"a": ["p", "q", None] * 3, "x": [1.0, 2.0, np.nan] * 3}, [0, 0, 1] * 3),
+    "one row": ({"a": ["p"], "b": ["q"], "x": [1.0]}, [0]),
+}
+MODELS = [
+    *(cls() for cls in FAMILY),
+    AnDE(n=2),
+    TAN(smoothing="mle"),
+    AODE(smoothing="mle", weights="mutual-information"),
+]
+MODELS += [cls(missing="state", unseen="smooth") for cls in FAMILY] + [
+    cls(numeric="gaussian") for cls in FAMILY
+]
+
+
+@pytest.mark.parametrize("what", COLUMNS)
+@pytest.mark.parametrize("model", MODELS, ids=lambda v: str(v)[:50])
+@pytest.mark.filterwarnings("ignore::bayeskit.errors.SuspectResult")
+def test_odd_columns_have_answers(model, what):
+    columns, y = COLUMNS[what]
+    rows = pd.DataFrame(columns)
+    model.fit(rows, y)
+    for posterior in (model.predict_proba(rows), model.leave_one_out(rows, y)):
+        assert np.isfinite(posterior).all()
+        np.testing.assert_allclose(posterior.sum(axis=1), 1.0, atol=1e-12)
+    empty = pd.DataFrame({name: np.array([None], object) for name in rows})
+    empty = empty.astype({name: float for name in rows if rows[name].dtype == float})
+    assert np.isfinite(model.predict_proba(empty)).all()
+    for name in ("structure_", "edges_", "cut_points_", "weights_", "super_parents_", "loo_score_"):
+        getattr(model, name, None)
+
+
+@every
+def test_no_rows(cls):
+    with pytest.raises(DataError, match="0 sample"):
+        cls().fit(X[:0], Y[:0])
+
+
+@pytest.mark.parametrize("model", [*(cls() for cls in FAMILY), AnDE(n=2)], ids=str)
+def test_two_thousand_attributes_are_refused_before_memory_is_taken(model):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 4, (50, 2_000)).astype("U1").astype(object)
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match=r"2000 attributes with .*GiB, and [01.5]+ GiB are allowed") as no:
+            model.fit(rows, np.arange(50) % 3)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "Leave attributes out" in str(no.value)
+    assert peak < 100e6
+
+
+def test_the_tables_of_aode_are_estimated_before_they_are_made():
+    """Its look-up tables have more cells than the counts: holes, unseen, and classes in fours."""
+    rng = np.random.default_rng(0)
+    rows, y = rng.integers(0, 2, (200, 300)).astype("U1").astype(object), np.arange(200) % 5
+    model = AODE().fit(rows, y)
+    allowed = memory(model.schema_)
+    tracemalloc.start()
+    model.predict_proba(rows[:2])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < allowed, f"{peak / allowed:.2f} of what is estimated"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        TAN(smoothing="laplace"),
+        SPODE(super_parent="x0"),
+        AODE(),
+        AODE(smoothing=WittenBell()),
+        AnDE(n=2),
+        KDB(smoothing=BackOff([1, 2])),
+    ],
+    ids=str,
+)
+def test_the_only_hole_that_made_missing_a_state(model):
+    """Without its row nothing is missing, so the hole is no state there, as child and as parent."""
+    rows, y = [["p", "u"], ["q", None], ["q", "v"], ["p", "v"]], np.array([0, 0, 1, 1])
+    states = {"x0": ["p", "q"], "x1": ["u", "v"]}
+    whole = clone(model).set_params(missing="state", states=states).fit(rows, y)
+    found = whole.leave_one_out(rows, y)
+    graph = {} if not isinstance(model, (TAN, KDB)) else {"structure": whole.structure_}
+    for i in range(4):
+        rest = [j for j in range(4) if j != i]
+        left = clone(model).set_params(missing="state", states=states, **graph)
+        left.fit([rows[j] for j in rest], y[rest])
+        np.testing.assert_allclose(found[i], left.predict_proba([rows[i]])[0], atol=1e-12)
