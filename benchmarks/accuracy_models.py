@@ -1,0 +1,190 @@
+"""The models that the accuracy benchmark compares: what each is given, and how it answers.
+
+Ours take the frame as it is. scikit-learn's trees take raw columns: categories as one-hot columns for the forest,
+as native categories for boosting, holes as both know them. What counts categories (CategoricalNB and
+scikit-bayes, which takes no holes) gets the cut points of Fayyad and Irani from the training rows, categories as
+codes whose states are those of the whole set, and a hole as a state of its own. GaussianNB runs where every
+attribute is a number and no cell is missing. All have their defaults, but for seeds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+
+import bayeskit
+
+SEED = 20240601
+
+
+class NotFit(Exception):
+    """This model is not for this set: no numbers, or holes."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows to learn from and rows to answer; classes are codes."""
+
+    X: pd.DataFrame
+    y: NDArray[np.int64]
+    X_test: pd.DataFrame
+    peers_python: Path | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Posteriors of the classes that were learned, and the CPU seconds they took."""
+
+    classes: NDArray[np.int64]
+    proba: NDArray[np.float64]
+    fit_cpu: float
+    predict_cpu: float
+
+
+Model = Callable[[Split], Answer]
+
+
+def estimator(make: Callable[[pd.DataFrame], Any]) -> Model:
+    """A model from what makes an estimator for a frame."""
+
+    def run(split: Split) -> Answer:
+        model = make(split.X)
+        start = time.process_time()
+        model.fit(split.X, split.y)
+        middle = time.process_time()
+        proba = model.predict_proba(split.X_test)
+        return Answer(model.classes_, proba, middle - start, time.process_time() - middle)
+
+    return run
+
+
+def ours(name: str, **settings: Any) -> Model:
+    return estimator(lambda X: getattr(bayeskit, name)(**settings))
+
+
+def naive_bayes_on_bins(X: pd.DataFrame) -> Any:
+    return make_pipeline(bayeskit.Discretizer(), bayeskit.NaiveBayes(categorical_features="all"))
+
+
+def categories(X: pd.DataFrame) -> list[str]:
+    return [name for name in X if not is_numeric_dtype(X[name])]
+
+
+def forest(X: pd.DataFrame) -> Any:
+    # Dense: the forest takes holes in numeric columns, but not in a sparse matrix.
+    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    columns = make_column_transformer((one_hot, categories(X)), remainder="passthrough")
+    return make_pipeline(columns, RandomForestClassifier(random_state=SEED))
+
+
+def boosting(X: pd.DataFrame) -> Any:
+    names = categories(X)
+    ordinal = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
+    columns = make_column_transformer((ordinal, names), remainder="passthrough")
+    native = list(range(len(names)))  # the transformer puts them first
+    return make_pipeline(
+        columns, HistGradientBoostingClassifier(categorical_features=native, random_state=SEED)
+    )
+
+
+def gaussian(X: pd.DataFrame) -> Any:
+    if categories(X) or X.isna().to_numpy().any():
+        raise NotFit("GaussianNB takes numbers without holes")
+    return GaussianNB()
+
+
+def codes(split: Split) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]]:
+    """Cut numbers where the training rows say, code the rest; return both tables and the states of each column.
+
+    >>> X = pd.DataFrame({"a": [1.0, 2.0, 3.0, None], "b": ["u", None, "v", "u"]})
+    >>> train, test, sizes = codes(Split(X, np.array([0, 0, 1, 1]), X[:1]))
+    >>> train.tolist(), test.tolist(), sizes
+    ([[0, 0], [0, 2], [1, 1], [2, 0]], [[0, 0]], [3, 3])
+    """
+    cutter = bayeskit.Discretizer().fit(split.X, split.y)
+    tables = [cutter.transform(X) for X in (split.X, split.X_test)]
+    both = pd.concat(tables, ignore_index=True)
+    columns, sizes = [], []
+    for name in both:
+        found, states = pd.factorize(both[name], sort=True)  # −1 where missing
+        if name in cutter.cut_points_:
+            size = len(cutter.cut_points_[name]) + 1
+            found = np.where(found < 0, -1, both[name].fillna(-1)).astype(np.int64)
+        else:
+            size = len(states)
+        columns.append(np.where(found < 0, size, found))
+        sizes.append(size + int((found < 0).any()))
+    coded = np.column_stack(columns).astype(np.int64)
+    return coded[: len(split.X)], coded[len(split.X) :], sizes
+
+
+def categorical(split: Split) -> Answer:
+    start = time.process_time()
+    train, test, sizes = codes(split)
+    model = CategoricalNB(min_categories=sizes).fit(train, split.y)
+    middle = time.process_time()
+    proba = model.predict_proba(test)
+    return Answer(model.classes_, proba, middle - start, time.process_time() - middle)
+
+
+def scikit_bayes(n: int) -> Model:
+    def run(split: Split) -> Answer:
+        from peers import answer
+
+        if split.peers_python is None:
+            raise NotFit("scikit-bayes runs in an interpreter of its own: pass --peers-python")
+        start = time.process_time()
+        train, test, _ = codes(split)
+        coding = time.process_time() - start
+        found = answer(f"scikit-bayes AnDE({n})", train, split.y, test, split.peers_python)
+        return Answer(found["classes"], found["proba"], coding + float(found["fit"][0]), found["predict"][0])
+
+    return run
+
+
+PEERS: dict[str, Model] = {
+    "sklearn-GaussianNB": estimator(gaussian),
+    "sklearn-CategoricalNB": categorical,
+    "skbayes-A1DE": scikit_bayes(1),
+    "skbayes-A2DE": scikit_bayes(2),
+    "RandomForest": estimator(forest),
+    "HistGradientBoosting": estimator(boosting),
+}
+OURS: dict[str, tuple[str, dict[str, Any]]] = {
+    "NaiveBayes": ("NaiveBayes", {}),
+    "SPODE": ("SPODE", {}),
+    "TAN": ("TAN", {}),
+    "AODE": ("AODE", {}),
+    "A2DE": ("AnDE", {"n": 2}),
+    "KDB": ("KDB", {"k": 2}),
+    "SelectiveKDB": ("SelectiveKDB", {}),
+    "WeightedNB": ("WeightedNB", {}),
+    "AutoBayes": ("AutoBayes", {}),
+    "AutoBayes-untempered": ("AutoBayes", {"calibration": None}),
+}
+
+
+def models() -> dict[str, Model]:
+    """All models whose class this version of bayeskit has, ours first."""
+    found: dict[str, Model] = {}
+    for name, (kind, settings) in OURS.items():
+        try:
+            getattr(bayeskit, kind)(**settings)
+        except (AttributeError, ImportError, TypeError):  # not written yet, or without that setting
+            continue
+        found[name] = ours(kind, **settings)
+    found["NaiveBayes-MDL"] = estimator(naive_bayes_on_bins)
+    return found | PEERS

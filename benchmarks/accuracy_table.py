@@ -1,0 +1,175 @@
+"""From the lines of the accuracy benchmark to its table: means over sets, wins and losses, the error of each set."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accuracy_fold import FOLDS
+from accuracy_models import OURS, PEERS
+
+SCORES = {"error": "0-1 error", "rmse": "RMSE", "log_loss": "log-loss", "auc": "AUC"}
+AGAINST = ("AODE", "RandomForest", "HistGradientBoosting")
+BAND = 0.001
+# A model that lacks more of the sets than this gets no means: they would be those of other, easier sets.
+FEW = 0.1
+ORDER = [name for name in OURS if name == "NaiveBayes"] + ["NaiveBayes-MDL"]
+ORDER += [name for name in OURS if name not in ORDER] + list(PEERS)
+SHORT = {"HistGradientBoosting": "HGB", "RandomForest": "RF", "AutoBayes-untempered": "AutoBayes-u"}
+GROUPS = {
+    "all sets": ("numeric", "categorical", "mixed"),
+    "numeric attributes only": ("numeric",),
+    "categorical attributes only": ("categorical",),
+    "numeric and categorical attributes": ("mixed",),
+}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The lines of one file: the last of each (set, model, fold), and what was said of the runs."""
+
+    records: list[dict[str, Any]]
+    runs: list[dict[str, Any]]
+    limit_rows: int
+
+
+def read(path: Path, limit_rows: int) -> Kept:
+    """Read the lines measured under this limit of rows; a line cut short by the end of a run is left out."""
+    last: dict[tuple[str, str, int], dict[str, Any]] = {}
+    runs = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        if "run" in record:
+            runs.append(record["run"])
+        elif record["limit_rows"] == limit_rows:
+            last[record["set"], record["model"], record["fold"]] = record
+    return Kept(list(last.values()), runs, limit_rows)
+
+
+def means(records: Iterable[dict[str, Any]]) -> dict[tuple[str, str], dict[str, float]]:
+    """Mean scores over the folds of each (set, model) that has them all.
+
+    >>> folds = [dict(set="s", model="m", fold=f, error=f / 10, rmse=0, log_loss=0, auc=None) for f in range(5)]
+    >>> means([r | dict(fit_cpu=1, predict_cpu=1) for r in folds])["s", "m"]["error"], means(folds[:4])
+    (0.2, {})
+    """
+    folds: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for record in records:
+        if "note" not in record:
+            folds[record["set"], record["model"]].append(record)
+    found = {}
+    for key, rows in folds.items():
+        if len(rows) == FOLDS:
+            scored = {name: [r[name] for r in rows if r[name] is not None] for name in SCORES}
+            found[key] = {name: float(np.mean(v)) if v else float("nan") for name, v in scored.items()}
+            found[key]["cpu"] = float(np.mean([r["fit_cpu"] + r["predict_cpu"] for r in rows]))
+    return found
+
+
+def wins(ours: Iterable[float], theirs: Iterable[float], band: float = BAND) -> tuple[int, int, int]:
+    """Count wins, draws and losses: less is better, and within the band is a draw.
+
+    >>> wins([0.1, 0.2, 0.3], [0.2, 0.2004, 0.1])
+    (1, 1, 1)
+    """
+    gaps = np.subtract(list(ours), list(theirs))
+    won, lost = int((gaps < -band).sum()), int((gaps > band).sum())
+    return won, len(gaps) - won - lost, lost
+
+
+def group_table(
+    found: dict[tuple[str, str], dict[str, float]], sets: list[str], models: list[str]
+) -> list[str]:
+    """Means over the sets that all models of the means have; wins over those that the two of a pair have."""
+    has = {m: {s for s in sets if (s, m) in found} for m in models}
+    whole = [m for m in models if len(has[m]) >= (1 - FEW) * len(sets)]
+    common = sorted(set(sets).intersection(*(has[m] for m in whole))) if whole else []
+    rivals = [r for r in AGAINST if r in models]
+    pairs = [(r, score) for r in rivals for score in ("error", "log_loss")]
+    head = ["model", "sets", *SCORES.values(), "CPU s a fold"]
+    head += [f"{SCORES[score]} against {SHORT.get(r, r)}" for r, score in pairs]
+    lines = [f"Means over the {len(common)} of {len(sets)} sets that all models with means have.", ""]
+    lines += [row(head), row(["---", *["--:"] * (len(head) - 1)])]
+    for m in models:
+        cells = [m, str(len(has[m]))]
+        for score in (*SCORES, "cpu"):
+            values = [found[s, m][score] for s in common] if m in whole else []
+            shown = float(np.nanmean(values)) if values else float("nan")
+            cells.append("–" if np.isnan(shown) else f"{shown:.2f}" if score == "cpu" else f"{shown:.4f}")
+        for r, score in pairs:
+            both = sorted(has[m] & has[r])
+            counts = wins(*([found[s, who][score] for s in both] for who in (m, r)))
+            cells.append("" if m == r else "/".join(map(str, counts)))
+        lines.append(row(cells))
+    return lines
+
+
+def set_table(kept: Kept, found: dict[tuple[str, str], dict[str, float]], models: list[str]) -> list[str]:
+    """The error of every model on every set; the least of a row in bold."""
+    notes = {(r["set"], r["model"]): r["note"] for r in kept.records if "note" in r}
+    rows = {r["set"]: r["rows"] for r in kept.records if "rows" in r}
+    lines = [row(["set", "rows", *(SHORT.get(m, m) for m in models)])]
+    lines.append(row(["---", *["--:"] * (len(models) + 1)]))
+    for s in sorted(rows):
+        errors = {m: round(found[s, m]["error"], 4) for m in models if (s, m) in found}
+        least = min(errors.values(), default=0.0)
+        cells = [s, f"{rows[s]:,}"]
+        for m in models:
+            if m in errors:
+                cells.append(f"**{errors[m]:.4f}**" if errors[m] <= least else f"{errors[m]:.4f}")
+            else:
+                note = notes.get((s, m), "").split(":")[0]
+                cells.append("" if note == "left out" else note or "–")
+        lines.append(row(cells))
+    return lines
+
+
+def table(kept: Kept, asked: list[str] | None = None) -> str:
+    """The whole page, in Markdown."""
+    present = {r["model"] for r in kept.records}
+    models = [m for m in ORDER if m in present and (asked is None or m in asked)]
+    kinds = {r["set"]: r["kind"] for r in kept.records if "kind" in r}
+    found = means(kept.records)
+    lines = [*heading(kept), ""]
+    for title, members in GROUPS.items():
+        sets = sorted(s for s, kind in kinds.items() if kind in members)
+        if sets:
+            lines += [f"## Over {title}", "", *group_table(found, sets, models), ""]
+    lines += ["## 0-1 error of each set", "", *set_table(kept, found, models), ""]
+    return "\n".join(lines)
+
+
+def heading(kept: Kept) -> list[str]:
+    run: dict[str, Any] = {}
+    versions: dict[str, str] = {}
+    for run in kept.runs:  # the last to say something is right
+        versions |= run["versions"]
+    named = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return [
+        "# How accurate is every model, over many tables?",
+        "",
+        f"{FOLDS} stratified folds, a fixed seed; sets of more than {kept.limit_rows:,} rows by a seeded sample "
+        "of that many. Less is better, but for the AUC (macro, one class against the rest, over the classes "
+        "that a fold has). RMSE is √mean (1 − p)² and log-loss −mean log p of the true class, p at least 1e-12. "
+        f"Wins/draws/losses are over the sets that both have, with a band of ±{BAND}; they are no test of "
+        "significance. A model that lacks more than a tenth of the sets has no means. GaussianNB runs on "
+        "numbers without holes only; CategoricalNB and scikit-bayes on MDL bins cut in the training rows, "
+        "holes as a state; the trees on raw columns; all with their defaults and one thread. CPU is that of "
+        "fit and of answering the fold.",
+        "",
+        f"{named}; {run.get('cpu', '')}; {run.get('date', '')}; at most {run.get('limit_seconds', 0):g} CPU s a "
+        f"fold and {run.get('memory_gb', 0):g} GB. Written by `python benchmarks/accuracy.py --table`.",
+    ]
+
+
+def row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
