@@ -66,6 +66,10 @@ class AnDE(SemiNaive):
 
     _base_prior = MEstimate(1.0)
 
+    n: int
+    min_count: float
+    memory: int
+
     def __init__(
         self,
         n: int = 1,
@@ -85,21 +89,7 @@ class AnDE(SemiNaive):
         calibration: str | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n = n
-        self.min_count = min_count
-        self.memory = memory
-        self.smoothing = smoothing
-        self.alpha = alpha
-        self.class_prior = class_prior
-        self.class_weight = class_weight
-        self.numeric = numeric
-        self.cut_points = cut_points
-        self.categorical_features = categorical_features
-        self.states = states
-        self.missing = missing
-        self.unseen = unseen
-        self.calibration = calibration
-        self.n_jobs = n_jobs
+        self._keep(locals())
 
     @property
     def super_parents_(self) -> tuple[Name, ...]:

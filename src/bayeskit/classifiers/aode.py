@@ -60,6 +60,10 @@ class AODE(SemiNaive):
 
     _base_prior = Laplace()
 
+    min_count: float
+    weights: str | None
+    subsumption: bool | int
+
     def __init__(
         self,
         *,
@@ -79,21 +83,7 @@ class AODE(SemiNaive):
         calibration: str | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.min_count = min_count
-        self.weights = weights
-        self.subsumption = subsumption
-        self.smoothing = smoothing
-        self.alpha = alpha
-        self.class_prior = class_prior
-        self.class_weight = class_weight
-        self.numeric = numeric
-        self.cut_points = cut_points
-        self.categorical_features = categorical_features
-        self.states = states
-        self.missing = missing
-        self.unseen = unseen
-        self.calibration = calibration
-        self.n_jobs = n_jobs
+        self._keep(locals())
 
     @property
     def weights_(self) -> dict[Name, float]:

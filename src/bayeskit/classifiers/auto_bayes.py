@@ -79,6 +79,10 @@ class AutoBayes(SemiNaive):
     smoothing = None
     alpha = None
 
+    members: Sequence[str]
+    k: int
+    max_k: int
+
     def __init__(
         self,
         *,
@@ -96,19 +100,7 @@ class AutoBayes(SemiNaive):
         calibration: str | None = "temperature",
         n_jobs: int | None = None,
     ) -> None:
-        self.members = members
-        self.k = k
-        self.max_k = max_k
-        self.class_prior = class_prior
-        self.class_weight = class_weight
-        self.numeric = numeric
-        self.cut_points = cut_points
-        self.categorical_features = categorical_features
-        self.states = states
-        self.missing = missing
-        self.unseen = unseen
-        self.calibration = calibration
-        self.n_jobs = n_jobs
+        self._keep(locals())
 
     @property
     def weights_(self) -> dict[str, float]:

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.classifiers.dependent_table import DependentTable
-from bayeskit.classifiers.semi_naive import SemiNaive
-from bayeskit.classifiers.structures import Edge, edges_of, given_dag
-from bayeskit.classifiers.tables import LabelledTable, table_with_parents
+from bayeskit.classifiers.structured import Structured
+from bayeskit.classifiers.structures import given_dag
 from bayeskit.data.encode import Unseen
 from bayeskit.data.source import Source
 from bayeskit.errors import SettingError
@@ -26,7 +24,7 @@ from bayeskit.structure import learn
 from bayeskit.structure.k_dependence import k_dependence
 
 
-class KDB(SemiNaive):
+class KDB(Structured):
     r"""The k-dependence classifier: beside the class every attribute has up to k parents.
 
     .. math:: P(c, x) = P(c) \prod_j P(x_j \mid c, x_{p_1}, …, x_{p_k})
@@ -69,6 +67,9 @@ class KDB(SemiNaive):
 
     _base_prior = BackOff()
 
+    k: int
+    structure: Mapping[Name, Any] | None
+
     def __init__(
         self,
         k: int = 2,
@@ -87,34 +88,7 @@ class KDB(SemiNaive):
         calibration: str | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.k = k
-        self.structure = structure
-        self.smoothing = smoothing
-        self.alpha = alpha
-        self.class_prior = class_prior
-        self.class_weight = class_weight
-        self.numeric = numeric
-        self.cut_points = cut_points
-        self.categorical_features = categorical_features
-        self.states = states
-        self.missing = missing
-        self.unseen = unseen
-        self.calibration = calibration
-        self.n_jobs = n_jobs
-
-    @property
-    def structure_(self) -> dict[Name, tuple[Name, ...]]:
-        """The parents of each attribute beside the class."""
-        return self._dag.as_mapping()
-
-    @property
-    def edges_(self) -> list[Edge]:
-        """The arcs with what their ends share given the class, in nats."""
-        return edges_of(self.structure_, self.statistics_)
-
-    def table(self, name: Name) -> LabelledTable | DependentTable:
-        """Return P(x | c, parents) and the counts behind it, labelled: classes × parents × states."""
-        return table_with_parents(self._model, self.statistics_, name)
+        self._keep(locals())
 
     def _choose_more(self, source: Source) -> dict[str, Any]:
         if self.structure is not None:

@@ -9,12 +9,9 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.dependent_table import DependentTable
 from bayeskit.classifiers.kdb import check_depth, held_form, learned_structure
 from bayeskit.classifiers.naive_bayes import one_of
-from bayeskit.classifiers.semi_naive import SemiNaive
-from bayeskit.classifiers.structures import Edge, edges_of
-from bayeskit.classifiers.tables import LabelledTable, table_with_parents
+from bayeskit.classifiers.structured import Structured
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.encode import Unseen
 from bayeskit.data.source import Source
@@ -32,7 +29,7 @@ from bayeskit.schema import Name, Schema
 _MOST_BYTES = 2**30
 
 
-class SelectiveKDB(SemiNaive):
+class SelectiveKDB(Structured):
     r"""The k-dependence classifier with attributes and k chosen by leave-one-out.
 
     As :class:`~bayeskit.KDB` with the order of attributes by I(X; Y); then, in one more pass over the rows, every
@@ -77,6 +74,9 @@ class SelectiveKDB(SemiNaive):
 
     _base_prior = BackOff()
 
+    max_k: int
+    criterion: str
+
     def __init__(
         self,
         max_k: int = 5,
@@ -95,20 +95,7 @@ class SelectiveKDB(SemiNaive):
         calibration: str | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.max_k = max_k
-        self.criterion = criterion
-        self.smoothing = smoothing
-        self.alpha = alpha
-        self.class_prior = class_prior
-        self.class_weight = class_weight
-        self.numeric = numeric
-        self.cut_points = cut_points
-        self.categorical_features = categorical_features
-        self.states = states
-        self.missing = missing
-        self.unseen = unseen
-        self.calibration = calibration
-        self.n_jobs = n_jobs
+        self._keep(locals())
 
     @property
     def k_(self) -> int:
@@ -130,20 +117,6 @@ class SelectiveKDB(SemiNaive):
     def loo_score_(self) -> float:
         """The loss of what was chosen."""
         return float(self.losses_[self.k_, len(self.attributes_)])
-
-    @property
-    def structure_(self) -> dict[Name, tuple[Name, ...]]:
-        """The parents of each attribute that the model uses, beside the class."""
-        return {name: tuple(parents) for name, parents in self.held_["structure"].items()}
-
-    @property
-    def edges_(self) -> list[Edge]:
-        """The arcs with what their ends share given the class, in nats."""
-        return edges_of(self.structure_, self.statistics_)
-
-    def table(self, name: Name) -> LabelledTable | DependentTable:
-        """Return P(x | c, parents) and the counts behind it, labelled: classes × parents × states."""
-        return table_with_parents(self._model, self.statistics_, name)
 
     def _choose_more(self, source: Source) -> dict[str, Any]:
         trial = self._trial(source, lambda schema: Tree())

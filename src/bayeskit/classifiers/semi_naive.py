@@ -12,10 +12,8 @@ from bayeskit.data.encode import Unseen
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
 from bayeskit.errors import SettingError, SuspectResult
-from bayeskit.graphs.dag import Dag
 from bayeskit.learning.choose_cuts import choose_cut_points
 from bayeskit.learning.fitted import Fitted
-from bayeskit.learning.model import weighted_classes
 from bayeskit.learning.recipe import Form, Recipe
 from bayeskit.priors import MEstimate, as_smoothing, backs_off
 from bayeskit.schema import Name, Schema, Variable
@@ -45,25 +43,17 @@ class SemiNaive(CountClassifier):
     calibration: str | None
     n_jobs: int | None
 
+    def _keep(self, given: Mapping[str, Any]) -> None:
+        """Store the parameters of ``__init__``, which are among its local variables, as they were given."""
+        for name in self._get_param_names():
+            setattr(self, name, given[name])
+
     # -- what was found ------------------------------------------------------------------------
 
     @property
     def cut_points_(self) -> dict[Name, tuple[float, ...]]:
         """Where each numeric attribute is cut into intervals (a, b]."""
         return dict(self.held_.get("cut_points", {}))
-
-    @property
-    def _dag(self) -> Dag:
-        """Which attributes depend on which, beside the class."""
-        lazy = self._lazy_state()
-        fitted = lazy.fitted if lazy is not None else self._require("structure_")
-        statistics = self.statistics_
-        assert fitted.recipe is not None
-        if not statistics.schema.categorical:
-            return Dag.of({}, (v.name for v in statistics.schema.attributes))
-        form: Any = fitted.recipe.form
-        found: Dag = form.graph(weighted_classes(statistics, fitted.recipe))
-        return found
 
     # -- hooks ---------------------------------------------------------------------------------
 

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.classifiers.dependent_table import DependentTable
 from bayeskit.classifiers.naive_bayes import one_of
-from bayeskit.classifiers.semi_naive import SemiNaive
-from bayeskit.classifiers.structures import Edge, check_discrete, edges_of, given_dag
-from bayeskit.classifiers.tables import LabelledTable, table_with_parents
+from bayeskit.classifiers.structured import Structured
+from bayeskit.classifiers.structures import check_discrete, given_dag
 from bayeskit.data.encode import Unseen
 from bayeskit.data.source import Source
 from bayeskit.errors import SettingError
@@ -24,7 +22,7 @@ from bayeskit.priors import Laplace
 from bayeskit.schema import Name, Schema
 
 
-class SPODE(SemiNaive):
+class SPODE(Structured):
     r"""Super-parent one-dependence estimator: all attributes depend on the class and on one of them.
 
     .. math:: P(c, x) = P(c)\, P(x_s \mid c) \prod_{j \ne s} P(x_j \mid c, x_s)
@@ -62,6 +60,10 @@ class SPODE(SemiNaive):
 
     _base_prior = Laplace()
 
+    super_parent: Name | None
+    select: str
+    structure: Mapping[Name, Any] | None
+
     def __init__(
         self,
         *,
@@ -81,21 +83,7 @@ class SPODE(SemiNaive):
         calibration: str | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.super_parent = super_parent
-        self.select = select
-        self.structure = structure
-        self.smoothing = smoothing
-        self.alpha = alpha
-        self.class_prior = class_prior
-        self.class_weight = class_weight
-        self.numeric = numeric
-        self.cut_points = cut_points
-        self.categorical_features = categorical_features
-        self.states = states
-        self.missing = missing
-        self.unseen = unseen
-        self.calibration = calibration
-        self.n_jobs = n_jobs
+        self._keep(locals())
 
     @property
     def super_parent_(self) -> Name | None:
@@ -107,20 +95,6 @@ class SPODE(SemiNaive):
     def loo_score_(self) -> dict[Name, float]:
         """The log-loss that each attribute would have as the super-parent."""
         return dict(self.held_.get("losses", {}))
-
-    @property
-    def structure_(self) -> dict[Name, tuple[Name, ...]]:
-        """The parents of each attribute beside the class."""
-        return self._dag.as_mapping()
-
-    @property
-    def edges_(self) -> list[Edge]:
-        """The arcs with what their ends share given the class, in nats."""
-        return edges_of(self.structure_, self.statistics_)
-
-    def table(self, name: Name) -> LabelledTable | DependentTable:
-        """Return P(x | c, parent) and the counts behind it, labelled: classes × parent × states."""
-        return table_with_parents(self._model, self.statistics_, name)
 
     def _choose_more(self, source: Source) -> dict[str, Any]:
         if self.structure is not None:

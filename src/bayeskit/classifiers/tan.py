@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayeskit.classifiers.dependent_table import DependentTable
 from bayeskit.classifiers.naive_bayes import one_of
-from bayeskit.classifiers.semi_naive import SemiNaive
-from bayeskit.classifiers.structures import Edge, check_discrete, edges_of, given_dag
-from bayeskit.classifiers.tables import LabelledTable, table_with_parents
+from bayeskit.classifiers.structured import Structured
+from bayeskit.classifiers.structures import check_discrete, given_dag
 from bayeskit.data.encode import Unseen
 from bayeskit.errors import SettingError
 from bayeskit.learning.one_dependence import OneDependence, Tree
@@ -18,7 +16,7 @@ from bayeskit.priors import BackOff
 from bayeskit.schema import Name, Schema
 
 
-class TAN(SemiNaive):
+class TAN(Structured):
     r"""Tree-augmented naive Bayes: beside the class every attribute has one parent, and they form a tree.
 
     .. math:: P(c, x) = P(c) \prod_j P(x_j \mid c, x_{pa(j)})
@@ -67,6 +65,10 @@ class TAN(SemiNaive):
 
     _base_prior = BackOff()
 
+    root: Name | None
+    penalty: str | None
+    structure: Mapping[Name, Any] | None
+
     def __init__(
         self,
         *,
@@ -86,35 +88,7 @@ class TAN(SemiNaive):
         calibration: str | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.root = root
-        self.penalty = penalty
-        self.structure = structure
-        self.smoothing = smoothing
-        self.alpha = alpha
-        self.class_prior = class_prior
-        self.class_weight = class_weight
-        self.numeric = numeric
-        self.cut_points = cut_points
-        self.categorical_features = categorical_features
-        self.states = states
-        self.missing = missing
-        self.unseen = unseen
-        self.calibration = calibration
-        self.n_jobs = n_jobs
-
-    @property
-    def structure_(self) -> dict[Name, tuple[Name, ...]]:
-        """The parents of each attribute beside the class."""
-        return self._dag.as_mapping()
-
-    @property
-    def edges_(self) -> list[Edge]:
-        """The arcs with what their ends share given the class, in nats."""
-        return edges_of(self.structure_, self.statistics_)
-
-    def table(self, name: Name) -> LabelledTable | DependentTable:
-        """Return P(x | c, parent) and the counts behind it, labelled: classes × parent × states."""
-        return table_with_parents(self._model, self.statistics_, name)
+        self._keep(locals())
 
     def _form(self, schema: Schema) -> Form:
         if self.structure is not None:

@@ -66,6 +66,8 @@ class WeightedNB(SemiNaive):
     {'x0': 0.5, 'x1': 0.5}
     """
 
+    weights: Mapping[Name, float] | None
+
     def __init__(
         self,
         *,
@@ -83,24 +85,12 @@ class WeightedNB(SemiNaive):
         calibration: str | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.weights = weights
-        self.smoothing = smoothing
-        self.alpha = alpha
-        self.class_prior = class_prior
-        self.class_weight = class_weight
-        self.numeric = numeric
-        self.cut_points = cut_points
-        self.categorical_features = categorical_features
-        self.states = states
-        self.missing = missing
-        self.unseen = unseen
-        self.calibration = calibration
-        self.n_jobs = n_jobs
+        self._keep(locals())
 
     @property
     def weights_(self) -> dict[Name, float]:
         """The weight of each attribute, in the order of the columns."""
-        weights = self._settled.weights
+        weights = self.held_.get("weights", {}) if self.weights is None else self.weights
         return {v.name: float(weights.get(v.name, 1.0)) for v in self.schema_.attributes}
 
     def explain(self, row: Any, *, lang: str = "en") -> Explanation:
