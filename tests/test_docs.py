@@ -69,3 +69,11 @@ def test_the_picture_is_the_one_that_its_script_draws():
         pytest.skip("the documentation is not part of this copy")
     drawn = runpy.run_path(str(folder / "make_coin.py"))["picture"]()
     assert drawn == (folder / "coin.svg").read_text(encoding="utf-8")
+
+
+def test_structures_are_what_their_script_draws() -> None:
+    folder = ROOT / "docs" / "pictures"
+    script = runpy.run_path(str(folder / "make_structures.py"))
+    assert script["PICTURES"]
+    for name in script["PICTURES"]:
+        assert script["picture"](name) == (folder / f"{name}.svg").read_text(encoding="utf-8")

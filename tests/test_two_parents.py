@@ -16,7 +16,7 @@ from bayeskit.counting.triples import count_triples
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import NotCounted, SettingError
 from bayeskit.estimation import contexts, two_parents
-from bayeskit.estimation.two_parents import TwoParents, estimate_two_parents, some_rows
+from bayeskit.estimation.two_parents import TwoParents, estimate_two_parents
 from bayeskit.priors import (
     MAP,
     MLE,
@@ -478,9 +478,9 @@ def test_some_rows_of_a_chunk():
         7,
         0.5,
     )
-    some = some_rows(whole, np.array([2, 0]))
+    some = whole.take(np.array([2, 0]))
     for name in ("codes", "values", "block", "target", "weights"):
         np.testing.assert_array_equal(getattr(some, name), getattr(whole, name)[[2, 0]])
     assert (some.n_rows, some.block_above) == (2, 0.5)
-    bare = some_rows(Chunk(2, np.eye(2), np.eye(2)), np.array([1]))
+    bare = Chunk(2, np.eye(2), np.eye(2)).take(np.array([1]))
     assert bare.block is None and bare.target is None and bare.weights is None
