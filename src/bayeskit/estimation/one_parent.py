@@ -64,6 +64,11 @@ class OneParent:
             np.uintp
         )
 
+    def codes(self, j: int) -> list[int]:
+        """The codes that a missing value may stand for: its states, and unseen where that has a share."""
+        states = list(range(int(self.cells.sizes[j])))
+        return states + [int(self.cells.real[j]) + 1] * (int(self._slots[j]) - len(states))
+
     def _work(self) -> Floats:
         largest = int(self._slots.max()) if len(self._slots) else 0
         return np.empty((len(self.parents), largest, self.cells.counts.shape[2]))

@@ -81,7 +81,7 @@ def _group(conditional: OneParent, row: Shown, top: int, absent: set[int]) -> di
         if j not in absent:
             logs = block[:, row.code(j)]
         elif j in heard:
-            logs = _log_sum(block, heard[j], int(conditional.cells.sizes[j]))
+            logs = _log_sum(block, heard[j], conditional.codes(j))
         else:
             logs = None  # nothing present depends on it: its states add up to 1
             continue
@@ -117,14 +117,14 @@ def _under(top: int, parents: list[int], inner: set[int]) -> list[int]:
     return found
 
 
-def _log_sum(block: Floats, heard: Floats, states: int) -> Floats:
-    """Sum over the states of a child: log Σ_v P(v | c, parent) · exp(heard of v)."""
-    terms = block[:, :states] + heard[None, :states]
+def _log_sum(block: Floats, heard: Floats, codes: list[int]) -> Floats:
+    """Sum over the codes that a child may have: log Σ_v P(v | c, parent) · exp(heard of v)."""
+    terms = block[:, codes] + heard[None, codes]
     best = np.maximum(terms.max(axis=1), -1e308)
     with np.errstate(divide="ignore"):
         found = best + np.log(np.exp(terms - best[:, None]).sum(axis=1))
     # Children that are certain whatever the state say nothing of it; all that can be, unseen states too, adds up to 1.
-    return np.where(heard[:states].any(axis=0), found, 0.0)
+    return np.where(heard[codes].any(axis=0), found, 0.0)
 
 
 def child_densities(conditional: ChildGaussians, row: Shown) -> list[tuple[int, int, Floats, list[str]]]:

@@ -29,7 +29,7 @@ def family_shares(
     if rule.mode[f] == PLAIN:
         g = first + used
         mass, whole = float(rule.mass[rule.mass_start[g] + x]), float(rule.mass_total[g])
-        size = int(trie.sizes[trie.child[f]])
+        size = int(trie.sizes[trie.child[f]]) + bool(trie.is_state[trie.child[f]])
         nothing = f"1/{size}" if x < size else "1"
         return [
             fraction(a, mass, b, whole) if b + whole > 0.0 else nothing

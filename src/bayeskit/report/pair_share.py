@@ -31,6 +31,8 @@ def pair_share(cells: PairCells, j: int, x: int, i: int, u: int, c: int) -> tupl
         mass = scale * float(cells.extra[j] if novel else cells.mass[here])
         n, total = (n1, total1) if i >= 0 else (n0, total0)
         whole = scale * float(cells.total_mass[j])
+        if novel and not cells.extra[j]:
+            return 1.0, "1"
         if total + whole <= 0.0:
             return even
         return (n + mass) / (total + whole), fraction(n, mass, total, whole)
