@@ -68,8 +68,8 @@ class SelectiveKDB(Structured):
     >>> from bayeskit import SelectiveKDB
     >>> X = [["sun", "dry", "a"], ["sun", "dry", "b"], ["rain", "wet", "a"], ["rain", "wet", "b"]]
     >>> model = SelectiveKDB().fit(X, ["go", "go", "stay", "stay"])
-    >>> model.k_, model.attributes_, model.predict([["rain", None, "b"]]).tolist()
-    (0, (0, 1), ['stay'])
+    >>> model.attributes_, model.predict([["rain", None, "b"]]).tolist()
+    (('x0', 'x1'), ['stay'])
     """
 
     _base_prior = BackOff()
