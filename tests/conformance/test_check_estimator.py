@@ -12,8 +12,17 @@ from sklearn.base import clone
 from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import check_estimator
 
+from bayeskit import AutoBayes, SelectiveKDB, WeightedNB
 
-@pytest.mark.parametrize("estimator", VARIANTS, ids=name_of)
+# Those that choose more than cut points from rows; they have no place in the lists of laws.
+CHOOSERS = [
+    cls(**settings)
+    for cls in (SelectiveKDB, WeightedNB, AutoBayes)
+    for settings in ({}, {"numeric": "gaussian"}, {"categorical_features": "all"})
+]
+
+
+@pytest.mark.parametrize("estimator", [*VARIANTS, *CHOOSERS], ids=name_of)
 def test_scikit_learn_checks(estimator: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkipTestWarning)  # array API: SciPy's flag is set by the user

@@ -46,7 +46,8 @@ class SPODE(Structured):
     Attributes
     ----------
     super_parent_ : the attribute taken
-    loo_score_ : dict from attribute to the log-loss it would have as the super-parent, where one was chosen
+    losses_ : dict from attribute to the log-loss it would have as the super-parent, where one was chosen
+    loo_score_ : that of the one chosen
     structure_, edges_, held_
         As in :class:`~bayeskit.TAN`; the choice is held with the cut points.
 
@@ -92,9 +93,14 @@ class SPODE(Structured):
         return held
 
     @property
-    def loo_score_(self) -> dict[Name, float]:
-        """The log-loss that each attribute would have as the super-parent."""
+    def losses_(self) -> dict[Name, float]:
+        """The log-loss that each attribute would have as the super-parent; empty if none was chosen."""
         return dict(self.held_.get("losses", {}))
+
+    @property
+    def loo_score_(self) -> float | None:
+        """That of the super-parent chosen; None where it was given."""
+        return min(self.losses_.values(), default=None)
 
     def _choose_more(self, source: Source) -> dict[str, Any]:
         if self.structure is not None:
