@@ -24,7 +24,7 @@ from bayeskit import (
     load,
 )
 from bayeskit.data.source import Source
-from bayeskit.errors import Incompatible, ModelFormatError, OneShotSource, SettingError, UsageError
+from bayeskit.errors import Incompatible, ModelFormatError, OneShotSource, SettingError
 from bayeskit.learning import calibration
 from bayeskit.learning.calibration import Isotonic, Temperature, from_held
 from bayeskit.learning.kernels.pava import isotonic
@@ -257,8 +257,14 @@ def test_refusals():
         GaussianNB(calibration=["temperature"]).fit([[1.0], [2.0]], [0, 1])
     with pytest.raises(OneShotSource, match="calibration"):
         NaiveBayes(calibration="isotonic").fit(iter([(X, y)]))
-    with pytest.raises(UsageError, match="lazy"):
-        NaiveBayes(calibration="isotonic").lazy(X, y)
+
+
+@pytest.mark.parametrize("method", ["temperature", "isotonic"])
+def test_a_lazy_model_is_judged_when_it_is_made(method):
+    X, y = copies(20)
+    lazy, fresh = NaiveBayes(calibration=method).lazy(X, y), NaiveBayes(calibration=method).fit(X, y)
+    assert lazy.held_ == fresh.held_
+    np.testing.assert_allclose(lazy.predict_proba(X), fresh.predict_proba(X), atol=1e-12)
 
 
 @pytest.mark.parametrize(

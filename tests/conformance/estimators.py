@@ -14,6 +14,7 @@ from bayeskit import (
     SPODE,
     TAN,
     AnDE,
+    AutoBayes,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -21,6 +22,8 @@ from bayeskit import (
     GaussianNB,
     MultinomialNB,
     NaiveBayes,
+    SelectiveKDB,
+    WeightedNB,
 )
 
 # One letter each, so that a case can say in a word who takes it: "NGgk" are those of dense columns.
@@ -37,10 +40,13 @@ BY_LETTER: dict[str, type[Any]] = {
     "A": AODE,
     "D": AnDE,
     "K": KDB,
+    "L": SelectiveKDB,
+    "W": WeightedNB,
+    "U": AutoBayes,
 }
 EVERY = "".join(BY_LETTER)
 # These take what naive Bayes takes, but for sparse rows and for sources that can be read only once.
-SEMI_NAIVE = "STADK"
+SEMI_NAIVE = "STADKLWU"
 DENSE = "NGgk" + SEMI_NAIVE
 NUMBERS = "NGg"
 BLOCK = "bmc"

@@ -15,6 +15,7 @@ from bayeskit import (
     KDB,
     SPODE,
     TAN,
+    AutoBayes,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -22,6 +23,8 @@ from bayeskit import (
     GaussianNB,
     MultinomialNB,
     NaiveBayes,
+    SelectiveKDB,
+    WeightedNB,
 )
 
 every = pytest.mark.parametrize("estimator", VARIANTS, ids=name_of)
@@ -168,7 +171,8 @@ def test_a_missing_cell_leaves_its_factor_out(estimator: Any, seed: int) -> None
     unhelpful = isinstance(estimator, BLOCKS) or getattr(estimator, "missing", "") == "state"
     if unhelpful or getattr(estimator, "covariance", "") in ("full", "shared"):
         return  # blocks take no holes; a state is a factor; a matrix takes the rows that are complete
-    if isinstance(estimator, (TAN, SPODE, KDB)) or getattr(estimator, "subsumption", False):
+    choosers = (TAN, SPODE, KDB, SelectiveKDB, WeightedNB, AutoBayes)
+    if isinstance(estimator, choosers) or getattr(estimator, "subsumption", False):
         return  # another structure is learned without the column; a value may follow from one that is not there
     without = X.copy()
     without[:, 1] = np.nan

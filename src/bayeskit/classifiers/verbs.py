@@ -194,6 +194,8 @@ class Learning(State):
     ) -> Self:
         """Answer from a source directly: nothing is counted until a prediction asks for it.
 
+        What must be chosen from rows (cut points, a structure, a calibration) is chosen now, and held.
+
         Parameters
         ----------
         source : frame, array, :class:`bayeskit.Batches` or path
@@ -207,18 +209,18 @@ class Learning(State):
             How much of the counts to remember.
         """
         self._check_settings()
-        if getattr(self, "calibration", None) is not None:
-            raise UsageError(
-                f"calibration={self.calibration!r} judges rows at fit; a lazy model counts nothing before it is "
-                "asked. Leave calibration out, or fit."
-            )
         self._refuse_sparse(source)
         named = isinstance(target, str)
         y, column = (None, target) if named else (target, None)
         opened = Source(source, y, sample_weight, column, columns, exclude, encoding)
         opened.need_many_passes("A lazy model")
-        self._held = self._choose(opened)
-        fitted = self._new_fitted(Variable(target if named else "y", "categorical"))
+        variable = Variable(target if named else "y", "categorical")
+        with self._holding(opened):
+            if getattr(self, "calibration", None) is not None:
+                judged = self._new_fitted(variable)
+                judged.absorb(opened)
+                self._calibrate(opened, judged)
+        fitted = self._new_fitted(variable)
         for name in ("_fitted", "feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
         self._lazy = Lazy(opened, fitted, refresh, cache_bytes)
