@@ -20,7 +20,6 @@ from bayeskit.errors import (
     OneShotSource,
     SettingError,
     SuspectResult,
-    UsageError,
 )
 from bayeskit.estimation.averaged import memory
 from bayeskit.priors import BackOff, Dirichlet, MEstimate, WittenBell
@@ -421,8 +420,10 @@ def test_lazy_answers_are_those_of_a_fit(cls, numeric):
     if hasattr(fresh, "structure_"):
         assert model.structure_ == fresh.structure_
         assert model.edges_ == fresh.edges_
-    with pytest.raises(UsageError, match="calibration"):
-        cls(calibration="temperature").lazy(X, Y)
+    warm = cls(numeric=numeric, calibration="temperature")
+    fresh, model = clone(warm).fit(X, Y), clone(warm).lazy(X, Y)
+    assert model.held_ == fresh.held_
+    np.testing.assert_allclose(model.predict_proba(X), fresh.predict_proba(X), rtol=0, atol=1e-12)
 
 
 @every
