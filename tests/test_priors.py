@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from bayeskit import priors
 from bayeskit.errors import SettingError
 from bayeskit.priors import (
     MAP,
@@ -22,7 +24,9 @@ from bayeskit.priors import (
     WittenBell,
     as_prior,
     as_smoothing,
+    back_off,
     backs_off,
+    imaginary,
     joint_cells,
 )
 from bayeskit.schema import Variable
@@ -255,3 +259,14 @@ def test_the_prior_of_a_model_with_parents(smoothing, alpha, base, of_x):
 def test_nothing_to_back_off_to(smoothing):
     with pytest.raises(SettingError, match="back off from an attribute's parents"):
         as_smoothing(smoothing, None)
+
+
+def test_every_prior_is_among_those_that_can_be_saved():
+    """A dataclass of the package that is a prior and not in PRIORS could be used but not saved."""
+    found = {
+        value
+        for module in (imaginary, back_off)
+        for value in vars(module).values()
+        if isinstance(value, type) and dataclasses.is_dataclass(value) and value.__module__ == module.__name__
+    }
+    assert found == set(priors.PRIORS)

@@ -27,7 +27,16 @@ from bayeskit.io import saved as container
 from bayeskit.io.labels import from_plain, to_plain
 from bayeskit.io.saved import Saved, naming, read_saved, replace_file, to_bytes, write_saved
 from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics
-from bayeskit.priors import MAP, BDeu, Dirichlet, Lidstone, MEstimate, NormalInverseGamma
+from bayeskit.priors import (
+    MAP,
+    BackOff,
+    BDeu,
+    Dirichlet,
+    Lidstone,
+    MEstimate,
+    NormalInverseGamma,
+    WittenBell,
+)
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Plan, Statistics
 from bayeskit.statistics.grids import Grid, Grids
@@ -73,6 +82,8 @@ _priors = st.one_of(
     st.builds(NormalInverseGamma, st.none() | _positive, _positive, _positive, st.none() | _positive),
     st.builds(Dirichlet, st.dictionaries(_text, st.lists(_positive, max_size=3), max_size=3)),
     st.builds(MAP, st.builds(Dirichlet, _positive)),
+    st.builds(BackOff, st.none() | _positive | st.lists(_positive, min_size=1, max_size=3)),
+    st.builds(WittenBell),
 )
 _leaves = st.one_of(
     _keys,

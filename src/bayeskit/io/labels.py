@@ -20,15 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import ModelFormatError, SettingError
-from bayeskit.priors import MAP, BDeu, Dirichlet, Lidstone, MEstimate, NormalInverseGamma
+from bayeskit.priors import MAP, PRIORS, Dirichlet
 
 # JSON numbers beyond this are read differently by other programs.
 _LARGEST_PLAIN = 2**53
 # Nothing sensible is nested deeper, and a list that holds itself ends here.
 _DEEPEST = 40
-_PRIORS: dict[str, type[Any]] = {
-    prior.__name__: prior for prior in (Lidstone, Dirichlet, MEstimate, BDeu, MAP, NormalInverseGamma)
-}
+_PRIORS: dict[str, type[Any]] = {prior.__name__: prior for prior in PRIORS}
 # Booleans, whole numbers, floats and complex numbers of plain sizes, text, bytes, dates, durations.
 _KINDS = {"b": 1, "i": 8, "u": 8, "f": 8, "c": 16, "U": math.inf, "S": math.inf, "M": 8, "m": 8}
 
