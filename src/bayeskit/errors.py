@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 
 class BayeskitError(Exception):
     """The root of every error that bayeskit raises on purpose."""
@@ -54,6 +57,58 @@ class SettingError(BayeskitError, ValueError):
     """A parameter has a value that means nothing, or two parameters contradict each other."""
 
 
+class CyclicGraph(SettingError):
+    """The arcs of a graph lead back to where they began."""
+
+    def __init__(self, cycle: Sequence[object]) -> None:
+        self.cycle = tuple(cycle)
+        arcs = " → ".join(map(repr, self.cycle))
+        super().__init__(f"The graph has a cycle: {arcs}. Take one of these arcs away.")
+
+
+class TooLarge(BayeskitError, ValueError):
+    """An exact answer would need more memory than is allowed.
+
+    ``bytes_needed`` is the estimate (an int, or a float where it is beyond counting), ``largest`` the
+    variables of the largest table.
+    """
+
+    def __init__(
+        self, bytes_needed: float, max_memory: float, largest: Sequence[object], cells: float
+    ) -> None:
+        self.bytes_needed, self.max_memory, self.largest, self.cells = (
+            bytes_needed,
+            max_memory,
+            tuple(largest),
+            cells,
+        )
+        shown = ", ".join(map(repr, self.largest[:12])) + (", …" if len(self.largest) > 12 else "")
+        super().__init__(
+            f"This needs about {_in_bytes(bytes_needed)}, and max_memory allows {_in_bytes(max_memory)}. The largest "
+            f"table is over {shown} ({cells:.3g} cells). Raise max_memory, observe some of these, or sample: "
+            'method="likelihood weighting".'
+        )
+
+
+def _in_bytes(amount: float) -> str:
+    for unit, size in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20)):
+        if amount >= size:
+            return f"{amount / size:.3g} {unit}"
+    return f"{amount:.0f} bytes"
+
+
+class ImpossibleEvidence(DataError):
+    """The evidence has probability zero; ``evidence`` is a smallest part of it that already has."""
+
+    def __init__(self, evidence: Mapping[Any, Any]) -> None:
+        self.evidence = dict(evidence)
+        shown = ", ".join(f"{name!r} = {value!r}" for name, value in self.evidence.items())
+        super().__init__(
+            f"The network gives probability zero to {shown}. Take one of these away, or give the tables that "
+            "forbid it a small probability."
+        )
+
+
 class UsageError(BayeskitError, RuntimeError):
     """A method was called that the present way of use does not have."""
 
@@ -67,7 +122,25 @@ class EncodingError(DataError):
 
 
 class ModelFormatError(BayeskitError, ValueError):
-    """A file is not a saved model, is damaged, or comes from a newer version."""
+    """A file is not a saved model or network, is damaged, or comes from a newer version.
+
+    Examples
+    --------
+    >>> str(ModelFormatError("'wet' has no table", path="grass.bif", line=3, column=7))
+    "grass.bif, line 3, column 7: 'wet' has no table"
+    """
+
+    def __init__(
+        self, what: str, *, path: object = None, line: int | None = None, column: int | None = None
+    ) -> None:
+        self.what, self.path, self.line, self.column = what, path, line, column
+        place = [
+            None if path is None else str(path),
+            None if line is None else f"line {line}",
+            None if column is None else f"column {column}",
+        ]
+        where = ", ".join(part for part in place if part is not None)
+        super().__init__(f"{where}: {what}" if where else what)
 
 
 class SuspectColumn(UserWarning):

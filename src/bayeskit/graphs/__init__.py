@@ -1,1 +1,1 @@
-"""Values: directed acyclic graphs."""
+"""Values: graphs, factors, distributions, networks, and what follows from graphs alone."""

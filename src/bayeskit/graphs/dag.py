@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.errors import SettingError
+from bayeskit.errors import CyclicGraph, SettingError
 from bayeskit.schema import Name, first_twice, sorted_labels
 
 
@@ -30,7 +30,7 @@ class Dag:
     >>> Dag.of({"a": ["b"], "b": ["a"]}, ["a", "b"])
     Traceback (most recent call last):
     ...
-    bayeskit.errors.SettingError: The graph has a cycle: 'a' → 'b' → 'a'. Take one of these arcs away.
+    bayeskit.errors.CyclicGraph: The graph has a cycle: 'a' → 'b' → 'a'. Take one of these arcs away.
     """
 
     nodes: tuple[Name, ...]
@@ -54,8 +54,7 @@ class Dag:
                 raise SettingError(f"{node!r} has the parent {twice!r} twice.")
         cycle = self._cycle()
         if cycle:
-            arcs = " → ".join(map(repr, cycle))
-            raise SettingError(f"The graph has a cycle: {arcs}. Take one of these arcs away.")
+            raise CyclicGraph(cycle)
 
     @classmethod
     def of(cls, parents: Mapping[Name, Any], nodes: Iterable[Name]) -> Dag:
@@ -85,6 +84,14 @@ class Dag:
 
     def as_mapping(self) -> dict[Name, tuple[Name, ...]]:
         return dict(zip(self.nodes, self.parents))
+
+    @cached_property
+    def children(self) -> dict[Name, tuple[Name, ...]]:
+        """The children of every node, in the order of the nodes."""
+        found: dict[Name, list[Name]] = {node: [] for node in self.nodes}
+        for parent, child in self.arcs:
+            found[parent].append(child)
+        return {node: tuple(children) for node, children in found.items()}
 
     def _cycle(self) -> list[Name]:
         """Return the nodes of some cycle in the direction of its arcs, the first again at the end; or nothing."""

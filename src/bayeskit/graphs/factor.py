@@ -1,0 +1,164 @@
+"""A table of numbers over named variables with named states: answers, conditional tables, potentials."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import SettingError
+from bayeskit.graphs.distributions import frozen
+from bayeskit.graphs.states import state_code
+from bayeskit.schema import Label, Name, first_twice
+
+
+class Factor:
+    """Numbers over the states of some variables; it does not change.
+
+    Parameters
+    ----------
+    names : the variables, one for each axis
+    states : the states of each, in order
+    values : array of shape (number of states of each)
+
+    Examples
+    --------
+    >>> rain = Factor(["rain"], [["no", "yes"]], [0.8, 0.2])
+    >>> float(rain["yes"])
+    0.2
+    >>> wet = Factor(["rain", "wet"], [["no", "yes"], ["dry", "wet"]], [[0.9, 0.1], [0.2, 0.8]])
+    >>> (rain * wet).marginal("wet").values.round(2)
+    array([0.76, 0.24])
+    """
+
+    __slots__ = ("names", "states", "values")
+
+    names: tuple[Name, ...]
+    states: tuple[tuple[Label, ...], ...]
+    values: NDArray[np.float64]
+
+    def __init__(self, names: Iterable[Name], states: Iterable[Iterable[Label]], values: Any) -> None:
+        self.names = tuple(names)
+        self.states = tuple(tuple(s) for s in states)
+        self.values = frozen(values)
+        shape = tuple(len(s) for s in self.states)
+        if len(self.names) != len(shape) or self.values.shape != shape:
+            raise SettingError(
+                f"A factor over {', '.join(map(repr, self.names))} with {shape} states has numbers of the shape "
+                f"{self.values.shape}."
+            )
+        twice = first_twice(self.names)
+        if twice is not None:
+            raise SettingError(f"A factor has {twice!r} twice.")
+
+    def __getitem__(self, states: Any) -> float:
+        """Return the number of one cell: a state for each variable, in the order of ``names``."""
+        if len(self.names) == 1 and (not isinstance(states, tuple) or states in self.states[0]):
+            states = (states,)
+        if not isinstance(states, tuple) or len(states) != len(self.names):
+            raise SettingError(
+                f"{states!r} is no cell of a factor over {', '.join(map(repr, self.names))}: give a state for each."
+            )
+        place = tuple(state_code(n, s, v) for n, s, v in zip(self.names, self.states, states))
+        return float(self.values[place])
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(int(size) for size in self.values.shape)
+
+    def axis(self, name: Name) -> int:
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise SettingError(
+                f"The factor is over {', '.join(map(repr, self.names))}, not {name!r}."
+            ) from None
+
+    def ordered(self, names: Iterable[Name]) -> Factor:
+        """Return the same factor with its axes in this order."""
+        names = tuple(names)
+        if sorted(map(repr, names)) != sorted(map(repr, self.names)):
+            raise SettingError(f"The factor is over {', '.join(map(repr, self.names))}; order those.")
+        axes = [self.axis(name) for name in names]
+        return Factor(names, (self.states[a] for a in axes), self.values.transpose(axes))
+
+    def marginal(self, *names: Name) -> Factor:
+        """Sum over all other variables; the axes come in the order asked."""
+        axes = [self.axis(name) for name in names]
+        others = tuple(a for a in range(len(self.names)) if a not in axes)
+        kept = [n for n in self.names if n in names]
+        states = [self.states[self.axis(n)] for n in kept]
+        return Factor(kept, states, self.values.sum(axis=others)).ordered(names)
+
+    def given(self, evidence: Mapping[Name, Any]) -> Factor:
+        """Return the slice where these variables have these states."""
+        place: list[Any] = [slice(None)] * len(self.names)
+        for name, value in evidence.items():
+            axis = self.axis(name)
+            place[axis] = state_code(name, self.states[axis], value)
+        kept = [a for a, name in enumerate(self.names) if name not in evidence]
+        return Factor(
+            (self.names[a] for a in kept), (self.states[a] for a in kept), self.values[tuple(place)]
+        )
+
+    def normalised(self) -> Factor:
+        """Divide by the sum; a factor of zeros stays as it is."""
+        total = self.values.sum()
+        return Factor(self.names, self.states, self.values / total if total > 0 else self.values)
+
+    def __mul__(self, other: Factor) -> Factor:
+        """Multiply two factors, matching variables by name."""
+        names = (*self.names, *(n for n in other.names if n not in self.names))
+        states = [
+            self.states[self.axis(n)] if n in self.names else other.states[other.axis(n)] for n in names
+        ]
+        for name in other.names:
+            if name in self.names and self.states[self.axis(name)] != other.states[other.axis(name)]:
+                raise SettingError(f"The two factors give {name!r} different states.")
+        return Factor(names, states, self._spread(names) * other._spread(names))
+
+    def _spread(self, names: tuple[Name, ...]) -> NDArray[np.float64]:
+        """Return the numbers with an axis for each of the names, of length one where the factor has none."""
+        mine = [n for n in names if n in self.names]
+        values = self.values.transpose([self.axis(n) for n in mine])
+        return values.reshape([len(self.states[self.axis(n)]) if n in self.names else 1 for n in names])
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Factor)
+            and self.names == other.names
+            and self.states == other.states
+            and np.array_equal(self.values, other.values)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_dict(self) -> dict[Hashable, float]:
+        """Return state → number, or (state, …) → number where there are several variables."""
+        cells = np.ndindex(*self.sizes)
+        if len(self.names) == 1:
+            return {state: float(v) for state, v in zip(self.states[0], self.values)}
+        return {tuple(s[i] for s, i in zip(self.states, cell)): float(self.values[cell]) for cell in cells}
+
+    def __repr__(self) -> str:
+        if len(self.names) == 1:
+            cells = ", ".join(
+                f"{state!r}: {value:.6g}" for state, value in zip(self.states[0], self.values.tolist())
+            )
+            return f"Factor({self.names[0]!r}: {{{cells}}})"
+        return f"Factor over {', '.join(map(repr, self.names))}:\n{self._rows()}"
+
+    def _rows(self, most: int = 40) -> str:
+        """Return one line for each configuration of all but the last variable."""
+        *first, last = self.states
+        head = " ".join(map(str, self.names[:-1])) + " | " + "  ".join(map(str, last))
+        lines = [head]
+        for row, cell in enumerate(np.ndindex(*self.sizes[:-1])):
+            if row == most:
+                lines.append("…")
+                break
+            key = " ".join(str(s[i]) for s, i in zip(first, cell))
+            lines.append(key + " | " + "  ".join(f"{v:.6g}" for v in self.values[cell]))
+        return "\n".join(lines)

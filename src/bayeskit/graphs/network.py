@@ -1,0 +1,100 @@
+"""A Bayesian network as a value: nodes in order, each with its parents and how it depends on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from bayeskit.errors import SettingError, UsageError
+from bayeskit.graphs.dag import Dag
+from bayeskit.graphs.distributions import Distribution
+from bayeskit.schema import Label, Name, Variable
+
+
+def discrete(name: Name, states: Iterable[Label]) -> Variable:
+    """Return a node's variable: these states and no others."""
+    states = tuple(states)
+    return Variable(name, "categorical", states, n_declared=len(states), closed=True)
+
+
+def continuous(name: Name) -> Variable:
+    return Variable(name, "numeric")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One variable, its parents, its distribution given them (None: not said yet), and what a file says beside.
+
+    ``notes`` are texts that a file format carries along: labels, positions, comments.
+    """
+
+    variable: Variable
+    parents: tuple[Name, ...] = ()
+    distribution: Distribution | None = None
+    notes: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def name(self) -> Name:
+        return self.variable.name
+
+    @property
+    def is_discrete(self) -> bool:
+        return self.variable.kind == "categorical"
+
+
+@dataclass(frozen=True)
+class Network:
+    """Nodes in order; every parent is a node, and there is no cycle.
+
+    The shapes of distributions are what their nodes say: whoever makes a network checks them at the door.
+    """
+
+    nodes: tuple[Node, ...] = ()
+    name: str = field(default="", compare=False)
+    notes: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        self.dag  # noqa: B018  (raises where the arcs are no graph)
+        for node in self.nodes:
+            numeric = next((p for p in node.parents if not self[p].is_discrete), None)
+            if node.is_discrete and numeric is not None:
+                raise SettingError(
+                    f"{node.name!r} is discrete and {numeric!r}, its parent, is continuous. Exact answers need the "
+                    "arc the other way round, or the parent cut into intervals."
+                )
+
+    @cached_property
+    def dag(self) -> Dag:
+        return Dag(tuple(node.name for node in self.nodes), tuple(node.parents for node in self.nodes))
+
+    def __getitem__(self, name: Name) -> Node:
+        try:
+            return self.nodes[self.dag.position[name]]
+        except (KeyError, TypeError):
+            known = ", ".join(map(repr, self.dag.nodes[:12])) + (", …" if len(self.nodes) > 12 else "")
+            raise SettingError(f"There is no node {name!r}. There are {known or 'none'}.") from None
+
+    def sizes_of(self, names: Iterable[Name]) -> tuple[int, ...]:
+        return tuple(self[name].variable.size for name in names)
+
+    def shape_of(self, name: Name) -> tuple[int, ...]:
+        """Return the shape of a discrete node's table: its parents' sizes, then its own."""
+        return self.sizes_of((*self[name].parents, name))
+
+    def with_node(self, node: Node) -> Network:
+        """Return the network in which this node stands in the place of the one of its name."""
+        place = self.dag.position[node.name]
+        return replace(self, nodes=(*self.nodes[:place], node, *self.nodes[place + 1 :]))
+
+    def require_distributions(self) -> None:
+        """Refuse to answer while a node has no states or no table."""
+        for node in self.nodes:
+            if node.is_discrete and not node.variable.size:
+                raise UsageError(f"The states of {node.name!r} are not known. Give states= or call fit.")
+            if node.distribution is None:
+                raise UsageError(f"{node.name!r} has no table yet. Call set_cpt({node.name!r}, ...) or fit.")
+
+    @cached_property
+    def is_discrete(self) -> bool:
+        return all(node.is_discrete for node in self.nodes)

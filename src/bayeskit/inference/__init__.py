@@ -1,0 +1,1 @@
+"""Graphs × evidence → posteriors: exact and sampled."""

@@ -1,0 +1,1 @@
+"""Bayesian networks and Markov networks: the public objects."""

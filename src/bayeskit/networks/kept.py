@@ -1,0 +1,27 @@
+"""What a network derives from itself and keeps until it is changed: engines, trees, orders."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Kept:
+    """Values by name, each made once; safe to ask from many threads. It is never copied or pickled."""
+
+    def __init__(self) -> None:
+        self._values: dict[Any, Any] = {}
+        self._lock = threading.RLock()
+
+    def get(self, key: Any, make: Callable[[], T]) -> T:
+        """Return the value of a name, making it if it is not there."""
+        try:
+            value: T = self._values[key]
+        except KeyError:
+            with self._lock:
+                value = self._values[key] if key in self._values else make()
+                self._values[key] = value
+        return value
