@@ -24,11 +24,14 @@ _HOMES = {
     "WeightedNB": "bayeskit.classifiers.weighted_nb",
     "BayesDecision": "bayeskit.classifiers.bayes_decision",
     "Discretizer": "bayeskit.classifiers.discretizer",
+    "BayesianNetwork": "bayeskit.networks.bayesian_network",
+    "MarkovNetwork": "bayeskit.networks.markov_network",
+    "read_network": "bayeskit.networks.reading",
     "load": "bayeskit.classifiers.saving",
     "Batches": "bayeskit.data.source",
     "Statistics": "bayeskit.statistics",
 }
-_MODULES = ("datasets", "decision", "errors", "priors", "report")
+_MODULES = ("datasets", "decision", "errors", "networks", "priors", "report")
 
 __all__ = [
     "AODE",
@@ -39,12 +42,14 @@ __all__ = [
     "AutoBayes",
     "Batches",
     "BayesDecision",
+    "BayesianNetwork",
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",
     "Discretizer",
     "GaussianBayes",
     "GaussianNB",
+    "MarkovNetwork",
     "MultinomialNB",
     "NaiveBayes",
     "SelectiveKDB",
@@ -52,6 +57,7 @@ __all__ = [
     "WeightedNB",
     "__version__",
     "load",
+    "read_network",
 ]
 
 if TYPE_CHECKING:
@@ -72,6 +78,9 @@ if TYPE_CHECKING:
     from bayeskit.classifiers.tan import TAN
     from bayeskit.classifiers.weighted_nb import WeightedNB
     from bayeskit.data.source import Batches
+    from bayeskit.networks.bayesian_network import BayesianNetwork
+    from bayeskit.networks.markov_network import MarkovNetwork
+    from bayeskit.networks.reading import read_network
     from bayeskit.statistics import Statistics
 
 

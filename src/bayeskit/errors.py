@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -85,16 +86,21 @@ class TooLarge(BayeskitError, ValueError):
         shown = ", ".join(map(repr, self.largest[:12])) + (", …" if len(self.largest) > 12 else "")
         super().__init__(
             f"This needs about {_in_bytes(bytes_needed)}, and max_memory allows {_in_bytes(max_memory)}. The largest "
-            f"table is over {shown} ({cells:.3g} cells). Raise max_memory, observe some of these, or sample: "
-            'method="likelihood weighting".'
+            f"table is over {shown} ({_rounded(cells)} cells). Raise max_memory=, observe some of these, or sample: "
+            "approximate(...)."
         )
 
 
 def _in_bytes(amount: float) -> str:
     for unit, size in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20)):
         if amount >= size:
-            return f"{amount / size:.3g} {unit}"
+            return f"{_rounded(amount // size if amount > 1e6 * size else amount / size)} {unit}"
     return f"{amount:.0f} bytes"
+
+
+def _rounded(number: float) -> str:
+    """Write a number in three digits; a whole number of Python may be beyond any float."""
+    return f"{number:.3g}" if number < 1e300 else f"1e+{math.floor(math.log10(number))}"
 
 
 class ImpossibleEvidence(DataError):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
 from bayeskit.graphs.distributions import frozen
+from bayeskit.graphs.factor_table import factor_frame, factor_html
 from bayeskit.graphs.states import state_code
 from bayeskit.schema import Label, Name, first_twice
 
@@ -142,7 +143,16 @@ class Factor:
             return {state: float(v) for state, v in zip(self.states[0], self.values)}
         return {tuple(s[i] for s, i in zip(self.states, cell)): float(self.values[cell]) for cell in cells}
 
+    def to_frame(self) -> Any:
+        """Return a data frame with a row for each cell: a column for each variable, and ``probability``."""
+        return factor_frame(self)
+
+    def _repr_html_(self) -> str:
+        return factor_html(self)
+
     def __repr__(self) -> str:
+        if not self.names:
+            return f"Factor({self.values:.6g})"
         if len(self.names) == 1:
             cells = ", ".join(
                 f"{state!r}: {value:.6g}" for state, value in zip(self.states[0], self.values.tolist())

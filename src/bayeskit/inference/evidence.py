@@ -18,7 +18,7 @@ class Evidence:
     codes : int64 array of shape (number of variables,)
         The observed state of each variable, −1 where it is free.
     likelihoods : {variable: array of shape (its states,)}
-        Soft evidence (none negative, not all zero, at most one as the largest). "Not a" is 0 at a and 1 elsewhere.
+        Soft evidence, none negative. "Not a" is 0 at a and 1 elsewhere; what is zero everywhere is impossible.
     """
 
     codes: NDArray[np.int64]

@@ -95,6 +95,25 @@ class Potentials:
         """Where the states of each variable begin when all stand in one row."""
         return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
 
+    @cached_property
+    def table_of_variable(self) -> Ints:
+        """The factor that is the conditional table of each variable, −1 where there is none."""
+        found = np.full(self.n_variables, -1, np.int64)
+        tables = np.flatnonzero(self.child >= 0)
+        found[self.child[tables]] = tables
+        return found
+
+    @cached_property
+    def log_bounds(self) -> tuple[Floats, Floats]:
+        """log of the least positive number and of the largest of each factor (0 and −inf where all are zero)."""
+        least, most = np.zeros(self.n_factors), np.full(self.n_factors, -np.inf)
+        for f in range(self.n_factors):
+            values = self.values[self.value_start[f] : self.value_start[f + 1]]
+            positive = values[values > 0.0]
+            if len(positive):
+                least[f], most[f] = np.log(positive.min()), np.log(positive.max())
+        return least, most
+
     def scope_of(self, factor: int) -> list[int]:
         return [int(v) for v in self.scope[self.scope_start[factor] : self.scope_start[factor + 1]]]
 

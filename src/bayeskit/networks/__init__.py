@@ -1,1 +1,56 @@
 """Bayesian networks and Markov networks: the public objects."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# Name → module. Nothing is imported until it is asked for, as in the package itself.
+_HOMES = {
+    "BayesianNetwork": "bayeskit.networks.bayesian_network",
+    "Estimate": "bayeskit.inference.sampling.estimate",
+    "Factor": "bayeskit.graphs.factor",
+    "GaussianMixturePosterior": "bayeskit.inference.mixture",
+    "MarkovNetwork": "bayeskit.networks.markov_network",
+    "Not": "bayeskit.networks.negation",
+    "cpdag": "bayeskit.networks.distance",
+    "get_max_memory": "bayeskit.networks.memory",
+    "read_network": "bayeskit.networks.reading",
+    "set_max_memory": "bayeskit.networks.memory",
+    "shd": "bayeskit.networks.distance",
+}
+
+__all__ = [
+    "BayesianNetwork",
+    "Estimate",
+    "Factor",
+    "GaussianMixturePosterior",
+    "MarkovNetwork",
+    "Not",
+    "cpdag",
+    "get_max_memory",
+    "read_network",
+    "set_max_memory",
+    "shd",
+]
+
+if TYPE_CHECKING:
+    from bayeskit.graphs.factor import Factor
+    from bayeskit.inference.mixture import GaussianMixturePosterior
+    from bayeskit.inference.sampling.estimate import Estimate
+    from bayeskit.networks.bayesian_network import BayesianNetwork
+    from bayeskit.networks.distance import cpdag, shd
+    from bayeskit.networks.markov_network import MarkovNetwork
+    from bayeskit.networks.memory import get_max_memory, set_max_memory
+    from bayeskit.networks.negation import Not
+    from bayeskit.networks.reading import read_network
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'bayeskit.networks' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

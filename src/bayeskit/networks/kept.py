@@ -10,9 +10,14 @@ T = TypeVar("T")
 
 
 class Kept:
-    """Values by name, each made once; safe to ask from many threads. It is never copied or pickled."""
+    """Values by name, each made once; safe to ask from many threads. It is never copied or pickled.
 
-    def __init__(self) -> None:
+    It holds the network that they were derived from: whoever reads both from here gets what belongs together,
+    also while another thread changes the network.
+    """
+
+    def __init__(self, network: Any) -> None:
+        self.network = network
         self._values: dict[Any, Any] = {}
         self._lock = threading.RLock()
 

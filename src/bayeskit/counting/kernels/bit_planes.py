@@ -10,24 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.kernel import intrinsic, kernel
+from bayeskit.kernel import intrinsic, kernel, ones
 
 _U = np.uintp
 # Rows of a word.
 _WORD = _U(64)
 # What fills up the last word of a class: no attribute that has planes has this code.
 NO_CODE = np.uint8(255)
-
-
-@intrinsic
-def ones(typing_context: Any, word: Any) -> Any:
-    """Return the number of bits set in a word (llvm.ctpop: one instruction, and it vectorises)."""
-    from numba import types
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
 
 
 @intrinsic

@@ -1,0 +1,93 @@
+"""The look-up engine: a target whose whole Markov blanket is observed needs a few table rows and no elimination."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.inference.kernels.lookup import multiply_rows
+from bayeskit.inference.potentials import Potentials
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Lookup:
+    r"""P(target | everything else), from the factors that hold the target.
+
+    .. math:: P(t \mid x) \propto \prod_{f \ni t} f(t, x_f)
+
+    In a Bayesian network these are the target's table and its children's, and their variables its Markov blanket.
+
+    Parameters
+    ----------
+    potentials : the factors
+    target : a variable
+
+    Attributes
+    ----------
+    blanket : the other variables of those factors, in order
+
+    Examples
+    --------
+    >>> rain, wet = np.array([0.8, 0.2]), np.array([[0.9, 0.1], [0.2, 0.8]])
+    >>> p = Potentials.laid_out([2, 2], [[0], [0, 1]], [rain, wet], [0, 1], ("rain", "wet"))
+    >>> Lookup(p, 0).posteriors(np.array([[1]])).round(3)
+    array([[0.333, 0.667]])
+    """
+
+    def __init__(self, potentials: Potentials, target: int) -> None:
+        owners = np.repeat(np.arange(potentials.n_factors), np.diff(potentials.scope_start))
+        self._factors = np.unique(owners[potentials.scope == target])
+        scopes = [potentials.scope_of(int(f)) for f in self._factors]
+        self.blanket = tuple(sorted({v for scope in scopes for v in scope} - {target}))
+        columns = {v: column for column, v in enumerate(self.blanket)}
+        self._n_states = int(potentials.sizes[target])
+        self._values = potentials.values
+        self._start = potentials.value_start[self._factors]
+        strides: list[int] = []
+        column: list[int] = []
+        part, step = [0], []
+        for scope in scopes:
+            stride = 1
+            for v in reversed(scope):
+                if v == target:
+                    step.append(stride)
+                else:
+                    strides.append(stride)
+                    column.append(columns[v])
+                stride *= int(potentials.sizes[v])
+            part.append(len(column))
+        self._strides, self._column = np.array(strides, np.int64), np.array(column, np.int64)
+        self._part, self._step = np.array(part, np.int64), np.array(step, np.int64)
+
+    def posteriors(self, codes: Ints) -> Floats:
+        """Return P(target | row) for each row of codes of the blanket, none missing: shape (n, states).
+
+        A row of zeros says that the tables give no state of the target a positive probability.
+        """
+        out = np.empty((len(codes), self._n_states))
+        multiply_rows(
+            codes, self._strides, self._column, self._part, self._values, self._start, self._step, out
+        )
+        return out
+
+
+def log_weights(potentials: Potentials, codes: Ints) -> Floats:
+    """Return log of the product of all factors at each complete row of codes; −inf where a factor is zero.
+
+    For a Bayesian network it is log P(row).
+
+    >>> p = Potentials.laid_out([2], [[0]], [np.array([0.5, 0.0])], [0], ("coin",))
+    >>> log_weights(p, np.array([[0], [1]])).round(3)
+    array([-0.693,   -inf])
+    """
+    total = np.zeros(len(codes))
+    with np.errstate(divide="ignore"):
+        logs = np.log(potentials.values)
+    for f in range(potentials.n_factors):
+        cell = np.zeros(len(codes), np.int64)
+        for v in potentials.scope_of(f):
+            cell = cell * potentials.sizes[v] + codes[:, v]
+        total += logs[potentials.value_start[f] + cell]
+    return total

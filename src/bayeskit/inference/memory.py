@@ -1,0 +1,53 @@
+"""The memory an exact answer needs, estimated before anything is made."""
+
+from __future__ import annotations
+
+import math
+
+from bayeskit.errors import TooLarge
+from bayeskit.inference.potentials import Potentials
+from bayeskit.inference.problem import Problem
+from bayeskit.inference.tree import Shape, shape_tree
+from bayeskit.inference.triangulation import Triangulation
+
+# A triangulation counts cliques that are part of others too, at most about twice the cells of the rest.
+SLACK = 4.0
+
+
+def guarded_shape(
+    potentials: Potentials,
+    problem: Problem,
+    triangulation: Triangulation,
+    max_memory: float,
+    *,
+    root: int = -1,
+    rows: int = 1,
+) -> Shape:
+    """Return the shape of a tree, or raise TooLarge where its tables and maps would pass the limit."""
+    # Far above the limit the cells may not even fit the integers of the layout.
+    if 8.0 * triangulation.cells > SLACK * max(max_memory, 2.0**20):
+        raise _refusal(potentials, problem, triangulation, 8.0 * triangulation.cells * rows, max_memory)
+    shape = shape_tree(problem, triangulation, root)
+    needed = shape.bytes_kept + shape.bytes_used(rows)
+    if needed > max_memory:
+        raise _refusal(potentials, problem, triangulation, needed, max_memory)
+    return shape
+
+
+def require(potentials: Potentials, needed: float, max_memory: float, shape: Shape) -> None:
+    """Raise TooLarge where a question to a tree that is there needs more than the limit."""
+    if needed > max_memory:
+        c = int(shape.table_cells.argmax())
+        members = shape.axes[shape.axis_start[c] : shape.axis_start[c] + shape.length[c]]
+        names = [potentials.names[int(shape.problem.variables[v])] for v in members]
+        raise TooLarge(needed, max_memory, names, int(shape.table_cells[c]))
+
+
+def _refusal(
+    potentials: Potentials, problem: Problem, triangulation: Triangulation, needed: float, max_memory: float
+) -> TooLarge:
+    members, cells = triangulation.largest(problem.sizes)
+    names = [potentials.names[int(problem.variables[v])] for v in members]
+    if math.isinf(needed):
+        needed = 8 * cells  # a whole number of Python, which has no largest
+    return TooLarge(needed, max_memory, names, cells)

@@ -1,0 +1,1 @@
+"""Answers from samples: forward, conditional, weighted, rejected, and Gibbs'."""

@@ -1,0 +1,67 @@
+"""The states of the targets as one number, and shares of samples as probabilities with their errors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import TooLarge
+from bayeskit.inference.evidence import Evidence
+from bayeskit.inference.potentials import Floats, Ints, Potentials
+
+# Cells of an answer; more could not be estimated by any number of samples.
+_MOST_CELLS = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The joint states of the targets, numbered with the last target fastest.
+
+    ``possible`` tells which cells agree with the evidence about the targets themselves.
+    """
+
+    targets: tuple[int, ...]
+    shape: tuple[int, ...]
+    strides: Ints
+    possible: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, potentials: Potentials, targets: tuple[int, ...], evidence: Evidence) -> Cells:
+        shape = tuple(int(potentials.sizes[t]) for t in targets)
+        count = math.prod(shape)
+        if count > _MOST_CELLS:
+            raise TooLarge(8 * count, 8 * _MOST_CELLS, [potentials.names[t] for t in targets], count)
+        strides = np.array([math.prod(shape[k + 1 :]) for k in range(len(shape))], np.int64)
+        possible = np.ones(shape, bool)
+        for axis, t in enumerate(targets):
+            allowed = np.ones(shape[axis], bool)
+            if evidence.codes[t] >= 0:
+                allowed = np.arange(shape[axis]) == evidence.codes[t]
+            if t in evidence.likelihoods:
+                allowed &= evidence.likelihoods[t] > 0
+            possible &= allowed.reshape([-1 if a == axis else 1 for a in range(len(shape))])
+        return cls(targets, shape, strides, possible)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def of_rows(self, codes: Ints) -> Ints:
+        """Return the cell of each row of codes."""
+        return np.asarray(codes[:, list(self.targets)] @ self.strides, np.int64)
+
+    def errors(self, values: Floats, errors: Floats, worth: float) -> Floats:
+        """Return the standard errors in the shape of the answer, mended where all samples say the same.
+
+        A cell that no sample fell in, or all did, shows no spread, yet its probability is not known to be 0
+        or 1: its error is that of (x + 1)/(n + 2) out of as many samples as these are worth. Only what the
+        evidence says of the targets themselves is certain.
+        """
+        values, errors = values.reshape(self.shape), errors.reshape(self.shape)
+        p = (values * worth + 1) / (worth + 2)
+        flat = (values <= 0) | (values >= 1)
+        errors = np.where(flat, np.sqrt(p * (1 - p) / (worth + 2)), errors)
+        return np.where(self.possible, errors, 0.0) if self.possible.sum() > 1 else np.zeros(self.shape)

@@ -1,0 +1,98 @@
+"""An approximate answer: a factor, and how far it may be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.graphs.factor import Factor
+from bayeskit.schema import Label, Name
+
+_LINES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """P(targets | evidence) as a method other than exact computation found it.
+
+    Attributes
+    ----------
+    factor : the answer
+    method : what found it
+    standard_error : array of the same shape, the standard deviation of each number over other seeds; None for
+        loopy belief propagation, which draws nothing
+    effective_sample_size : how many independent samples the numbers are worth (the least of any cell)
+    r_hat : split R-hat of Gibbs sampling, the largest of any cell; much over 1.01 means that the chains disagree
+    n_samples : samples drawn and kept
+    n_accepted : those that agreed with the evidence (rejection only)
+    converged, n_iterations : whether the messages settled, and when (loopy belief propagation only)
+
+    Examples
+    --------
+    >>> rain = Factor(["rain"], [["no", "yes"]], [0.75, 0.25])
+    >>> found = Estimate(rain, "rejection", np.array([0.043, 0.043]), 100.0, n_samples=400, n_accepted=100)
+    >>> found["yes"]
+    0.25
+    >>> found
+    Estimate of 'rain' by rejection: 400 samples, 100 accepted
+      'no': 0.75 ± 0.043
+      'yes': 0.25 ± 0.043
+    """
+
+    factor: Factor
+    method: str
+    standard_error: NDArray[np.float64] | None = None
+    effective_sample_size: float | None = None
+    r_hat: float | None = None
+    n_samples: int | None = None
+    n_accepted: int | None = None
+    converged: bool | None = None
+    n_iterations: int | None = None
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        return self.factor.names
+
+    @property
+    def states(self) -> tuple[tuple[Label, ...], ...]:
+        return self.factor.states
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        return self.factor.values
+
+    def __getitem__(self, states: Any) -> float:
+        return self.factor[states]
+
+    def to_dict(self) -> dict[Hashable, float]:
+        return self.factor.to_dict()
+
+    def __repr__(self) -> str:
+        lines = [
+            f"Estimate of {', '.join(map(repr, self.names))} by {self.method}: {', '.join(self._facts())}"
+        ]
+        for row, cell in enumerate(np.ndindex(*self.factor.sizes)):
+            if row == _LINES:
+                lines.append("  …")
+                break
+            states = ", ".join(repr(s[i]) for s, i in zip(self.states, cell))
+            error = "" if self.standard_error is None else f" ± {self.standard_error[cell]:.2g}"
+            lines.append(f"  {states}: {self.values[cell]:.4g}{error}")
+        return "\n".join(lines)
+
+    def _facts(self) -> list[str]:
+        facts = [] if self.n_samples is None else [f"{self.n_samples} samples"]
+        if self.n_accepted is not None:
+            facts.append(f"{self.n_accepted} accepted")
+        elif self.effective_sample_size is not None:
+            facts.append(f"worth {self.effective_sample_size:.0f}")
+        if self.r_hat is not None:
+            facts.append(f"R-hat {self.r_hat:.3f}")
+        if self.converged is not None:
+            done = "converged after" if self.converged else "not converged after"
+            facts.append(f"{done} {self.n_iterations} iterations")
+        return facts

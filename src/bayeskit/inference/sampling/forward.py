@@ -1,0 +1,70 @@
+"""Rows drawn from a Bayesian network: each variable after its parents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.inference.kernels.forward import forward_rows
+from bayeskit.inference.potentials import Floats, Ints, Potentials
+from bayeskit.inference.sampling.relevant import factor_of, topological
+
+# Uniform numbers held at a time. Pieces do not show in the result: rows are drawn one after the other.
+_AT_ONCE = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Forward:
+    """A Bayesian network ready to be drawn from.
+
+    Examples
+    --------
+    >>> coin = Potentials.laid_out([2, 2], [[0], [0, 1]], [np.array([0.0, 1.0]), np.eye(2)], [0, 1], ("a", "b"))
+    >>> Forward.of(coin).codes(2, np.random.default_rng(0))
+    array([[1, 1],
+           [1, 1]])
+    """
+
+    potentials: Potentials
+    order: Ints
+    factor_of: Ints
+
+    @classmethod
+    def of(cls, potentials: Potentials) -> Forward:
+        return cls(potentials, topological(potentials), factor_of(potentials))
+
+    def only(self, wanted: NDArray[np.bool_]) -> Forward:
+        """Return the same, drawing only these variables (with a variable, all above it must be wanted)."""
+        return replace(self, order=self.order[wanted[self.order]])
+
+    def fill(self, uniforms: Floats, codes: Ints) -> None:
+        """Draw codes (rows × variables) from uniforms (rows × order)."""
+        p = self.potentials
+        forward_rows(
+            self.order,
+            self.factor_of,
+            p.sizes,
+            p.scope,
+            p.scope_start,
+            p.values,
+            p.value_start,
+            uniforms,
+            codes,
+        )
+
+    def codes(self, n: int, rng: np.random.Generator) -> Ints:
+        """Return n rows of codes. The first rows are the same whatever n is."""
+        codes = np.zeros((n, self.potentials.n_variables), np.int64)
+        for start, uniforms in uniform_chunks(rng, n, len(self.order)):
+            self.fill(uniforms, codes[start : start + len(uniforms)])
+        return codes
+
+
+def uniform_chunks(rng: np.random.Generator, n: int, width: int) -> Iterator[tuple[int, Floats]]:
+    """Yield (first row, uniform numbers of shape (rows, width)) until there are n rows."""
+    step = max(1, _AT_ONCE // max(1, width))
+    for start in range(0, n, step):
+        yield start, rng.random((min(step, n - start), width))

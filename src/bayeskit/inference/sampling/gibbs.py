@@ -1,0 +1,172 @@
+"""Gibbs sampling: each variable redrawn given its Markov blanket, tied ones together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayeskit.inference.evidence import Evidence
+from bayeskit.inference.kernels.gibbs import gibbs_sweeps
+from bayeskit.inference.potentials import Floats, Ints, Potentials
+from bayeskit.inference.sampling.blocks import Block, blocks_of
+from bayeskit.inference.sampling.cells import Cells
+from bayeskit.inference.sampling.conditional import logs_of
+from bayeskit.inference.sampling.diagnostics import effective_sample_size, split_r_hat
+from bayeskit.inference.sampling.forward import uniform_chunks
+from bayeskit.inference.sampling.relevant import ancestral
+from bayeskit.inference.sampling.support import Support
+
+
+@dataclass(frozen=True, eq=False)
+class Sampler:
+    """Blocks and what a sweep over them looks up, laid out flat as the kernel reads them."""
+
+    blocks: list[Block]
+    settled: Ints
+    arrays: tuple[Ints | Floats, ...]
+
+    @classmethod
+    def of(cls, potentials: Potentials, evidence: Evidence, targets: Sequence[int]) -> Sampler:
+        told = [*targets, *np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods]
+        relevant = ancestral(potentials, told)
+        factors = [
+            f for f in range(potentials.n_factors) if potentials.child[f] < 0 or relevant[potentials.child[f]]
+        ]
+        support = Support(potentials, factors, evidence)
+        variables = [int(v) for v in np.flatnonzero(relevant)]
+        blocks = blocks_of(potentials, support, variables)
+        settled = np.array([int(codes[0]) for codes in support.allowed], np.int64)
+        return cls.laid_out(potentials, evidence, factors, blocks, settled)
+
+    @classmethod
+    def laid_out(
+        cls,
+        potentials: Potentials,
+        evidence: Evidence,
+        factors: Sequence[int],
+        blocks: list[Block],
+        settled: Ints,
+    ) -> Sampler:
+        """Lay out given blocks. ``settled`` are the codes of the variables that are in none."""
+        tables = [potentials.values]
+        pieces = [(potentials.scope_of(f), int(potentials.value_start[f])) for f in factors]
+        end = len(potentials.values)
+        for v, likelihood in evidence.likelihoods.items():
+            tables.append(likelihood)
+            pieces.append(([v], end))
+            end += len(likelihood)
+        holding: dict[int, list[int]] = {}
+        for piece, (scope, _) in enumerate(pieces):
+            for v in scope:
+                holding.setdefault(v, []).append(piece)
+        sizes = [int(s) for s in potentials.sizes]
+        moving = {v for block in blocks for v in block.variables}
+        pair_start, pair_base, outer_start, inner_start = [0], [], [0], []
+        outer_variable: list[int] = []
+        outer_stride: list[int] = []
+        inner: list[Ints] = []
+        filled = 0
+        for block in blocks:
+            column = {v: k for k, v in enumerate(block.variables)}
+            for piece in sorted({p for v in block.variables for p in holding.get(v, ())}):
+                scope, base = pieces[piece]
+                inside = np.zeros(len(block.states), np.int64)
+                stride = 1
+                for v in reversed(scope):
+                    if v in column:
+                        inside += block.states[:, column[v]] * stride
+                    elif v in moving:
+                        outer_variable.append(v)
+                        outer_stride.append(stride)
+                    else:
+                        base += int(settled[v]) * stride
+                    stride *= sizes[v]
+                pair_base.append(base)
+                outer_start.append(len(outer_variable))
+                inner_start.append(filled)
+                inner.append(inside)
+                filled += len(inside)
+            pair_start.append(len(pair_base))
+        arrays = (
+            _starts([len(block.variables) for block in blocks]),
+            _ints([v for block in blocks for v in block.variables]),
+            _starts([block.states.size for block in blocks]),
+            _ints([len(block.states) for block in blocks]),
+            np.concatenate([_ints([]), *(block.states.ravel() for block in blocks)]),
+            _ints(pair_start),
+            _ints(pair_base),
+            _ints(outer_start),
+            _ints(outer_variable),
+            _ints(outer_stride),
+            _ints(inner_start),
+            np.concatenate([_ints([]), *inner]),
+            logs_of(np.concatenate(tables)),
+        )
+        return cls(blocks, settled, arrays)
+
+    def chain(self, cells: Cells, n: int, burn_in: int, rng: np.random.Generator) -> Ints:
+        """Return the targets' cell after each of n sweeps that follow burn_in others.
+
+        A chain begins with a possible joint state of every block, each as likely as another.
+        """
+        x = self.settled.copy()
+        for block in self.blocks:
+            x[list(block.variables)] = block.states[rng.integers(len(block.states))]
+        weights = np.zeros(max((len(block.states) for block in self.blocks), default=0))
+        targets = np.array(cells.targets, np.int64)
+        found = np.zeros(burn_in + n, np.int64)
+        for start, uniforms in uniform_chunks(rng, burn_in + n, len(self.blocks)):
+            rows = slice(start, start + len(uniforms))
+            gibbs_sweeps(x, uniforms, *self.arrays, weights, targets, cells.strides, found[rows])
+        return found[burn_in:]
+
+
+@dataclass(frozen=True)
+class GibbsShares:
+    """Probabilities of cells from several chains, their standard errors, what they are worth, split R-hat."""
+
+    values: Floats
+    standard_error: Floats
+    worth: float
+    r_hat: float
+
+
+def gibbs(
+    potentials: Potentials,
+    cells: Cells,
+    evidence: Evidence,
+    n: int,
+    n_chains: int,
+    burn_in: int,
+    rng: np.random.Generator,
+) -> GibbsShares:
+    """Estimate the targets' distribution from n sweeps of each of n_chains chains."""
+    sampler = Sampler.of(potentials, evidence, cells.targets)
+    chains = np.stack([sampler.chain(cells, n, burn_in, own) for own in rng.spawn(n_chains)])
+    return shares_of_chains(chains, cells)
+
+
+def shares_of_chains(chains: Ints, cells: Cells) -> GibbsShares:
+    """Return the estimate from the cells that each chain (row) went through."""
+    values = np.bincount(chains.ravel(), minlength=cells.size) / chains.size
+    errors = np.zeros(cells.size)
+    worth, r_hat = math.inf, 1.0
+    for cell in np.flatnonzero((values > 0) & (values < 1)):
+        inside = (chains == cell).astype(np.float64)
+        size = effective_sample_size(inside)
+        errors[cell] = math.sqrt(values[cell] * (1 - values[cell]) / size)
+        worth = min(worth, size)
+        r_hat = max(r_hat, split_r_hat(inside))
+    worth = min(worth, float(chains.size))
+    return GibbsShares(values.reshape(cells.shape), cells.errors(values, errors, worth), worth, r_hat)
+
+
+def _ints(values: list[int]) -> Ints:
+    return np.array(values, np.int64)
+
+
+def _starts(lengths: list[int]) -> Ints:
+    return np.cumsum([0, *lengths], dtype=np.int64)

@@ -1,0 +1,128 @@
+r"""Likelihood weighting: what is free is drawn after its parents, what is observed weighs the sample.
+
+.. math:: w = \prod_{v \in e} P(e_v \mid \mathrm{parents}), \qquad
+          \hat P(c) = \frac{\sum_i w_i [x_i = c]}{\sum_i w_i}
+
+The standard error is that of a ratio (delta method), :math:`\sqrt{\sum w_i^2 ([x_i = c] - \hat P)^2} / \sum w_i`;
+the samples are worth :math:`(\sum w)^2 / \sum w^2` (Kong).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayeskit.errors import SettingError
+from bayeskit.inference.evidence import Evidence
+from bayeskit.inference.kernels.weighting import weighted_rows
+from bayeskit.inference.potentials import Floats, Ints
+from bayeskit.inference.sampling.cells import Cells
+from bayeskit.inference.sampling.conditional import logs_of
+from bayeskit.inference.sampling.forward import Forward, uniform_chunks
+from bayeskit.inference.sampling.numeric import Numeric, log_normal
+from bayeskit.inference.sampling.relevant import ancestral
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Probabilities of cells, their standard errors (both in the shape of the targets) and what they are worth."""
+
+    values: Floats
+    standard_error: Floats
+    worth: float
+
+
+def likelihood_weighting(
+    forward: Forward,
+    cells: Cells,
+    evidence: Evidence,
+    n: int,
+    rng: np.random.Generator,
+    numeric: Numeric | None = None,
+    known: Floats | None = None,
+) -> Shares:
+    """Estimate the targets' distribution. ``known`` are the observed values of numeric nodes (NaN: free)."""
+    at, log_weights = weighted_cells(forward, cells, evidence, n, rng, numeric, known)
+    top = log_weights.max(initial=-np.inf)
+    if top == -np.inf:
+        raise SettingError(
+            f"None of the {n} samples agrees with the evidence: it is impossible, or too improbable for likelihood "
+            "weighting. Raise n_samples, or ask query or log_probability, which are exact."
+        )
+    return weighted_shares(at, np.exp(log_weights - top), cells)
+
+
+def weighted_cells(
+    forward: Forward,
+    cells: Cells,
+    evidence: Evidence,
+    n: int,
+    rng: np.random.Generator,
+    numeric: Numeric | None = None,
+    known: Floats | None = None,
+) -> tuple[Ints, Floats]:
+    """Return the cell and the log weight of each of n samples."""
+    p = forward.potentials
+    needed = [*cells.targets, *np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods]
+    weighed: list[int] = []
+    if numeric is not None and known is not None:
+        weighed = [int(k) for k in np.flatnonzero(~np.isnan(known))]
+        above = numeric.ancestral(weighed)
+        needed += [c for k in np.flatnonzero(above) for c in numeric.nodes[k][1]]
+    forward = forward.only(ancestral(p, needed))
+    soft = np.zeros(int(p.offsets[-1]))
+    for v, likelihood in evidence.likelihoods.items():
+        soft[p.offsets[v] : p.offsets[v + 1]] = logs_of(likelihood)
+    at, log_weights = np.zeros(n, np.int64), np.zeros(n)
+    width = len(forward.order)
+    extra = len(numeric.nodes) if numeric is not None and weighed else 0
+    for start, uniforms in uniform_chunks(rng, n, width + extra):
+        rows = slice(start, start + len(uniforms))
+        codes = np.zeros((len(uniforms), p.n_variables), np.int64)
+        weighted_rows(
+            forward.order,
+            forward.factor_of,
+            p.sizes,
+            p.scope,
+            p.scope_start,
+            p.values,
+            p.value_start,
+            evidence.codes,
+            p.offsets,
+            soft,
+            uniforms,
+            codes,
+            log_weights[rows],
+        )
+        if numeric is not None and known is not None and weighed:
+            log_weights[rows] += _density(numeric, known, codes, uniforms[:, width:])
+        at[rows] = cells.of_rows(codes)
+    return at, log_weights
+
+
+def _density(numeric: Numeric, known: Floats, codes: Ints, uniforms: Floats) -> Floats:
+    """Return the log weight that observed numeric nodes give each row, their free ancestors drawn."""
+    above = numeric.ancestral([int(k) for k in np.flatnonzero(~np.isnan(known))])
+    values = np.zeros((len(codes), len(known)))
+    log_weights = np.zeros(len(codes))
+    for k in numeric.order:
+        if not above[k]:
+            continue
+        if np.isnan(known[k]):
+            numeric.draw(k, codes, uniforms, values)
+        else:
+            log_weights += log_normal(float(known[k]), *numeric.moments(k, codes, values))
+            values[:, k] = known[k]
+    return log_weights
+
+
+def weighted_shares(at: Ints, weights: Floats, cells: Cells) -> Shares:
+    """Return the estimate from the cell and the weight of each sample (some weight is positive)."""
+    total, squares = weights.sum(), (weights**2).sum()
+    values = np.bincount(at, weights, cells.size) / total
+    within = np.bincount(at, weights**2, cells.size)  # Σ w² of the samples in each cell
+    variance = within * (1 - values) ** 2 + np.maximum(squares - within, 0.0) * values**2
+    worth = float(total**2 / squares)
+    errors = cells.errors(values, np.sqrt(variance) / total, worth)
+    return Shares(values.reshape(cells.shape), errors, worth)

@@ -1,0 +1,220 @@
+"""A tree of cliques laid out in memory: which tables there are, where they lie, how messages go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.inference.kernels.clique_tree import (
+    N_COLUMNS,
+    find_homes,
+    grow_tree,
+    hang_tree,
+    lay_out,
+    write_maps,
+)
+from bayeskit.inference.kernels.fill import fill
+from bayeskit.inference.potentials import Potentials
+from bayeskit.inference.problem import Problem
+from bayeskit.inference.triangulation import Triangulation
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """The cliques and the tree they form, before anything as large as their tables is made.
+
+    ``cells`` are those of all tables, separators included; ``entries`` those of the maps; ``widest`` the cells
+    of the largest separator.
+    """
+
+    problem: Problem
+    n_cliques: int
+    when: Ints
+    owner: Ints
+    parent: Ints
+    sequence: Ints
+    axes: Ints
+    axis_start: Ints
+    length: Ints
+    separated: Ints
+    offset: Ints
+    table_cells: Ints
+    edge: Ints
+    cells: int
+    entries: int
+    widest: int
+
+    @property
+    def bytes_kept(self) -> int:
+        """What the tree itself holds."""
+        return 4 * self.entries
+
+    def bytes_used(self, rows: int = 1) -> int:
+        """What a question needs beside it, for so many rows at a time."""
+        return 8 * (self.cells + self.widest) * rows
+
+
+def shape_tree(problem: Problem, triangulation: Triangulation, root: int = -1) -> Shape:
+    """Make the cliques and hang them up; the clique where variable ``root`` is eliminated comes on top."""
+    m = len(triangulation.order)
+    order, cliques = triangulation.order, triangulation.cliques
+    when, owner, above, count = (np.empty(m, np.int64) for _ in range(4))
+    head, tail = np.empty(m, np.int64), np.empty(m, np.int64)
+    n = grow_tree(order, cliques, when, owner, above, count, head, tail)
+    parent, edge_step, sequence = (np.empty(n, np.int64) for _ in range(3))
+    top = int(owner[when[root]]) if root >= 0 else -1
+    hang_tree(n, top, owner, above, tail, parent, edge_step, sequence, np.empty(2 * n, np.int64))
+    axes = np.empty(int(count[head[:n]].sum()), np.int64)
+    axis_start, offset, length, separated, table_cells = (np.empty(n, np.int64) for _ in range(5))
+    edge = np.zeros((n, N_COLUMNS), np.int64)
+    cells, entries, widest = lay_out(
+        n,
+        order,
+        cliques,
+        problem.sizes,
+        head,
+        parent,
+        edge_step,
+        sequence,
+        axes,
+        axis_start,
+        offset,
+        length,
+        separated,
+        table_cells,
+        edge,
+    )
+    return Shape(
+        problem,
+        n,
+        when,
+        owner,
+        parent,
+        sequence,
+        axes,
+        axis_start,
+        length,
+        separated,
+        offset,
+        table_cells,
+        edge,
+        int(cells),
+        int(entries),
+        int(widest),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A shape with its maps: all that a question needs beside the numbers. It does not change."""
+
+    shape: Shape
+    maps: NDArray[np.int32]
+    up: Ints
+    down: Ints
+    roots: Ints
+    seat: Ints
+    seat_clique: Ints
+    home: Ints
+    start: Ints
+
+    def tables(self, potentials: Potentials, codes: Ints) -> tuple[Floats, Floats, float]:
+        """Return the filled tables, the bound of each clique, and the log of what was taken out."""
+        shape, problem = self.shape, self.shape.problem
+        least, most = potentials.log_bounds
+        pot, bound = np.empty(shape.cells), np.empty(shape.n_cliques)
+        taken = fill(
+            codes,
+            problem.place,
+            potentials.sizes,
+            potentials.scope,
+            potentials.scope_start,
+            potentials.values,
+            potentials.value_start,
+            least,
+            most,
+            problem.kept,
+            problem.sizes,
+            shape.when,
+            shape.owner,
+            shape.axes,
+            shape.axis_start,
+            shape.length,
+            shape.offset,
+            bound,
+            np.zeros(len(problem.sizes), np.int64),
+            np.empty(self.most_axes, np.int64),
+            np.empty((3, potentials.n_factors), np.int64),
+            np.empty(shape.n_cliques, np.int64),
+            pot,
+        )
+        return pot, bound, float(taken)
+
+    @cached_property
+    def nbytes(self) -> int:
+        """What keeping the tree costs."""
+        arrays = [*vars(self.shape).values(), *vars(self.shape.problem).values(), *vars(self).values()]
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+
+    @cached_property
+    def most_axes(self) -> int:
+        return int(self.shape.length.max(initial=1))
+
+    def root_place(self, variable: int) -> Ints:
+        """Return where a variable stands in the clique on top: (begin, cells, stride, states)."""
+        shape = self.shape
+        c = int(shape.owner[shape.when[variable]])
+        axes = shape.axes[shape.axis_start[c] : shape.axis_start[c] + shape.length[c]].tolist()
+        sizes = shape.problem.sizes
+        stride = int(np.prod(sizes[axes[axes.index(variable) + 1 :]], dtype=np.int64))
+        return np.array([shape.offset[c], shape.table_cells[c], stride, sizes[variable]], np.int64)
+
+    @property
+    def n_marginals(self) -> int:
+        """The states of all free variables together."""
+        return int(self.start[-1])
+
+
+def make_tree(shape: Shape) -> Tree:
+    """Write the maps and find where each variable is read."""
+    m, n = len(shape.problem.sizes), shape.n_cliques
+    maps = np.empty(shape.entries, np.int32)
+    most = int(shape.length.max(initial=1))
+    write_maps(
+        n,
+        shape.problem.sizes,
+        shape.parent,
+        shape.axes,
+        shape.axis_start,
+        shape.separated,
+        shape.edge,
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        maps,
+    )
+    seat, home, seat_clique = np.empty((m, 4), np.int64), np.empty((m, 4), np.int64), np.empty(m, np.int64)
+    find_homes(
+        n,
+        shape.problem.sizes,
+        shape.axes,
+        shape.axis_start,
+        shape.length,
+        shape.separated,
+        shape.offset,
+        shape.table_cells,
+        shape.edge,
+        seat,
+        seat_clique,
+        home,
+    )
+    hung = shape.parent[shape.sequence] >= 0
+    down = shape.sequence[hung]
+    start = np.zeros(m + 1, np.int64)
+    np.cumsum(shape.problem.sizes, out=start[1:])
+    return Tree(shape, maps, down[::-1].copy(), down, shape.sequence[~hung], seat, seat_clique, home, start)

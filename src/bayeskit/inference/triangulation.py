@@ -1,0 +1,109 @@
+"""An order in which the variables of a problem are eliminated, and the cliques that come of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.inference.kernels.elimination import (
+    MIN_DEGREE,
+    MIN_FILL,
+    MIN_WEIGHT,
+    WEIGHTED_MIN_FILL,
+    eliminate,
+)
+from bayeskit.inference.problem import Problem
+
+# With fewer cells than this a better order saves less time than looking for it takes.
+SMALL = 20_000.0
+# A try costs as much as so many cells a variable do to fill and send around; a fifth of that time may be spent.
+CELLS_PER_TRY = 1250.0
+MOST_TRIES = 24
+# More than any rule can say of a variable whose tables could ever be made.
+LATE = 1e290
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Triangulation:
+    """``order[k]`` goes at step k; ``cliques[k]`` are the bits of it and its neighbours at that time.
+
+    ``cells`` bounds the cells of all cliques from above (those that are part of others count too).
+    """
+
+    order: NDArray[np.int64]
+    cliques: NDArray[np.uint64]
+    cells: float
+
+    def members(self, step: int) -> list[int]:
+        """Return the variables of the clique of a step."""
+        return [
+            word * 64 + bit
+            for word, bits in enumerate(self.cliques[step].tolist())
+            for bit in range(64)
+            if bits >> bit & 1
+        ]
+
+    def first_of(self, variables: list[int]) -> int:
+        """Return which of these goes first; its clique holds all of them if they are joined. −1 of none."""
+        asked = set(variables)
+        return next((v for v in self.order.tolist() if v in asked), -1)
+
+    def largest(self, sizes: NDArray[np.int64]) -> tuple[list[int], int]:
+        """Return the variables of the largest clique and its cells, which may be beyond any machine number."""
+        best, most = [], 0
+        for step in range(len(self.order)):
+            members = self.members(step)
+            cells = math.prod(int(sizes[v]) for v in members)
+            if cells > most:
+                best, most = members, cells
+        return best, most
+
+
+def triangulate(problem: Problem, late: NDArray[np.bool_] | None = None) -> Triangulation:
+    """Eliminate by min-fill; where the tables are large try three more rules and take the smallest.
+
+    No rule is safe alone: on known networks each of them loses to another by a factor of 2 to 47. Ties are
+    many, and where the tables are very large breaking them at random a few times pays too. Variables that
+    are ``late`` go after all others.
+    """
+    m = len(problem.sizes)
+    after = np.zeros(m) if late is None else np.where(late, LATE, 0.0)
+    best = _by_rule(problem, MIN_FILL, math.inf, after, np.ones(m))
+    if best.cells <= SMALL:
+        return best
+    rng = np.random.default_rng(0)
+    tries = min(MOST_TRIES, int(best.cells / (CELLS_PER_TRY * m)))
+    for attempt in range(4 + tries):
+        even = attempt < 4
+        rule = (MIN_FILL, WEIGHTED_MIN_FILL, MIN_WEIGHT, MIN_DEGREE)[attempt % 4 if even else attempt % 2]
+        if attempt:
+            other = _by_rule(
+                problem, rule, best.cells, after, np.ones(m) if even else rng.uniform(0.5, 2.0, m)
+            )
+            if other.cells < best.cells:
+                best = other
+    return best
+
+
+def _by_rule(problem: Problem, rule: int, most: float, after: Floats, favour: Floats) -> Triangulation:
+    m, words = problem.adjacency.shape
+    order, cliques = np.empty(m, np.int64), np.empty((m, words), np.uint64)
+    cells, _ = eliminate(
+        problem.adjacency.copy(),
+        problem.sizes.astype(np.float64),
+        rule,
+        most,
+        after,
+        favour,
+        order,
+        cliques,
+        np.empty(m),
+        np.empty(m),
+        np.empty(words, np.uint64),
+    )
+    return Triangulation(order, cliques, float(cells))

@@ -1,0 +1,92 @@
+"""Nodes that were read → a network, or an error that names the file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from bayeskit.errors import ModelFormatError, SettingError
+from bayeskit.graphs.network import Network, Node
+from bayeskit.schema import first_twice
+
+# A few words can ask for a table of any size (a default row and forty parents).
+MOST_CELLS = 2**26
+# What every NumPy can hold as an array.
+MOST_AXES = 32
+# In formats without an end mark a file that was cut behind a table would otherwise be a smaller network.
+DECLARED_LATE = (
+    "a {kind} is declared after a table. Put every {kind} before the first table: only then can a file that was cut "
+    "short be told from a whole one."
+)
+
+
+def assembled(
+    nodes: Iterable[Node], name: str = "", notes: Mapping[str, str] | None = None, path: object = None
+) -> Network:
+    """Return the network of these nodes.
+
+    Raises
+    ------
+    ModelFormatError
+        Where there is no node, two have one name, a parent is missing, or the arcs have a cycle.
+
+    Examples
+    --------
+    >>> assembled([], path="empty.bif")
+    Traceback (most recent call last):
+    ...
+    bayeskit.errors.ModelFormatError: empty.bif: there is no node in it. It was cut short, or is another kind of file.
+    """
+    nodes = tuple(nodes)
+    if not nodes:
+        raise ModelFormatError(
+            "there is no node in it. It was cut short, or is another kind of file.", path=path
+        )
+    twice = first_twice(node.name for node in nodes)
+    if twice is not None:
+        raise ModelFormatError(f"two nodes are named {twice!r}. Rename one of them.", path=path)
+    try:
+        return Network(nodes, name, dict(notes or {}))
+    except SettingError as error:
+        raise ModelFormatError(str(error), path=path) from error
+
+
+def checked_cells(sizes: Sequence[int], name: object, path: object = None) -> int:
+    """Return the number of cells of a table, if it can be held at all."""
+    cells = math.prod(sizes)
+    if cells > MOST_CELLS or len(sizes) > MOST_AXES:
+        raise ModelFormatError(
+            f"the table of {name!r} would have {_many(cells)} cells over {len(sizes)} variables; {MOST_CELLS} over "
+            f"{MOST_AXES} are allowed. Give it fewer parents.",
+            path=path,
+        )
+    return cells
+
+
+def _many(cells: int) -> str:
+    return str(cells) if cells < 10**9 else f"about 10^{math.log10(cells):.0f}"
+
+
+def require_writable(network: Network, format: str) -> None:
+    """Refuse to write a network that is not complete, or whose tables cannot be spelled out."""
+    network.require_distributions()
+    if not network.nodes:
+        raise SettingError(f"The network has no node; {format} cannot hold an empty one.")
+    for node in network.nodes:
+        shape = tuple(network[name].variable.size or 1 for name in (*node.parents, node.name))
+        cells = math.prod(shape)
+        if cells > MOST_CELLS or len(shape) > MOST_AXES:
+            raise SettingError(
+                f"The table of {node.name!r} has {_many(cells)} cells over {len(shape)} variables, too many to be "
+                f"written as {format}. Write the native format, .json, which keeps the parameters it is made from."
+            )
+
+
+def require_discrete(network: Network, format: str) -> None:
+    """Refuse to write what a format of tables cannot hold."""
+    require_writable(network, format)
+    numeric = next((node for node in network.nodes if not node.is_discrete), None)
+    if numeric is not None:
+        raise SettingError(
+            f"{numeric.name!r} is continuous, and {format} has only discrete nodes. Write the native format, .json."
+        )

@@ -1,0 +1,176 @@
+"""Read BIF, the Bayesian interchange format of 1995: blocks ``network``, ``variable``, ``probability``."""
+
+from __future__ import annotations
+
+from bayeskit.graphs.distributions import Table
+from bayeskit.graphs.network import Network, Node
+from bayeskit.io.networks.assembly import DECLARED_LATE, assembled
+from bayeskit.io.networks.bif_rows import Declared, Rows, read_property
+from bayeskit.io.networks.notes import TRUE_STATES
+from bayeskit.io.networks.raw import decode
+from bayeskit.io.networks.tokens import Tokens, pattern, shown
+from bayeskit.schema import first_twice
+
+# Commas are blanks here: files separate states and numbers by either. A property is one token: what it
+# says follows no grammar, and some lack the semicolon, so it ends with its line.
+_TOKEN = pattern(
+    r"[\s,]|//[^\n]*+|/\*.*?\*/",
+    "{}()[];|",
+    extra=r'property(?=\s)(?:[^;"}\n]++|"(?:[^"\\]++|\\.)*+"?+)*+;?|',
+)
+# What the public repositories write where a network has no name.
+NAMELESS = "unknown"
+
+# For each child its parents and its table.
+Tables = dict[str, tuple[tuple[str, ...], Table]]
+
+
+def read_bif(data: bytes | str, path: object = None, normalize: bool = False) -> Network:
+    """Read a network from the text of a BIF file.
+
+    Rows may come in any order, ``default`` stands for those not given, and ``table`` lists the child's
+    states slowest and the last parent's fastest.
+
+    Parameters
+    ----------
+    data : text or bytes
+    path : named in errors
+    normalize : divide rows that do not sum to one
+
+    Examples
+    --------
+    >>> text = '''network grass { }
+    ... variable rain { type discrete [ 2 ] { no, yes }; }
+    ... variable wet { type discrete [ 2 ] { no, yes }; }
+    ... probability ( rain ) { table 0.8, 0.2; }
+    ... probability ( wet | rain ) { (yes) 0.1, 0.9; default 1, 0; }'''
+    >>> read_bif(text)["wet"].distribution.table()
+    array([[1. , 0. ],
+           [0.1, 0.9]])
+    """
+    return _Reader(Tokens(decode(data, path), _TOKEN, path), normalize).network()
+
+
+class _Reader:
+    def __init__(self, tokens: Tokens, normalize: bool) -> None:
+        self.tokens, self.normalize = tokens, normalize
+        self.declared: dict[str, Declared] = {}
+        self.header = Declared("", 0)
+
+    def network(self) -> Network:
+        tokens = self.tokens
+        tables: Tables = {}
+        tokens.expect("network", "at the beginning of a BIF file")
+        self.read_header()
+        while tokens.peek():
+            word = tokens.take()
+            if word == "variable":
+                if tables:
+                    raise tokens.error(DECLARED_LATE.format(kind="variable"), tokens.at - 1)
+                self.read_variable()
+            elif word == "probability":
+                self.read_probability(tables)
+            else:
+                raise tokens.error(
+                    f"there is {shown(word)} where a block 'variable' or 'probability' must begin.",
+                    tokens.at - 1,
+                )
+        nodes = []
+        for name, declared in self.declared.items():
+            if name not in tables:
+                raise tokens.error(
+                    f"{name!r} has no block 'probability': the file was cut short, or one must be added.",
+                    declared.at,
+                )
+            parents, table = tables[name]
+            variables = [self.declared[parent].variable.name for parent in parents]
+            nodes.append(Node(declared.variable, tuple(variables), table, declared.notes))
+        header = self.header
+        name = header.name if header.true_name is None else header.true_name
+        return assembled(nodes, name, header.notes, tokens.path)
+
+    def read_header(self) -> None:
+        tokens = self.tokens
+        name = "" if tokens.peek() == "{" else tokens.name("the name of the network")
+        self.header.name = "" if name == NAMELESS else name
+        tokens.expect("{", "after the name of the network")
+        while not tokens.skip("}"):
+            read_property(tokens, self.header)
+
+    def read_variable(self) -> None:
+        tokens = self.tokens
+        declared = Declared("", tokens.at)
+        declared.name = tokens.name("the name of a variable")
+        if declared.name in self.declared:
+            raise tokens.error(
+                f"there is a second variable {declared.name!r}. Rename one of them.", declared.at
+            )
+        tokens.expect("{", f"after 'variable {declared.name}'")
+        while not tokens.skip("}"):
+            if tokens.skip("type"):
+                self.read_type(declared)
+            else:
+                read_property(tokens, declared)
+        if not declared.states:
+            raise tokens.error(f"the variable {declared.name!r} has no type and no states.", declared.at)
+        true = declared.true_states
+        if true is not None and (len(true) != len(declared.states) or first_twice(true) is not None):
+            raise tokens.error(
+                f"{TRUE_STATES} of {declared.name!r} does not give {len(declared.states)} different states.",
+                declared.at,
+            )
+        self.declared[declared.name] = declared
+
+    def read_type(self, declared: Declared) -> None:
+        tokens, name = self.tokens, declared.name
+        if declared.states:
+            raise tokens.error(f"{name!r} has a second type.", tokens.at - 1)
+        kind = tokens.take()
+        if kind != "discrete":
+            raise tokens.error(
+                f"{name!r} is of the type {shown(kind)}; only discrete variables can be read from BIF.",
+                tokens.at - 1,
+            )
+        tokens.expect("[", f"in the type of {name!r}")
+        size = tokens.take()
+        tokens.expect("]", f"in the type of {name!r}")
+        tokens.expect("{", f"before the states of {name!r}")
+        states = []
+        while not tokens.skip("}"):
+            states.append(tokens.name(f"a state of {name!r}"))
+        if size != str(len(states)):
+            raise tokens.error(
+                f"{name!r} is declared with {shown(size)} states and lists {len(states)}. A state with a blank or a "
+                "comma in its name needs quotation marks.",
+                declared.at,
+            )
+        twice = first_twice(states)
+        if twice is not None:
+            raise tokens.error(f"{name!r} has the state {twice!r} twice.", declared.at)
+        declared.states = tuple(states)
+        tokens.skip(";")
+
+    def read_probability(self, tables: Tables) -> None:
+        tokens = self.tokens
+        tokens.expect("(", "after 'probability'")
+        at = tokens.at
+        child, parents = self.known_name(), []
+        if tokens.skip("|"):
+            while tokens.peek() != ")":
+                parents.append(self.known_name())
+        tokens.expect(")", f"after the parents of {child!r}")
+        tokens.expect("{", f"before the probabilities of {child!r}")
+        if child in tables:
+            raise tokens.error(f"there is a second block 'probability' for {child!r}.", at)
+        twice = first_twice((child, *parents))
+        if twice is not None:
+            raise tokens.error(f"{twice!r} stands twice in the family of {child!r}.", at)
+        family = [self.declared[name] for name in (*parents, child)]
+        values = Rows(tokens, family, at).table(self.normalize)
+        tables[child] = (tuple(parents), Table(values))
+
+    def known_name(self) -> str:
+        name = self.tokens.name("the name of a variable")
+        if name not in self.declared:
+            raise self.tokens.error(f"there is no variable {name!r}.", self.tokens.at - 1)
+        return name

@@ -1,0 +1,86 @@
+"""Numbers in a row, as files hold them ↔ the table of a node."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import ModelFormatError
+from bayeskit.graphs.distributions import LinearGaussian, Table
+from bayeskit.graphs.network import Node
+from bayeskit.io.networks.rows import checked_table
+from bayeskit.schema import Variable
+
+# NumPy's arrays have no more axes than this in every version.
+MOST_AXES = 32
+
+
+def table_from(
+    values: Sequence[float],
+    variable: Variable,
+    parents: Sequence[Variable],
+    *,
+    normalize: bool = False,
+    path: object = None,
+    line: int | None = None,
+    column: int | None = None,
+) -> Table:
+    """Return the table of a node from its numbers: the child's states fastest, then the last parent's.
+
+    Examples
+    --------
+    >>> from bayeskit.graphs.network import discrete
+    >>> table_from([0.1, 0.9, 0.4, 0.6], discrete("b", "yn"), [discrete("a", "yn")]).values
+    array([[0.1, 0.9],
+           [0.4, 0.6]])
+    """
+    sizes = [parent.size for parent in parents]
+
+    def refuse(what: str) -> NoReturn:
+        raise ModelFormatError(what, path=path, line=line, column=column)
+
+    if len(sizes) >= MOST_AXES:
+        refuse(f"{variable.name!r} has {len(sizes)} parents; at most {MOST_AXES - 1} are read.")
+    cells = math.prod((*sizes, variable.size))
+    if len(values) != cells:
+        shape = " × ".join(map(str, (*sizes, variable.size)))
+        refuse(f"the table of {variable.name!r} has {len(values)} numbers; {shape} = {cells} are needed.")
+    return Table(
+        checked_table(
+            np.reshape(values, (*sizes, variable.size)),
+            variable.name,
+            parents,
+            path=path,
+            line=line,
+            column=column,
+            normalize=normalize,
+        )
+    )
+
+
+def table_of(node: Node) -> NDArray[np.float64]:
+    """Return the table of a discrete node; the child's axis is the last."""
+    assert node.distribution is not None
+    assert not isinstance(node.distribution, LinearGaussian)
+    return node.distribution.table()
+
+
+def lines_of(table: NDArray[np.float64]) -> list[str]:
+    """Return one line of numbers for each row, each as short as it can be and still the same number."""
+    return [" ".join(map(repr, row)) for row in table.reshape(-1, table.shape[-1]).tolist()]
+
+
+def checked_states(states: Sequence[str], name: object, path: object, line: int, column: int) -> None:
+    """Refuse a node without states, or with one of them twice."""
+    what = None
+    if not states:
+        what = f"{name!r} has no states. Give it at least one."
+    elif len(set(states)) < len(states):
+        twice = next(state for place, state in enumerate(states) if state in states[:place])
+        what = f"{name!r} has the state {twice!r} twice. Rename one of them."
+    if what:
+        raise ModelFormatError(what, path=path, line=line, column=column)

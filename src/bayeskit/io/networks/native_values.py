@@ -1,0 +1,218 @@
+"""The parts of a native network file: labels, distributions, factors ↔ plain JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import ModelFormatError, SettingError
+from bayeskit.graphs.distributions import Deterministic, Distribution, LinearGaussian, NoisyMax, Table
+from bayeskit.graphs.factor import Factor
+from bayeskit.graphs.network import Node
+from bayeskit.io.labels import from_plain, to_plain
+from bayeskit.io.networks.flat_table import MOST_AXES, table_from
+from bayeskit.io.networks.rows import checked_table
+from bayeskit.io.networks.tokens import shown
+from bayeskit.schema import Label, Name, Variable, first_twice
+
+T = TypeVar("T")
+
+
+def label_plain(label: Label, what: str) -> Any:
+    """Return the JSON of a name or state: text, numbers and booleans as they are, other kinds with their type.
+
+    >>> label_plain("湿", "a name"), label_plain(True, "a state"), label_plain((1, 2), "a state")
+    ('湿', True, {'tuple': [1, 2]})
+    """
+    if label is None or label != label:
+        raise SettingError(f"{what} is {label!r}, which means missing and cannot be written. Rename it.")
+    return to_plain(label, what)
+
+
+def label_from(plain: Any, where: str) -> Label:
+    """Return the label that :func:`label_plain` was given."""
+    label: Label = from_plain(plain)
+    try:
+        hash(label)
+        is_missing = label is None or label != label
+    except TypeError:
+        raise ModelFormatError(f"{shown(repr(plain))}, in {where}, can be no name or state.") from None
+    if is_missing:
+        raise ModelFormatError(f"{plain!r}, in {where}, means missing and can be no name or state.")
+    return label
+
+
+def states_from(plain: Any, name: Name) -> tuple[Label, ...]:
+    if not isinstance(plain, list):
+        raise ModelFormatError(f'the "states" of {name!r} are no list.')
+    states = tuple(label_from(item, f"the states of {name!r}") for item in plain)
+    twice = first_twice(states)
+    if twice is not None:
+        raise ModelFormatError(f"{name!r} has the state {twice!r} twice. Rename one of them.")
+    return states
+
+
+def member(item: Mapping[str, Any], key: str, kind: type[T], where: str) -> T:
+    value = item.get(key) if isinstance(item, Mapping) else None
+    if not isinstance(value, kind):
+        raise ModelFormatError(f'{where} has no "{key}" that is a {kind.__name__}.')
+    return value
+
+
+def listed(item: Mapping[str, Any], key: str, where: str) -> list[Any]:
+    return member(item, key, list, where)
+
+
+def texts_from(plain: Any, where: str) -> dict[str, str]:
+    if not isinstance(plain, dict) or not all(isinstance(value, str) for value in plain.values()):
+        raise ModelFormatError(f'the "notes" of {where} must be texts by name.')
+    return plain
+
+
+def check_names(names: Sequence[Name], known: Collection[Name], where: str) -> None:
+    for name in names:
+        if name not in known:
+            raise ModelFormatError(f"{name!r}, in {where}, is no variable of this file.")
+
+
+def distribution_plain(node: Node) -> dict[str, Any] | None:
+    """Return a distribution as JSON; None while a node has none yet."""
+    d = node.distribution
+    if d is None:
+        return None
+    if isinstance(d, Table):
+        return {"kind": "table", "rows": _rows(d.values)}
+    if isinstance(d, Deterministic):
+        return {"kind": "deterministic", "outcomes": d.outcome.ravel().tolist()}
+    if isinstance(d, NoisyMax):
+        return {"kind": "noisy-max", "causes": [_rows(c) for c in d.causes], "leak": d.leak.tolist()}
+    return {
+        "kind": "linear-gaussian",
+        "intercepts": d.intercept.ravel().tolist(),
+        "coefficients": d.coefficients.reshape(d.intercept.size, -1).tolist(),
+        "variances": d.variance.ravel().tolist(),
+    }
+
+
+def _rows(table: NDArray[np.float64]) -> list[list[float]]:
+    rows: list[list[float]] = table.reshape(-1, table.shape[-1]).tolist()
+    return rows
+
+
+def distribution_from(
+    plain: Any, variable: Variable, parents: Sequence[Variable], normalize: bool
+) -> Distribution | None:
+    """Return the distribution of a node; ``parents`` are its parents' variables."""
+    where = f"the distribution of {variable.name!r}"
+    if plain is None:
+        return None
+    kind = member(plain, "kind", str, where)
+    if (variable.kind == "categorical") == (kind == "linear-gaussian"):
+        raise ModelFormatError(f"{where} is {kind!r}, which does not fit a {variable.kind} variable.")
+    unknown = next((v for v in (variable, *parents) if v.kind == "categorical" and not v.size), None)
+    if unknown is not None:
+        raise ModelFormatError(
+            f"{where} needs the states of {unknown.name!r}, and the file does not give them."
+        )
+    numeric = next((v for v in parents if v.kind != "categorical"), None)
+    if numeric is not None and kind != "linear-gaussian":
+        raise ModelFormatError(
+            f"{variable.name!r} is discrete and {numeric.name!r}, its parent, is continuous."
+        )
+    if kind == "table":
+        values = _matrix(listed(plain, "rows", where), variable.size, where)
+        return table_from(values.ravel().tolist(), variable, parents, normalize=normalize)
+    if kind == "deterministic":
+        return _deterministic(listed(plain, "outcomes", where), variable, parents, where)
+    if kind == "noisy-max":
+        return _noisy_max(plain, variable, parents, normalize, where)
+    if kind == "linear-gaussian":
+        return _gaussian(plain, parents, where)
+    raise ModelFormatError(f"{where} is of the kind {kind!r}, which this version does not know.")
+
+
+def _numbers(plain: list[Any], where: str) -> NDArray[np.float64]:
+    try:
+        if not all(type(value) in (int, float) for value in plain):
+            raise ValueError
+        values = np.array(plain, np.float64)
+    except (OverflowError, ValueError):
+        raise ModelFormatError(f"{where} holds something that is no number.") from None
+    if not np.isfinite(values).all():
+        raise ModelFormatError(f"{where} holds a number that is not finite.")
+    return values
+
+
+def _matrix(rows: list[Any], width: int, where: str) -> NDArray[np.float64]:
+    if not all(isinstance(row, list) and len(row) == width for row in rows):
+        raise ModelFormatError(f"{where} must be rows of {width} numbers.")
+    return _numbers([value for row in rows for value in row], where).reshape(len(rows), width)
+
+
+def _configurations(parents: Sequence[Variable], where: str) -> list[int]:
+    sizes = [parent.size for parent in parents]
+    if len(sizes) >= MOST_AXES:
+        raise ModelFormatError(f"{where} has {len(sizes)} parents; at most {MOST_AXES - 1} are read.")
+    return sizes
+
+
+def _deterministic(
+    plain: list[Any], variable: Variable, parents: Sequence[Variable], where: str
+) -> Deterministic:
+    sizes = _configurations(parents, where)
+    if len(plain) != math.prod(sizes):
+        raise ModelFormatError(f"{where} has {len(plain)} outcomes; {math.prod(sizes)} are needed.")
+    if not all(type(code) is int and 0 <= code < variable.size for code in plain):
+        raise ModelFormatError(f"{where} must hold numbers of states, from 0 to {variable.size - 1}.")
+    return Deterministic(np.array(plain, np.int64).reshape(sizes), variable.size)
+
+
+def _noisy_max(
+    plain: Mapping[str, Any], variable: Variable, parents: Sequence[Variable], normalize: bool, where: str
+) -> NoisyMax:
+    causes = listed(plain, "causes", where)
+    if len(causes) != len(parents) or not all(isinstance(cause, list) for cause in causes):
+        raise ModelFormatError(f"{where} must have a list of rows for each of its {len(parents)} parents.")
+    found = []
+    for cause, parent in zip(causes, parents):
+        rows = _matrix(cause, variable.size, where)
+        if len(rows) != parent.size:
+            raise ModelFormatError(
+                f"{where} needs a row for each of the {parent.size} states of {parent.name!r}."
+            )
+        found.append(checked_table(rows, variable.name, [parent], normalize=normalize))
+    leak = _matrix([listed(plain, "leak", where)], variable.size, where)[0]
+    return NoisyMax(tuple(found), checked_table(leak, variable.name, normalize=normalize))
+
+
+def _gaussian(plain: Mapping[str, Any], parents: Sequence[Variable], where: str) -> LinearGaussian:
+    sizes = _configurations([parent for parent in parents if parent.kind == "categorical"], where)
+    n_numeric = len(parents) - len(sizes)
+    intercept = _numbers(listed(plain, "intercepts", where), where)
+    variance = _numbers(listed(plain, "variances", where), where)
+    coefficients = _matrix(listed(plain, "coefficients", where), n_numeric, where)
+    count = math.prod(sizes)
+    if not len(intercept) == len(variance) == len(coefficients) == count:
+        raise ModelFormatError(f"{where} needs {count} intercepts, variances and rows of coefficients.")
+    if (variance < 0).any():
+        raise ModelFormatError(f"{where} has a variance below zero.")
+    return LinearGaussian(
+        intercept.reshape(sizes), coefficients.reshape(*sizes, n_numeric), variance.reshape(sizes)
+    )
+
+
+def factor_from(item: Any, known: Mapping[Name, Variable]) -> Factor:
+    names = [label_from(name, "a factor") for name in listed(item, "over", "a factor")]
+    where = f"the factor over {', '.join(map(repr, names[:12]))}"
+    check_names(names, known, where)
+    sizes = [known[name].size for name in names]
+    values = _numbers(listed(item, "values", where), where)
+    if len(sizes) > MOST_AXES or len(values) != math.prod(sizes):
+        raise ModelFormatError(f"{where} has {len(values)} numbers; {math.prod(sizes)} are needed.")
+    if (values < 0).any() or not values.any():
+        raise ModelFormatError(f"{where} must hold numbers that are not negative, and not all of them zero.")
+    return Factor(names, [known[name].states for name in names], values.reshape(sizes))

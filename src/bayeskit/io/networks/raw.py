@@ -1,0 +1,146 @@
+"""The bytes of a network file: unpacked with care on the way in, whole or not at all on the way out."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from typing import Any
+
+from bayeskit.errors import ModelFormatError
+from bayeskit.io.saved import as_path, replace_file
+
+# The largest networks of the public repositories unpack to a few MiB.
+LARGEST_FILE = 256 * 2**20
+# Tables of zeros and ones pack about 1:60; a file made to fill the memory packs 1:1000.
+LARGEST_RATIO = 200
+# Below this size the ratio does not matter.
+HARMLESS = 2**20
+
+_BLOCK = 2**20
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_bytes(path: Any) -> bytes:
+    """Return what a file holds, unpacked if it is a gzip file (known by its first bytes, not by its name).
+
+    Raises
+    ------
+    ModelFormatError
+        Where the file is larger than 256 MiB, unpacks to more than that or to over 200 times its size,
+        or is a damaged or truncated gzip file.
+    """
+    path = as_path(path)
+    with open(path, "rb") as file:
+        data = file.read(LARGEST_FILE + 1)
+    if len(data) > LARGEST_FILE:
+        raise _too_large(path)
+    return unpacked(data, path) if data.startswith(_GZIP) else data
+
+
+def unpacked(data: bytes, path: object = None) -> bytes:
+    """Unpack a gzip file block by block, so that a small file cannot fill the memory.
+
+    >>> unpacked(gzip.compress(b"network grass {}"))
+    b'network grass {}'
+    """
+    allowed = min(LARGEST_FILE, max(HARMLESS, LARGEST_RATIO * len(data)))
+    blocks: list[bytes] = []
+    total = 0
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+            while block := stream.read(_BLOCK):
+                total += len(block)
+                if total > allowed:
+                    raise _too_large(path, f" ({len(data)} bytes packed)")
+                blocks.append(block)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ModelFormatError(
+            f"it is a gzip file that was damaged or cut short ({error}). Copy it again from the original.",
+            path=path,
+        ) from error
+    return b"".join(blocks)
+
+
+def decode(data: bytes | str, path: object = None, encoding: str | None = None) -> str:
+    """Return the text of bytes, without a byte order mark; every kind of line end is a newline.
+
+    Parameters
+    ----------
+    encoding : str, optional
+        What the file itself declares, or the user says. Without it the text is UTF-8, or Latin-1 where it
+        cannot be UTF-8.
+
+    Examples
+    --------
+    >>> decode("湿".encode()), decode(b"caf\\xe9"), decode("湿".encode("gb18030"), encoding="gb18030")
+    ('湿', 'café', '湿')
+    """
+    if isinstance(data, str):
+        text = data.removeprefix("\ufeff")
+    elif encoding is None:
+        data = data.removeprefix(_BOM)
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            text = data.decode("latin-1")
+    else:
+        text = _decoded(data, path, encoding)
+    if "\0" in text:
+        line, column = place_in(text, text.index("\0"))
+        raise ModelFormatError(
+            "there is a NUL character: this is no text, or text in UTF-16. Save it as UTF-8.",
+            path=path,
+            line=line,
+            column=column,
+        )
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _decoded(data: bytes, path: object, encoding: str) -> str:
+    try:
+        return data.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        head = data[: error.start].decode(encoding, "replace")
+        line, column = place_in(head, len(head))
+        raise ModelFormatError(
+            f"it is said to be {encoding} and is not: byte {error.start} makes no sense ({error.reason}). "
+            "Name the right encoding, or save the file as UTF-8.",
+            path=path,
+            line=line,
+            column=column,
+        ) from error
+    except (LookupError, ValueError, TypeError) as error:
+        raise ModelFormatError(
+            f"it is said to be in the encoding {encoding!r}, which is unknown. Save the file as UTF-8.",
+            path=path,
+        ) from error
+
+
+def place_in(text: str, offset: int) -> tuple[int, int]:
+    """Return line and column of a place in a text, both from 1.
+
+    >>> place_in("one\\ntwo", 5)
+    (2, 2)
+    """
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def write_atomically(path: Any, data: bytes) -> None:
+    """Put bytes at a path, whole or not at all; packed where the path ends in ``.gz``.
+
+    The same bytes always give the same file: the packed one carries no time.
+    """
+    path = as_path(path)
+    if path.name.lower().endswith(".gz"):
+        data = gzip.compress(data, mtime=0)
+    replace_file(path, data)
+
+
+def _too_large(path: object, packed: str = "") -> ModelFormatError:
+    return ModelFormatError(
+        f"it is too large{packed}: a network file may hold {LARGEST_FILE // 2**20} MiB, and unpack to "
+        f"{LARGEST_RATIO} times its size at most. If you trust it, unpack it first.",
+        path=path,
+    )

@@ -1,0 +1,163 @@
+"""Which format a file is in, who reads it and who writes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from bayeskit.errors import ModelFormatError, SettingError
+from bayeskit.graphs.field import Field
+from bayeskit.graphs.network import Network
+from bayeskit.io.networks.bif import read_bif
+from bayeskit.io.networks.bif_writer import bif_text
+from bayeskit.io.networks.dsc import read_dsc
+from bayeskit.io.networks.dsl import read_dsl
+from bayeskit.io.networks.fg import read_fg
+from bayeskit.io.networks.gaussian_json import read_gaussian_json
+from bayeskit.io.networks.native import native_text, read_native
+from bayeskit.io.networks.net import read_net
+from bayeskit.io.networks.net_writer import net_text
+from bayeskit.io.networks.raw import read_bytes, write_atomically
+from bayeskit.io.networks.uai import read_uai, uai_text
+from bayeskit.io.networks.xdsl import read_xdsl
+from bayeskit.io.networks.xdsl_writer import xdsl_text
+from bayeskit.io.networks.xmlbif import read_xmlbif, xmlbif_text
+from bayeskit.io.saved import as_path
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format.
+
+    Parameters
+    ----------
+    suffixes : how its files end
+    looks : how its text begins, after blanks and comments
+    read, write : bytes → network, network → text; None where it is only read
+    holds_fields : it can hold Markov networks
+    """
+
+    title: str
+    suffixes: tuple[str, ...]
+    looks: str
+    read: Callable[[bytes, object, bool], Network | Field]
+    write: Callable[[Any], str] | None = None
+    holds_fields: bool = False
+
+
+FORMATS: dict[str, Format] = {
+    "json": Format(
+        "native JSON", (".json",), r'\{\s*"format"\s*:\s*"bayeskit', read_native, native_text, True
+    ),
+    "bif": Format("BIF", (".bif",), r"network\b", read_bif, bif_text),
+    "xmlbif": Format("XMLBIF", (".bifxml", ".xmlbif", ".xml"), r"<BIF\b", read_xmlbif, xmlbif_text),
+    "xdsl": Format("GeNIe XDSL", (".xdsl",), r"<smile\b", read_xdsl, xdsl_text),
+    "net": Format("Hugin NET", (".net",), r"net\s*\{|class\b", read_net, net_text),
+    "uai": Format("UAI", (".uai",), r"(?:BAYES|MARKOV)\s", read_uai, uai_text, True),
+    "dsl": Format("GeNIe DSL", (".dsl",), r"net\s+\w+\s*\{", read_dsl),
+    "dsc": Format("DSC", (".dsc",), r"belief\s+network\b", read_dsc),
+    "fg": Format("libDAI factor graph", (".fg",), r"\d+\s+\d+\s", read_fg),
+    "gaussian-json": Format(
+        "linear-Gaussian JSON", (), r'\{\s*"(?:nodes|arcs|cpds)"\s*:', read_gaussian_json
+    ),
+}
+
+# Several formats share these: the content decides.
+_AMBIGUOUS = (".xml", ".net", ".json")
+# Blanks and the comments of any format; an XML prolog; a DOCTYPE with what stands in its brackets.
+_SKIPPED = re.compile(
+    r"(?:\s|//[^\n]*+|/\*.*?\*/|[%#][^\n]*+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*+(?:\[[^\]]*+\])?\s*+>)*+",
+    re.DOTALL,
+)
+_HEAD = 2**16
+
+
+def sniffed(data: bytes) -> str | None:
+    """Return the name of the format that a file seems to be in.
+
+    >>> sniffed(b"% by hand\\nnet\\n{ }"), sniffed(b'<?xml version="1.0"?><smile/>'), sniffed(b"no network")
+    ('net', 'xdsl', None)
+    """
+    wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    head = data[:_HEAD].decode("utf-16" if wide else "utf-8-sig", "ignore")
+    skipped = _SKIPPED.match(head)
+    start = skipped.end() if skipped else 0
+    return next((name for name, f in FORMATS.items() if re.compile(f.looks).match(head, start)), None)
+
+
+def read_model(path: Any, format: str | None = None, normalize: bool = False) -> Network | Field:
+    """Read a network file.
+
+    Parameters
+    ----------
+    path : the file; it may be packed by gzip
+    format : a name of ``FORMATS``; without it the suffix decides, or the content where the suffix cannot
+    normalize : divide every row of a table by its sum, whatever that is
+    """
+    if format is not None:
+        _known(format)
+    path = as_path(path)
+    data = read_bytes(path)
+    name = format or _format_of(path.name, data)
+    if name is None:
+        raise ModelFormatError(
+            f"neither its name nor its content tells the format. Pass format=, one of {_listing(FORMATS)}.",
+            path=path,
+        )
+    return FORMATS[name].read(data, path, normalize)
+
+
+def write_model(path: Any, network: Network | Field, format: str | None = None) -> None:
+    """Write a network file, whole or not at all; packed if the path ends in ``.gz``.
+
+    The file is touched only after the network has been turned into text.
+    """
+    path = as_path(path)
+    suffix = _suffix(path.name)
+    writers = {name: f for name, f in FORMATS.items() if f.write is not None}
+    if format is None:
+        format = next((name for name, f in FORMATS.items() if suffix in f.suffixes), None)
+        if format is None:
+            raise SettingError(
+                f"{path.name!r} does not say in which format to write. End it in "
+                f"{_listing(f.suffixes[0] for f in writers.values())}, or pass format=."
+            )
+    write = _known(format).write
+    if write is None:
+        raise SettingError(
+            f"{FORMATS[format].title} is only read, not written. Formats to write are {_listing(writers)}."
+        )
+    if isinstance(network, Field) and not FORMATS[format].holds_fields:
+        raise SettingError(
+            f"{FORMATS[format].title} cannot hold a Markov network. Write {_listing(_for_fields())} instead."
+        )
+    write_atomically(path, write(network).encode("utf-8"))
+
+
+def _for_fields() -> list[str]:
+    return [f.suffixes[0] for f in FORMATS.values() if f.holds_fields]
+
+
+def _known(format: str) -> Format:
+    if format not in FORMATS:
+        raise SettingError(f"There is no format {format!r}. There are {_listing(FORMATS)}.")
+    return FORMATS[format]
+
+
+def _suffix(name: str) -> str:
+    name = name.lower().removesuffix(".gz")
+    return "." + name.rpartition(".")[2] if "." in name else ""
+
+
+def _format_of(name: str, data: bytes) -> str | None:
+    suffix = _suffix(name)
+    owner = next((name for name, f in FORMATS.items() if suffix in f.suffixes), None)
+    if owner is None or suffix in _AMBIGUOUS:
+        return sniffed(data) or owner
+    return owner
+
+
+def _listing(names: Any) -> str:
+    return ", ".join(map(str, names))

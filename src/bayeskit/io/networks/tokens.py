@@ -1,0 +1,154 @@
+"""A text cut into words and signs by one pattern; where they stood is found only when something is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+
+from bayeskit.errors import ModelFormatError
+from bayeskit.io.networks.mangling import QUOTED, unquoted
+from bayeskit.io.networks.raw import place_in
+
+_NUMBERS = re.compile(r"[0-9eE+\-. ]*")
+_CUT_SHORT = "the file ends too early: it was cut short. Copy it again from the original."
+
+
+def pattern(skipped: str, signs: str, *, extra: str = "", comment: str = "") -> re.Pattern[str]:
+    """Return the pattern of one token of a format.
+
+    Parameters
+    ----------
+    skipped : alternatives to be passed over: blanks, comments
+    signs : the characters that are tokens by themselves
+    extra : alternatives tried before all others, each with a bar after it
+    comment : the character that begins a comment, if it is one that ends a word
+
+    Every character belongs to some token or is skipped, so no part of a text can be overlooked: a quotation
+    or comment without an end is a token of its own, up to the end. The end is the empty token. Nothing is
+    looked at twice (possessive repetition), so the time is linear in the text whatever it holds.
+    """
+    signs, comment = re.escape(signs), re.escape(comment)
+    # A slash begins a comment in some formats and stands in names (Asy/Patch) in others.
+    word = rf'(?:[^\s,{signs}{comment}"/]++|/(?![/*]))++'
+    return re.compile(
+        rf'(?:{skipped})*+({extra}"(?:[^"\\]++|\\.)*+"?+|[{signs}]|{word}|/\*.*+|[/,]|\Z)', re.DOTALL
+    )
+
+
+class Tokens:
+    """The tokens of a text and the place reached.
+
+    Examples
+    --------
+    >>> tokens = Tokens("node wet ;", pattern(r"\\s", ";"), "grass.net")
+    >>> tokens.take(), tokens.name(), tokens.peek()
+    ('node', 'wet', ';')
+    >>> tokens.expect("{", "after the name of a node")
+    Traceback (most recent call last):
+    ...
+    bayeskit.errors.ModelFormatError: grass.net, line 1, column 10: there is ';' where '{' must stand, after the \
+name of a node.
+    """
+
+    def __init__(self, text: str, pattern: re.Pattern[str], path: object = None) -> None:
+        self.text, self.pattern, self.path = text, pattern, path
+        self.words: list[str] = pattern.findall(text)
+        while self.words and not self.words[-1]:
+            self.words.pop()
+        if self.words:
+            last = len(self.words) - 1
+            if self.words[last].startswith("/*"):
+                raise self.error(
+                    "a comment begins here and has no end: the file was cut short, or */ is missing.", last
+                )
+            if self.words[last].startswith('"') and not QUOTED.fullmatch(self.words[last]):
+                raise self.error(
+                    "a quotation begins here and has no end: the file was cut short, or a quotation mark is missing.",
+                    last,
+                )
+        self.words.append("")
+        self.at = 0
+
+    def place(self, index: int | None = None) -> tuple[int, int]:
+        """Return line and column of a token: the next one, where none is named."""
+        index = self.at if index is None else index
+        match = next(islice(self.pattern.finditer(self.text), index, None), None)
+        return place_in(self.text, len(self.text) if match is None else match.start(1))
+
+    def error(self, what: str, index: int | None = None) -> ModelFormatError:
+        line, column = self.place(index)
+        return ModelFormatError(what, path=self.path, line=line, column=column)
+
+    def cut_short(self) -> ModelFormatError:
+        return self.error(_CUT_SHORT, len(self.words) - 1)
+
+    def peek(self) -> str:
+        return self.words[self.at]
+
+    def take(self) -> str:
+        word = self.words[self.at]
+        if not word:
+            raise self.cut_short()
+        self.at += 1
+        return word
+
+    def expect(self, word: str, where: str) -> None:
+        found = self.words[self.at]
+        if found != word:
+            if not found:
+                raise self.cut_short()
+            raise self.error(f"there is {shown(found)} where {word!r} must stand, {where}.")
+        self.at += 1
+
+    def skip(self, word: str) -> bool:
+        """Pass over a word if it is the next one."""
+        found = self.words[self.at] == word
+        self.at += found
+        return found
+
+    def name(self, what: str = "a name") -> str:
+        """Take a word, or a quotation without its marks."""
+        word = self.take()
+        if word[0] == '"':
+            return unquoted(word)
+        if len(word) == 1 and not word.isalnum() and word in "{}()[];|=:":
+            raise self.error(f"there is {word!r} where {what} must stand.", self.at - 1)
+        return word
+
+    def find(self, word: str) -> int:
+        """Return where a word stands next; it must be there."""
+        try:
+            return self.words.index(word, self.at)
+        except ValueError:
+            raise self.cut_short() from None
+
+    def numbers(self, places: Sequence[int]) -> list[float]:
+        """Read the tokens at these places as numbers."""
+        words = [self.words[place] for place in places]
+        if _NUMBERS.fullmatch(" ".join(words)):
+            try:
+                return list(map(float, words))
+            except ValueError:
+                pass
+        place = next(place for place, word in zip(places, words) if not is_number(word))
+        raise self.error(f"there is {shown(self.words[place])} where a number must stand.", place)
+
+
+def is_number(word: str) -> bool:
+    """Say whether a word is a number in the way files write them: no underscores, no nan.
+
+    >>> [is_number(word) for word in ("0.5", "1e-3", "-.5", "1_0", "nan", "٣")]
+    [True, True, True, False, False, False]
+    """
+    if not word or not _NUMBERS.fullmatch(word):
+        return False
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def shown(word: str) -> str:
+    return repr(word if len(word) <= 60 else f"{word[:60]}…")

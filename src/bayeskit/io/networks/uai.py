@@ -1,0 +1,163 @@
+"""The UAI format: Bayesian and Markov networks without names, and evidence; the last variable comes fastest.
+
+Variables are named 0, 1, 2, … and so are their states: whole numbers, not text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bayeskit.errors import ModelFormatError
+from bayeskit.graphs.factor import Factor
+from bayeskit.graphs.field import Field
+from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit.io.networks.assembly import assembled, require_discrete
+from bayeskit.io.networks.flat_table import MOST_AXES, lines_of, table_from, table_of
+from bayeskit.io.networks.numbers import Words
+from bayeskit.io.networks.raw import decode, read_bytes
+from bayeskit.io.networks.tokens import shown
+from bayeskit.schema import Variable, first_twice
+
+_MOST_STATES = 2**20
+
+
+def read_uai(text: bytes | str, path: object = None, normalize: bool = False) -> Network | Field:
+    """Return the network of a UAI file: a Bayesian one of ``BAYES``, factors of ``MARKOV``.
+
+    In a ``BAYES`` file the last variable of each function is the child, and each variable is the child of one.
+
+    Examples
+    --------
+    >>> network = read_uai("BAYES 2 2 2 2  1 0 2 0 1  2 .4 .6  4 .1 .9 .8 .2 ")
+    >>> network[1].parents, network[1].distribution.table()[0]
+    ((0,), array([0.1, 0.9]))
+    """
+    words = Words(decode(text, path), path)
+    kind = words.take(1, "BAYES or MARKOV")[0]
+    if kind not in ("BAYES", "MARKOV"):
+        raise words.refusal(f"a UAI file begins with BAYES or MARKOV; this one begins with {shown(kind)}.")
+    sizes = words.wholes(words.whole("the number of variables"), "the number of states of each variable")
+    if 0 in sizes:
+        raise words.refusal(f"the variable {sizes.index(0)} has no states. Give it at least one.")
+    # A variable that no function names could ask for any number of states.
+    if sum(sizes) > _MOST_STATES + words.left:
+        raise words.refusal(f"the variables have {sum(sizes)} states in all: too many to hold.")
+    variables = [discrete(name, range(size)) for name, size in enumerate(sizes)]
+    scopes = _scopes(words, len(sizes))
+    if kind == "MARKOV":
+        factors = tuple(_factor(words, [variables[v] for v in scope]) for scope in scopes)
+        words.end()
+        if not variables:
+            raise words.refusal("there is no variable in it.")
+        return Field(tuple(variables), factors)
+    nodes = _families(words, scopes, variables, normalize)
+    words.end()
+    return assembled(nodes, path=path)
+
+
+def _scopes(words: Words, n_variables: int) -> list[list[int]]:
+    found = []
+    for number in range(words.whole("the number of functions")):
+        scope = words.wholes(words.whole(f"the size of scope {number}"), f"the variables of scope {number}")
+        strange = next((v for v in scope if v >= n_variables), None)
+        if strange is not None:
+            raise words.refusal(
+                f"scope {number} names the variable {strange}; there are {n_variables}, counted from 0."
+            )
+        twice = first_twice(scope)
+        if twice is not None:
+            raise words.refusal(f"scope {number} names the variable {twice} twice.")
+        if len(scope) > MOST_AXES:
+            raise words.refusal(f"scope {number} has {len(scope)} variables; at most {MOST_AXES} are read.")
+        found.append(scope)
+    return found
+
+
+def _values(words: Words, scope: Sequence[Variable]) -> list[float]:
+    over = ", ".join(str(variable.name) for variable in scope)
+    count = words.whole(f"the number of entries of the function over {over}")
+    cells = math.prod(variable.size for variable in scope)
+    if count != cells:
+        raise words.refusal(f"the function over {over} has {count} entries; its variables ask for {cells}.")
+    return words.numbers(count, f"an entry of the function over {over}")
+
+
+def _factor(words: Words, scope: Sequence[Variable]) -> Factor:
+    values = np.array(_values(words, scope))
+    over = ", ".join(str(variable.name) for variable in scope)
+    if not (np.isfinite(values) & (values >= 0)).all() or not values.any():
+        raise words.refusal(
+            f"the factor over {over} must hold finite numbers, none negative and not all of them zero."
+        )
+    return Factor([v.name for v in scope], [v.states for v in scope], values.reshape([v.size for v in scope]))
+
+
+def _families(
+    words: Words, scopes: Sequence[Sequence[int]], variables: Sequence[Variable], normalize: bool
+) -> list[Node]:
+    """Read the tables of a Bayesian network; nodes come in the order of their numbers."""
+    children = [scope[-1] if scope else None for scope in scopes]
+    if sorted(children, key=repr) != sorted(range(len(variables)), key=repr):
+        raise words.refusal(
+            "this BAYES file is no Bayesian network: the last variable of every scope is the child, and each variable "
+            "must be the child once. Is it a MARKOV file?"
+        )
+    found: dict[int, Node] = {}
+    for scope in scopes:
+        *parents, child = (variables[v] for v in scope)
+        start = words.at
+        values = _values(words, (*parents, child))
+        try:
+            table = table_from(values, child, parents, normalize=normalize)
+        except ModelFormatError as error:
+            raise words.refusal(error.what, start) from None
+        found[scope[-1]] = Node(child, tuple(p.name for p in parents), table)
+    return [found[v] for v in range(len(variables))]
+
+
+def uai_text(network: Network | Field) -> str:
+    """Return the UAI text of a network. The format has no names: variables and states become numbers."""
+    if isinstance(network, Field):
+        kind, place = "MARKOV", network.position
+        sizes = [variable.size for variable in network.variables]
+        scopes = [[place[name] for name in factor.names] for factor in network.factors]
+        tables = [factor.values for factor in network.factors]
+    else:
+        require_discrete(network, "UAI")
+        kind, place = "BAYES", network.dag.position
+        sizes = [node.variable.size for node in network.nodes]
+        scopes = [[*(place[p] for p in node.parents), place[node.name]] for node in network.nodes]
+        tables = [table_of(node) for node in network.nodes]
+    lines = [kind, str(len(sizes)), " ".join(map(str, sizes)), str(len(scopes))]
+    lines += [" ".join(map(str, (len(scope), *scope))) for scope in scopes]
+    for table in tables:
+        lines += ["", str(table.size), *lines_of(np.atleast_1d(table))]
+    return "\n".join([*lines, ""])
+
+
+def read_uai_evidence(path: Any) -> dict[int, int]:
+    """Return the evidence of a UAI ``.evid`` file: variable → state, both whole numbers.
+
+    Both forms are read: the pairs after their number, and before that the number of samples, which must be one.
+    """
+    words = Words(decode(read_bytes(path), path), path)
+    numbers = words.wholes(max(words.left, 1), "the number of observed variables")
+    if len(numbers) != 1 + 2 * numbers[0]:
+        samples, *numbers = numbers
+        if samples != 1 or not numbers or len(numbers) != 1 + 2 * numbers[0]:
+            raise ModelFormatError(
+                f"it is neither one set of evidence (a number k, then k pairs) nor '1' and one set; it begins with "
+                f"{samples} and has {1 + len(numbers)} numbers.",
+                path=path,
+                line=1,
+                column=1,
+            )
+    names, states = numbers[1::2], numbers[2::2]
+    twice = first_twice(names)
+    if twice is not None:
+        raise ModelFormatError(f"the variable {twice} is observed twice. Keep one of them.", path=path)
+    return dict(zip(names, states))

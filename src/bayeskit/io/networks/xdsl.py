@@ -1,0 +1,240 @@
+"""GeNIe XDSL: tables, noisy-MAX and deterministic nodes; the child's states come fastest.
+
+GeNIe puts the strongest state of a noisy-MAX node first and "no effect" last; here state 0 is no effect. So the
+states of such a node come in the opposite order of the file, here and in the tables of its children.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayeskit.graphs.distributions import Deterministic, Discrete, NoisyMax, Table
+from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit.io.networks.assembly import assembled
+from bayeskit.io.networks.flat_table import MOST_AXES, checked_states, table_from
+from bayeskit.io.networks.notes import TRUE_NAME, TRUE_STATES
+from bayeskit.io.networks.numbers import decimals
+from bayeskit.io.networks.rows import ROUNDED, checked_table
+from bayeskit.io.networks.tokens import shown
+from bayeskit.io.networks.xdsl_notes import extension_notes, node_notes, true_states
+from bayeskit.io.networks.xml import Element, parse_xml
+from bayeskit.schema import Variable
+
+_KINDS = ("cpt", "noisymax", "deterministic")
+
+
+@dataclass
+class _Part:
+    """A node as the file has it: its states in the file's order, and whether they are turned round."""
+
+    element: Element
+    variable: Variable
+    notes: dict[str, str]
+
+    @property
+    def turned(self) -> bool:
+        return self.element.tag == "noisymax"
+
+
+def read_xdsl(data: bytes, path: object = None, normalize: bool = False) -> Network:
+    """Return the network of a GeNIe XDSL file.
+
+    Examples
+    --------
+    >>> network = read_xdsl(
+    ...     b'<smile><nodes><cpt id="rain"><state id="no"/><state id="yes"/>'
+    ...     b"<probabilities>0.8 0.2</probabilities></cpt></nodes></smile>"
+    ... )
+    >>> network["rain"].distribution.table()
+    array([0.8, 0.2])
+    """
+    return network_from(parse_xml(data, path), normalize)
+
+
+def network_from(root: Element, normalize: bool = False) -> Network:
+    """Return the network of the root element."""
+    if root.tag != "smile":
+        root.refuse(f"its root is <{root.tag}>; that of XDSL is <smile>.")
+    dynamic = root.first("dynamic")
+    if dynamic is not None:
+        dynamic.refuse("this is a dynamic network. Unroll it over time in GeNIe and save that.")
+    parts: dict[str, _Part] = {}
+    labels, name = extension_notes(root)
+    for element in _flat(root.one("nodes")):
+        id = element.attribute("id")
+        if id in parts:
+            element.refuse(f"a second node has the id {id!r}. Rename one of them.")
+        parts[id] = _part(element, id, labels)
+    nodes = [_node(part, parts, normalize) for part in parts.values()]
+    return assembled(nodes, root.attributes.get("id", "") if name is None else name, path=root.path)
+
+
+def _flat(nodes: Element) -> list[Element]:
+    """Return the nodes, those of submodels among them; refuse what is no chance node."""
+    found: list[Element] = []
+    waiting = nodes.children[::-1]
+    while waiting:
+        element = waiting.pop()
+        if element.tag == "submodel":
+            waiting += element.children[::-1]
+        elif element.tag in _KINDS:
+            found.append(element)
+        else:
+            element.refuse(
+                f"{element.attributes.get('id', '?')!r} is of the kind <{element.tag}>. Only chance nodes with tables "
+                "(cpt, noisymax, deterministic) are read: take the others away, or discretize them in GeNIe."
+            )
+    return found
+
+
+def _part(element: Element, id: str, labels: Mapping[str, Mapping[str, str]]) -> _Part:
+    notes = node_notes(element)
+    name = notes.pop(TRUE_NAME, id)
+    if not id:
+        element.refuse("a node has an empty id. Give it one.")
+    states = true_states(
+        notes.pop(TRUE_STATES, None), [state.attribute("id") for state in element.all("state")]
+    )
+    if states is None:
+        element.refuse(f"{name!r} has another number of states than its property {TRUE_STATES} names.")
+    checked_states(states, name, element.path, element.line, element.column)
+    about = dict(labels.get(id, {}))
+    if about.get("label") == name:
+        del about["label"]
+    return _Part(element, discrete(name, states), {**notes, **about})
+
+
+def _node(part: _Part, parts: Mapping[str, _Part], normalize: bool) -> Node:
+    element, variable = part.element, part.variable
+    parents = _parents(element, parts)
+    distribution: Discrete
+    if element.tag == "noisymax":
+        distribution = _noisy_max(part, parents, normalize)
+        variable = discrete(variable.name, variable.states[::-1])
+    else:
+        read = _deterministic if element.tag == "deterministic" else _table
+        distribution = _with_parents_turned(read(part, parents, normalize), parents)
+    return Node(variable, tuple(parent.variable.name for parent in parents), distribution, part.notes)
+
+
+def _parents(element: Element, parts: Mapping[str, _Part]) -> list[_Part]:
+    named = element.first("parents")
+    found = []
+    for id in named.text.split() if named else ():
+        if id not in parts:
+            element.refuse(f"{shown(id)}, a parent of {element.attributes['id']!r}, is no node of this file.")
+        found.append(parts[id])
+    return found
+
+
+def _numbers(element: Element, tag: str, id: str) -> tuple[list[float], Element]:
+    inner = element.one(tag)
+    values = decimals(inner.text.split())
+    if isinstance(values, str):
+        inner.refuse(f"{shown(values)}, in the {tag} of {id!r}, is no number.")
+    return values, inner
+
+
+def _table(part: _Part, parents: Sequence[_Part], normalize: bool) -> Table:
+    values, place = _numbers(part.element, "probabilities", str(part.variable.name))
+    return table_from(
+        values,
+        part.variable,
+        [parent.variable for parent in parents],
+        normalize=normalize,
+        path=place.path,
+        line=place.line,
+        column=place.column,
+    )
+
+
+def _deterministic(part: _Part, parents: Sequence[_Part], normalize: bool) -> Deterministic:
+    """Read the state that follows from each configuration of the parents, the last parent fastest."""
+    place = part.element.one("resultingstates")
+    written = [state.attributes["id"] for state in part.element.all("state")]
+    codes = {state: code for code, state in enumerate(written)}
+    name, sizes = part.variable.name, [parent.variable.size for parent in parents]
+    words = place.text.split()
+    if len(sizes) >= MOST_AXES:
+        place.refuse(f"{name!r} has {len(sizes)} parents; at most {MOST_AXES - 1} are read.")
+    cells = math.prod(sizes)
+    if len(words) != cells:
+        place.refuse(f"{name!r} has {len(words)} resulting states; its parents have {cells} configurations.")
+    strange = next((word for word in words if word not in codes), None)
+    if strange is not None:
+        place.refuse(f"{shown(strange)} is no state of {name!r} (it has {', '.join(written[:12])}).")
+    outcome = np.array([codes[word] for word in words], np.int64).reshape(sizes)
+    return Deterministic(outcome, part.variable.size)
+
+
+def _with_parents_turned(
+    distribution: Table | Deterministic, parents: Sequence[_Part]
+) -> Table | Deterministic:
+    axes = tuple(axis for axis, parent in enumerate(parents) if parent.turned)
+    if not axes:
+        return distribution
+    if isinstance(distribution, Deterministic):
+        return Deterministic(np.flip(distribution.outcome, axes), distribution.size)
+    return Table(np.flip(distribution.values, axes))
+
+
+def _noisy_max(part: _Part, parents: Sequence[_Part], normalize: bool) -> NoisyMax:
+    """Read the columns of each parent's states, strongest first as ``strengths`` orders them, and the leak."""
+    name = part.variable.name
+    values, place = _numbers(part.element, "parameters", str(name))
+    sizes = [parent.variable.size for parent in parents]
+    size = part.variable.size
+    if len(values) != (sum(sizes) + 1) * size:
+        place.refuse(
+            f"{name!r} has {len(values)} parameters; ({' + '.join(map(str, [*sizes, 1]))}) × {size} = "
+            f"{(sum(sizes) + 1) * size} are needed: the states of the parents and the leak."
+        )
+    weights = checked_table(
+        np.reshape(values, (-1, size)),
+        name,
+        path=place.path,
+        line=place.line,
+        column=place.column,
+        normalize=normalize,
+    )
+    # From here on the child's states stand in our order: no effect first.
+    weights = weights[:, ::-1]
+    causes, start = [], 0
+    for parent, order in zip(parents, _strengths(part, sizes)):
+        block = weights[start : start + len(order)]
+        start += len(order)
+        if block[-1, 0] < 1 - ROUNDED:
+            place.refuse(
+                f"the weakest state of {parent.variable.name!r}, {parent.variable.states[order[-1]]!r}, must leave "
+                f"{name!r} as it is: its parameters are zero but for the last, which is one."
+            )
+        cause = np.empty_like(block)
+        cause[order] = block
+        cause[order[-1]] = np.eye(size)[0]
+        causes.append(cause[::-1] if parent.turned else cause)
+    return NoisyMax(tuple(causes), weights[-1])
+
+
+def _strengths(part: _Part, sizes: Sequence[int]) -> list[list[int]]:
+    """Return the states of each parent by strength, the strongest first; as declared if nothing is said."""
+    given = part.element.first("strengths")
+    if given is None:
+        return [list(range(size)) for size in sizes]
+    words = given.text.split()
+    found, start = [], 0
+    for size in sizes:
+        order = words[start : start + size]
+        start += size
+        if sorted(order) != sorted(map(str, range(size))):
+            break
+        found.append([int(word) for word in order])
+    if len(found) != len(sizes) or start != len(words):
+        given.refuse(
+            f"the strengths of {part.variable.name!r} must hold the numbers 0 … k − 1 of the states of each "
+            "parent, in some order."
+        )
+    return found

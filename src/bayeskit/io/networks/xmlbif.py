@@ -1,0 +1,211 @@
+"""XMLBIF 0.3: variables with outcomes, definitions with tables; the child's states come fastest.
+
+Older files (``PROBABILITY`` and ``VALUE`` instead of ``DEFINITION`` and ``OUTCOME``) are refused: JavaBayes and
+FastPGM, which both wrote them, order the numbers differently, and nothing in the file says who did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit.io.networks.assembly import assembled, require_discrete
+from bayeskit.io.networks.flat_table import checked_states, lines_of, table_from, table_of
+from bayeskit.io.networks.mangling import QUOTED, mangled, quoted, unquoted
+from bayeskit.io.networks.notes import TRUE_NAME, TRUE_STATES, add_note
+from bayeskit.io.networks.numbers import decimals
+from bayeskit.io.networks.tokens import shown
+from bayeskit.io.networks.xml import PLAIN, Element, escaped, parse_xml
+from bayeskit.schema import Variable
+
+_HEAD = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE BIF [
+  <!ELEMENT BIF ( NETWORK )*>
+    <!ATTLIST BIF VERSION CDATA #REQUIRED>
+  <!ELEMENT NETWORK ( NAME, ( PROPERTY | VARIABLE | DEFINITION )* )>
+  <!ELEMENT NAME (#PCDATA)>
+  <!ELEMENT VARIABLE ( NAME, ( OUTCOME | PROPERTY )* )>
+    <!ATTLIST VARIABLE TYPE (nature|decision|utility) "nature">
+  <!ELEMENT OUTCOME (#PCDATA)>
+  <!ELEMENT DEFINITION ( FOR | GIVEN | TABLE | PROPERTY )*>
+  <!ELEMENT FOR (#PCDATA)>
+  <!ELEMENT GIVEN (#PCDATA)>
+  <!ELEMENT TABLE (#PCDATA)>
+  <!ELEMENT PROPERTY (#PCDATA)>
+]>
+"""
+
+
+def read_xmlbif(data: bytes, path: object = None, normalize: bool = False) -> Network:
+    """Return the network of an XMLBIF file.
+
+    Parameters
+    ----------
+    data : the bytes of the file; the XML header says in which encoding
+    path : for messages
+    normalize : divide every row by its sum, whatever that is
+
+    Examples
+    --------
+    >>> network = read_xmlbif(
+    ...     b"<BIF><NETWORK><VARIABLE><NAME>rain</NAME><OUTCOME>no</OUTCOME><OUTCOME>yes</OUTCOME></VARIABLE>"
+    ...     b"<DEFINITION><FOR>rain</FOR><TABLE>0.8 0.2</TABLE></DEFINITION></NETWORK></BIF>"
+    ... )
+    >>> network["rain"].variable.states
+    ('no', 'yes')
+    """
+    return network_from(parse_xml(data, path), normalize)
+
+
+def network_from(root: Element, normalize: bool = False) -> Network:
+    """Return the network of the root element."""
+    if root.tag != "BIF":
+        root.refuse(f"its root is <{root.tag}>; that of XMLBIF is <BIF>.")
+    root.only("NETWORK")
+    element = root.one("NETWORK")
+    old = next(element.all("PROBABILITY"), None)
+    if old is not None:
+        old.refuse(
+            "its tables are <PROBABILITY> blocks, of XMLBIF before 0.3, and programs disagree on the order of their "
+            "numbers. Save it as XMLBIF 0.3 or BIF."
+        )
+    element.only("NAME", "PROPERTY", "VARIABLE", "DEFINITION")
+    variables: dict[str, Variable] = {}
+    notes: dict[str, dict[str, str]] = {}
+    for part in element.all("VARIABLE"):
+        written = part.one("NAME").text
+        if written in variables:
+            part.refuse(f"a second VARIABLE is named {written!r}. Rename one of them.")
+        notes[written] = _notes(part)
+        variables[written] = _variable(part, written, notes[written])
+    families: dict[str, Node] = {}
+    for part in element.all("DEFINITION"):
+        written, node = _family(part, variables, normalize)
+        if written in families:
+            part.refuse(f"a second definition stands here for {node.name!r}. Keep one of them.")
+        about = {**_notes(part), **notes[written]}
+        families[written] = Node(node.variable, node.parents, node.distribution, about)
+    for written, variable in variables.items():
+        if written not in families:
+            element.refuse(
+                f"{variable.name!r} has no DEFINITION. The file may be cut, or the definition is missing."
+            )
+    named = element.first("NAME")
+    about = _notes(element)
+    name = about.pop(TRUE_NAME, named.text if named else "")
+    return assembled((families[written] for written in variables), name, about, root.path)
+
+
+def _variable(part: Element, written: str, notes: dict[str, str]) -> Variable:
+    """Read a VARIABLE; what is said about its true name and states is taken out of the notes."""
+    part.only("NAME", "OUTCOME", "PROPERTY")
+    kind = part.attributes.get("TYPE", "nature")
+    if kind != "nature":
+        part.refuse(
+            f"{written!r} is a {kind} node. Only chance nodes (TYPE nature) are read: take the others away."
+        )
+    name = notes.pop(TRUE_NAME, written)
+    if not written:
+        part.refuse("a VARIABLE has an empty NAME. Give it one.")
+    states = [outcome.text for outcome in part.all("OUTCOME")]
+    truth = notes.pop(TRUE_STATES, None)
+    if truth is not None:
+        meant = [unquoted(word) for word in QUOTED.findall(truth)]
+        if len(meant) != len(states):
+            part.refuse(
+                f"{name!r} has {len(states)} outcomes, and its property {TRUE_STATES} names {len(meant)}."
+            )
+        states = meant
+    checked_states(states, name, part.path, part.line, part.column)
+    return discrete(name, states)
+
+
+def _family(part: Element, variables: Mapping[str, Variable], normalize: bool) -> tuple[str, Node]:
+    """Read a DEFINITION: for whom, given whom, and the table."""
+    part.only("FOR", "GIVEN", "TABLE", "PROPERTY")
+
+    def known(element: Element) -> Variable:
+        if element.text not in variables:
+            element.refuse(f"{shown(element.text)} is no VARIABLE of this file.")
+        return variables[element.text]
+
+    child = part.one("FOR")
+    variable = known(child)
+    parents = [known(given) for given in part.all("GIVEN")]
+    table = part.one("TABLE")
+    table.only()
+    values = decimals(table.text.split())
+    if isinstance(values, str):
+        table.refuse(f"{shown(values)}, in the table of {variable.name!r}, is no number.")
+    distribution = table_from(
+        values,
+        variable,
+        parents,
+        normalize=normalize,
+        path=table.path,
+        line=table.line,
+        column=table.column,
+    )
+    return child.text, Node(variable, tuple(parent.name for parent in parents), distribution)
+
+
+def _notes(part: Element) -> dict[str, str]:
+    """Return the PROPERTY lines of an element: ``key = value``, or a key alone."""
+    found: dict[str, str] = {}
+    for element in part.all("PROPERTY"):
+        text = element.text
+        opening = QUOTED.match(text)
+        key, _, value = (
+            (opening.group(), "", text[opening.end() :].strip().removeprefix("="))
+            if opening
+            else text.partition("=")
+        )
+        key, value = key.strip(), value.strip()
+        if key:
+            # The states are several quoted texts; they are taken apart where they are needed.
+            add_note(found, unquoted(key), value if key == TRUE_STATES else unquoted(value))
+    return found
+
+
+def xmlbif_text(network: Network) -> str:
+    """Return the XMLBIF text of a discrete network, for UTF-8.
+
+    Names that XML would change (control characters, blanks at the ends) stand in a property.
+    """
+    require_discrete(network, "XMLBIF")
+    ids = mangled((node.name for node in network.nodes), PLAIN)
+    name = mangled([network.name], PLAIN)[network.name] if network.name else ""
+    lines = ['<BIF VERSION="0.3">', "<NETWORK>", f"<NAME>{escaped(name)}</NAME>"]
+    true = {} if name == network.name else {TRUE_NAME: quoted(network.name)}
+    lines += _properties(network.notes, true, "")
+    for node in network.nodes:
+        states = mangled(node.variable.states, PLAIN, kind=f"states of {node.name!r}")
+        true = {}
+        if ids[node.name] != str(node.name):
+            true[TRUE_NAME] = quoted(str(node.name))
+        if any(states[state] != str(state) for state in states):
+            true[TRUE_STATES] = " ".join(quoted(str(state)) for state in states)
+        lines += ['<VARIABLE TYPE="nature">', f"  <NAME>{escaped(ids[node.name])}</NAME>"]
+        lines += [f"  <OUTCOME>{escaped(state)}</OUTCOME>" for state in states.values()]
+        lines += [*_properties(node.notes, true, "  "), "</VARIABLE>"]
+    for node in network.nodes:
+        lines += ["<DEFINITION>", f"  <FOR>{escaped(ids[node.name])}</FOR>"]
+        lines += [f"  <GIVEN>{escaped(ids[parent])}</GIVEN>" for parent in node.parents]
+        lines += ["  <TABLE>", *lines_of(table_of(node)), "  </TABLE>", "</DEFINITION>"]
+    return _HEAD + "\n".join([*lines, "</NETWORK>", "</BIF>", ""])
+
+
+def _properties(notes: Mapping[str, str], true: Mapping[str, str], indent: str) -> list[str]:
+    """Return the PROPERTY lines of notes, after those that give true names."""
+    lines = [f"{key} = {value}" for key, value in true.items()]
+    for key, value in notes.items():
+        if key in (TRUE_NAME, TRUE_STATES) or not key:
+            continue
+        safe = PLAIN.fullmatch(key) and "=" not in key and not key.startswith('"')
+        shown = key if safe else quoted(key)
+        if value:
+            plain = PLAIN.fullmatch(value) and not value.startswith('"')
+            shown += f" = {value if plain else quoted(value)}"
+        lines.append(shown)
+    return [f"{indent}<PROPERTY>{escaped(line)}</PROPERTY>" for line in lines]

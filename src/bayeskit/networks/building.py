@@ -1,0 +1,165 @@
+"""A graph and its states as users write them → a Network value."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayeskit.data.columns import is_missing
+from bayeskit.errors import SettingError
+from bayeskit.graphs.dag import Dag
+from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.schema import Label, Name, Variable, first_twice, sorted_labels
+
+
+def network_of(parents: Any = None, states: Any = None, name: str = "") -> Network:
+    """Read a graph and the states of its nodes.
+
+    Parameters
+    ----------
+    parents : mapping node → parents, list of (parent, child), Dag, networkx.DiGraph, or a network
+        Nodes that are named only as parents come after the others. A network brings its tables along.
+    states : mapping node → its states, or one list for all nodes
+        ``float`` or ``"continuous"`` in the place of a list makes a continuous node. A node that is left out
+        gets its states later.
+    name : what the network is called
+
+    Examples
+    --------
+    >>> network = network_of({"wet": ["rain"]}, states={"rain": ["no", "yes"], "wet": ["dry", "wet"]})
+    >>> network.dag.nodes, network["wet"].variable.states
+    (('wet', 'rain'), ('dry', 'wet'))
+    """
+    if not isinstance(name, str):
+        raise SettingError(f"name={name!r}: a network is called by a string.")
+    known = getattr(parents, "_network", parents)
+    if isinstance(known, Network):
+        if states is not None:
+            raise SettingError("The network brings its own states: leave states= out, and call set_states.")
+        return replace(known, name=name or known.name)
+    graph = _graph_of(known)
+    variables = _variables(states, graph.nodes)
+    return Network(tuple(Node(v, p) for v, p in zip(variables, graph.parents)), name)
+
+
+def _graph_of(given: Any) -> Dag:
+    if given is None:
+        return Dag((), ())
+    if isinstance(given, Dag):
+        return given
+    if isinstance(given, Mapping):
+        return _from_mapping(given)
+    if hasattr(given, "predecessors") and hasattr(given, "nodes"):  # networkx, without importing it
+        return _from_mapping({node: list(given.predecessors(node)) for node in given.nodes})
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or hasattr(given, "adj"):
+        raise SettingError(
+            f"A {type(given).__name__} is no graph with directed arcs. Give a mapping from node to its parents, a "
+            "list of (parent, child), or a networkx.DiGraph."
+        )
+    return _from_arcs(given)
+
+
+def _from_mapping(given: Mapping[Any, Any]) -> Dag:
+    parents = {node_name(node): parent_names(node, names, given) for node, names in given.items()}
+    for name in [name for names in parents.values() for name in names]:
+        parents.setdefault(name, ())
+    return Dag(tuple(parents), tuple(parents.values()))
+
+
+def _from_arcs(given: Iterable[Any]) -> Dag:
+    parents: dict[Name, list[Name]] = {}
+    for arc in given:
+        pair = () if isinstance(arc, (str, bytes)) or not isinstance(arc, Iterable) else tuple(arc)
+        if len(pair) != 2:
+            raise SettingError(
+                f"{arc!r} is no arc. A list of arcs holds pairs (parent, child); nodes without arcs need a mapping "
+                "from node to its parents."
+            )
+        parent, child = map(node_name, pair)
+        parents.setdefault(parent, [])
+        parents.setdefault(child, []).append(parent)
+    return Dag(tuple(parents), tuple(map(tuple, parents.values())))
+
+
+def node_name(name: Any) -> Name:
+    """Check what is to be the name of a node: hashable, and equal to itself."""
+    if isinstance(name, np.generic):
+        name = name.item()
+    if not _usable(name):
+        raise SettingError(
+            f"{name!r} cannot be the name of a node. Use a string, a number or a tuple of them."
+        )
+    return name  # type: ignore[no-any-return]
+
+
+def parent_names(node: Any, given: Any, known: Iterable[Any]) -> tuple[Name, ...]:
+    """Read the parents of one node: names in a list or array, one name, or None."""
+    if given is None:
+        return ()
+    if isinstance(given, str) or (isinstance(given, Hashable) and _usable(given) and given in known):
+        return (node_name(given),)
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise SettingError(f"{given!r} is no list of parents of {node!r}.")
+    # A set has no order of its own, and the axes of a table need one.
+    ordered = sorted_labels(given) if isinstance(given, (set, frozenset)) else given
+    return tuple(map(node_name, ordered))
+
+
+def _variables(states: Any, nodes: tuple[Name, ...]) -> list[Variable]:
+    if states is None:
+        return [discrete(node, ()) for node in nodes]
+    if not isinstance(states, Mapping):
+        if isinstance(states, Iterable) and not isinstance(states, (str, bytes)):
+            states = list(states) if not isinstance(states, (set, frozenset)) else states
+        return [variable_of(node, states) for node in nodes]
+    known = set(nodes)
+    strange = next((node for node in states if node not in known), None)
+    if strange is not None:
+        listing = ", ".join(map(repr, nodes[:12])) + (", …" if len(nodes) > 12 else "")
+        raise SettingError(f"states= names {strange!r}, which is no node. There are {listing or 'none'}.")
+    return [variable_of(node, states.get(node)) for node in nodes]
+
+
+def variable_of(name: Name, states: Any) -> Variable:
+    """Return the variable of a node: a list of states, ``float`` for a continuous one, None for not known yet.
+
+    >>> variable_of("rain", ["no", "yes"]).states, variable_of("height", float).kind
+    (('no', 'yes'), 'numeric')
+    """
+    if states is None:
+        return discrete(name, ())
+    if states is float or (isinstance(states, str) and states == "continuous"):
+        return continuous(name)
+    return discrete(name, state_labels(name, states))
+
+
+def state_labels(name: Name, states: Any) -> tuple[Label, ...]:
+    """Check a list of states: at least one, none twice, none missing, each hashable."""
+    if isinstance(states, (str, bytes, set, frozenset, Mapping, type)) or not isinstance(states, Iterable):
+        raise SettingError(
+            f"The states of {name!r} are {states!r}. Give a list in their order, or float for a continuous node."
+        )
+    labels = tuple(s.item() if isinstance(s, np.generic) else s for s in states)
+    if not labels:
+        raise SettingError(f"{name!r} has an empty list of states. It needs one at least.")
+    for label in labels:
+        if not _usable(label) or is_missing(label):
+            raise SettingError(
+                f"{label!r} cannot be a state of {name!r}: None and NaN mean missing, and a state is hashable."
+            )
+    twice = first_twice(labels)
+    if twice is not None:
+        raise SettingError(f"{name!r} has the state {twice!r} twice.")
+    return labels
+
+
+def _usable(label: Any) -> bool:
+    """Tell whether a label can be looked up: it has a hash, and equals itself."""
+    try:
+        hash(label)
+        return bool(label == label)
+    except (TypeError, ValueError):
+        return False

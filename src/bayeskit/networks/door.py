@@ -1,0 +1,80 @@
+"""Where questions come in: names checked, evidence read, impossible evidence explained."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bayeskit.errors import BayeskitError, ImpossibleEvidence, SettingError, TooLarge
+from bayeskit.networks.conflict import minimal_conflict
+from bayeskit.networks.evidence import Reader
+from bayeskit.schema import Name, Variable, first_twice
+
+Given = Mapping[Name, Any] | None
+
+
+class Door(ABC):
+    """One network at one moment, ready to be asked: what changes the network makes another door."""
+
+    def __init__(self, variables: Sequence[Variable]) -> None:
+        self.variables = tuple(variables)
+        self.reader = Reader(self.variables)
+
+    @abstractmethod
+    def log_evidence(self, evidence: Given, soft: Given, limit: float) -> float:
+        """Return the logarithm of the evidence's probability, not normalised; −inf where it is impossible."""
+
+    def targets(self, names: tuple[Any, ...]) -> tuple[int, ...]:
+        """Return the places of the nodes asked for: at least one, none twice; one list of them is taken apart."""
+        if len(names) == 1 and (
+            isinstance(names[0], list) or (isinstance(names[0], tuple) and not self._is_node(names[0]))
+        ):
+            names = tuple(names[0])
+        if not names:
+            raise SettingError("No node was asked for. Name one or more.")
+        places = tuple(self.reader.place(name) for name in names)
+        twice = first_twice(names)
+        if twice is not None:
+            raise SettingError(f"{twice!r} was asked for twice. Name each node once.")
+        return places
+
+    def discrete_target(self, name: Any) -> int:
+        """Return the place of the one node whose states are to be predicted."""
+        place = self.reader.place(name, "it is the target")
+        if self.variables[place].kind != "categorical":
+            raise SettingError(
+                f"{name!r} is continuous and has no states to predict. Ask posteriors for its distribution."
+            )
+        return place
+
+    def _is_node(self, name: Any) -> bool:
+        try:
+            self.reader.place(name)
+        except SettingError:
+            return False
+        return True
+
+    def impossible(self, evidence: Given, soft: Given, limit: float) -> BayeskitError:
+        """Return the error to raise: it names a smallest part of the evidence that is impossible."""
+        items = [(False, name) for name in evidence or ()] + [(True, name) for name in soft or ()]
+
+        def part(some: list[tuple[bool, Name]]) -> tuple[dict[Name, Any], dict[Name, Any]]:
+            hard = {name: (evidence or {})[name] for is_soft, name in some if not is_soft}
+            return hard, {name: (soft or {})[name] for is_soft, name in some if is_soft}
+
+        def is_impossible(some: list[tuple[bool, Name]]) -> bool:
+            try:
+                return self.log_evidence(*part(some), limit) == -math.inf
+            except TooLarge:  # less evidence can mean larger tables
+                return False
+
+        hard, weighed = part(minimal_conflict(items, is_impossible))
+        if not hard and not weighed:
+            return SettingError(
+                "The factors multiply to zero in every cell, so there is no distribution. Give some cell that no "
+                "factor forbids."
+            )
+        both = {name: (hard[name], likelihoods) for name, likelihoods in weighed.items() if name in hard}
+        return ImpossibleEvidence({**hard, **weighed, **both})

@@ -1,0 +1,118 @@
+"""Networks as pictures and as pages in a notebook."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from bayeskit.errors import SettingError, SuspectResult, TooLarge, UsageError
+from bayeskit.graphs.network import Network
+from bayeskit.graphs.states import state_code
+from bayeskit.networks.kept import Kept
+from bayeskit.networks.negation import Not
+from bayeskit.report.network_html import network_html
+from bayeskit.report.network_scene import network_scene
+from bayeskit.report.picture import Picture
+from bayeskit.schema import Name
+
+
+class Drawing:
+    """A network drawn: boxes in layers, an arrow from each parent to each child."""
+
+    _network: Network
+    _kept: Kept
+
+    def plot(
+        self,
+        evidence: Mapping[Name, Any] | None = None,
+        *,
+        soft: Mapping[Name, Any] | None = None,
+        bars: bool = True,
+        direction: Literal["down", "right"] = "down",
+        path: Any = None,
+    ) -> Picture:
+        """Draw the network; a notebook shows the picture at once.
+
+        Parameters
+        ----------
+        evidence : {node: state or Not(state)}, optional
+            Observed nodes are marked, and the bars of the others show what follows.
+        soft : {node: likelihoods}, optional
+            Soft evidence, as ``posteriors`` takes it.
+        bars : bool
+            Draw the probability of each state. A network without tables is drawn without.
+        direction : "down" or "right"
+            Where arcs lead to.
+        path : str or path, optional
+            Save the picture too: .svg, or .png and .pdf where matplotlib is installed.
+
+        Returns
+        -------
+        Picture
+            ``str(picture)`` is the SVG, ``picture.save(path)`` writes it.
+
+        Examples
+        --------
+        >>> from bayeskit import BayesianNetwork
+        >>> states = {"rain": ["no", "yes"], "wet": ["no", "yes"]}
+        >>> network = BayesianNetwork({"rain": [], "wet": ["rain"]}, states=states)
+        >>> network.plot(bars=False)
+        <Picture: Bayesian network, 2 nodes, 1 arc, 80 × 140 pixels>
+        """
+        if direction not in ("down", "right"):
+            raise SettingError(f'direction is {direction!r}; it is "down" or "right".')
+        findings = _findings(self._network, evidence, soft)
+        beliefs = self._beliefs(evidence, soft) if bars else None
+        picture = Picture(network_scene(self._network, beliefs, findings, direction))
+        if path is not None:
+            picture.save(path)
+        return picture
+
+    def _beliefs(
+        self, evidence: Mapping[Name, Any] | None, soft: Mapping[Name, Any] | None
+    ) -> Mapping[Name, Any] | None:
+        """Return what to draw in the boxes; None where there is nothing to draw."""
+        try:
+            self._network.require_distributions()
+        except UsageError:
+            if evidence or soft:
+                raise  # evidence was given to be reckoned with
+            return None
+        try:
+            found: Mapping[Name, Any] = self.posteriors(evidence, soft)  # type: ignore[attr-defined]
+        except TooLarge as error:
+            warnings.warn(
+                f"The network is drawn without bars (bars=False draws it so without a word). {error}",
+                SuspectResult,
+                stacklevel=3,
+            )
+            return None
+        return found
+
+    def _repr_html_(self) -> str:
+        try:
+            n_parameters = self.n_parameters  # type: ignore[attr-defined]
+        except UsageError:  # states that are not known yet
+            n_parameters = None
+        return network_html(self._network, n_parameters)
+
+
+def _findings(
+    network: Network, evidence: Mapping[Name, Any] | None, soft: Mapping[Name, Any] | None
+) -> dict[Name, str]:
+    """Say in a few signs what is known of each node: "= yes", "≠ red", "likelihood"."""
+    for what, given in (("evidence", evidence), ("soft", soft)):
+        if given is not None and not isinstance(given, Mapping):
+            raise SettingError(f"{what} is {given!r}; give a mapping from node to what is known of it.")
+    found = {network[name].name: "~ likelihood" for name in soft or {}}
+    for name, value in (evidence or {}).items():
+        node = network[name]
+        if isinstance(value, Not):
+            codes = [state_code(name, node.variable.states, state) for state in value.states]
+            found[name] = "≠ " + ", ".join(str(node.variable.states[code]) for code in codes)
+        elif node.is_discrete:
+            found[name] = f"= {node.variable.states[state_code(name, node.variable.states, value)]}"
+        else:
+            found[name] = f"= {value}"
+    return found

@@ -1,0 +1,185 @@
+"""Evidence as users write it → codes and likelihoods. Labels end here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.columns import is_missing
+from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, SettingError, UnseenState
+from bayeskit.graphs.states import state_code
+from bayeskit.inference.evidence import Evidence
+from bayeskit.networks.likelihoods import excluding, read_likelihoods, scaled
+from bayeskit.networks.nearest import unknown_node
+from bayeskit.networks.negation import Not
+from bayeskit.schema import Name, Variable
+
+Floats = NDArray[np.float64]
+
+__all__ = ["Not", "Reader", "read_evidence"]
+
+
+def read_evidence(
+    variables: Sequence[Variable], evidence: Mapping[Name, Any] | None, soft: Mapping[Name, Any] | None
+) -> Evidence:
+    """Return what is known in codes.
+
+    Parameters
+    ----------
+    variables : the nodes, in order
+    evidence : {node: state or Not(states)}
+    soft : {node: likelihoods}, an array in the order of states or {state: number}
+
+    Examples
+    --------
+    >>> from bayeskit.graphs.network import discrete
+    >>> read_evidence([discrete("rain", ["no", "yes"])], {"rain": "yes"}, None).codes
+    array([1])
+    """
+    reader = Reader(variables)
+    found, log_scale = reader.read(evidence, soft)
+    if log_scale == -math.inf:
+        raise ImpossibleEvidence(_told_twice(reader, evidence or {}, soft or {}))
+    return found
+
+
+def _told_twice(reader: Reader, evidence: Mapping[Name, Any], soft: Mapping[Name, Any]) -> dict[Name, Any]:
+    """Return a node that one kind of evidence tells what the other excludes."""
+    for name in soft:
+        if name in evidence and reader.read({name: evidence[name]}, {name: soft[name]})[1] == -math.inf:
+            return {name: (evidence[name], soft[name])}
+    return {}
+
+
+class Reader:
+    """Reads evidence on the variables of one network; made once, since every question goes through it."""
+
+    def __init__(self, variables: Sequence[Variable]) -> None:
+        self.variables = tuple(variables)
+        # Node → its place and its states by label: one look-up where a state is given as it is written.
+        self._doors = {v.name: (place, v.codes) for place, v in enumerate(self.variables)}
+        self._free = np.full(len(self.variables), -1, np.int64)
+
+    def place(self, name: Any, where: str = "") -> int:
+        """Return the place of a node."""
+        try:
+            return self._doors[name][0]
+        except (KeyError, TypeError):
+            raise unknown_node(name, self._doors, where) from None
+
+    def read(
+        self, evidence: Mapping[Name, Any] | None, soft: Mapping[Name, Any] | None
+    ) -> tuple[Evidence, float]:
+        """Return the evidence in codes, and a number to add to its log probability.
+
+        The number is what likelihoods lose when they are scaled to at most one; −inf where one node alone is
+        told what cannot be ("red", but soft evidence gives red the likelihood zero). The codes then leave that
+        node's likelihoods out and mean nothing.
+        """
+        codes = self._free.copy()
+        negative: dict[int, Floats] = {}
+        if evidence:
+            doors = self._doors
+            for name, value in _items(evidence, "evidence"):
+                try:
+                    place, known = doors[name]
+                    codes[place] = known[value]
+                except (KeyError, TypeError):
+                    place = self.place(name, "evidence names it")
+                    if isinstance(value, Not):
+                        negative[place] = excluding(self._discrete(place), value)
+                    else:
+                        codes[place] = _code(self._discrete(place), value)
+        if not negative and not soft:
+            return Evidence(codes), 0.0
+        return self._with_likelihoods(codes, negative, soft)
+
+    def read_mixed(
+        self, evidence: Mapping[Name, Any] | None, soft: Mapping[Name, Any] | None
+    ) -> tuple[Evidence, Floats, float]:
+        """Return the same of a network with continuous nodes, with the numbers observed (NaN where free)."""
+        values = np.full(len(self.variables), np.nan)
+        states: dict[Name, Any] = {}
+        for name, value in _items(evidence, "evidence") if evidence else ():
+            place = self.place(name, "evidence names it")
+            if self.variables[place].kind == "categorical":
+                states[name] = value
+            else:
+                values[place] = _number(name, value)
+        found, log_scale = self.read(states, soft)
+        return found, values, log_scale
+
+    def _with_likelihoods(
+        self, codes: NDArray[np.int64], likelihoods: dict[int, Floats], soft: Mapping[Name, Any] | None
+    ) -> tuple[Evidence, float]:
+        log_scale = 0.0
+        for name, given in _items(soft, "soft") if soft else ():
+            place = self.place(name, "soft names it")
+            values, log_divisor = scaled(read_likelihoods(self._discrete(place), given))
+            log_scale += log_divisor
+            if codes[place] >= 0:
+                # Of an observed node one likelihood counts: a factor of the evidence's probability.
+                likelihood = float(values[codes[place]])
+                log_scale += math.log(likelihood) if likelihood > 0 else -math.inf
+            elif place not in likelihoods:
+                likelihoods[place] = values
+            elif (values * likelihoods[place]).any():
+                likelihoods[place], log_divisor = scaled(values * likelihoods[place])
+                log_scale += log_divisor
+            else:
+                log_scale = -math.inf
+        return Evidence(codes, likelihoods), log_scale
+
+    def _discrete(self, place: int) -> Variable:
+        variable = self.variables[place]
+        if variable.kind != "categorical":
+            raise SettingError(
+                f"{variable.name!r} is continuous: it can be observed as a number, but has no states to exclude "
+                "or to weigh."
+            )
+        return variable
+
+
+def _items(given: Any, what: str) -> Any:
+    try:
+        return given.items()
+    except AttributeError:
+        form = "{node: state}" if what == "evidence" else "{node: likelihoods}"
+        raise SettingError(f"{what} is {given!r}; give a mapping {form}.") from None
+
+
+def _code(variable: Variable, value: Any) -> int:
+    """Return the code of a value that is no state as it stands."""
+    name = variable.name
+    if is_missing(value):
+        # str(None) is how a state named "None" is written, but who passes None has nothing to say.
+        raise UnseenState(
+            f"The evidence on {name!r} is {value!r}, which means missing: leave it out. (A state that is written so "
+            f"is given as text, {str(value)!r}.)"
+        )
+    try:
+        return state_code(name, variable.states, value)
+    except UnseenState as error:
+        if isinstance(value, (Mapping, list, tuple, np.ndarray)):
+            raise UnseenState(f"{error} Likelihoods of its states go into soft=.") from None
+        raise
+
+
+def _number(name: Name, value: Any) -> float:
+    if isinstance(value, Not):
+        raise SettingError(f"{name!r} is continuous: {value!r} cannot be told of it. Observe a number.")
+    if is_missing(value):
+        raise UnseenState(f"The evidence on {name!r} is {value!r}, which means missing: leave it out.")
+    try:
+        number = float(value) if not isinstance(value, (str, bytes)) else math.nan
+    except (TypeError, ValueError):
+        number = math.nan
+    if math.isnan(number):
+        raise DataTypeError(f"{name!r} is continuous, and the evidence on it is {value!r}. Observe a number.")
+    if math.isinf(number):
+        raise DataError(f"The evidence on {name!r} is {number}. Observe a finite number.")
+    return number

@@ -1,0 +1,159 @@
+"""Answers of networks with continuous nodes: labels and numbers in, strong elimination, labels and mixtures out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import SettingError
+from bayeskit.graphs.factor import Factor
+from bayeskit.graphs.network import Network
+from bayeskit.inference.gaussian.evidence import HybridEvidence
+from bayeskit.inference.gaussian.hybrid import Hybrid
+from bayeskit.inference.likelihood import log_prob
+from bayeskit.networks.answers import MostProbable
+from bayeskit.networks.coded_rows import Rows
+from bayeskit.networks.door import Door, Given
+from bayeskit.networks.surroundings import Surroundings
+from bayeskit.schema import Name
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class MixedDoor(Door):
+    """Questions to a Bayesian network some nodes of which are continuous."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__([node.variable for node in network.nodes])
+        self._network = network
+        self.hybrid = Hybrid(network)
+
+    def log_total(self, limit: float) -> float:
+        """Return the logarithm of what the probabilities sum to without evidence."""
+        return 0.0
+
+    def log_evidence(self, evidence: Given, soft: Given, limit: float) -> float:
+        found, log_scale = self._read(evidence, soft)
+        return log_scale if log_scale == -math.inf else self.hybrid.log_probability(found, limit) + log_scale
+
+    def posteriors(self, evidence: Given, soft: Given, limit: float) -> dict[Name, Any]:
+        found, log_scale = self._read(evidence, soft)
+        answers = self.hybrid.posteriors(found, limit)
+        if answers.log_density + log_scale == -math.inf:
+            raise self.impossible(evidence, soft, limit)
+        both: dict[int, Any] = {**answers.discrete, **answers.continuous}
+        return {variable.name: both[place] for place, variable in enumerate(self.variables)}
+
+    def query(self, names: tuple[Any, ...], evidence: Given, soft: Given, limit: float) -> Any:
+        """Return a Factor of discrete targets, a GaussianMixturePosterior of continuous ones."""
+        places = self.targets(names)
+        found, log_scale = self._read(evidence, soft)
+        values, log_density = self.hybrid.joint(places, found, limit)
+        if log_density + log_scale == -math.inf:
+            raise self.impossible(evidence, soft, limit)
+        asked = [self.variables[place] for place in places]
+        if asked[0].kind != "categorical":
+            return values
+        return Factor((v.name for v in asked), (v.states for v in asked), values)
+
+    def mpe(self, evidence: Given, soft: Given, limit: float) -> MostProbable:
+        found, log_scale = self._read(evidence, soft)
+        best = self.hybrid.mpe(found, limit)
+        log_p = best.log_density + log_scale
+        if log_p == -math.inf:
+            raise self.impossible(evidence, soft, limit)
+        return MostProbable(self._named(range(len(self.variables)), best.codes, best.values), log_p)
+
+    def map(self, names: tuple[Any, ...], evidence: Given, soft: Given, limit: float) -> MostProbable:
+        places = self.targets(names)
+        numeric = next((p for p in places if self.variables[p].kind != "categorical"), None)
+        if numeric is not None:
+            raise SettingError(
+                f"{self.variables[numeric].name!r} is continuous and has no most probable state. Ask query for its "
+                "distribution, or mpe for the most probable states and values of all nodes."
+            )
+        found, log_scale = self._read(evidence, soft)
+        order = tuple(sorted(places))  # ties by the order of the nodes, not of the asking
+        table, log_density = self.hybrid.joint(order, found, limit)
+        if log_density + log_scale == -math.inf:
+            raise self.impossible(evidence, soft, limit)
+        assert isinstance(table, np.ndarray)
+        best = np.unravel_index(int(table.argmax()), table.shape)
+        codes = found.codes.copy()
+        codes[list(order)] = best
+        told = [
+            p
+            for p in range(len(codes))
+            if p not in places and (codes[p] >= 0 or not np.isnan(found.values[p]))
+        ]
+        log_p = math.log(table[best]) + log_density + log_scale
+        return MostProbable(self._named((*places, *told), codes, found.values), log_p)
+
+    def predict(self, rows: Rows, target: int, limit: float) -> Floats:
+        """Return P(target | row) of each row, zeros where a row is impossible.
+
+        Rows whose Markov blanket of the target is complete need no elimination.
+        """
+        near = Surroundings(self._network, target)
+        codes, values = self._cells(rows, near.blanket)
+        whole = np.full(rows.n_rows, near.is_smooth)
+        for place in near.blanket:
+            whole &= self._known(place, codes, values)
+        out = np.zeros((rows.n_rows, self.variables[target].size))
+        out[whole] = near.posteriors(codes[whole], values[whole])
+        if not whole.all():
+            codes, values = self._cells(rows, [p for p in range(len(self.variables)) if p != target])
+            for row in np.flatnonzero(~whole).tolist():
+                found, log_density = self.hybrid.joint(
+                    (target,), HybridEvidence(codes[row], values[row]), limit
+                )
+                if log_density > -math.inf:
+                    out[row] = np.asarray(found)
+        return out
+
+    def prior(self, target: int, limit: float) -> Floats:
+        """Return P(target), nothing being observed."""
+        nothing = HybridEvidence.nothing(len(self.variables))
+        return np.asarray(self.hybrid.joint((target,), nothing, limit)[0])
+
+    def log_prob(self, rows: Rows, limit: float) -> Floats:
+        """Return the log density of each row, missing cells integrated out."""
+        codes, values = self._cells(rows, range(len(self.variables)))
+        whole = np.ones(rows.n_rows, dtype=bool)
+        for place in range(len(self.variables)):
+            whole &= self._known(place, codes, values)
+        out = np.empty(rows.n_rows)
+        out[whole] = log_prob(self._network, codes[whole], values[whole])
+        for row in np.flatnonzero(~whole).tolist():
+            out[row] = self.hybrid.log_probability(HybridEvidence(codes[row], values[row]), limit)
+        return out
+
+    def _read(self, evidence: Given, soft: Given) -> tuple[HybridEvidence, float]:
+        found, values, log_scale = self.reader.read_mixed(evidence, soft)
+        return HybridEvidence(found.codes, values, found.likelihoods), log_scale
+
+    def _cells(self, rows: Rows, places: Any) -> tuple[Ints, Floats]:
+        """Return codes and numbers with a column for each node, those of some nodes filled in."""
+        shape = (rows.n_rows, len(self.variables))
+        codes, values = np.full(shape, -1, np.int64), np.full(shape, np.nan)
+        for place in places:
+            if self.variables[place].kind == "categorical":
+                codes[:, place] = rows.codes(place)
+            else:
+                values[:, place] = rows.numbers(place)
+        return codes, values
+
+    def _known(self, place: int, codes: Ints, values: Floats) -> NDArray[np.bool_]:
+        if self.variables[place].kind == "categorical":
+            return np.asarray(codes[:, place] >= 0)
+        return ~np.isnan(values[:, place])
+
+    def _named(self, places: Any, codes: Ints, values: Floats) -> dict[Name, Any]:
+        return {
+            v.name: v.states[codes[place]] if v.kind == "categorical" else float(values[place])
+            for place, v in ((place, self.variables[place]) for place in places)
+        }

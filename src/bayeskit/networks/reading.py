@@ -1,0 +1,52 @@
+"""read_network: a file of any known format → a network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bayeskit.graphs.field import Field
+from bayeskit.io.networks.registry import read_model
+
+if TYPE_CHECKING:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
+    from bayeskit.networks.markov_network import MarkovNetwork
+
+
+def read_network(
+    path: Any, format: str | None = None, normalize: bool = False
+) -> BayesianNetwork | MarkovNetwork:
+    """Read a network from a file.
+
+    Parameters
+    ----------
+    path : str or path
+        BIF, XMLBIF, Hugin NET, GeNIe XDSL or DSL, DSC, UAI, libDAI ``.fg``, native or linear-Gaussian JSON; also
+        packed by gzip.
+    format : str, optional
+        ``"bif"``, ``"xmlbif"``, ``"net"``, ``"xdsl"``, ``"dsl"``, ``"dsc"``, ``"uai"``, ``"fg"``, ``"json"`` or
+        ``"gaussian-json"``. Without it the suffix tells, or the content where several formats share a suffix.
+    normalize : bool
+        Rows of a table that sum to one within 1e-12 are kept bit for bit, within 1e-3 they are divided by their
+        sum; others are refused unless this is True.
+
+    Returns
+    -------
+    BayesianNetwork, or MarkovNetwork for factor graphs (``.fg``, UAI files that say MARKOV)
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "rain.uai")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("BAYES\\n1\\n2\\n1\\n1 0\\n\\n2\\n0.8 0.2\\n")
+    >>> read_network(path).states(0)
+    (0, 1)
+    >>> folder.cleanup()
+    """
+    # The classes import this package's io; importing them here keeps reading.py free for either of them to use.
+    from bayeskit.networks.bayesian_network import BayesianNetwork
+    from bayeskit.networks.markov_network import MarkovNetwork
+
+    network = read_model(path, format, normalize)
+    return MarkovNetwork._of(network) if isinstance(network, Field) else BayesianNetwork._of(network)

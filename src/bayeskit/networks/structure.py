@@ -1,0 +1,212 @@
+"""What a network's graph says: relations, independence, equivalence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from bayeskit.errors import SettingError, UsageError
+from bayeskit.graphs import cpdag as classes
+from bayeskit.graphs import relations
+from bayeskit.graphs.cpdag import Cpdag
+from bayeskit.graphs.distributions import Deterministic, NoisyMax
+from bayeskit.graphs.network import Network, Node
+from bayeskit.graphs.networkx import to_networkx
+from bayeskit.graphs.paths import paths_between
+from bayeskit.graphs.separation import d_separated
+from bayeskit.networks import distance
+from bayeskit.networks.independence import Independence
+from bayeskit.networks.kept import Kept
+from bayeskit.networks.names import node_name, node_names, two_groups
+from bayeskit.schema import Name
+
+_Groups = tuple[tuple[Name, ...], tuple[Name, ...], tuple[Name, ...]]
+
+
+class Structure:
+    """The graph of a network. Answers come in the order of its nodes.
+
+    Examples
+    --------
+    >>> from bayeskit.networks.examples import wet_grass
+    >>> network = wet_grass()
+    >>> network.parents("wet"), network.children("rain"), network.markov_blanket("sprinkler")
+    (('rain', 'sprinkler'), ('joe', 'wet'), ('rain', 'wet'))
+    >>> len(network), network.n_parameters, "snow" in network
+    (4, 8, False)
+    """
+
+    _network: Network
+    _kept: Kept
+
+    @property
+    def nodes(self) -> tuple[Name, ...]:
+        """The names of the nodes, in order."""
+        return self._network.dag.nodes
+
+    @property
+    def edges(self) -> list[tuple[Name, Name]]:
+        """(parent, child) of every arc."""
+        return list(self._network.dag.arcs)
+
+    def __len__(self) -> int:
+        return len(self._network.nodes)
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return name in self._network.dag.position
+        except TypeError:
+            return False
+
+    def parents(self, name: Name) -> tuple[Name, ...]:
+        """Return the parents of a node, in the order of its table's axes."""
+        dag = self._network.dag
+        return dag.parents_of(node_name(dag, name))
+
+    def children(self, name: Name) -> tuple[Name, ...]:
+        """Return the nodes of which this is a parent."""
+        dag = self._network.dag
+        return dag.children[node_name(dag, name)]
+
+    def ancestors(self, name: Name) -> tuple[Name, ...]:
+        """Return the parents, their parents, and so on."""
+        dag = self._network.dag
+        return relations.ancestors(dag, node_name(dag, name))
+
+    def descendants(self, name: Name) -> tuple[Name, ...]:
+        """Return the children, their children, and so on."""
+        dag = self._network.dag
+        return relations.descendants(dag, node_name(dag, name))
+
+    def topological_order(self) -> tuple[Name, ...]:
+        """Return the nodes so that parents come before their children, otherwise in their own order."""
+        kept = self._kept
+        return kept.get("topological order", lambda: relations.topological_order(kept.network.dag))
+
+    def markov_blanket(self, name: Name) -> tuple[Name, ...]:
+        """Return the parents, the children and the children's other parents: given these, no other node matters."""
+        dag = self._network.dag
+        return relations.markov_blanket(dag, node_name(dag, name))
+
+    def moral_graph(self) -> dict[Name, tuple[Name, ...]]:
+        """Return each node's neighbours once parents of one child are married and directions are dropped."""
+        return relations.moral_neighbours(self._network.dag)
+
+    @property
+    def n_parameters(self) -> int:
+        r"""How many numbers the distributions are free to choose.
+
+        A table has :math:`(r - 1) \prod_p r_p`, r the number of states of the node and r_p those of its parents. A
+        Gaussian node has, for each configuration of its discrete parents, an intercept, a variance and a coefficient
+        for each numeric parent. A noisy-MAX node has :math:`(r - 1) (1 + \sum_p (r_p - 1))`: the leak, and each state
+        of a parent but the one without effect. A deterministic node has none.
+        """
+        return sum(_free(self._network, node) for node in self._network.nodes)
+
+    def to_networkx(self) -> Any:
+        """Return the graph as a ``networkx.DiGraph``; nodes carry their ``states``."""
+        return to_networkx(self._network)
+
+    def independent(self, a: Any, b: Any, given: Any = ()) -> bool:
+        """Return whether the graph makes ``a`` and ``b`` independent once ``given`` is observed (d-separation).
+
+        True holds whatever the tables are. False means that some tables with this graph make them dependent.
+
+        Parameters
+        ----------
+        a, b, given : a name, or a list of names
+
+        Examples
+        --------
+        >>> from bayeskit.networks.examples import wet_grass
+        >>> wet_grass().independent("rain", "sprinkler"), wet_grass().independent("rain", "sprinkler", given="wet")
+        (True, False)
+        """
+        a, b, given = self._groups(a, b, given)
+        return d_separated(self._network.dag, a, b, given)
+
+    def why_independent(self, a: Any, b: Any, given: Any = (), max_paths: int = 50) -> Independence:
+        """Return every path between ``a`` and ``b`` with what blocks it, as a page to read.
+
+        Parameters
+        ----------
+        a, b, given : a name, or a list of names
+        max_paths : int
+            How many paths to list at most, the shortest first. Their number grows exponentially with the graph;
+            ``complete`` says whether all are there. ``independent`` is exact in any case.
+
+        Examples
+        --------
+        >>> from bayeskit.networks.examples import wet_grass
+        >>> print(wet_grass().why_independent("joe", "sprinkler"))
+        joe and sprinkler are independent when nothing is observed.
+        There is one path between them, and it is blocked.
+        <BLANKLINE>
+        1. joe ← rain → wet ← sprinkler: blocked
+           rain is tail-to-tail and is not observed: it lets through.
+           wet is head-to-head and is not observed, nor is any descendant of it: it blocks.
+        """
+        a, b, given = self._groups(a, b, given)
+        if isinstance(max_paths, bool) or not isinstance(max_paths, int) or max_paths < 1:
+            raise SettingError(f"max_paths is {max_paths!r}; give a number of paths of at least 1.")
+        dag = self._network.dag
+        paths, complete = paths_between(dag, a, b, given, max_paths)
+        return Independence(a, b, given, d_separated(dag, a, b, given), paths, complete)
+
+    def cpdag(self) -> Cpdag:
+        """Return the class of graphs that state the same independences: what data alone can tell.
+
+        Examples
+        --------
+        >>> from bayeskit.networks.examples import wet_grass
+        >>> print(wet_grass().cpdag())
+        rain → wet, sprinkler → wet, rain — joe
+        """
+        kept = self._kept
+        return kept.get("cpdag", lambda: classes.cpdag(kept.network.dag))
+
+    def shd(self, other: Any, dag: bool = False) -> int:
+        """Return the structural Hamming distance: how many pairs of nodes are related differently.
+
+        Parameters
+        ----------
+        other : BayesianNetwork over the same nodes
+        dag : bool
+            Compare the arcs as they are, not those of the two classes of equivalent graphs.
+        """
+        return distance.shd(self, other, dag)
+
+    def _groups(self, a: Any, b: Any, given: Any) -> _Groups:
+        dag = self._network.dag
+        a, b = two_groups(dag, a, b)
+        given = node_names(dag, given, "given")
+        _refuse_observed((*a, *b), set(given))
+        return a, b, given
+
+
+def _refuse_observed(names: Iterable[Name], given: set[Name]) -> None:
+    observed = next((name for name in names if name in given), None)
+    if observed is not None:
+        raise SettingError(
+            f"{observed!r} is in given too. What is observed is independent of everything: take it out of one."
+        )
+
+
+def _free(network: Network, node: Node) -> int:
+    """Return the number of free parameters of one node."""
+    numeric = [p for p in node.parents if not network[p].is_discrete]
+    states = {p: network[p].variable.size for p in node.parents if p not in numeric}
+    if node.is_discrete:
+        states[node.name] = node.variable.size
+    unknown = next((name for name, size in states.items() if not size), None)
+    if unknown is not None:
+        raise UsageError(f"The states of {unknown!r} are not known. Give states= or call fit.")
+    if not node.is_discrete:
+        return math.prod(states.values()) * (2 + len(numeric))
+    size = states.pop(node.name)
+    if isinstance(node.distribution, Deterministic):
+        return 0
+    if isinstance(node.distribution, NoisyMax):
+        return (size - 1) * (1 + sum(r - 1 for r in states.values()))
+    return (size - 1) * math.prod(states.values())

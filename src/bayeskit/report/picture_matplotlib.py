@@ -1,0 +1,97 @@
+"""A picture as PNG, PDF or JPEG, drawn by matplotlib where it is installed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from bayeskit.errors import UsageError
+from bayeskit.report.scene import STYLES, Line, Rectangle, Scene, Words
+
+# Pixels of a picture for each inch of paper, and how many of the file's for one of these. A very large picture
+# is written coarser: matplotlib refuses more than 2^16 pixels a side.
+PER_INCH = 72.0
+FINENESS = 2.0
+MOST_PIXELS = 30_000.0
+
+_FONTS = [
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "PingFang SC",
+    "Microsoft YaHei",
+    "SimHei",
+    "Arial Unicode MS",
+]
+_ALIGN = {"start": "left", "middle": "center", "end": "right"}
+
+
+def save(scene: Scene, path: Path) -> None:
+    """Draw a picture and write it in the format that the suffix names."""
+    try:
+        fonts_of = import_module("matplotlib.font_manager")
+        figures = import_module("matplotlib.figure")
+    except ImportError:
+        raise UsageError(
+            f"Writing {path.name!r} needs matplotlib. Install it (pip install matplotlib), or save the picture "
+            "as .svg, which needs nothing."
+        ) from None
+    installed = {font.name for font in fonts_of.fontManager.ttflist}
+    fonts = ["DejaVu Sans", *(font for font in _FONTS if font in installed)]
+    width, height = max(scene.width, 1.0), max(scene.height, 1.0)
+    figure = figures.Figure(figsize=(width / PER_INCH, height / PER_INCH))
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set_xlim(0, width)
+    axes.set_ylim(height, 0)
+    axes.axis("off")
+    figure.set_facecolor(STYLES["page"].fill[0] if STYLES["page"].fill else "white")
+    for order, group in enumerate(scene.groups):
+        for mark in group.marks:
+            _draw(axes, mark, order, fonts)
+    fineness = min(FINENESS, MOST_PIXELS / max(width, height))
+    figure.savefig(path, dpi=PER_INCH * fineness, facecolor=figure.get_facecolor())
+
+
+def _draw(axes: Any, mark: Rectangle | Words | Line, order: int, fonts: list[str]) -> None:
+    patches, outline = import_module("matplotlib.patches"), import_module("matplotlib.path").Path
+    style = STYLES[mark.style]
+    fill = style.fill[0] if style.fill else "none"
+    look = {
+        "facecolor": fill,
+        "edgecolor": style.stroke[0] if style.stroke else "none",
+        "linewidth": style.width,
+        "zorder": order,
+    }
+    match mark:
+        case Rectangle():
+            rounding = f"round,pad=0,rounding_size={min(mark.radius, mark.width / 2, mark.height / 2)}"
+            box = "square,pad=0" if mark.radius == 0 else rounding
+            axes.add_patch(
+                patches.FancyBboxPatch(
+                    (mark.x, mark.y), mark.width, mark.height, boxstyle=box, mutation_aspect=1, **look
+                )
+            )
+        case Words():
+            axes.text(
+                mark.x,
+                mark.y,
+                mark.text,
+                color=fill,
+                fontsize=style.font_size * 0.92,  # its own font is broad
+                fontweight="bold" if style.bold else "normal",
+                fontfamily=fonts,
+                ha=_ALIGN[mark.anchor],
+                va="baseline",
+                zorder=order,
+                parse_math=False,
+            )
+        case Line():
+            code = {
+                "M": [outline.MOVETO],
+                "L": [outline.LINETO],
+                "C": [outline.CURVE4] * 3,
+                "Z": [outline.CLOSEPOLY],
+            }
+            codes = [c for verb, _ in mark.steps for c in code[verb]]
+            points = [p for verb, at in mark.steps for p in (at or ((0.0, 0.0),))]
+            axes.add_patch(patches.PathPatch(outline(points, codes), **look))

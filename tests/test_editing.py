@@ -1,0 +1,290 @@
+"""Nodes and arcs added, taken away, renamed; copies, comparison, intervention."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayeskit.errors import CyclicGraph, SettingError, UnseenState, UsageError
+from bayeskit.graphs.distributions import LinearGaussian, Table
+from bayeskit.graphs.network import Network, Node, discrete
+from network_twin import joint_table, margin, random_network
+from small_network import SmallNetwork
+
+seeds = st.integers(0, 2**31)
+
+
+def wet():
+    network = SmallNetwork({"rain": [], "wet": ["rain"]}, states=["no", "yes"], name="grass")
+    return network.set_cpt("rain", [0.8, 0.2]).set_cpt("wet", [[0.9, 0.1], [0.25, 0.75]])
+
+
+def random(seed, n_nodes=5):
+    return SmallNetwork(random_network(np.random.default_rng(seed), n_nodes))
+
+
+def shuffled(network, rng):
+    """Return the same network with its nodes, parents and states in another order."""
+    turned = {v.name: rng.permutation(v.size) for v in (node.variable for node in network.nodes)}
+    nodes = []
+    for node in network.nodes:
+        order = rng.permutation(len(node.parents))
+        parents = [node.parents[k] for k in order]
+        table = node.distribution.table().transpose([*order, len(order)])
+        table = table[np.ix_(*(turned[name] for name in (*parents, node.name)))]
+        states = [node.variable.states[k] for k in turned[node.name]]
+        nodes.append(Node(discrete(node.name, states), tuple(parents), Table(table)))
+    return Network(tuple(nodes[k] for k in rng.permutation(len(nodes))))
+
+
+# --- edits ------------------------------------------------------------------------------------------------------
+
+
+def test_add_node():
+    network = wet()
+    assert network.add_node("湿", ["a", "b", "c"], parents=["wet", "rain"]) is network
+    assert network.nodes == ("rain", "wet", "湿") and network.parents("湿") == ("wet", "rain")
+    assert network.states("湿") == ("a", "b", "c")
+    assert network.add_node("h", float, "rain").is_continuous("h") and network.parents("h") == ("rain",)
+    assert network.add_node("later").states("later") == ()
+    with pytest.raises(UsageError, match="'湿' has no table yet"):
+        network.cpt("湿")
+    assert network.cpt("wet") == wet().cpt("wet")
+
+
+def test_arcs_come_and_go_and_take_the_childs_table_with_them():
+    network = wet().add_node("sprinkler", ["off", "on"]).set_cpt("sprinkler", [0.5, 0.5])
+    assert network.add_edge("sprinkler", "wet") is network
+    assert network.parents("wet") == ("rain", "sprinkler")
+    with pytest.raises(UsageError, match=r"'wet' has no table yet. Call set_cpt\('wet'"):
+        network.cpt("wet")
+    assert network.cpt("rain")["yes"] == 0.2 and network.cpt("sprinkler")["on"] == 0.5
+    network.set_cpt("wet", np.full((2, 2, 2), 0.5)).remove_edge("rain", "wet")
+    assert network.parents("wet") == ("sprinkler",) and network._network["wet"].distribution is None
+
+
+def test_remove_node():
+    network = wet()
+    assert network.remove_node("rain") is network
+    assert network.nodes == ("wet",) and network.parents("wet") == ()
+    assert network._network["wet"].distribution is None
+    leaf = wet().remove_node("wet")
+    assert leaf.cpt("rain")["yes"] == 0.2
+
+
+def test_rename_and_exchange():
+    network = wet().rename({"rain": "wet", "wet": "rain"})
+    assert network.nodes == ("wet", "rain") and network.parents("rain") == ("wet",)
+    assert network.cpt("rain")["yes", "no"] == 0.25
+    assert network._network.name == "grass"
+
+
+@given(seeds)
+def test_rename_there_and_back_is_equality(seed):
+    network = random(seed)
+    names = dict(zip(network.nodes, ["self", "evidence", "class", "湿", 7]))
+    renamed = network.copy().rename(names)
+    assert renamed != network and set(renamed.nodes) == set(names.values())
+    assert renamed.rename({new: old for old, new in names.items()}) == network
+
+
+def test_set_states_renames_by_position_and_keeps_the_numbers():
+    network = wet().set_states("wet", ["dry", "soaked"])
+    assert network.cpt("wet")["yes", "soaked"] == 0.75
+    assert network.set_states("rain", {"yes": "rainy"}).states("rain") == ("no", "rainy")
+    assert network.cpt("wet")["rainy", "dry"] == 0.25
+    assert network.set_states("rain", {"no": "rainy", "rainy": "no"}).cpt("rain")["no"] == 0.2
+    assert wet().set_states("wet", ["no", "yes"]) == wet()
+
+
+def test_set_states_declares_those_that_are_not_known():
+    network = SmallNetwork({"a": [], "g": []})
+    assert network.set_states("a", ["x", "y"]).states("a") == ("x", "y")
+    assert network.set_states("g", float).is_continuous("g")
+
+
+FAILING = [
+    (lambda n: n.add_node("rain", ["x"]), SettingError, "There is a node 'rain' already"),
+    (lambda n: n.add_node(["x"]), SettingError, "cannot be the name of a node"),
+    (lambda n: n.add_node("x", ["a", "a"]), SettingError, "'x' has the state 'a' twice"),
+    (lambda n: n.add_node("x", ["a"], ["nowhere"]), SettingError, "'nowhere', a parent of 'x', is no node"),
+    (lambda n: n.add_node("x", ["a"], ["x"]), SettingError, "cycle: 'x' → 'x'"),
+    (lambda n: n.add_node("x", ["a"], 3), SettingError, "3 is no list of parents of 'x'"),
+    (lambda n: n.add_edge("rain", "wet"), SettingError, "There is an arc from 'rain' to 'wet' already"),
+    (lambda n: n.add_edge("wet", "rain"), CyclicGraph, "cycle: "),
+    (lambda n: n.add_edge("rain", "rain"), CyclicGraph, "cycle: 'rain' → 'rain'"),
+    (lambda n: n.add_edge("rain", "x"), SettingError, "There is no node 'x'"),
+    (lambda n: n.add_edge("x", "rain"), SettingError, "There is no node 'x'"),
+    (lambda n: n.add_edge(["x"], "rain"), SettingError, "There is no node"),
+    (
+        lambda n: n.add_edge("heat", "wet"),
+        SettingError,
+        "'wet' is discrete and 'heat', its parent, is continuous",
+    ),
+    (lambda n: n.remove_edge("wet", "rain"), SettingError, "There is no arc from 'wet' to 'rain'"),
+    (lambda n: n.remove_edge("x", "rain"), SettingError, "There is no node 'x'"),
+    (lambda n: n.remove_node("x"), SettingError, "There is no node 'x'"),
+    (lambda n: n.rename({"x": "y"}), SettingError, "There is no node 'x'"),
+    (lambda n: n.rename({"rain": "wet"}), SettingError, "Two nodes would be named 'wet'"),
+    (lambda n: n.rename({"rain": ["x"]}), SettingError, "cannot be the name of a node"),
+    (lambda n: n.rename("rain"), SettingError, "Give {old: new}"),
+    (
+        lambda n: n.set_states("rain", ["a", "b", "c"]),
+        SettingError,
+        r"'rain' has 2 states \(no, yes\), and 3",
+    ),
+    (
+        lambda n: n.set_states("rain", ["yes", "no"]),
+        SettingError,
+        "has these states already, in the order no, yes",
+    ),
+    (lambda n: n.set_states("rain", ["a", "a"]), SettingError, "'rain' has the state 'a' twice"),
+    (lambda n: n.set_states("rain", {"no": "yes"}), SettingError, "'rain' has the state 'yes' twice"),
+    (lambda n: n.set_states("rain", {"maybe": "x"}), UnseenState, "'rain' has no state 'maybe'"),
+    (lambda n: n.set_states("rain", float), SettingError, "The states of 'rain' are"),
+    (lambda n: n.set_states("heat", ["a"]), SettingError, "'heat' is continuous and has no states"),
+    (lambda n: n.set_states("x", ["a"]), SettingError, "There is no node 'x'"),
+    (lambda n: n.do({"x": 1}), SettingError, "There is no node 'x'"),
+    (lambda n: n.do({"rain": "maybe"}), UnseenState, "'rain' has no state 'maybe'"),
+    (lambda n: n.do({"heat": "hot"}), SettingError, "numbers are needed"),
+    (lambda n: n.do({"heat": float("nan")}), SettingError, "'heat' is to be set to nan"),
+    (lambda n: n.do("rain"), SettingError, "Give {node: value}"),
+]
+
+
+@pytest.mark.parametrize(("edit", "kind", "message"), FAILING)
+def test_a_failing_edit_says_why_and_changes_nothing(edit, kind, message):
+    network = wet().add_node("heat", float).set_gaussian("heat", 20, variance=4)
+    before, copied = network._network, network.copy()
+    with pytest.raises(kind, match=message):
+        edit(network)
+    assert network._network is before and network == copied
+
+
+# --- copies and comparison --------------------------------------------------------------------------------------
+
+
+@given(seeds, st.integers(0, 4))
+def test_a_copy_is_equal_and_independent(seed, k):
+    network = random(seed)
+    copied = network.copy()
+    assert copied == network and type(copied) is type(network)
+    copied.remove_node(network.nodes[k])
+    assert len(network.nodes) == 5 and copied != network and network == random(seed)
+
+
+@given(seeds)
+def test_order_does_not_matter_to_equality(seed):
+    network = random(seed)
+    other = SmallNetwork(shuffled(network._network, np.random.default_rng(seed + 1)))
+    assert network == other and other == network
+
+
+@given(seeds, st.integers(0, 4))
+def test_any_number_changed_is_seen(seed, k):
+    network = random(seed)
+    name = network.nodes[k]
+    values = np.array(network.cpt(name).values)
+    if values.shape[-1] == 1:
+        return
+    row = values.reshape(-1, values.shape[-1])[-1]
+    row[:] = np.nextafter(row, 1.0)
+    other = network.copy().set_cpt(name, values)
+    assert other != network and network != other
+
+
+def test_what_is_not_equal():
+    assert wet() != wet().rename({"rain": "snow"})
+    assert wet() != wet().set_states("rain", ["nein", "ja"])
+    assert wet() != wet().remove_node("wet")
+    assert wet() != wet().remove_edge("rain", "wet")
+    assert wet() != SmallNetwork({"wet": [], "rain": ["wet"]}, states=["no", "yes"])
+    assert wet() != SmallNetwork({"rain": [], "wet": ["rain"]}, states=["no", "yes"])
+    assert wet() != "wet" and not wet() == None  # noqa: E711, SIM201
+    assert SmallNetwork({"a": []}, states=float) != SmallNetwork({"a": []})
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(wet())
+
+
+def test_the_name_and_the_kind_of_a_table_do_not_matter_but_its_numbers():
+    either = SmallNetwork({"c": ["a", "b"]}, states=[0, 1])
+    rule = either.copy().set_deterministic("c", lambda a, b: a | b)
+    noisy = either.copy().set_noisy_or("c", {"a": 1.0, "b": 1.0})
+    table = either.copy().set_cpt("c", [[[1, 0], [0, 1]], [[0, 1], [0, 1]]])
+    assert rule == noisy == table == rule
+    assert noisy != either.copy().set_noisy_or("c", {"a": 1.0, "b": 0.5})
+    turned = SmallNetwork({"c": ["b", "a"]}, states=[0, 1])
+    assert turned.copy().set_noisy_or("c", {"a": 0.25, "b": 0.5}) == either.copy().set_noisy_or(
+        "c", {"a": 0.25, "b": 0.5}
+    )
+    assert turned.set_noisy_or("c", {"a": 0.5, "b": 0.25}) != either.set_noisy_or("c", {"a": 0.25, "b": 0.5})
+
+
+def test_equality_of_regressions():
+    states = {"d": ["x", "y"], "e": ["p", "q", "r"], "u": float, "v": float, "w": float}
+    said = {(d, e): (i, {"u": i + j, "v": j}, 1 + i) for i, d in enumerate("xy") for j, e in enumerate("pqr")}
+    one = SmallNetwork({"w": ["d", "u", "e", "v"]}, states=states).set_gaussian("w", said)
+    turned = {**states, "d": ["y", "x"], "e": ["r", "p", "q"]}
+    other = SmallNetwork({"w": ["v", "e", "u", "d"]}, states=turned)
+    other.set_gaussian("w", {(e, d): value for (d, e), value in said.items()})
+    assert one == other and other == one
+    said["y", "q"] = (1, {"u": 2, "v": 1.5}, 2)
+    assert one != SmallNetwork({"w": ["d", "u", "e", "v"]}, states=states).set_gaussian("w", said)
+
+
+# --- intervention -----------------------------------------------------------------------------------------------
+
+
+def test_do_cuts_the_arcs_and_leaves_the_network_as_it_was():
+    network = wet()
+    done = network.do({"wet": "yes"})
+    assert network == wet() and type(done) is SmallNetwork
+    assert done.parents("wet") == () and done.cpt("wet").values.tolist() == [0, 1]
+    assert done.cpt("rain") == network.cpt("rain")
+    assert network.do({}) == network and network.do({}) is not network
+
+
+@given(seeds, st.integers(0, 4))
+def test_do_is_the_truncated_product(seed, k):
+    """P(x | do(x_k)) is the joint distribution with the factor of x_k left out (Pearl's truncation)."""
+    network = random(seed)
+    node = network._network.nodes[k]
+    done = network.do({node.name: node.variable.states[-1]})
+    joint = joint_table(done._network)
+    free = network._network.with_node(
+        Node(discrete(node.name, node.variable.states), (), Table(np.ones(node.variable.size)))
+    )
+    expected = np.zeros_like(joint)
+    last = [slice(None)] * joint.ndim
+    last[k] = node.variable.size - 1
+    expected[tuple(last)] = joint_table(free)[tuple(last)]
+    assert joint == pytest.approx(expected, abs=1e-15)
+    assert margin(joint, k)[-1] == pytest.approx(1.0)
+
+
+def test_do_needs_states():
+    with pytest.raises(UsageError, match="The states of 'a' are not known yet"):
+        SmallNetwork({"a": []}).do({"a": 1})
+
+
+def test_do_a_continuous_node():
+    network = SmallNetwork({"b": ["a"]}, states=float).set_gaussian("a", 0, variance=1)
+    network.set_gaussian("b", 1, {"a": 2}, 1)
+    done = network.do({"b": np.float32(3)})
+    assert done.distribution("b") == LinearGaussian(np.array(3.0), np.zeros(0), np.array(0.0))
+    assert done.parents("b") == () and done.distribution("a") == network.distribution("a")
+
+
+# --- size -------------------------------------------------------------------------------------------------------
+
+
+def test_a_chain_of_ten_thousand_is_set_and_compared():
+    network = SmallNetwork({k + 1: [k] for k in range(10_000)}, states=["no", "yes"])
+    for name in network.nodes:
+        network.set_cpt(name, [[0.5, 0.5], [0.25, 0.75]] if network.parents(name) else [0.5, 0.5])
+    assert network == network.copy().rename({0: "first"}).rename({"first": 0})
+    with pytest.raises(CyclicGraph) as caught:
+        network.add_edge(10_000, 0)
+    assert len(caught.value.cycle) == 10_002

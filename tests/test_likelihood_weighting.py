@@ -1,0 +1,126 @@
+"""Likelihood weighting: near the exact answer, honest about how near, never NaN."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bayeskit.errors import SettingError
+from bayeskit.graphs.network import Network
+from bayeskit.inference.potentials import Potentials
+from bayeskit.inference.sampling.cells import Cells
+from bayeskit.inference.sampling.forward import Forward
+from bayeskit.inference.sampling.likelihood_weighting import (
+    likelihood_weighting,
+    weighted_cells,
+    weighted_shares,
+)
+from network_twin import joint_table, margin, random_network
+from sampling_networks import Near, asia, binary, evidence, exact, wet_grass, within
+
+
+def estimate(network, targets, given, n=10_000, seed=0):
+    potentials = Potentials.of(network)
+    places = tuple(network.dag.position[t] for t in targets)
+    cells = Cells.of(potentials, places, given)
+    return likelihood_weighting(Forward.of(potentials), cells, given, n, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize(
+    ("network", "targets", "codes", "soft"),
+    [
+        (wet_grass(), ["S"], {"B": 1, "J": 1}, {}),
+        (wet_grass(), ["R"], {"B": 1, "J": 1}, {}),
+        (wet_grass(), ["R", "S"], {"B": 1}, {"J": [0.2, 1.0]}),
+        (asia(), ["lung"], {"xray": 1}, {}),
+        (asia(), ["lung"], {"xray": 1, "asia": 1}, {}),
+        (asia(), ["dysp", "bronc"], {"smoke": 0}, {"either": [0.0, 1.0]}),
+        (asia(), ["smoke"], {}, {}),
+        (asia(), ["smoke", "xray"], {"xray": 1}, {}),
+    ],
+)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_within_five_errors(network, targets, codes, soft, seed):
+    found = estimate(network, targets, evidence(network, codes, soft), 20_000, seed)
+    assert within(Near(found), exact(network, targets, codes, soft))
+    assert found.values.sum() == pytest.approx(1)
+    assert 0 < found.worth <= 20_000 * (1 + 1e-12)
+    # The error says something: no cell may be off by a tenth and called good.
+    assert found.standard_error.max() < 0.1
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_networks(seed):
+    rng = np.random.default_rng(seed)
+    network = random_network(rng, n_nodes=7, zeros=0.2)
+    joint = joint_table(network)
+    seen = int(rng.integers(7))
+    code = int(margin(joint, seen).argmax())
+    target = (seen + 1) % 7
+    name = [n.name for n in network.nodes]
+    found = estimate(network, [name[target]], evidence(network, {name[seen]: code}), 5000, seed)
+    assert within(Near(found), exact(network, [name[target]], {name[seen]: code}))
+
+
+def test_the_weights_are_the_probabilities_of_the_evidence():
+    network = wet_grass()
+    given = evidence(network, {"J": 1}, {"S": [0.5, 1.0]})
+    potentials = Potentials.of(network)
+    cells = Cells.of(potentials, (0, 1), given)
+    at, logs = weighted_cells(Forward.of(potentials), cells, given, 1000, np.random.default_rng(0))
+    rain, sprinkler = at // 2, at % 2
+    np.testing.assert_allclose(np.exp(logs), np.where(rain, 1.0, 0.2) * np.where(sprinkler, 1.0, 0.5))
+
+
+def test_error_and_worth_by_hand():
+    cells = Cells.of(Potentials.of(wet_grass()), (0,), evidence(wet_grass()))
+    found = weighted_shares(np.array([0, 0, 1]), np.array([1.0, 2.0, 1.0]), cells)
+    np.testing.assert_allclose(found.values, [3 / 4, 1 / 4])
+    # Σ w²([x = 0] − 3/4)² = (1 + 4)/16 + 9/16 = 14/16; its root over Σ w = 4
+    np.testing.assert_allclose(found.standard_error, [np.sqrt(14) / 16] * 2)
+    assert found.worth == pytest.approx(16 / 6)
+
+
+@pytest.mark.parametrize(
+    ("network", "target", "codes"), [(asia(), "lung", {"xray": 1}), (wet_grass(), "S", {"B": 1})]
+)
+def test_the_error_is_calibrated(network, target, codes):
+    wanted = exact(network, [target], codes)[1]
+    given = evidence(network, codes)
+    found = [estimate(network, [target], given, 2000, seed) for seed in range(200)]
+    off = np.array([(f.values[1] - wanted) / f.standard_error[1] for f in found])
+    inside = (np.abs(off) < 1.96).mean()
+    assert 0.90 <= inside <= 0.99  # 95 % expected; 200 seeds: sd 1.5 %
+    assert 0.85 < off.std() < 1.15
+
+
+def test_no_sample_agrees():
+    network = wet_grass()
+    given = evidence(network, {"R": 1, "J": 0})
+    with pytest.raises(SettingError, match="None of the 1000 samples agrees"):
+        estimate(network, ["S"], given, 1000)
+
+
+def test_tiny_weights():
+    # 400 findings of probability 1e-3 each: the weights are 1e-1200.
+    nodes = [binary("c", [0.4, 0.6])]
+    nodes += [binary(f"x{k}", [[0.999, 0.001], [0.999, 0.001]], "c") for k in range(400)]
+    network = Network(tuple(nodes))
+    found = estimate(network, ["c"], evidence(network, {f"x{k}": 1 for k in range(400)}), 2000)
+    assert within(Near(found), [0.4, 0.6]) and found.worth == pytest.approx(2000)
+
+
+def test_cells_nobody_fell_in_are_not_certain():
+    network = Network((binary("a", [1 - 1e-6, 1e-6]),))
+    found = estimate(network, ["a"], evidence(network), 100)
+    np.testing.assert_array_equal(found.values, [1, 0])
+    assert 0.005 < found.standard_error[1] < 0.02
+    seen = estimate(network, ["a"], evidence(network, {"a": 0}), 100)
+    np.testing.assert_array_equal(seen.standard_error, [0, 0])
+
+
+def test_the_same_again():
+    network, given = asia(), evidence(asia(), {"xray": 1})
+    a, b, c = (estimate(network, ["lung"], given, 500, seed).values for seed in (3, 3, 4))
+    np.testing.assert_array_equal(a, b)
+    assert not np.array_equal(a, c)

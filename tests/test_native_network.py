@@ -1,0 +1,196 @@
+"""Native JSON: every kind of node and label comes back exactly."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayeskit.errors import ModelFormatError, SettingError
+from bayeskit.graphs.distributions import LinearGaussian, Table
+from bayeskit.graphs.factor import Factor
+from bayeskit.graphs.field import Field
+from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.io.networks.gaussian_json import read_gaussian_json
+from bayeskit.io.networks.native import native_text, read_native
+from format_networks import DATA, GOLDEN, asymmetric, check_valid, mixed, networks, sample_files
+
+GOOD = (GOLDEN / "asymmetric.json").read_text()
+GAUSSIAN = (GOLDEN / "gaussian.json").read_text()
+
+
+def test_the_golden_file_is_read_and_written_as_it_is():
+    assert read_native(GOOD) == asymmetric()
+    assert native_text(read_native(GOOD)) == GOOD
+
+
+def test_every_kind_comes_back():
+    network = mixed()
+    text = native_text(network)
+    again = read_native(text)
+    assert again == network
+    assert again.notes == network.notes and again.name == "mixed"
+    assert [type(s) for s in again[7].variable.states] == [bool, float, str, int]
+    assert native_text(again) == text
+
+
+@given(networks())
+@settings(max_examples=150, deadline=None)
+def test_written_read_written_is_the_same(network):
+    text = native_text(network)
+    back = read_native(text.encode())
+    assert back == network
+    assert [dict(n.notes) for n in back.nodes] == [dict(n.notes) for n in network.nodes]
+    assert native_text(back) == text
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(0, 1e300))
+def test_numbers_come_back_bit_for_bit(number, variance):
+    network = Network((Node(continuous("x"), (), LinearGaussian(number, [], variance)),))
+    back = read_native(native_text(network))["x"].distribution
+    assert back.intercept.tobytes() == np.float64(number).tobytes()
+    assert back.variance.tobytes() == np.float64(variance).tobytes()
+
+
+def test_fields_come_back():
+    a, b = discrete("a", [0, "x"]), discrete(("b", 1), [dt.date(2020, 1, 2), 1.0, True + 1])
+    field = Field(
+        (a, b),
+        (Factor([b.name, "a"], [b.states, a.states], [[0, 1e-300], [1 / 3, 2], [3, 4]]), Factor([], [], 2.0)),
+        "f",
+        {"k": "v"},
+    )
+    again = read_native(native_text(field))
+    assert again == field and again.notes == {"k": "v"}
+    assert [type(s) for s in again.variables[1].states] == [dt.date, float, int]
+
+
+def test_an_empty_network_comes_back():
+    assert read_native(native_text(Network())) == Network()
+
+
+@pytest.mark.parametrize("label", [None, float("nan")])
+def test_missing_is_no_label(label):
+    with pytest.raises(SettingError, match="means missing"):
+        native_text(Network((Node(discrete("x", ["a", label]), (), Table([0.5, 0.5])),)))
+
+
+def changed(**changes):
+    plain = json.loads(GOOD)
+    for path, value in changes.items():
+        *way, last = [int(p) if p.isdigit() else p for p in path.split("__")]
+        at = plain
+        for step in way:
+            at = at[step]
+        at[last] = value
+    return json.dumps(plain)
+
+
+BAD = {
+    "format": (changed(format="other"), 'has no "format"'),
+    "list": ("[]", 'has no "format"'),
+    "newer": (changed(version=2), "version 2"),
+    "boolean version": (changed(version=True), "version True"),
+    "kind": (changed(kind="decision"), '"kind" is \'decision\''),
+    "name": (changed(name=3), 'no "name" that is a str'),
+    "nodes": (changed(nodes={}), 'no "nodes" that is a list'),
+    "notes": (changed(notes={"a": 1}), '"notes" of the network'),
+    "node": (changed(nodes__0=7), 'no object with a "name"'),
+    "null name": (changed(nodes__0__name=None), "means missing"),
+    "list name": (changed(nodes__0__name=["a"]), "can be no name"),
+    "strange type": (changed(nodes__0__name={"pickle": "x"}), "'pickle', which this version does not know"),
+    "name twice": (changed(nodes__0__name="b"), "two nodes are named 'b'"),
+    "null state": (changed(nodes__0__states__0=None), "means missing"),
+    "state twice": (changed(nodes__0__states=[1, True]), "'a' has the state True twice"),
+    "states": (changed(nodes__0__states="ab"), '"states" of \'a\' are no list'),
+    "parent": (changed(nodes__2__parents=["a", "z"]), "'z', in the node 'c', is no variable"),
+    "parent twice": (changed(nodes__2__parents=["a", "a"]), "2 × 2 × 4"),
+    "self": (changed(nodes__0__parents=["a"], nodes__0__distribution__rows=[[0.5, 0.5]] * 2), "cycle: 'a' → 'a'"),
+    "row": (changed(nodes__0__distribution__rows=[[0.5]]), "rows of 2 numbers"),
+    "rows": (changed(nodes__0__distribution__rows=[[0.5, 0.5]] * 2), "4 numbers; 2 = 2 are needed"),
+    "text": (changed(nodes__0__distribution__rows=[["0.5", 0.5]]), "no number"),
+    "boolean": (changed(nodes__0__distribution__rows=[[True, 0.0]]), "no number"),
+    "sum": (changed(nodes__0__distribution__rows=[[0.5, 0.6]]), "sum to 1.1"),
+    "negative": (changed(nodes__0__distribution__rows=[[-0.5, 1.5]]), "hold -0.5"),
+    "huge": (changed(nodes__0__distribution__rows=[[10**400, 0]]), "no number"),
+    "infinite": (GOOD.replace("0.7]]", "1e999]]"), "not finite"),
+    "NaN": (GOOD.replace("0.7]]", "NaN]]"), "holds NaN"),
+    "Infinity": (GOOD.replace("0.7]]", "Infinity]]"), "holds Infinity"),
+    "distribution kind": (changed(nodes__0__distribution__kind="magic"), "'magic', which this version"),
+    "distribution": (changed(nodes__0__distribution=7), 'no "kind" that is a str'),
+    "gaussian states": (changed(nodes__0__distribution__kind="linear-gaussian"), "does not fit"),
+    "outcomes": (changed(nodes__0__distribution={"kind": "deterministic", "outcomes": [2]}), "from 0 to 1"),
+    "outcome": (changed(nodes__0__distribution={"kind": "deterministic", "outcomes": []}), "0 outcomes; 1"),
+    "causes": (changed(nodes__0__distribution={"kind": "noisy-max", "causes": [[]], "leak": [1, 0]}), "its 0 parents"),
+    "leak": (changed(nodes__0__distribution={"kind": "noisy-max", "causes": [], "leak": [1]}), "rows of 2 numbers"),
+    "key twice": (GOOD.replace('"name": "asymmetric"', '"name": "x", "name": "y"'), "the key 'name' twice"),
+    "deep": ("[" * 100_000, "nested too deeply"),
+    "digits": ('{"a": ' + "1" * 5000 + "}", "cannot be read"),
+    "cut": (GOOD[:-3], "this is no JSON"),
+    "more": (GOOD + "{}", "Extra data"),
+    "nothing": ("", "this is no JSON"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_is_refused_and_named(case):
+    text, message = BAD[case]
+    with pytest.raises(ModelFormatError) as error:
+        read_native(text, "n.json")
+    assert message in str(error.value)
+    assert error.value.path == "n.json"
+
+
+def test_a_continuous_parent_of_a_discrete_child_is_refused():
+    text = native_text(mixed()).replace(
+        '"name": "湿", "states": [0, 1], "parents": ["d"]', '"name": "湿", "states": [0, 1], "parents": ["g"]'
+    )
+    with pytest.raises(ModelFormatError, match="'湿' is discrete and 'g', its parent, is continuous"):
+        read_native(text)
+
+
+def test_linear_gaussian_json():
+    network = read_gaussian_json(GAUSSIAN)
+    assert network["y"].parents == ("x",)
+    assert network["y"].distribution == LinearGaussian(-2.0, [0.5], 4.0)
+    assert read_native(native_text(network)) == network
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"x": [0.5]', '"z": [0.5]', "coefficients for"),
+        ('"x": [0.5]', '"x": [0.5, 1]', "a coefficient of 'y'"),
+        ('"variance": [4]', '"variance": [-4]', "variance of 'y'"),
+        ('"variance": [4]', '"variance": [true]', "variance of 'y'"),
+        ('"variance": [4]', '"variance": [1e999]', "variance of 'y'"),
+        ('[["x", "y"]]', "[]", "do not name the same arcs"),
+        ('[["x", "y"]]', '[["y", "x"]]', "do not name the same arcs"),
+        ('"nodes": ["x", "y"]', '"nodes": ["x"]', "an entry for each node"),
+        ('"nodes": ["x", "y"]', '"nodes": ["x", "y", "y"]', "two nodes are named 'y'"),
+        ('"nodes"', '"knots"', 'it needs "nodes"'),
+    ],
+)
+def test_odd_linear_gaussian_json_is_refused(old, new, message):
+    assert old in GAUSSIAN
+    with pytest.raises(ModelFormatError, match=message):
+        read_gaussian_json(GAUSSIAN.replace(old, new))
+
+
+@pytest.mark.parametrize("path", sample_files("gaussian_json", "*.json"))
+def test_linear_gaussian_samples_load(path):
+    network = read_gaussian_json(path.read_bytes(), path)
+    check_valid(network)
+    plain = json.loads(path.read_text())
+    assert len(network.nodes) == len(plain["nodes"]) and len(network.dag.arcs) == len(plain["arcs"])
+    for node in network.nodes:
+        given = plain["cpds"][node.name]["coefficients"]
+        assert [given[p][0] for p in node.parents] == node.distribution.coefficients.tolist()
+
+
+def test_samples_are_looked_for_where_the_variable_says():
+    assert DATA.is_absolute()

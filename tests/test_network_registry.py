@@ -1,0 +1,186 @@
+"""The door: which format a file is in, what may be written, and that a refusal touches nothing."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from bayeskit.errors import ModelFormatError, SettingError, UsageError
+from bayeskit.graphs.distributions import Table
+from bayeskit.graphs.field import Field
+from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit.io.networks.fg import read_fg
+from bayeskit.io.networks.registry import FORMATS, read_model, sniffed, write_model
+from bayeskit.networks.bayesian_network import BayesianNetwork
+from bayeskit.networks.markov_network import MarkovNetwork
+from bayeskit.networks.reading import read_network
+from format_networks import GOLDEN, as_text, asymmetric, mixed, networks, sample_files
+
+WRITTEN = {
+    ".bif": "bif",
+    ".bifxml": "xmlbif",
+    ".xml": "xmlbif",
+    ".net": "net",
+    ".xdsl": "xdsl",
+    ".json": "json",
+}
+FIELD = read_fg((GOLDEN / "asymmetric.fg").read_text())
+
+
+@pytest.mark.parametrize("packed", ["", ".gz", ".GZ"])
+@pytest.mark.parametrize("suffix", [*WRITTEN, ".uai", ".BIF"])
+def test_the_suffix_tells(suffix, packed, tmp_path):
+    path = tmp_path / f"grass.v2{suffix}{packed}"
+    write_model(path, asymmetric())
+    data = path.read_bytes()
+    assert data.startswith(b"\x1f\x8b") == bool(packed)
+    assert read_model(str(path)) == asymmetric(named=suffix != ".uai")
+    write_model(path, read_model(path))
+    assert path.read_bytes() == data
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("suffix", WRITTEN)
+def test_the_content_tells_where_the_suffix_does_not(suffix, tmp_path):
+    path, odd = tmp_path / f"a{suffix}", tmp_path / "a.model"
+    write_model(path, asymmetric())
+    odd.write_bytes(b"\xef\xbb\xbf" + path.read_bytes() if suffix != ".uai" else path.read_bytes())
+    assert sniffed(odd.read_bytes()) == WRITTEN[suffix]
+    assert read_model(odd) == asymmetric()
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [
+        ("asymmetric.xdsl", "xdsl"),
+        ("asymmetric.bifxml", "xmlbif"),
+        ("asymmetric.uai", "uai"),
+        ("asymmetric_markov.uai", "uai"),
+        ("asymmetric.fg", "fg"),
+        ("asymmetric.json", "json"),
+        ("gaussian.json", "gaussian-json"),
+    ],
+)
+def test_golden_files_are_told_by_their_content(name, format):
+    assert sniffed((GOLDEN / name).read_bytes()) == format
+
+
+def test_a_shared_suffix_is_decided_by_the_content(tmp_path):
+    for name in ("asymmetric.xdsl", "asymmetric.bifxml"):
+        (tmp_path / "n.xml").write_bytes((GOLDEN / name).read_bytes())
+        assert read_model(tmp_path / "n.xml") == asymmetric()
+    (tmp_path / "n.net").write_text("% a comment\nnet\n{\n}\n")
+    with pytest.raises(ModelFormatError, match="no node"):
+        read_model(tmp_path / "n.net")
+    assert sniffed(b"net Unnamed {\n node a {") == "dsl"
+    assert sniffed(b'// by hand\nbelief network "x"') == "dsc"
+    assert sniffed('<?xml version="1.0" encoding="UTF-16"?>\n<smile/>'.encode("utf-16")) == "xdsl"
+
+
+def test_what_nobody_knows_is_refused_with_a_list(tmp_path):
+    (tmp_path / "n.model").write_text("once upon a time")
+    with pytest.raises(
+        ModelFormatError, match="one of json, bif, xmlbif, xdsl, net, uai, dsl, dsc, fg, gaussian-json"
+    ):
+        read_model(tmp_path / "n.model")
+    with pytest.raises(SettingError, match=r"no format 'yaml'\. There are json, bif"):
+        read_model(tmp_path / "n.model", format="yaml")
+    with pytest.raises(FileNotFoundError):
+        read_model(tmp_path / "absent.bif")
+
+
+def test_the_format_can_be_named(tmp_path):
+    path = tmp_path / "n.txt"
+    write_model(path, asymmetric(), format="xdsl")
+    assert read_model(path, format="xdsl") == asymmetric()
+    with pytest.raises(ModelFormatError, match="its root is <smile>"):
+        read_model(path, format="xmlbif")
+
+
+def test_normalize_reaches_the_reader(tmp_path):
+    path = tmp_path / "n.uai"
+    path.write_text("BAYES 1 2 1 1 0 2 1 3\n")
+    with pytest.raises(ModelFormatError, match="normalize=True"):
+        read_model(path)
+    assert read_model(path, normalize=True)[0].distribution == Table([0.25, 0.75])
+
+
+@pytest.mark.parametrize("suffix", [*(s for s in WRITTEN if s != ".json" and s != ".net"), ".uai"])
+def test_a_refusal_leaves_the_file_alone(suffix, tmp_path):
+    path = tmp_path / f"n{suffix}"
+    path.write_text("precious")
+    network = Network(tuple(node for node in mixed().nodes if node.distribution is not None))
+    with pytest.raises(SettingError, match=r"continuous.*json"):
+        write_model(path, network)
+    with pytest.raises(UsageError, match="'x' has no table"):
+        write_model(path, Network((Node(discrete("x", "ab")),)))
+    assert path.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_formats_without_a_writer_say_so(tmp_path):
+    for name in ("dsl", "dsc", "fg", "gaussian-json"):
+        with pytest.raises(SettingError, match=r"only read, not written\. Formats to write are json, bif"):
+            write_model(tmp_path / "n.x", asymmetric(), format=name)
+    with pytest.raises(SettingError, match="only read"):
+        write_model(tmp_path / "n.dsl", asymmetric())
+    with pytest.raises(SettingError, match=r"'n.txt' does not say.*\.json, \.bif"):
+        write_model(tmp_path / "n.txt", asymmetric())
+    assert not list(tmp_path.iterdir())
+
+
+def test_fields_are_written_where_they_fit(tmp_path):
+    for suffix in (".uai", ".json"):
+        write_model(tmp_path / f"n{suffix}", FIELD)
+        assert read_model(tmp_path / f"n{suffix}") == FIELD
+    for suffix in (".bif", ".xml", ".xdsl", ".net"):
+        with pytest.raises(SettingError, match=r"cannot hold a Markov network\. Write \.json, \.uai"):
+            write_model(tmp_path / f"n{suffix}", FIELD)
+
+
+@given(network=networks(special=False, max_nodes=3))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_format_says_the_same(network, tmp_path):
+    tables = {}
+    for suffix in (".bif", ".bifxml", ".net", ".xdsl"):
+        path = tmp_path / f"n{suffix}"
+        write_model(path, network)
+        first = path.read_bytes()
+        back = read_model(path)
+        write_model(path, back)
+        assert path.read_bytes() == first
+        assert {n.name: n.variable for n in back.nodes} == {
+            n.name: n.variable for n in as_text(network).nodes
+        }
+        tables[suffix] = {n.name: n.distribution.table().tobytes() for n in back.nodes}
+    assert all(found == tables[".bif"] for found in tables.values())
+
+
+def test_the_public_objects(tmp_path):
+    write_model(tmp_path / "n.json", asymmetric())
+    network = read_network(tmp_path / "n.json")
+    assert isinstance(network, BayesianNetwork)
+    assert network.write(tmp_path / "n.bif.gz") is None
+    assert gzip.decompress((tmp_path / "n.bif.gz").read_bytes()).startswith(b"network ")
+    assert read_network(tmp_path / "n.bif.gz").states("c") == ("c0", "c1", "c2", "c3")
+    assert network.to_json() == (tmp_path / "n.json").read_text("utf-8")
+
+    markov = read_network(GOLDEN / "asymmetric.fg")
+    assert isinstance(markov, MarkovNetwork)
+    markov.write(tmp_path / "m.uai")
+    assert isinstance(read_model(tmp_path / "m.uai"), Field)
+
+
+def test_every_suffix_belongs_to_one_format():
+    suffixes = [suffix for format in FORMATS.values() for suffix in format.suffixes]
+    assert len(set(suffixes)) == len(suffixes)
+
+
+@pytest.mark.parametrize("path", [*sample_files("formats", "*"), *sample_files("bif", "alarm*")])
+def test_samples_are_told_by_their_content(path):
+    suffix = path.name.removesuffix(".gz").rpartition(".")[2]
+    wanted = {"bifxml": "xmlbif", "xml": "xmlbif"}.get(suffix, suffix)
+    data = path.read_bytes()
+    assert sniffed(gzip.decompress(data) if path.name.endswith(".gz") else data) == wanted

@@ -1,0 +1,337 @@
+"""sample and approximate as users call them: frames, evidence by name, mixed networks, errors."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from bayeskit.errors import ImpossibleEvidence, SettingError, SuspectResult, TooLarge, UnseenState, UsageError
+from bayeskit.graphs.distributions import LinearGaussian, Table
+from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.inference.sampling.estimate import Estimate
+from bayeskit.io.networks.bif import read_bif
+from bayeskit.networks.negation import Not
+from network_twin import joint_table, random_network, with_evidence
+from sampling_networks import Drawn, asia, binary, chi_square, exact, ring, wet_grass, within
+
+
+def gaussian(name, intercept, coefficients, variance, *parents):
+    return Node(continuous(name), parents, LinearGaussian(intercept, coefficients, variance))
+
+
+def mixed():
+    """Two classes, a → x → y with both depending on a or b, and z apart."""
+    return Network(
+        (
+            gaussian("y", [0.5, -0.5], [[1.0], [2.0]], [0.5, 0.25], "b", "x"),
+            Node(discrete("a", ("p", "q")), (), Table(np.array([0.4, 0.6]))),
+            Node(discrete("b", ("r", "s")), ("a",), Table(np.array([[0.7, 0.3], [0.2, 0.8]]))),
+            gaussian("x", [1.0, -1.0], [[], []], [1.0, 2.0], "a"),
+            gaussian("z", 3.0, [0.5], 0.1, "y"),
+            gaussian("w", 1.0, [], 0.0),
+        )
+    )
+
+
+def test_frames():
+    frame = Drawn(wet_grass()).sample(50, seed=3)
+    assert isinstance(frame, pd.DataFrame) and list(frame.columns) == ["R", "S", "J", "B"]
+    codes = Drawn(wet_grass()).sample(50, seed=3, as_codes=True)
+    assert codes.shape == (50, 4) and codes.dtype == np.int64
+    np.testing.assert_array_equal(frame.to_numpy() == "yes", codes == 1)
+
+
+def test_a_dict_where_pandas_is_not(monkeypatch):
+    wanted = Drawn(wet_grass()).sample(5)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    found = Drawn(wet_grass()).sample(5)
+    assert isinstance(found, dict) and list(found) == ["R", "S", "J", "B"]
+    np.testing.assert_array_equal(found["J"], wanted["J"].to_numpy())
+
+
+def test_kinds_of_states_and_names():
+    network = Network(
+        (
+            Node(discrete(("t", 1), (True, False)), (), Table(np.array([0.5, 0.5]))),
+            Node(discrete("self", (1, 2)), (), Table(np.array([0.5, 0.5]))),
+            Node(discrete("湿", ((1, 2), None)), (), Table(np.array([1.0, 0.0]))),
+            Node(discrete("one", ("only",)), (), Table(np.array([1.0]))),
+        )
+    )
+    frame = Drawn(network).sample(40)
+    assert list(frame.columns) == [("t", 1), "self", "湿", "one"]
+    assert frame[("t", 1)].dtype == bool and frame["self"].dtype == np.int64
+    assert set(frame["湿"]) == {(1, 2)} and set(frame["one"]) == {"only"}
+
+
+def test_prefix_and_seeds():
+    drawn = Drawn(asia())
+    for told in (None, {"xray": "yes"}):
+        long = drawn.sample(200, 7, told, as_codes=True)
+        np.testing.assert_array_equal(drawn.sample(10, seed=7, evidence=told, as_codes=True), long[:10])
+        assert not np.array_equal(drawn.sample(200, seed=8, evidence=told, as_codes=True), long)
+    long = Drawn(mixed()).sample(60, evidence={"y": 1.0})
+    assert Drawn(mixed()).sample(7, evidence={"y": 1.0}).equals(long[:7])
+
+
+@pytest.mark.parametrize(
+    ("told", "soft"),
+    [
+        ({"xray": "yes"}, None),
+        ({"dysp": "yes", "asia": "yes"}, {"either": [1.0, 3.0]}),
+        ({"smoke": Not("no")}, None),
+    ],
+)
+def test_conditional_frequencies(told, soft):
+    network = asia()
+    position = network.dag.position
+    codes = {position[k]: 1 for k in told}  # in this network all of it is "yes"
+    joint = with_evidence(joint_table(network), codes, {position[k]: v for k, v in (soft or {}).items()})
+    rows = Drawn(network).sample(40_000, evidence=told, soft=soft, as_codes=True)
+    assert chi_square(rows, joint / joint.sum()) > 1e-3
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_conditional_frequencies_of_random_networks(seed):
+    rng = np.random.default_rng(seed)
+    network = random_network(rng, n_nodes=6, max_states=3, zeros=0.2)
+    joint = joint_table(network)
+    seen = np.unravel_index(joint.argmax(), joint.shape)
+    posterior = with_evidence(joint, {2: seen[2], 4: seen[4]})
+    told = {network.nodes[v].name: f"s{seen[v]}" for v in (2, 4)}
+    rows = Drawn(network).sample(20_000, seed=seed, evidence=told, as_codes=True)
+    assert chi_square(rows, posterior / posterior.sum()) > 1e-3
+
+
+@pytest.mark.parametrize("name", ["child", "insurance", "win95pts"])
+def test_against_other_software(name):
+    """Posterior marginals of gRain and pyAgrum: shares of 20,000 rows within 5 standard errors, every node."""
+    network, cases = golden(name)
+    drawn = Drawn(network)
+    for seed, case in enumerate([c for c in cases if c["evidence"] and c["p_evidence"] > 0][:4]):
+        rows = drawn.sample(20_000, seed=seed, evidence=case["evidence"], as_codes=True)
+        for v, node in enumerate(network.nodes):
+            if node.name in case["evidence"]:
+                continue
+            wanted = np.array(case["marginals"][node.name])
+            shares = np.bincount(rows[:, v], minlength=len(wanted)) / len(rows)
+            error = np.sqrt(wanted * (1 - wanted) / len(rows)) + 1e-4
+            assert (np.abs(shares - wanted) < 5 * error).all(), (case["evidence"], node.name)
+
+
+def golden(name):
+    folder = Path(os.environ.get("BAYESKIT_DATA", Path(__file__).parents[1] / "../shared/data")).resolve()
+    answers, file = folder / f"golden/inference/{name}.json.gz", folder / f"networks/bif/{name}.bif.gz"
+    if not answers.exists() or not file.exists():
+        pytest.skip(f"{answers} or {file} is not there; set BAYESKIT_DATA")
+    network = read_bif(gzip.decompress(file.read_bytes()))
+    return network, json.loads(gzip.decompress(answers.read_bytes()))["cases"]
+
+
+def test_a_markov_network_is_drawn_exactly():
+    field = ring(0.8)
+    values = [f.values for f in field.factors]
+    joint = np.einsum("ab,bc,cd,da,a->abcd", *values)
+    drawn = Drawn(field)
+    assert chi_square(drawn.sample(30_000, as_codes=True), joint / joint.sum()) > 1e-3
+    assert set(drawn.sample(20, evidence={"v2": 1})["v2"]) == {1}
+
+
+def test_mixed_rows():
+    frame = Drawn(mixed()).sample(40_000, seed=1)
+    assert list(frame.columns) == ["y", "a", "b", "x", "z", "w"]
+    for state, mean, variance in (("p", 1.0, 1.0), ("q", -1.0, 2.0)):
+        x = frame.x[frame.a == state]
+        assert stats.kstest(x, stats.norm(mean, variance**0.5).cdf).pvalue > 1e-3
+    for state, a, b, v in (("r", 0.5, 1.0, 0.5), ("s", -0.5, 2.0, 0.25)):
+        part = frame[frame.b == state]
+        assert stats.kstest(part.y - a - b * part.x, stats.norm(0, v**0.5).cdf).pvalue > 1e-3
+    assert set(frame.w) == {1.0}
+    codes = Drawn(mixed()).sample(5, as_codes=True)
+    assert codes.dtype == np.float64 and codes.shape == (5, 6)
+
+
+def posterior_of_mixed(y):
+    """By hand: P(a, b | y) and the mean of x given a, b, y."""
+    prior = np.array([0.4, 0.6])[:, None] * np.array([[0.7, 0.3], [0.2, 0.8]])
+    m, v = np.array([1.0, -1.0])[:, None], np.array([1.0, 2.0])[:, None]
+    c, k, s = np.array([0.5, -0.5]), np.array([1.0, 2.0]), np.array([0.5, 0.25])
+    spread = k**2 * v + s
+    p = prior * stats.norm.pdf(y, c + k * m, np.sqrt(spread))
+    mean = m + k * v / spread * (y - c - k * m)
+    return p / p.sum(), mean, v - (k * v) ** 2 / spread
+
+
+def test_observed_numbers():
+    p, mean, variance = posterior_of_mixed(1.2)
+    frame = Drawn(mixed()).sample(40_000, seed=2, evidence={"y": 1.2})
+    assert (frame.y == 1.2).all()
+    counts = frame.groupby(["a", "b"]).size().reindex([(a, b) for a in "pq" for b in "rs"]).to_numpy()
+    assert stats.chisquare(counts, 40_000 * p.ravel()).pvalue > 1e-3
+    for i, a in enumerate("pq"):
+        for j, b in enumerate("rs"):
+            x = frame.x[(frame.a == a) & (frame.b == b)]
+            wanted = stats.norm(mean[i, j], variance[i, j] ** 0.5)
+            assert stats.kstest(x, wanted.cdf).pvalue > 1e-3
+    # z follows from y alone.
+    assert stats.kstest(frame.z, stats.norm(3.6, 0.1**0.5).cdf).pvalue > 1e-3
+
+
+def test_observed_numbers_weigh():
+    p, _, _ = posterior_of_mixed(1.2)
+    found = Drawn(mixed()).approximate("a", "b", evidence={"y": 1.2}, n_samples=40_000)
+    assert within(found, p) and found.standard_error.max() < 0.02
+    with pytest.raises(SettingError, match="'y' is continuous and observed; method='gibbs'"):
+        Drawn(mixed()).approximate("a", evidence={"y": 1.2}, method="gibbs")
+    with pytest.raises(SettingError, match="'x' is continuous"):
+        Drawn(mixed()).approximate("x")
+    assert within(Drawn(mixed()).approximate("b", method="gibbs"), [0.4, 0.6])
+
+
+def test_numbers_without_freedom():
+    network = Network((gaussian("x", 0.0, [], 1.0), gaussian("y", 0.0, [2.0], 0.0, "x")))
+    frame = Drawn(network).sample(100, evidence={"y": 3.0})
+    np.testing.assert_allclose(frame.x, 1.5)
+    with pytest.raises(UsageError, match="'x', 'y' leave each other no freedom"):
+        Drawn(network).sample(5, evidence={"x": 1.0, "y": 3.0})
+
+
+METHODS = ["likelihood weighting", "gibbs", "rejection", "loopy"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_approximate(method):
+    found = Drawn(wet_grass()).approximate("S", evidence={"B": "yes", "J": "yes"}, method=method, seed=2)
+    assert isinstance(found, Estimate) and found.method == method
+    assert found.names == ("S",) and found.states == (("no", "yes"),)
+    if method == "loopy":
+        assert found["yes"] == pytest.approx(43 / 268, abs=1e-12)
+        assert found.converged and found.standard_error is None and found.n_samples is None
+    else:
+        assert within(found, np.array([225 / 268, 43 / 268]))
+        assert found["yes"] == found.values[1] == found.factor["yes"] == found.to_dict()["yes"]
+        assert found.n_samples == 10_000 and 500 < found.effective_sample_size <= 10_000
+        assert found.converged is None
+    assert (found.r_hat is not None) == (method == "gibbs")
+    assert (found.n_accepted is not None) == (method == "rejection")
+    text = repr(found)
+    assert text.startswith(f"Estimate of 'S' by {method}: ") and "'yes': 0.1" in text
+    again = Drawn(wet_grass()).approximate("S", evidence={"B": "yes", "J": "yes"}, method=method, seed=2)
+    np.testing.assert_array_equal(found.values, again.values)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_axes_come_in_the_order_asked(method):
+    found = Drawn(asia()).approximate(["either", "lung"], method=method)
+    wanted = exact(asia(), ["either", "lung"], {})
+    np.testing.assert_allclose(found.values, wanted, atol=0.03)
+    assert found.names == ("either", "lung") and found["no", "yes"] == 0
+
+
+@pytest.mark.parametrize("method", ["gibbs", "loopy"])
+def test_impossible_evidence_is_explained(method):
+    told = {"S": "no", "R": "yes", "J": "no"}
+    with pytest.raises(ImpossibleEvidence) as caught:
+        Drawn(wet_grass()).approximate("B", evidence=told, method=method)
+    assert caught.value.evidence == {"R": "yes", "J": "no"}
+
+
+def test_impossible_evidence_of_a_sample():
+    with pytest.raises(ImpossibleEvidence) as caught:
+        Drawn(wet_grass()).sample(3, evidence={"S": "no", "R": "yes"}, soft={"J": {"no": 1, "yes": 0}})
+    assert set(caught.value.evidence) == {"R", "J"}
+
+
+@pytest.mark.parametrize("method", ["likelihood weighting", "rejection"])
+def test_no_sample_agrees(method):
+    with pytest.raises(SettingError, match="None of the 100 samples agrees"):
+        Drawn(wet_grass()).approximate("B", evidence={"R": "yes", "J": "no"}, method=method, n_samples=100)
+
+
+def test_markov_networks():
+    joint = np.einsum("ab,bc,cd,da,a->abcd", *(f.values for f in ring(0.3).factors))
+    wanted = joint.sum(axis=(1, 2, 3)) / joint.sum()
+    found = Drawn(ring(0.3)).approximate("v0")
+    assert found.method == "gibbs" and within(found, wanted)
+    np.testing.assert_allclose(Drawn(ring(0.3)).approximate("v0", method="loopy").values, wanted, atol=0.02)
+    for method in ("likelihood weighting", "rejection"):
+        with pytest.raises(SettingError, match="a Markov network has no parents"):
+            Drawn(ring(0.3)).approximate("v0", method=method)
+
+
+def test_suspect_results():
+    with pytest.warns(SuspectResult, match="did not settle in 3 iterations"):
+        found = Drawn(ring(3.0, frustrated=True)).approximate("v0", method="loopy", max_iter=3)
+    assert not found.converged
+    sticky = Network((binary("x", [0.5, 0.5]), binary("y", [[1 - 1e-6, 1e-6], [1e-6, 1 - 1e-6]], "x")))
+    with pytest.warns(SuspectResult, match="The chains disagree"):
+        Drawn(sticky).approximate("x", "y", method="gibbs", n_samples=400, n_chains=8)
+    # One row in a thousand has the rare class, and weighs a hundred million times as much as the others.
+    rare = Network(
+        (
+            binary("c", [0.999, 0.001]),
+            *(binary(f"x{k}", [[0.99, 0.01], [0.01, 0.99]], "c") for k in range(4)),
+        )
+    )
+    with pytest.warns(SuspectResult, match="10000 samples are worth only [0-9]+ independent ones"):
+        Drawn(rare).approximate("c", evidence={f"x{k}": "yes" for k in range(4)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Drawn(asia()).approximate("lung", method="gibbs")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda d: d.sample(-1), SettingError, "n is -1"),
+        (lambda d: d.sample(2.5), SettingError, "n is 2.5"),
+        (lambda d: d.sample(True), SettingError, "n is True"),
+        (lambda d: d.sample(2, seed=-1), SettingError, "seed is -1"),
+        (lambda d: d.sample(2, seed="a"), SettingError, "seed is 'a'"),
+        (lambda d: d.sample(2, as_codes="yes"), SettingError, "as_codes is 'yes'"),
+        (lambda d: d.sample(2, evidence={"R": "maybe"}), UnseenState, "'R' has no state 'maybe'"),
+        (lambda d: d.sample(2, evidence={"Q": "yes"}), SettingError, "no node 'Q'"),
+        (lambda d: d.sample(2, evidence={"B": "yes"}, max_memory=20), TooLarge, "max_memory allows 20 bytes"),
+        (lambda d: d.approximate(), SettingError, "No node was asked for"),
+        (lambda d: d.approximate("R", "R"), SettingError, "asked for twice"),
+        (lambda d: d.approximate("Q"), SettingError, "no node 'Q'"),
+        (lambda d: d.approximate("R", method="exact"), SettingError, "method is 'exact'"),
+        (lambda d: d.approximate("R", n_samples=0), SettingError, "n_samples is 0"),
+        (lambda d: d.approximate("R", method="gibbs", n_chains=0), SettingError, "n_chains is 0"),
+        (lambda d: d.approximate("R", method="gibbs", burn_in=-1), SettingError, "burn_in is -1"),
+        (lambda d: d.approximate("R", method="loopy", damping=1.0), SettingError, "damping is 1.0"),
+        (lambda d: d.approximate("R", method="loopy", tol=-1), SettingError, "tol is -1"),
+        (lambda d: d.approximate("J", "S", method="loopy"), UsageError, "No one table holds 'J', 'S'"),
+    ],
+)
+def test_errors(call, error, says):
+    with pytest.raises(error, match=says):
+        call(Drawn(wet_grass()))
+
+
+def test_a_node_without_a_table():
+    network = Network((Node(discrete("a", ("x", "y"))),))
+    with pytest.raises(UsageError, match="'a' has no table yet"):
+        Drawn(network).sample(1)
+
+
+def test_a_change_is_seen():
+    drawn = Drawn(Network((binary("a", [1, 0]),)))
+    assert set(drawn.sample(9)["a"]) == {"no"}
+    drawn._become(Network((binary("a", [0, 1]),)))
+    assert set(drawn.sample(9)["a"]) == {"yes"}
+
+
+def test_nothing_to_draw():
+    assert Drawn(Network(())).sample(3, as_codes=True).shape == (3, 0)
+    assert len(Drawn(wet_grass()).sample(0)) == 0
+    assert len(Drawn(wet_grass()).sample(0, evidence={"B": "yes"})) == 0

@@ -1,0 +1,381 @@
+"""Conditional tables as users give them: every form says the same."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayeskit.errors import (
+    BayeskitError,
+    ColumnError,
+    SettingError,
+    TooLarge,
+    UnseenState,
+    UsageError,
+)
+from bayeskit.graphs.distributions import Table
+from bayeskit.graphs.factor import Factor
+from small_network import SmallNetwork
+
+STATES = {"a": ["a0", "a1"], "b": ["b0", "b1", "b2"], "c": [10, 20, 30, 40]}
+
+
+def family(states=STATES):
+    """c given a, b: 2 × 3 × 4, so that no two axes can be mistaken for each other."""
+    return SmallNetwork({"c": ["a", "b"], "a": [], "b": []}, states=states)
+
+
+@st.composite
+def tables(draw):
+    """Rows of numbers that sum to one or nearly, with zeros among them."""
+    cells = st.integers(0, 5)
+    row = st.lists(cells, min_size=4, max_size=4).filter(any)
+    values = np.array(draw(st.lists(row, min_size=6, max_size=6)), float)
+    return (values / values.sum(axis=1, keepdims=True)).reshape(2, 3, 4)
+
+
+def nested(values):
+    return {
+        a: {b: {c: values[i, j, k] for k, c in enumerate(STATES["c"])} for j, b in enumerate(STATES["b"])}
+        for i, a in enumerate(STATES["a"])
+    }
+
+
+def by_tuple(values, depth):
+    """Return {(a, b): {c: p}} or {(a, b, c): p}, in an order of its own."""
+    rows = {}
+    for i, a in reversed(list(enumerate(STATES["a"]))):
+        for j, b in enumerate(STATES["b"]):
+            for k, c in reversed(list(enumerate(STATES["c"]))):
+                if depth == 3:
+                    rows[a, b, c] = values[i, j, k]
+                else:
+                    rows.setdefault((a, b), {})[c] = values[i, j, k]
+    return rows
+
+
+def long_rows(values, order):
+    cells = by_tuple(values, 3)
+    rows = [(*key, p) for key, p in cells.items()]
+    rows = [rows[k] for k in order.permutation(len(rows))]
+    return {name: [row[k] for row in rows] for k, name in enumerate(["a", "b", "c", "p"])}
+
+
+def wide_rows(values):
+    rows = by_tuple(values, 2)
+    columns = {"b": [b for _, b in rows], "a": [a for a, _ in rows]}
+    return columns | {str(c): [row[c] for row in rows.values()] for c in STATES["c"]}
+
+
+@given(tables(), st.integers(0, 2**31))
+def test_every_form_says_the_same(values, seed):
+    order = np.random.default_rng(seed)
+    turned = Factor(
+        ["c", "a", "b"],
+        [STATES["c"][::-1], STATES["a"], STATES["b"][::-1]],
+        values.transpose(2, 0, 1)[::-1, :, ::-1],
+    )
+    long, wide = long_rows(values, order), wide_rows(values)
+    forms = [
+        values.tolist(),
+        values.ravel(),
+        values.ravel().tolist(),
+        Table(values),
+        nested(values),
+        by_tuple(values, 2),
+        by_tuple(values, 3),
+        {a: values[i] for i, a in enumerate(STATES["a"])},
+        {a: {b: values[i, j].tolist() for j, b in enumerate(STATES["b"])} for i, a in enumerate(STATES["a"])},
+        {
+            a: {(b, c): values[i, j, k] for j, b in enumerate(STATES["b"]) for k, c in enumerate(STATES["c"])}
+            for i, a in enumerate(STATES["a"])
+        },
+        turned,
+        pd.DataFrame(long),
+        pl.DataFrame(long).rename({"p": "probability"}),
+        pa.table(long).select(["p", "c", "b", "a"]),
+        pd.DataFrame(long).astype({"a": "category", "b": "category"}).rename(columns={"p": "value"}),
+        pd.DataFrame(wide),
+        pd.DataFrame(wide).rename(columns=lambda c: int(c) if c.isdigit() else c),
+        pl.DataFrame(wide),
+        pa.table(wide),
+    ]
+    expected = family().set_cpt("c", values)
+    for form in forms:
+        assert np.array_equal(family().set_cpt("c", form).cpt("c").values, expected.cpt("c").values), form
+
+
+def test_the_factor_given_back_has_parents_then_the_child():
+    values = np.random.default_rng(0).dirichlet(np.ones(4), (2, 3))
+    factor = family().set_cpt("c", values).cpt("c")
+    assert factor.names == ("a", "b", "c")
+    assert factor.states == (("a0", "a1"), ("b0", "b1", "b2"), (10, 20, 30, 40))
+    assert factor["a1", "b2", 40] == pytest.approx(values[1, 2, 3], abs=0)
+    assert family().set_cpt("c", factor) == family().set_cpt("c", values)
+
+
+def test_roots_and_one_parent():
+    network = SmallNetwork({"b": ["a"]}, states=["no", "yes"])
+    for form in ({"yes": 0.2, "no": 0.8}, [0.8, 0.2], {("no",): 0.8, "yes": 0.2}):
+        assert network.set_cpt("a", form).cpt("a").values.tolist() == [0.8, 0.2]
+    for form in (
+        pd.DataFrame({"no": [0.8], "yes": [0.2]}),
+        pd.DataFrame({"a": ["yes", "no"], "p": [0.2, 0.8]}),
+    ):
+        assert network.set_cpt("a", form).cpt("a").values.tolist() == [0.8, 0.2]
+    for form in (
+        {"no": {"yes": 0.2, "no": 0.8}, "yes": {"no": 0, "yes": 1}},
+        {("no",): [0.8, 0.2], ("yes",): [0, 1]},
+    ):
+        assert network.set_cpt("b", form).cpt("b").values.tolist() == [[0.8, 0.2], [0.0, 1.0]]
+
+
+def test_exact_fractions_and_decimals_are_numbers():
+    network = SmallNetwork({"a": []}, states=["x", "y", "z"])
+    third = Fraction(1, 3)
+    assert network.set_cpt("a", [third] * 3).cpt("a").values.tolist() == [1 / 3] * 3
+    assert network.set_cpt("a", {"x": Decimal("0.5"), "y": Fraction(1, 2), "z": 0}).cpt("a")["x"] == 0.5
+
+
+def test_states_that_are_tuples_or_of_other_types():
+    states = {"a": [("x", 1), ("y", 2)], "b": [True, False]}
+    network = SmallNetwork({"b": ["a"]}, states=states)
+    network.set_cpt("b", {("x", 1): {True: 0.25, False: 0.75}, (("y", 2), True): 1, (("y", 2), False): 0})
+    assert network.cpt("b").values.tolist() == [[0.25, 0.75], [1.0, 0.0]]
+
+
+def test_a_wide_frame_whose_child_is_named_like_one_of_its_states():
+    network = SmallNetwork({"yes": ["a"]}, states=["no", "yes"])
+    network.set_cpt("yes", pd.DataFrame({"a": ["no", "yes"], "no": [0.9, 0.2], "yes": [0.1, 0.8]}))
+    assert network.cpt("yes").values.tolist() == [[0.9, 0.1], [0.2, 0.8]]
+
+
+def test_a_node_named_p_or_value():
+    network = SmallNetwork({"p": ["value"]}, states=["no", "yes"])
+    rows = {"value": ["no", "no", "yes", "yes"], "p": ["no", "yes"] * 2, "probability": [0.9, 0.1, 0.2, 0.8]}
+    assert network.set_cpt("p", pd.DataFrame(rows)).cpt("p").values.tolist() == [[0.9, 0.1], [0.2, 0.8]]
+
+
+# --- states that the table names -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"no": {"dry": 0.9, "wet": 0.1}, "yes": {"wet": 0.75, "dry": 0.25}},
+        {("no", "dry"): 0.9, ("no", "wet"): 0.1, ("yes", "dry"): 0.25, ("yes", "wet"): 0.75},
+        Factor(["rain", "grass"], [["no", "yes"], ["dry", "wet"]], [[0.9, 0.1], [0.25, 0.75]]),
+        pd.DataFrame(
+            {"rain": ["no", "no", "yes", "yes"], "grass": ["dry", "wet"] * 2, "p": [0.9, 0.1, 0.25, 0.75]}
+        ),
+        pl.DataFrame({"rain": ["no", "yes"], "dry": [0.9, 0.25], "wet": [0.1, 0.75]}),
+    ],
+    ids=lambda form: type(form).__name__,
+)
+def test_a_node_without_states_takes_them_from_the_table(form):
+    network = SmallNetwork({"grass": ["rain"]}, states={"rain": ["no", "yes"]}).set_cpt("grass", form)
+    assert network.states("grass") == ("dry", "wet")
+    assert network.cpt("grass").values.tolist() == [[0.9, 0.1], [0.25, 0.75]]
+
+
+@pytest.mark.parametrize(
+    "form", [[0.5, 0.5], {}, {"no": [0.5, 0.5], "yes": [0.5, 0.5]}, Table([[1.0], [1.0]])]
+)
+def test_an_array_names_no_states(form):
+    network = SmallNetwork({"grass": ["rain"]}, states={"rain": ["no", "yes"]})
+    with pytest.raises(UsageError, match="'grass'"):
+        network.set_cpt("grass", form)
+
+
+def test_missing_is_no_state():
+    for missing in (None, float("nan"), pd.NA):
+        with pytest.raises(SettingError, match=r"cannot be a state of 'a'"):
+            SmallNetwork({"a": []}).set_cpt("a", {"x": 0.5, missing: 0.5})
+
+
+def test_the_parents_states_must_be_known():
+    network = SmallNetwork({"grass": ["rain"]}, states={"grass": ["dry", "wet"]})
+    with pytest.raises(UsageError, match=r"needs the states of 'rain'.*set_states"):
+        network.set_cpt("grass", {"no": {"dry": 0.9, "wet": 0.1}})
+
+
+# --- sums -------------------------------------------------------------------------------------------------------
+
+
+def test_rows_near_one_are_kept_bit_for_bit_and_rounding_is_divided_once():
+    network = SmallNetwork({"b": ["a"]}, states=["no", "yes"])
+    exact = [[0.1, 0.9 + 5e-13], [0.3, 0.7]]
+    assert network.set_cpt("b", exact).cpt("b").values.tolist() == exact
+    row = np.array([0.1, 0.9 + 5e-10])
+    found = network.set_cpt("b", [row, [0.3, 0.7]]).cpt("b").values
+    assert found[0].tolist() == (row / row.sum()).tolist() and found[1].tolist() == [0.3, 0.7]
+
+
+def test_rows_farther_off_are_refused_by_name_or_mended_when_asked():
+    network = family()
+    values = np.full((2, 3, 4), 0.25)
+    values[1, 2, 0] = 0.5
+    with pytest.raises(
+        SettingError, match=r"'c' for 'a' = 'a1', 'b' = 'b2' sum to 1\.25, not 1\..*normalize=True"
+    ):
+        network.set_cpt("c", values)
+    mended = network.set_cpt("c", values, normalize=True).cpt("c").values
+    assert mended[1, 2].tolist() == [0.4, 0.2, 0.2, 0.2] and mended[0, 0].tolist() == [0.25] * 4
+
+
+def test_counts_are_normalised_and_rows_of_zeros_never():
+    network = SmallNetwork({"b": ["a"]}, states=["no", "yes"])
+    assert network.set_cpt("b", [[3, 1], [0, 7]], normalize=True).cpt("b").values.tolist() == [
+        [0.75, 0.25],
+        [0, 1],
+    ]
+    for normalize in (False, True):
+        with pytest.raises(SettingError, match=r"'b' for 'a' = 'no' sum to 0.0, not 1. Mend the row.$"):
+            network.set_cpt("b", [[0, 0], [0, 1]], normalize=normalize)
+    with pytest.raises(SettingError, match="sum to inf"):
+        network.set_cpt("a", [1e308, 1e308], normalize=True)
+
+
+def test_minus_zero_is_zero():
+    values = SmallNetwork({"a": []}, states=[0, 1]).set_cpt("a", [-0.0, 1.0]).cpt("a").values
+    assert not np.signbit(values).any()
+
+
+# --- what is refused --------------------------------------------------------------------------------------------
+
+NAN, INF = float("nan"), float("inf")
+ROW = {10: 0.25, 20: 0.25, 30: 0.25, 40: 0.25}
+REFUSED = [
+    ("b", [0.5, NAN, 0.5], SettingError, "has nan at 'b' = 'b1'"),
+    ("b", [0.5, None, 0.5], SettingError, "has nan at 'b' = 'b1'"),
+    ("b", [1.5, -0.5, 0], SettingError, "has -0.5 at 'b' = 'b1'"),
+    ("b", [INF, 0, 0], SettingError, "has inf at 'b' = 'b0'"),
+    ("b", ["0.2", "0.3", "0.5"], SettingError, "'b' has .* where numbers are needed"),
+    ("b", [0.2, "0.3", 0.5], SettingError, "numbers are needed"),
+    ("b", [[0.2], [0.3, 0.5]], SettingError, "numbers are needed"),
+    ("b", [1j, 0, 1], SettingError, "numbers are needed"),
+    ("b", np.ma.array([0.2, 0.3, 0.5], mask=[0, 1, 0]), SettingError, "numbers are needed"),
+    ("b", [[0.2, 0.3, 0.5]], SettingError, r"the shape \(1, 3\); \(3,\) is needed"),
+    ("b", 1.0, SettingError, r"the shape \(\)"),
+    ("b", [0.5, 0.5], SettingError, r"the shape \(2,\); \(3,\) is needed"),
+    ("b", "abc", SettingError, "numbers are needed"),
+    ("b", {0.2, 0.3, 0.5}, SettingError, "numbers are needed"),
+    ("c", np.full((3, 2, 4), 0.25), SettingError, r"\(3, 2, 4\); \(2, 3, 4\) is needed.*'a', 'b', 'c'"),
+    ("c", np.full((6, 4), 0.25), SettingError, r"\(6, 4\); \(2, 3, 4\) is needed"),
+    ("b", {"b0": 0.2, "b1": 0.8}, SettingError, "does not say what stands at 'b' = 'b2'"),
+    (
+        "b",
+        {"b0": 0.2, "b1": 0.3, "b3": 0.5},
+        UnseenState,
+        r"'b' has no state 'b3' \(it has 'b0', 'b1', 'b2'\)",
+    ),
+    ("b", {"b0": 0.2, "b1": 0.3, "b2": {"x": 0.5}}, SettingError, "at 'b' = 'b2'"),
+    ("b", {("b0", "b1"): 1}, SettingError, r"the key \('b0', 'b1'\), which should be states of 'b'"),
+    ("b", {(): 1}, SettingError, r"the key \(\)"),
+    (
+        "b",
+        {("b0",): 0.2, "b0": 0.2, "b1": 0.3, "b2": 0.5},
+        SettingError,
+        "says twice what stands at 'b' = 'b0'",
+    ),
+    ("b", {}, SettingError, "does not say what stands at 'b' = 'b0'; 'b' = 'b1'; 'b' = 'b2'"),
+    ("c", {("a0", "b0"): ROW}, SettingError, "stands at 'a' = 'a0', 'b' = 'b1', 'c' = 10; .*; … 12 more"),
+    (
+        "c",
+        {("a0", "b0"): [1, 0]},
+        SettingError,
+        r"\[1, 0\] at 'a' = 'a0', 'b' = 'b0', where an array of shape \(4,\)",
+    ),
+    ("c", {("a0", "b9"): ROW}, UnseenState, "'b' has no state 'b9'"),
+    ("b", Factor(["c"], [[1]], [1]), SettingError, "The factor is over 'c'; the table of 'b' is over 'b'"),
+    ("b", Factor(["b"], [["b0", "b1"]], [0.5, 0.5]), SettingError, "lacks the state 'b2' of 'b'"),
+    (
+        "b",
+        Factor(["b"], [["b0", "b1", "b0", "b2"]], [0.5, 0.2, 0.1, 0.2]),
+        SettingError,
+        "has a state twice of 'b'",
+    ),
+    ("c", pd.DataFrame({"a": ["a0"], "c": [10], "p": [1.0]}), ColumnError, "no column for its parent 'b'"),
+    ("b", pd.DataFrame({"x": [1.0]}), ColumnError, "needs one for each parent.*'b0', 'b1', 'b2'"),
+    ("b", pd.DataFrame({"b0": [0.2], "b1": [0.8]}), SettingError, "does not say what stands at 'b' = 'b2'"),
+    (
+        "b",
+        pd.DataFrame({"b0": [0.2], "b1": [0.3], "b2": [0.5], "n": [9]}),
+        UnseenState,
+        "'b' has no state 'n'",
+    ),
+    (
+        "b",
+        pd.DataFrame({"b": STATES["b"], "p": [0.2, 0.3, 0.5], "n": [1, 2, 3]}),
+        ColumnError,
+        "'p', 'n' beside its family",
+    ),
+    (
+        "b",
+        pd.DataFrame({"b": ["b0", None, "b2"], "p": [0.2, 0.3, 0.5]}),
+        ColumnError,
+        "no state of 'b' in row 1",
+    ),
+    ("b", pd.DataFrame({"b": ["b0", "b0", "b2"], "p": [0.2, 0.3, 0.5]}), SettingError, "says twice"),
+    (
+        "b",
+        pd.DataFrame({"b": STATES["b"], "p": ["0.2", "0.3", "0.5"]}),
+        ColumnError,
+        "'p' .* does not hold numbers",
+    ),
+    ("b", pl.DataFrame({"b": STATES["b"], "p": [0.2, 0.8, None]}), SettingError, "has nan at 'b' = 'b2'"),
+    ("b", {pd.NA: 1}, UnseenState, "'b' has no state <NA>"),
+    ("x", [1], SettingError, "There is no node 'x'"),
+    (["x"], [1], SettingError, "There is no node"),
+]
+
+
+@pytest.mark.parametrize(("name", "table", "kind", "message"), REFUSED)
+def test_refused_by_name_and_nothing_changes(name, table, kind, message):
+    network = family()
+    before = network._network
+    with pytest.raises(kind, match=message) as caught:
+        network.set_cpt(name, table)
+    assert isinstance(caught.value, BayeskitError)
+    assert network._network is before
+
+
+def test_a_table_too_large_is_refused_before_it_is_made():
+    parents = [f"x{k}" for k in range(40)]
+    network = SmallNetwork({"y": parents}, states=["no", "yes"])
+    with pytest.raises(TooLarge, match="'x0'"):
+        network.set_cpt("y", {("no",) * 40: [1, 0]})
+
+
+def test_a_table_is_not_shared_with_who_gave_it():
+    values = np.array([0.2, 0.3, 0.5])
+    network = family().set_cpt("b", values)
+    values[0] = 9.0
+    assert network.cpt("b")["b0"] == 0.2
+    with pytest.raises(ValueError, match="read-only"):
+        network.cpt("b").values[0] = 1.0
+
+
+def test_reading_what_is_not_there():
+    network = SmallNetwork({"a": [], "g": []}, states={"a": ["x"], "g": float})
+    with pytest.raises(UsageError, match=r"'a' has no table yet. Call set_cpt\('a'"):
+        network.cpt("a")
+    with pytest.raises(UsageError, match=r"set_cpt\('a'"):
+        network.distribution("a")
+    with pytest.raises(UsageError, match=r"set_gaussian\('g'"):
+        network.distribution("g")
+    with pytest.raises(SettingError, match=r"'g' is continuous.*distribution\('g'\)"):
+        network.cpt("g")
+    with pytest.raises(SettingError, match=r"'g' is continuous.*set_gaussian"):
+        network.set_cpt("g", [1.0])
+    with pytest.raises(SettingError, match="There is no node 'z'"):
+        network.states("z")
+    assert network.states("g") == () and network.is_continuous("g") and not network.is_continuous("a")

@@ -1,0 +1,160 @@
+"""Damaged text files: cut anywhere, or changed anyhow. Each is refused with ModelFormatError or is a valid network."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+
+import pytest
+
+from bayeskit.errors import ModelFormatError
+from bayeskit.io.networks.bif import read_bif
+from bayeskit.io.networks.bif_writer import bif_text
+from bayeskit.io.networks.dsc import read_dsc
+from bayeskit.io.networks.dsl import read_dsl
+from bayeskit.io.networks.net import read_net
+from bayeskit.io.networks.net_writer import net_text
+from network_files import check_valid, golden
+
+MIXED = b"""net { } node d { states = ("x" "y"); } continuous node u { } continuous node v { label = "V"; }
+potential (d) { data = (0.25 0.75); } potential (u) { data = normal (1, 4); }
+potential (v | u d) { data = (normal (1 + 2.5 * u, 3) normal (-0.5, 0.1)); }
+"""
+# A network whose names were mangled, so that the true ones stand in properties.
+MANGLED = read_bif(
+    'network "wet grass" {} variable "a b" { type discrete [2] { "<5", "湿" }; } probability ("a b") { table 0.2 0.8; }'
+)
+SEEDS = {
+    "bif": (
+        read_bif,
+        [
+            golden("asymmetric.bif"),
+            golden("asymmetric_table.bif"),
+            golden("asia.bif"),
+            bif_text(MANGLED).encode(),
+        ],
+    ),
+    "net": (read_net, [golden("asymmetric.net"), golden("asia.net"), MIXED, net_text(MANGLED).encode()]),
+    "dsl": (read_dsl, [golden("asymmetric.dsl")]),
+    "dsc": (read_dsc, [golden("asymmetric.dsc")]),
+}
+MUTANTS = 10_000
+SIGNS = [
+    b"{",
+    b"}",
+    b"(",
+    b")",
+    b";",
+    b"|",
+    b'"',
+    b"=",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b"/*",
+    b"*/",
+    b"//",
+    b"%",
+    b"\\",
+    b"\n",
+    b" ",
+    b"\0",
+    b"\xff",
+]
+NUMBERS = [
+    b"0",
+    b"1",
+    b"-1",
+    b"2",
+    b"nan",
+    b"inf",
+    b"1e999",
+    b"1e-999",
+    b"99999999999999999999",
+    b"0.5",
+    b"1_0",
+    b"-0.0",
+    b"",
+]
+TOKEN = re.compile(rb"[A-Za-z0-9_.+-]+|\S")
+NUMBER = re.compile(rb"[0-9]+(?:\.[0-9]+)?")
+
+
+@pytest.mark.parametrize("form", SEEDS)
+def test_a_truncated_file_never_loads(form):
+    read, seeds = SEEDS[form]
+    for seed in seeds:
+        whole = read(seed)
+        ends = len(seed.rstrip())
+        for end in range(len(seed)):
+            try:
+                found = read(seed[:end])
+            except ModelFormatError:
+                assert end < ends
+            else:
+                assert end >= ends and found == whole
+
+
+def mutant(seed, rng):
+    """Change a file in one to three places."""
+    data = bytearray(seed)
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        at = rng.randrange(len(data) + 1)
+        kind = rng.randrange(8)
+        if kind == 0 and at < len(data):
+            data[at] ^= 1 << rng.randrange(8)
+        elif kind == 1:
+            del data[at : at + rng.choice((1, 1, 2, 5, 20, 100))]
+        elif kind == 2:
+            data[at:at] = data[at : at + rng.choice((1, 2, 5, 20, 100, 400))]
+        elif kind == 3:
+            data[at:at] = rng.choice(SIGNS)
+        elif kind == 4 and at < len(data):
+            data[at : at + 1] = rng.choice(SIGNS)
+        elif kind == 5:
+            numbers = list(NUMBER.finditer(data))
+            if numbers:
+                place = rng.choice(numbers)
+                data[place.start() : place.end()] = rng.choice(NUMBERS)
+        elif kind == 6:
+            tokens = list(TOKEN.finditer(data))
+            if len(tokens) > 1:
+                first, second = sorted(rng.sample(range(len(tokens)), 2))
+                one, two = tokens[first], tokens[second]
+                text = bytes(data)
+                data = bytearray(
+                    text[: one.start()] + two[0] + text[one.end() : two.start()] + one[0] + text[two.end() :]
+                )
+        else:
+            tokens = list(TOKEN.finditer(data))
+            if tokens:
+                place = rng.choice(tokens)
+                data[place.start() : place.end()] = rng.choice(tokens)[0]
+        if not data:
+            return seed
+    return bytes(data)
+
+
+@pytest.mark.parametrize("form", SEEDS)
+def test_mutants_are_refused_or_valid(form):
+    read, seeds = SEEDS[form]
+    rng = random.Random(form)
+    loaded = refused = unnamed = 0
+    slowest = 0.0
+    for number in range(MUTANTS):
+        data = mutant(seeds[number % len(seeds)], rng)
+        begin = time.perf_counter()
+        try:
+            network = read(data, "mutant")
+        except ModelFormatError as error:
+            refused += 1
+            unnamed += error.path != "mutant"
+        else:
+            loaded += 1
+            check_valid(network)
+        slowest = max(slowest, time.perf_counter() - begin)
+    assert slowest < 5 and not unnamed
+    # Both happen, or the mutants are too tame or too wild to say anything.
+    assert refused > MUTANTS // 4 and loaded > MUTANTS // 50

@@ -1,0 +1,187 @@
+"""UAI files: the last variable fastest, numbers for names, evidence in both forms."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayeskit.errors import ModelFormatError, SettingError
+from bayeskit.graphs.distributions import LinearGaussian
+from bayeskit.graphs.factor import Factor
+from bayeskit.graphs.field import Field
+from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.io.networks.uai import read_uai, read_uai_evidence, uai_text
+from format_networks import C_GIVEN_A_B, DATA, GOLDEN, asymmetric, check_valid, networks, sample_files
+
+GOOD = (GOLDEN / "asymmetric.uai").read_text()
+MARKOV = (GOLDEN / "asymmetric_markov.uai").read_text()
+
+
+def test_axes_come_in_the_order_of_the_format():
+    assert read_uai(GOOD) == asymmetric(named=False)
+    field = read_uai(MARKOV)
+    assert field.factors[0].names == (2, 0, 1)
+    np.testing.assert_allclose(field.factors[0].ordered((0, 1, 2)).values, 10 * C_GIVEN_A_B)
+    assert [v.states for v in field.variables] == [(0, 1), (0, 1, 2), (0, 1, 2, 3)]
+
+
+@given(networks(notes=False))
+@settings(max_examples=100, deadline=None)
+def test_written_read_written_is_the_same(network):
+    text = uai_text(network)
+    back = read_uai(text)
+    assert uai_text(back) == text
+    place = network.dag.position
+    for k, node in enumerate(network.nodes):
+        assert back[k].parents == tuple(place[p] for p in node.parents)
+        assert (back[k].distribution.table() == node.distribution.table()).all()
+
+
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=4), st.data())
+@settings(max_examples=100, deadline=None)
+def test_fields_come_back(sizes, data):
+    variables = [discrete(name, range(size)) for name, size in enumerate(sizes)]
+    positive = st.floats(1e-300, 1e300)
+    factors = []
+    for scope in data.draw(
+        st.lists(st.lists(st.sampled_from(variables), unique_by=lambda v: v.name), max_size=3)
+    ):
+        shape = [v.size for v in scope]
+        cells = data.draw(st.lists(positive, min_size=int(np.prod(shape)), max_size=int(np.prod(shape))))
+        factors.append(Factor([v.name for v in scope], [v.states for v in scope], np.reshape(cells, shape)))
+    field = Field(tuple(variables), tuple(factors))
+    text = uai_text(field)
+    assert read_uai(text) == field
+    assert uai_text(read_uai(text)) == text
+
+
+BAD = {
+    "kind": (GOOD.replace("BAYES", "BAYE"), "begins with 'BAYE'", 1, 1),
+    "cut": (GOOD[: GOOD.rindex("0.3")], "the file ends where an entry", None, None),
+    "cut in a number": (GOOD.rstrip(), "add a line end", 21, 9),
+    "left over": (GOOD + "1\n", "'1' stands after the end", 22, 1),
+    "no states": (GOOD.replace("2 3 4", "2 0 4"), "the variable 1 has no states", None, None),
+    "child twice": (GOOD.replace("\n1 1\n", "\n1 0\n"), "each variable must be the child once", None, None),
+    "unknown variable": (GOOD.replace("\n1 1\n", "\n1 7\n"), "scope 2 names the variable 7", 7, 3),
+    "variable twice": (GOOD.replace("3 0 1 2", "3 0 0 2"), "scope 0 names the variable 0 twice", 5, 7),
+    "count": (GOOD.replace("24", "23"), "has 23 entries; its variables ask for 24", 9, 1),
+    "no number": (GOOD.replace("0.45", "nan"), "'nan' stands where an entry", 14, 16),
+    "row sum": (GOOD.replace("0.45", "0.55"), "sum to 1.1", 9, 1),
+    "negative": (MARKOV.replace("0.8", "-0.8"), "none negative", None, None),
+    "all zero": (MARKOV.replace("0.2 0.5 0.3", "0 0 0"), "not all of them zero", None, None),
+    "too large": (MARKOV.replace("0.8", "1e999"), "finite", None, None),
+    "no whole number": (GOOD.replace("2 3 4", "2 3.0 4"), "'3.0' stands where the number of states", 3, 3),
+    "vast": ("MARKOV\n99999999999999\n2\n", "99999999999999 more words are needed", None, None),
+    "vast states": (MARKOV.replace("2 3 4", "2 3 99999999999"), "too many to hold", None, None),
+    "empty": ("", "the file ends where BAYES or MARKOV", None, None),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_is_refused_and_named(case):
+    text, message, line, column = BAD[case]
+    with pytest.raises(ModelFormatError) as error:
+        read_uai(text, "m.uai")
+    assert message in str(error.value)
+    if line is not None:
+        assert (error.value.line, error.value.column) == (line, column)
+
+
+def test_a_markov_file_that_says_bayes_is_refused():
+    with pytest.raises(ModelFormatError, match="Is it a MARKOV file"):
+        read_uai(MARKOV.replace("MARKOV", "BAYES"))
+
+
+def test_a_cycle_is_refused():
+    with pytest.raises(ModelFormatError, match="cycle: 0 → 1 → 0"):
+        read_uai("BAYES 2 1 1 2  2 1 0  2 0 1  1 1  1 1 ")
+
+
+def test_continuous_nodes_are_not_written():
+    with pytest.raises(SettingError, match="continuous"):
+        uai_text(Network((Node(continuous("x"), (), LinearGaussian(0.0, [], 1.0)),)))
+
+
+EVIDENCE = {
+    "nothing": ("0", {}),
+    "one line": ("2 184 1 85 0", {184: 1, 85: 0}),
+    "samples": ("1\n2 184 1 85 0\n", {184: 1, 85: 0}),
+    "an empty sample": ("1\n0\n", {}),
+    "one pair": ("1 3 2", {3: 2}),
+}
+
+
+@pytest.mark.parametrize("case", EVIDENCE)
+def test_evidence_in_both_forms(case, tmp_path):
+    text, wanted = EVIDENCE[case]
+    (tmp_path / "m.evid").write_text(text)
+    assert read_uai_evidence(tmp_path / "m.evid") == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file ends"),
+        ("2 184 1", "neither one set"),
+        ("2\n1 3 0\n1 4 0", "neither one set"),
+        ("2 5 1 5 0", "the variable 5 is observed twice"),
+        ("1 a 0", "'a' stands where"),
+        ("1 -1 0", "'-1' stands where"),
+    ],
+)
+def test_odd_evidence_is_refused(text, message, tmp_path):
+    (tmp_path / "m.evid").write_text(text)
+    with pytest.raises(ModelFormatError, match=message):
+        read_uai_evidence(tmp_path / "m.evid")
+
+
+def test_a_long_chain_is_read_in_linear_time():
+    n = 10_000
+    lines = ["BAYES", str(n), "2 " * n, str(n), "1 0", *(f"2 {k - 1} {k}" for k in range(1, n))]
+    lines += ["2 .5 .5", *["4 .9 .1 .2 .8"] * (n - 1), ""]
+    assert len(read_uai("\n".join(lines)).nodes) == n
+
+
+@pytest.mark.parametrize("path", [*sample_files("uai", "*.uai"), *sample_files("formats", "*.uai")])
+def test_samples_load_or_say_why(path):
+    if path.name == "pgmpy_grid4x4_with_triplets.uai":
+        # It ends right after its last digit: whole, but nobody could tell.
+        with pytest.raises(ModelFormatError, match="add a line end"):
+            read_uai(path.read_bytes(), path)
+        check_valid(read_uai(path.read_bytes() + b"\n", path))
+        return
+    field = read_uai(path.read_bytes(), path)
+    check_valid(field)
+    evidence = path.with_name(path.name + ".evid")
+    if evidence.exists():
+        found = read_uai_evidence(evidence)
+        assert all(code < field.variables[name].size for name, code in found.items())
+
+
+def test_a_grid_sums_to_what_another_program_found():
+    table = DATA / "networks" / "uai" / "checked.csv"
+    if not table.exists():
+        pytest.skip(f"no sample files under {DATA}; set BAYESKIT_DATA")
+    wanted = {row["model"]: row["log10_Z_exact"] for row in csv.DictReader(table.open())}
+    field = read_uai((table.parent / "Grids_12.uai").read_bytes())
+    assert grid_log10_z(field) == pytest.approx(float(wanted["Grids_12.uai"]), abs=1e-4)
+
+
+def grid_log10_z(field):
+    """Sum a 10 × 10 grid of binary variables out row by row: a table over ten variables at a time."""
+    side = 10
+    log_scale, table, remaining = 0.0, Factor([], [], 1.0), list(field.factors)
+    for variable in range(side * side):
+        touching = [f for f in remaining if variable in f.names]
+        remaining = [f for f in remaining if variable not in f.names]
+        for factor in touching:
+            table = table * factor
+        table = table.marginal(*(n for n in table.names if n != variable))
+        top = table.values.max()
+        table = Factor(table.names, table.states, table.values / top)
+        log_scale += np.log10(top)
+    return log_scale + np.log10(float(table.values))

@@ -1,0 +1,166 @@
+"""GeNIe XDSL: tables, noisy-MAX and deterministic nodes keep what they are."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from bayeskit.errors import ModelFormatError, SettingError
+from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
+from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.io.networks.xdsl import read_xdsl
+from bayeskit.io.networks.xdsl_writer import xdsl_text
+from format_networks import GOLDEN, as_text, asymmetric, check_valid, networks, sample_files
+
+GOOD = (GOLDEN / "asymmetric.xdsl").read_bytes()
+NOISY = (GOLDEN / "noisy.xdsl").read_bytes()
+
+
+def test_axes_come_in_the_order_of_the_format():
+    assert read_xdsl(GOOD) == asymmetric()
+
+
+def test_labels_positions_and_properties_are_kept():
+    network = read_xdsl(GOOD)
+    assert network.name == "A by hand"
+    assert network["a"].notes == {"source": "a page", "label": "A label", "xdsl_position": "30 157 114 205"}
+    assert network["c"].notes == {"xdsl_position": "84 46 160 82"}  # from inside a submodel
+    again = read_xdsl(xdsl_text(network).encode())
+    assert again.name == network.name
+    assert [dict(n.notes) for n in again.nodes][::2] == [dict(n.notes) for n in network.nodes][::2]
+
+
+# The columns of noisy.xdsl by parent state, over high, low, none.
+EXPOSED = {"yes": (0.3, 0.5, 0.2), "no": (0, 0, 1)}
+DOSE = {"heavy": (0.6, 0.3, 0.1), "light": (0.1, 0.15, 0.75), "zero": (0, 0, 1)}
+LEAK = (0.01, 0.04, 0.95)
+
+
+def test_noisy_max_means_what_genie_means():
+    network = read_xdsl(NOISY)
+    node = network["harm"]
+    assert isinstance(node.distribution, NoisyMax)
+    assert node.variable.states == ("none", "low", "high")  # ours: no effect first
+    table = node.distribution.table()
+    for (i, exposed), (j, dose) in product(
+        enumerate(network["exposed"].variable.states), enumerate(network["dose"].variable.states)
+    ):
+        # Each cause and the leak bring something about on their own; the strongest, first in the file, is seen.
+        wanted = dict.fromkeys(("high", "low", "none"), 0.0)
+        for effects in product(range(3), repeat=3):
+            p = EXPOSED[exposed][effects[0]] * DOSE[dose][effects[1]] * LEAK[effects[2]]
+            wanted[("high", "low", "none")[min(effects)]] += p
+        np.testing.assert_allclose(table[i, j], [wanted[s] for s in node.variable.states], atol=1e-15)
+
+
+def test_children_follow_the_turned_states():
+    network = read_xdsl(NOISY)
+    seen = network["seen"].distribution.table()
+    np.testing.assert_array_equal(seen, [[0.05, 0.95], [0.4, 0.6], [0.9, 0.1]])  # none, low, high
+    alarm = network["alarm"].distribution
+    assert isinstance(alarm, Deterministic)
+    # harm (none, low, high) × exposed (yes, no): on = 0 unless harm is none, or low while not exposed
+    np.testing.assert_array_equal(alarm.outcome, [[1, 1], [0, 1], [0, 0]])
+
+
+def test_parameters_survive():
+    network = read_xdsl(NOISY)
+    text = xdsl_text(network)
+    again = read_xdsl(text.encode())
+    assert again == network
+    assert text.count("<noisymax") == 1 and text.count("<deterministic") == 1
+
+
+@given(networks())
+@settings(max_examples=150, deadline=None)
+def test_written_read_written_is_the_same(network):
+    text = xdsl_text(network)
+    back = read_xdsl(text.encode())
+    assert xdsl_text(back) == text
+    plain = as_text(network)
+    assert sorted(n.name for n in back.nodes) == sorted(n.name for n in plain.nodes)
+    for again in back.nodes:
+        node = plain[again.name]
+        assert (again.variable, again.parents) == (node.variable, node.parents)
+        assert again.distribution == node.distribution  # the parameters, not only the table
+    place = {node.name: k for k, node in enumerate(back.nodes)}
+    assert all(place[p] < place[node.name] for node in back.nodes for p in node.parents)
+
+
+def cpt(kind):
+    return GOOD.replace(b'<cpt id="b">', f'<{kind} id="b"/><cpt id="d">'.encode())
+
+
+def noisy(old, new):
+    assert old in NOISY
+    return NOISY.replace(old, new)
+
+
+BAD = {
+    **{
+        kind: (cpt(kind), f"'b' is of the kind <{kind}>")
+        for kind in ("decision", "utility", "mau", "equation", "noisyadder")
+    },
+    "dynamic": (GOOD.replace(b"<nodes>", b"<dynamic/><nodes>"), "dynamic network"),
+    "unknown parent": (GOOD.replace(b"a b</parents>", b"a z</parents>"), "'z', a parent of 'c', is no node"),
+    "parent twice": (GOOD.replace(b"a b</parents>", b"b b</parents>"), "3 × 3 × 4"),
+    "id twice": (GOOD.replace(b'<cpt id="b">', b'<cpt id="a">'), "second node has the id 'a'"),
+    "state twice": (GOOD.replace(b'"b1"', b'"b0"'), "'b' has the state 'b0' twice"),
+    "no state id": (GOOD.replace(b'<state id="b1" />', b"<state />"), "<state> has no id="),
+    "row sum": (GOOD.replace(b"0.2 0.5 0.3", b"0.2 0.5 0.5"), "sum to 1.2"),
+    "text in numbers": (GOOD.replace(b"0.2 0.5 0.3", b"0.2 0.5 inf"), "'inf', in the probabilities of 'b'"),
+    "no probabilities": (GOOD.replace(b"<probabilities>0.2 0.5 0.3</probabilities>", b""), "has no <probabilities>"),
+    "no nodes": (b"<smile><nodes/></smile>", "there is no node"),
+    "other root": (b"<BIF/>", "its root is <BIF>"),
+    "parameters": (noisy(b"0.01 0.04 0.95", b"0.01 0.99"), "17 parameters; (2 + 3 + 1) × 3 = 18"),
+    "strengths": (noisy(b"0 1 2 0 1", b"0 1 2 0 0"), "strengths of 'harm'"),
+    "strengths left over": (noisy(b"0 1 2 0 1", b"0 1 2 0 1 0"), "strengths of 'harm'"),
+    "weakest has an effect": (noisy(b"0 0 1  0.6", b"0 0.5 0.5  0.6"), "weakest state of 'exposed', 'no'"),
+    "outcomes": (noisy(b"on on on off off off", b"on on"), "2 resulting states; its parents have 6"),
+    "unknown outcome": (noisy(b"on on on", b"on on up"), "'up' is no state of 'alarm'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_is_refused_and_named(case):
+    data, message = BAD[case]
+    with pytest.raises(ModelFormatError) as error:
+        read_xdsl(data, "g.xdsl")
+    assert message in str(error.value)
+
+
+def test_strengths_default_to_the_declared_order():
+    network = read_xdsl(NOISY.replace(b"<strengths>0 1 2 0 1</strengths>", b""))
+    causes = network["harm"].distribution.causes
+    np.testing.assert_array_equal(causes[1], [[0.1, 0.3, 0.6], [0.75, 0.15, 0.1], [1, 0, 0]])
+
+
+def test_what_xdsl_cannot_hold_is_not_written():
+    with pytest.raises(SettingError, match="'x' is continuous"):
+        xdsl_text(Network((Node(continuous("x"), (), LinearGaussian(0.0, [], 1.0)),)))
+    a = Node(discrete("a", "no"), (), Table([0.5, 0.5]))
+    b = Node(discrete("b", "no"), ("a",), NoisyMax(([[0.5, 0.5], [0.4, 0.6]],), [1, 0]))
+    with pytest.raises(SettingError, match="Every state of 'a' has an effect on 'b'"):
+        xdsl_text(Network((a, b)))
+
+
+def test_forty_causes_need_no_table():
+    causes = [Node(discrete(f"p{k}", ["no", "yes"]), (), Table([0.5, 0.5])) for k in range(40)]
+    effect = NoisyMax(tuple([[1.0, 0.0], [0.5, 0.5]] for _ in causes), [0.9, 0.1])
+    network = Network((*causes, Node(discrete("y", ["no", "yes"]), tuple(c.name for c in causes), effect)))
+    assert read_xdsl(xdsl_text(network).encode()) == network
+
+
+@pytest.mark.parametrize("path", sample_files("formats", "*.xdsl"))
+def test_samples_load_or_say_why(path):
+    if path.name == "agrum_Pinball.xdsl":
+        with pytest.raises(ModelFormatError, match="'BusinessDecision' is of the kind <decision>"):
+            read_xdsl(path.read_bytes(), path)
+        return
+    network = read_xdsl(path.read_bytes(), path)
+    check_valid(network)
+    assert len(network.nodes) == 14
+    assert network["Benefits"].distribution.table()[0, 1, 0, 0] == 0.542
