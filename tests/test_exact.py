@@ -160,6 +160,53 @@ def test_a_chain_of_ten_thousand_nodes_is_no_matter():
     assert joint == pytest.approx(np.array([[0.45, 0.05], [0.05, 0.45]]), abs=1e-12)
 
 
+def forward_backward(emission, n):
+    """Return the marginals of a hidden two-state chain, scaled step by step."""
+    move = np.array([[0.9, 0.1], [0.1, 0.9]])
+    forward = np.empty((n, 2))
+    forward[0] = 0.5 * emission
+    forward[0] /= forward[0].sum()
+    for k in range(1, n):
+        forward[k] = forward[k - 1] @ move * emission
+        forward[k] /= forward[k].sum()
+    backward = np.ones((n, 2))
+    for k in range(n - 2, -1, -1):
+        backward[k] = move @ (emission * backward[k + 1])
+        backward[k] /= backward[k].sum()
+    found = forward * backward
+    return found / found.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("small_tree", [1e9, 0.0], ids=["whole tree", "plans"])
+def test_evidence_all_along_a_deep_tree(monkeypatch, small_tree):
+    """A hidden chain with 4,000 observations: beliefs must not fade from level to level."""
+    monkeypatch.setattr(exact, "SMALL_TREE", small_tree)
+    n = 4_000
+    seen = [
+        Node(discrete(("seen", i), "ny"), (i,), Table([[0.999, 0.001], [0.996, 0.004]])) for i in range(n)
+    ]
+    engine = Exact(Potentials.of(Network((*chain(n).nodes, *seen))))
+    codes = np.r_[np.full(n, -1), np.ones(n, np.int64)]
+    found, log_p = engine.marginals(Evidence(codes))
+    wanted = forward_backward(np.array([0.001, 0.004]), n)
+    assert np.abs(found[: 2 * n].reshape(n, 2) - wanted).max() < 1e-12
+    assert log_p < -20_000
+    best = engine.mpe(Evidence(codes))
+    assert best.codes[:n].tolist() == [1] * n
+    assert best.log_probability == pytest.approx(
+        math.log(0.5) + (n - 1) * math.log(0.9) + n * math.log(0.004)
+    )
+
+
+def test_the_best_states_of_a_long_chain_are_found_at_once():
+    engine = Exact(Potentials.of(chain(9_000)))
+    codes = np.full(9_000, -1)
+    codes[4_500] = 1
+    best = engine.mpe(Evidence(codes))
+    assert best.codes.tolist() == [1] * 9_000
+    assert best.log_probability == pytest.approx(math.log(0.5) + 8_999 * math.log(0.9))
+
+
 def star(ratios):
     leaves = [
         Node(discrete(i, "ny"), ("class",), Table([[1 - a, a], [1 - b, b]]))

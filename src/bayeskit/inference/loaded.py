@@ -95,6 +95,7 @@ class Loaded:
                 tree.roots,
                 shape.offset,
                 shape.table_cells,
+                np.empty(shape.n_cliques),
                 np.empty(shape.widest),
                 take_max,
                 out,

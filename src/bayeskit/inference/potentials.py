@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,9 +10,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.errors import TooLarge
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network
+
+# One GiB of numbers.
+LARGEST_TABLE = 2**27
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -53,6 +58,9 @@ class Potentials:
             for node in network.nodes:
                 assert node.distribution is not None
                 assert not isinstance(node.distribution, LinearGaussian)
+                cells = math.prod(network.shape_of(node.name))
+                if cells > LARGEST_TABLE:  # independent causes are few numbers, and may be too many cells
+                    raise TooLarge(8 * cells, 8 * LARGEST_TABLE, (*node.parents, node.name), cells)
                 tables.append(node.distribution.table())
             variables = tuple(node.variable for node in network.nodes)
             children = list(range(len(scopes)))

@@ -28,7 +28,15 @@ _U = np.uintp
 
 @kernel
 def collect(
-    pot: Any, edge: Any, maps: Any, up: Any, offset: Any, table_cells: Any, bound: Any, take_max: bool
+    pot: Any,
+    edge: Any,
+    maps: Any,
+    up: Any,
+    offset: Any,
+    table_cells: Any,
+    bound: Any,
+    scales: Any,
+    take_max: bool,
 ) -> Any:
     """Send messages to the roots; return the log of the scales.
 
@@ -64,13 +72,14 @@ def collect(
         p = edge[e, PARENT_CLIQUE]
         reach = np.log(least / largest)
         if bound[p] + reach < LOWEST:
-            scale, bound[p] = rescale(pot, offset[p], table_cells[p])
-            taken += scale
+            shrunk, bound[p] = rescale(pot, offset[p], table_cells[p])
+            taken += shrunk
             if bound[p] + reach < LOWEST:
                 return np.nan
         bound[p] += reach
         taken += np.log(largest)
         scale = 1.0 / largest
+        scales[e] = scale
         for s in range(separator, separator + cells):
             pot[s] *= scale
         runs = _U(edge[e, RUNS])
@@ -116,7 +125,7 @@ def settle(pot: Any, offset: Any, table_cells: Any, roots: Any, take_max: bool) 
 
 
 @kernel
-def distribute(pot: Any, edge: Any, maps: Any, down: Any, work: Any, take_max: bool) -> None:
+def distribute(pot: Any, edge: Any, maps: Any, down: Any, scales: Any, work: Any, take_max: bool) -> None:
     """Send messages from the roots: every table, the separators' too, becomes a marginal; 0/0 = 0."""
     for e in down:
         cells = _U(edge[e, CELLS])
@@ -156,7 +165,8 @@ def distribute(pot: Any, edge: Any, maps: Any, down: Any, work: Any, take_max: b
         at = _U(edge[e, CHILD])
         for s in range(cells):
             z = pot[separator + s]
-            x = work[s] / z if z > 0.0 else 0.0
+            # The table was not scaled with its message: divide by the message as it was.
+            x = work[s] / z * scales[e] if z > 0.0 else 0.0
             pot[separator + s] = work[s]
             for u in range(at, at + each):
                 pot[u] *= x
@@ -202,16 +212,17 @@ def propagate(
     offset: Any,
     table_cells: Any,
     bound: Any,
+    scales: Any,
     work: Any,
     take_max: bool,
 ) -> Any:
     """Make every table a marginal; return the log of their common total, −inf or NaN as ``collect``."""
-    taken = collect(pot, edge, maps, up, offset, table_cells, bound, take_max)
+    taken = collect(pot, edge, maps, up, offset, table_cells, bound, scales, take_max)
     if not taken > -np.inf:
         return taken
     taken += settle(pot, offset, table_cells, roots, take_max)
     if taken > -np.inf and down.shape[0] > 0:
-        distribute(pot, edge, maps, down, work, take_max)
+        distribute(pot, edge, maps, down, scales, work, take_max)
     return taken
 
 
@@ -236,6 +247,7 @@ def answer(
     roots: Any,
     offset: Any,
     table_cells: Any,
+    scales: Any,
     work: Any,
     take_max: bool,
     out: Any,
@@ -245,7 +257,7 @@ def answer(
     bound[:] = init_bound
     observe(pot, seat, codes)
     taken = weigh(pot, seat, seat_clique, bound, soft, likelihood, soft_start)
-    taken += propagate(pot, edge, maps, up, down, roots, offset, table_cells, bound, work, take_max)
+    taken += propagate(pot, edge, maps, up, down, roots, offset, table_cells, bound, scales, work, take_max)
     if taken > -np.inf and out.shape[0] > 0:
         read_marginals(pot, home, start, take_max, out)
     return taken
