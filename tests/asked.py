@@ -1,22 +1,21 @@
-"""The smallest network that can be asked; evidence of every kind at random; and what enumeration says of it."""
+"""Networks as users hold them; evidence of every kind at random; and what enumeration says of it."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from bayeskit.graphs.distributions import Table
+from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.evidence import Not
-from bayeskit.networks.kept import Kept
-from bayeskit.networks.queries import Queries
+from bayeskit.networks.markov_network import MarkovNetwork
 from network_twin import joint_table, with_evidence
 
 
-class Asked(Queries):
-    """A network value with the questions of Queries and nothing else."""
-
-    def __init__(self, network):
-        self._network, self._kept = network, Kept(network)
+def public(network):
+    """Return the object that users hold of a network value."""
+    return MarkovNetwork._of(network) if isinstance(network, Field) else BayesianNetwork._of(network)
 
 
 def node(name, parents, table, states=("no", "yes")):
@@ -25,7 +24,7 @@ def node(name, parents, table, states=("no", "yes")):
 
 def wet_grass():
     """Rain, Sprinkler, Joe's lawn, own lawn (the textbook's numbers)."""
-    return Asked(
+    return public(
         Network(
             (
                 node("R", [], [0.8, 0.2]),
@@ -39,7 +38,7 @@ def wet_grass():
 
 def asia():
     """The chest clinic of Lauritzen and Spiegelhalter."""
-    return Asked(
+    return public(
         Network(
             (
                 node("asia", [], [0.99, 0.01]),

@@ -130,6 +130,8 @@ def networks(draw, special=True, notes=True, max_nodes=4):
             for cause in causes:
                 cause[rng.integers(len(cause))] = np.eye(len(states))[0]
             distribution = NoisyMax(tuple(causes), rng.dirichlet(np.ones(len(states))))
+            if draw(st.booleans()):
+                distribution = distribution.turned()
         elif kind == "deterministic":
             distribution = Deterministic(rng.integers(len(states), size=sizes), len(states))
         else:

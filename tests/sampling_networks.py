@@ -1,4 +1,4 @@
-"""Networks to draw from, the smallest class with the mixin, exact answers, and tests of frequencies."""
+"""Networks to draw from, exact answers, and tests of frequencies."""
 
 from __future__ import annotations
 
@@ -11,20 +11,9 @@ from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.sampling.likelihood_weighting import Shares
-from bayeskit.networks.kept import Kept
-from bayeskit.networks.sampling import Sampling
 from network_twin import joint_table, margin, with_evidence
 
 NO_YES = ("no", "yes")
-
-
-class Drawn(Sampling):
-    def __init__(self, network):
-        self._become(network)
-
-    def _become(self, network):
-        self._network = network
-        self._kept = Kept(network)
 
 
 def binary(name, table, *parents):

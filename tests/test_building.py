@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from bayeskit import BayesianNetwork
 from bayeskit.errors import CyclicGraph, SettingError
 from bayeskit.graphs.dag import Dag
 from bayeskit.networks.building import network_of
-from small_network import SmallNetwork
 
 WET = {"rain": (), "sprinkler": (), "wet": ("rain", "sprinkler")}
 
@@ -49,7 +49,7 @@ class Graph:
         Dag.of({"wet": ["rain", "sprinkler"]}, ["wet", "rain", "sprinkler"]),
         DiGraph(),
         network_of(WET),
-        SmallNetwork(WET),
+        BayesianNetwork(WET),
     ],
     ids=lambda given: type(given).__name__,
 )
@@ -125,6 +125,9 @@ REFUSED = [
     (7, None, "A int is no graph"),
     (Graph(), None, "A Graph is no graph with directed arcs"),
     ({"a": 3}, None, "3 is no list of parents of 'a'"),
+    ({"a": b"bc"}, None, "b'bc' is no list of parents of 'a'"),
+    ({None: []}, None, "None cannot be the name of a node"),
+    ({"a": [None]}, None, "None cannot be the name of a node"),
     ({"a": {"b": 1}}, None, "is no list of parents of 'a'"),
     ({"a": [["b"]]}, None, r"\['b'\] cannot be the name of a node"),
     ([(["x"], "b")], None, r"\['x'\] cannot be the name of a node"),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asked import Asked, node, random_evidence, told, wet_grass
+from asked import node, public, random_evidence, told, wet_grass
 from bayeskit.errors import ImpossibleEvidence
 from bayeskit.graphs.network import Network
 from bayeskit.networks.conflict import minimal_conflict
@@ -54,7 +54,7 @@ def test_every_proper_part_of_the_evidence_named_is_possible(seed):
     rng = np.random.default_rng(seed)
     network = random_network(rng, n_nodes=int(rng.integers(2, 7)), zeros=0.5)
     hard, soft, likelihoods = random_evidence(rng, network, share=0.9)
-    asked = Asked(network)
+    asked = public(network)
     if told(network, likelihoods).sum() > 0:
         asked.posteriors(hard, soft)
         return
@@ -102,5 +102,5 @@ def test_three_that_clash_only_together():
         (node("a", [], [0.5, 0.5]), node("b", [], [0.5, 0.5]), node("c", ["a", "b"], exclusive))
     )
     with pytest.raises(ImpossibleEvidence) as caught:
-        Asked(network).query("a", evidence={"c": "yes", "a": "yes", "b": "yes"})
+        public(network).query("a", evidence={"c": "yes", "a": "yes", "b": "yes"})
     assert set(caught.value.evidence) == {"a", "b", "c"}

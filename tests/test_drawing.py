@@ -110,6 +110,9 @@ def test_too_large_is_drawn_without_bars_and_said():
     ("arguments", "error", "message"),
     [
         ({"direction": "up"}, SettingError, "direction is 'up'"),
+        ({"bars": "no"}, SettingError, "bars is 'no'"),
+        ({"bars": False, "soft": {"wet": "a"}}, SettingError, "The soft evidence on 'wet' is 'a'"),
+        ({"bars": False, "evidence": {"wet": None}}, UnseenState, "which means missing: leave it out"),
         ({"evidence": {"snow": "yes"}}, SettingError, "no node 'snow'"),
         ({"evidence": {"rain": "maybe"}}, UnseenState, "no state 'maybe'"),
         ({"evidence": {"rain": Not("maybe")}}, UnseenState, "no state 'maybe'"),

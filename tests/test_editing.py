@@ -7,22 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayeskit import BayesianNetwork
 from bayeskit.errors import CyclicGraph, SettingError, UnseenState, UsageError
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node, discrete
 from network_twin import joint_table, margin, random_network
-from small_network import SmallNetwork
 
 seeds = st.integers(0, 2**31)
 
 
 def wet():
-    network = SmallNetwork({"rain": [], "wet": ["rain"]}, states=["no", "yes"], name="grass")
+    network = BayesianNetwork({"rain": [], "wet": ["rain"]}, states=["no", "yes"], name="grass")
     return network.set_cpt("rain", [0.8, 0.2]).set_cpt("wet", [[0.9, 0.1], [0.25, 0.75]])
 
 
 def random(seed, n_nodes=5):
-    return SmallNetwork(random_network(np.random.default_rng(seed), n_nodes))
+    return BayesianNetwork(random_network(np.random.default_rng(seed), n_nodes))
 
 
 def shuffled(network, rng):
@@ -100,7 +100,7 @@ def test_set_states_renames_by_position_and_keeps_the_numbers():
 
 
 def test_set_states_declares_those_that_are_not_known():
-    network = SmallNetwork({"a": [], "g": []})
+    network = BayesianNetwork({"a": [], "g": []})
     assert network.set_states("a", ["x", "y"]).states("a") == ("x", "y")
     assert network.set_states("g", float).is_continuous("g")
 
@@ -178,7 +178,7 @@ def test_a_copy_is_equal_and_independent(seed, k):
 @given(seeds)
 def test_order_does_not_matter_to_equality(seed):
     network = random(seed)
-    other = SmallNetwork(shuffled(network._network, np.random.default_rng(seed + 1)))
+    other = BayesianNetwork(shuffled(network._network, np.random.default_rng(seed + 1)))
     assert network == other and other == network
 
 
@@ -200,22 +200,22 @@ def test_what_is_not_equal():
     assert wet() != wet().set_states("rain", ["nein", "ja"])
     assert wet() != wet().remove_node("wet")
     assert wet() != wet().remove_edge("rain", "wet")
-    assert wet() != SmallNetwork({"wet": [], "rain": ["wet"]}, states=["no", "yes"])
-    assert wet() != SmallNetwork({"rain": [], "wet": ["rain"]}, states=["no", "yes"])
+    assert wet() != BayesianNetwork({"wet": [], "rain": ["wet"]}, states=["no", "yes"])
+    assert wet() != BayesianNetwork({"rain": [], "wet": ["rain"]}, states=["no", "yes"])
     assert wet() != "wet" and not wet() == None  # noqa: E711, SIM201
-    assert SmallNetwork({"a": []}, states=float) != SmallNetwork({"a": []})
+    assert BayesianNetwork({"a": []}, states=float) != BayesianNetwork({"a": []})
     with pytest.raises(TypeError, match="unhashable"):
         hash(wet())
 
 
 def test_the_name_and_the_kind_of_a_table_do_not_matter_but_its_numbers():
-    either = SmallNetwork({"c": ["a", "b"]}, states=[0, 1])
+    either = BayesianNetwork({"c": ["a", "b"]}, states=[0, 1])
     rule = either.copy().set_deterministic("c", lambda a, b: a | b)
     noisy = either.copy().set_noisy_or("c", {"a": 1.0, "b": 1.0})
     table = either.copy().set_cpt("c", [[[1, 0], [0, 1]], [[0, 1], [0, 1]]])
     assert rule == noisy == table == rule
     assert noisy != either.copy().set_noisy_or("c", {"a": 1.0, "b": 0.5})
-    turned = SmallNetwork({"c": ["b", "a"]}, states=[0, 1])
+    turned = BayesianNetwork({"c": ["b", "a"]}, states=[0, 1])
     assert turned.copy().set_noisy_or("c", {"a": 0.25, "b": 0.5}) == either.copy().set_noisy_or(
         "c", {"a": 0.25, "b": 0.5}
     )
@@ -225,13 +225,13 @@ def test_the_name_and_the_kind_of_a_table_do_not_matter_but_its_numbers():
 def test_equality_of_regressions():
     states = {"d": ["x", "y"], "e": ["p", "q", "r"], "u": float, "v": float, "w": float}
     said = {(d, e): (i, {"u": i + j, "v": j}, 1 + i) for i, d in enumerate("xy") for j, e in enumerate("pqr")}
-    one = SmallNetwork({"w": ["d", "u", "e", "v"]}, states=states).set_gaussian("w", said)
+    one = BayesianNetwork({"w": ["d", "u", "e", "v"]}, states=states).set_gaussian("w", said)
     turned = {**states, "d": ["y", "x"], "e": ["r", "p", "q"]}
-    other = SmallNetwork({"w": ["v", "e", "u", "d"]}, states=turned)
+    other = BayesianNetwork({"w": ["v", "e", "u", "d"]}, states=turned)
     other.set_gaussian("w", {(e, d): value for (d, e), value in said.items()})
     assert one == other and other == one
     said["y", "q"] = (1, {"u": 2, "v": 1.5}, 2)
-    assert one != SmallNetwork({"w": ["d", "u", "e", "v"]}, states=states).set_gaussian("w", said)
+    assert one != BayesianNetwork({"w": ["d", "u", "e", "v"]}, states=states).set_gaussian("w", said)
 
 
 # --- intervention -----------------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ def test_equality_of_regressions():
 def test_do_cuts_the_arcs_and_leaves_the_network_as_it_was():
     network = wet()
     done = network.do({"wet": "yes"})
-    assert network == wet() and type(done) is SmallNetwork
+    assert network == wet() and type(done) is BayesianNetwork
     assert done.parents("wet") == () and done.cpt("wet").values.tolist() == [0, 1]
     assert done.cpt("rain") == network.cpt("rain")
     assert network.do({}) == network and network.do({}) is not network
@@ -266,11 +266,11 @@ def test_do_is_the_truncated_product(seed, k):
 
 def test_do_needs_states():
     with pytest.raises(UsageError, match="The states of 'a' are not known yet"):
-        SmallNetwork({"a": []}).do({"a": 1})
+        BayesianNetwork({"a": []}).do({"a": 1})
 
 
 def test_do_a_continuous_node():
-    network = SmallNetwork({"b": ["a"]}, states=float).set_gaussian("a", 0, variance=1)
+    network = BayesianNetwork({"b": ["a"]}, states=float).set_gaussian("a", 0, variance=1)
     network.set_gaussian("b", 1, {"a": 2}, 1)
     done = network.do({"b": np.float32(3)})
     assert done.distribution("b") == LinearGaussian(np.array(3.0), np.zeros(0), np.array(0.0))
@@ -281,7 +281,7 @@ def test_do_a_continuous_node():
 
 
 def test_a_chain_of_ten_thousand_is_set_and_compared():
-    network = SmallNetwork({k + 1: [k] for k in range(10_000)}, states=["no", "yes"])
+    network = BayesianNetwork({k + 1: [k] for k in range(10_000)}, states=["no", "yes"])
     for name in network.nodes:
         network.set_cpt(name, [[0.5, 0.5], [0.25, 0.75]] if network.parents(name) else [0.5, 0.5])
     assert network == network.copy().rename({0: "first"}).rename({"first": 0})

@@ -180,3 +180,14 @@ def test_a_tree_of_causes_keeps_its_cliques_small():
 
 def test_no_nodes_at_all():
     assert Hybrid(Network()).posteriors(HybridEvidence.nothing(0)) == ({}, {}, 0.0)
+
+
+def test_a_steep_slope_and_a_tiny_variance():
+    """a² is beyond the largest number, a² v = 1e240 is not."""
+    nodes = (
+        Node(continuous("x"), (), LinearGaussian(0.0, [], 1e-160)),
+        Node(continuous("y"), ("x",), LinearGaussian(1.0, [1e200], 1.0)),
+    )
+    nothing = HybridEvidence(np.full(2, -1), np.full(2, np.nan))
+    found, _ = Hybrid(Network(nodes)).joint((1,), nothing, 2**30)
+    assert float(found.mean) == 1.0 and float(found.variance) == pytest.approx(1e240)

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asked import Asked, random_evidence, wet_grass
-from bayeskit.errors import ImpossibleEvidence, SettingError, UsageError
+from asked import public, random_evidence, wet_grass
+from bayeskit.errors import ImpossibleEvidence, SettingError, TooLarge, UsageError
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.evidence import Not
 from bayeskit.networks.markov_network import MarkovNetwork
 from network_twin import log_total, margin, random_network, with_evidence
@@ -128,7 +129,7 @@ def test_a_bayesian_network_s_tables_are_factors(seed):
     rng = np.random.default_rng(seed)
     network = random_network(rng, n_nodes=5, max_states=3, zeros=0.2)
     hard, soft, _ = random_evidence(rng, network)
-    directed, undirected = Asked(network), MarkovNetwork.of(Asked(network))
+    directed, undirected = public(network), MarkovNetwork.of(public(network))
     assert abs(undirected.log_partition()) < 1e-12
     log_p = directed.log_probability(hard, soft)
     assert math.isclose(undirected.log_probability(hard, soft), log_p, rel_tol=1e-11, abs_tol=1e-11)
@@ -177,7 +178,9 @@ def test_ways_of_giving_factors_agree():
         ({"a": YES_NO}, [(["a"], [1, 1, 1])], r"shape \(3,\)"),
         ({"a": YES_NO}, [(["a", "a"], np.ones((2, 2)))], "'a' twice"),
         ({"abc": YES_NO}, [(["abd"], [1, 1])], "no node 'abd'.*factor 0.*Did you mean 'abc'"),
-        ({"a": YES_NO}, [(["a"], "xy")], "numbers of Factor 0"),
+        ({"a": YES_NO}, [(["a"], "xy")], "Factor 0 .* where numbers are needed"),
+        ({"a": YES_NO}, [(["a"], ["1", "2"])], "where numbers are needed"),
+        ({"a": YES_NO}, [(["a"], np.ma.array([1, 2], mask=[0, 1]))], "where numbers are needed"),
         ({"a": YES_NO}, [7], "Factor 0 is 7"),
         ({"a": YES_NO}, 7, "factors is 7"),
         ({"a": YES_NO}, [Factor(["a"], [["no", "maybe"]], [1, 1])], "the states 'no', 'maybe'"),
@@ -230,3 +233,16 @@ def test_files_and_estimates_come_with_it(tmp_path):
     assert read_network(tmp_path / "misconception.json") == network
     estimate = network.approximate("B", method="gibbs", n_samples=4_000, seed=1)
     assert abs(estimate.values[1] - network.query("B")[1]) < 0.2
+
+
+def test_causes_too_many_for_a_table():
+    """A noisy-OR of forty causes is a few numbers, its table 16 TiB: refused before any of it is made."""
+    causes = [f"p{k}" for k in range(40)]
+    network = BayesianNetwork({"c": causes}, states=["no", "yes"]).set_noisy_or(
+        "c", dict.fromkeys(causes, 0.1)
+    )
+    for cause in causes:
+        network.set_cpt(cause, [0.5, 0.5])
+    for ask in (lambda: MarkovNetwork.of(network), lambda: network.kl(network), network.entropy):
+        with pytest.raises(TooLarge, match="16 TiB"):
+            ask()

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from asked import Asked, node
+from asked import node, public
 from bayeskit.errors import ColumnError, ImpossibleEvidence, InfiniteValue, SettingError, SuspectResult
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network, Node, continuous
@@ -23,7 +23,7 @@ MEAN, VARIANCE = np.array([165.0, 178.0]), np.array([36.0, 49.0])
 
 def people(weight_variance=25.0):
     """sex → height → weight, sex → licence (women always have one); city stands apart."""
-    return Asked(
+    return public(
         Network(
             (
                 Node(continuous("weight"), ("height",), LinearGaussian(-100.0, [1.0], weight_variance)),
@@ -152,7 +152,7 @@ def test_hundreds_of_standard_deviations_away():
 
 
 def test_impossible_and_strange_rows():
-    exact = Asked(
+    exact = public(
         Network(
             (
                 node("sex", [], [0.5, 0.5], ("f", "m")),
@@ -172,7 +172,7 @@ def test_impossible_and_strange_rows():
 
 
 def test_a_blanket_that_mixes_points_and_densities_is_left_to_elimination():
-    asked = Asked(
+    asked = public(
         Network(
             (
                 node("sex", [], [0.5, 0.5], ("f", "m")),

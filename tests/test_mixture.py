@@ -105,3 +105,10 @@ def test_it_is_a_value():
     assert "+ 4 more" in repr(many)
     with pytest.raises(ValueError):
         TWO.means[0] = 5.0
+
+
+@pytest.mark.parametrize("ask", ["pdf", "cdf", "quantile", "interval"])
+@pytest.mark.parametrize("wrong", ["a", [1, [2]], {}])
+def test_what_is_no_number_is_refused(ask, wrong):
+    with pytest.raises(SettingError, match="where a number, or an array of numbers, is needed"):
+        getattr(GaussianMixturePosterior([1.0], [0.0], [1.0]), ask)(wrong)

@@ -127,6 +127,10 @@ BAD = {
     "outcome": (changed(nodes__0__distribution={"kind": "deterministic", "outcomes": []}), "0 outcomes; 1"),
     "causes": (changed(nodes__0__distribution={"kind": "noisy-max", "causes": [[]], "leak": [1, 0]}), "its 0 parents"),
     "leak": (changed(nodes__0__distribution={"kind": "noisy-max", "causes": [], "leak": [1]}), "rows of 2 numbers"),
+    "rising": (
+        changed(nodes__0__distribution={"kind": "noisy-max", "causes": [], "leak": [1, 0], "rising": 1}),
+        'no "rising" that is a bool',
+    ),
     "key twice": (GOOD.replace('"name": "asymmetric"', '"name": "x", "name": "y"'), "the key 'name' twice"),
     "deep": ("[" * 100_000, "nested too deeply"),
     "digits": ('{"a": ' + "1" * 5000 + "}", "cannot be read"),

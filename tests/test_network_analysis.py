@@ -267,6 +267,13 @@ def test_a_test_and_a_disease():
     assert found.above(0.5) == (pytest.approx(0.1, abs=1e-14), 1.0)
     assert found.at(0.1) == pytest.approx(0.5, abs=1e-14)
     assert found.at(0) == 0 and found.at(1) == 1
+    for wrong in ("a", None, math.nan, [0.5], 1.5):
+        for ask in (found.at, found.derivative_at):
+            with pytest.raises(SettingError, match=r"x is .*; a probability lies between 0 and 1"):
+                ask(wrong)
+    for wrong in ("a", None, math.nan):
+        with pytest.raises(SettingError, match=r"threshold is .*; give a number"):
+            found.above(wrong)
     false_alarm = net.parameter_sensitivity(("ill", "yes"), {"test": "yes"}, ("test", ["no"], "yes"))
     # 0.009/(0.009 + 0.99 x)
     assert false_alarm.above(0.5) == (0.0, pytest.approx(1 / 110, abs=1e-15))

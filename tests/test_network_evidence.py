@@ -172,6 +172,11 @@ def test_state_and_likelihoods_of_one_node():
     assert list(caught.value.evidence) == ["light"]
 
 
+def test_a_whole_number_beyond_any_float():
+    with pytest.raises(DataTypeError, match="'h' is continuous, and the evidence on it is 1000"):
+        Reader([continuous("h")]).read_mixed({"h": 10**400}, None)
+
+
 def test_numbers_of_continuous_nodes():
     reader = Reader((RAIN, HEIGHT))
     found, values, log_scale = reader.read_mixed({"h": np.float32(1.5), "rain": "yes"}, {"rain": [1, 0.5]})
@@ -194,3 +199,11 @@ def test_numbers_of_continuous_nodes():
 def test_nothing_is_told_by_nothing():
     for nothing in (None, {}):
         assert read_evidence(BOTH, nothing, nothing).is_empty
+
+
+@pytest.mark.parametrize(
+    "likelihoods", [["1", "2"], np.ma.array([1, 2], mask=[0, 1]), [1j, 1], {"no": "1", "yes": 2}]
+)
+def test_likelihoods_are_numbers(likelihoods):
+    with pytest.raises(SettingError, match="The soft evidence on 'rain' is"):
+        read_evidence([discrete("rain", ["no", "yes"])], None, {"rain": likelihoods})

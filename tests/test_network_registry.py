@@ -184,3 +184,21 @@ def test_samples_are_told_by_their_content(path):
     wanted = {"bifxml": "xmlbif", "xml": "xmlbif"}.get(suffix, suffix)
     data = path.read_bytes()
     assert sniffed(gzip.decompress(data) if path.name.endswith(".gz") else data) == wanted
+
+
+@pytest.mark.parametrize("format", [["bif"], 5, "BIF", ""])
+def test_a_format_that_there_is_not(format, tmp_path):
+    (tmp_path / "x.bif").write_text("precious")
+    network = BayesianNetwork({"a": []}, states=["x", "y"]).set_cpt("a", [0.5, 0.5])
+    for act in (
+        lambda: read_network(tmp_path / "x.bif", format),
+        lambda: network.write(tmp_path / "x.bif", format),
+    ):
+        with pytest.raises(SettingError, match="There is no format"):
+            act()
+    assert (tmp_path / "x.bif").read_text() == "precious"
+
+
+def test_normalize_is_a_switch(tmp_path):
+    with pytest.raises(SettingError, match="normalize is 'no'; it may be True or False"):
+        read_network(tmp_path / "x.bif", normalize="no")

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asked import Asked, asia, node, wet_grass
+from asked import asia, node, public, wet_grass
 from bayeskit.errors import (
     BayeskitError,
     ColumnError,
@@ -26,7 +26,7 @@ from bayeskit.errors import (
     UnseenState,
 )
 from bayeskit.graphs.network import Network, discrete
-from bayeskit.networks.coded_rows import Rows
+from bayeskit.networks.data_rows import Rows
 from network_twin import joint_table, margin, random_network, with_evidence
 
 FORMS = {
@@ -70,7 +70,7 @@ def test_rows_in_any_form_equal_enumeration(seed, missing, form):
     rng = np.random.default_rng(seed)
     network = random_network(rng, n_nodes=int(rng.integers(2, 6)), max_states=3)
     columns, codes = random_rows(rng, network, 12, missing)
-    asked = Asked(network)
+    asked = public(network)
     data = FORMS[form](columns)
     target = int(rng.integers(len(network.nodes)))
     name = network.nodes[target].name
@@ -89,7 +89,7 @@ def test_rows_in_any_form_equal_enumeration(seed, missing, form):
 def test_a_row_is_answered_alike_alone_and_among_others():
     rng = np.random.default_rng(5)
     network = random_network(rng, n_nodes=6, max_states=3, zeros=0.3)
-    asked = Asked(network)
+    asked = public(network)
     columns, _ = random_rows(rng, network, 40, 0.15)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SuspectResult)
@@ -225,7 +225,7 @@ def test_strange_tables_are_refused_in_words():
 
 
 def test_nodes_with_numbers_for_names():
-    network = Asked(
+    network = public(
         Network((node(0, [], [0.3, 0.7], (0, 1)), node(1, [0], [[0.9, 0.1], [0.2, 0.8]], (0, 1))))
     )
     expected = network.query(0, evidence={1: 1}).values
@@ -235,7 +235,7 @@ def test_nodes_with_numbers_for_names():
 
 
 def test_predicted_states_keep_their_types():
-    network = Asked(Network((node("x", [], [0.3, 0.2, 0.5], ("a", 1, (2, 3))),)))
+    network = public(Network((node("x", [], [0.3, 0.2, 0.5], ("a", 1, (2, 3))),)))
     assert network.predict({"y": [1, 2]}, "x").tolist() == [(2, 3), (2, 3)]
 
 
@@ -260,4 +260,4 @@ def test_many_patterns_of_missing_cells_in_log_prob():
         math.log(with_evidence(joint, {v: c for v, c in enumerate(r) if c >= 0}).sum())
         for r in codes.tolist()
     ]
-    assert np.allclose(Asked(network).log_prob(codes), logs, rtol=1e-11, atol=1e-12)
+    assert np.allclose(public(network).log_prob(codes), logs, rtol=1e-11, atol=1e-12)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayeskit import BayesianNetwork
 from bayeskit.errors import (
     BayeskitError,
     ColumnError,
@@ -23,14 +24,13 @@ from bayeskit.errors import (
 )
 from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.factor import Factor
-from small_network import SmallNetwork
 
 STATES = {"a": ["a0", "a1"], "b": ["b0", "b1", "b2"], "c": [10, 20, 30, 40]}
 
 
 def family(states=STATES):
     """c given a, b: 2 × 3 × 4, so that no two axes can be mistaken for each other."""
-    return SmallNetwork({"c": ["a", "b"], "a": [], "b": []}, states=states)
+    return BayesianNetwork({"c": ["a", "b"], "a": [], "b": []}, states=states)
 
 
 @st.composite
@@ -123,7 +123,7 @@ def test_the_factor_given_back_has_parents_then_the_child():
 
 
 def test_roots_and_one_parent():
-    network = SmallNetwork({"b": ["a"]}, states=["no", "yes"])
+    network = BayesianNetwork({"b": ["a"]}, states=["no", "yes"])
     for form in ({"yes": 0.2, "no": 0.8}, [0.8, 0.2], {("no",): 0.8, "yes": 0.2}):
         assert network.set_cpt("a", form).cpt("a").values.tolist() == [0.8, 0.2]
     for form in (
@@ -139,7 +139,7 @@ def test_roots_and_one_parent():
 
 
 def test_exact_fractions_and_decimals_are_numbers():
-    network = SmallNetwork({"a": []}, states=["x", "y", "z"])
+    network = BayesianNetwork({"a": []}, states=["x", "y", "z"])
     third = Fraction(1, 3)
     assert network.set_cpt("a", [third] * 3).cpt("a").values.tolist() == [1 / 3] * 3
     assert network.set_cpt("a", {"x": Decimal("0.5"), "y": Fraction(1, 2), "z": 0}).cpt("a")["x"] == 0.5
@@ -147,19 +147,19 @@ def test_exact_fractions_and_decimals_are_numbers():
 
 def test_states_that_are_tuples_or_of_other_types():
     states = {"a": [("x", 1), ("y", 2)], "b": [True, False]}
-    network = SmallNetwork({"b": ["a"]}, states=states)
+    network = BayesianNetwork({"b": ["a"]}, states=states)
     network.set_cpt("b", {("x", 1): {True: 0.25, False: 0.75}, (("y", 2), True): 1, (("y", 2), False): 0})
     assert network.cpt("b").values.tolist() == [[0.25, 0.75], [1.0, 0.0]]
 
 
 def test_a_wide_frame_whose_child_is_named_like_one_of_its_states():
-    network = SmallNetwork({"yes": ["a"]}, states=["no", "yes"])
+    network = BayesianNetwork({"yes": ["a"]}, states=["no", "yes"])
     network.set_cpt("yes", pd.DataFrame({"a": ["no", "yes"], "no": [0.9, 0.2], "yes": [0.1, 0.8]}))
     assert network.cpt("yes").values.tolist() == [[0.9, 0.1], [0.2, 0.8]]
 
 
 def test_a_node_named_p_or_value():
-    network = SmallNetwork({"p": ["value"]}, states=["no", "yes"])
+    network = BayesianNetwork({"p": ["value"]}, states=["no", "yes"])
     rows = {"value": ["no", "no", "yes", "yes"], "p": ["no", "yes"] * 2, "probability": [0.9, 0.1, 0.2, 0.8]}
     assert network.set_cpt("p", pd.DataFrame(rows)).cpt("p").values.tolist() == [[0.9, 0.1], [0.2, 0.8]]
 
@@ -181,7 +181,7 @@ def test_a_node_named_p_or_value():
     ids=lambda form: type(form).__name__,
 )
 def test_a_node_without_states_takes_them_from_the_table(form):
-    network = SmallNetwork({"grass": ["rain"]}, states={"rain": ["no", "yes"]}).set_cpt("grass", form)
+    network = BayesianNetwork({"grass": ["rain"]}, states={"rain": ["no", "yes"]}).set_cpt("grass", form)
     assert network.states("grass") == ("dry", "wet")
     assert network.cpt("grass").values.tolist() == [[0.9, 0.1], [0.25, 0.75]]
 
@@ -190,7 +190,7 @@ def test_a_node_without_states_takes_them_from_the_table(form):
     "form", [[0.5, 0.5], {}, {"no": [0.5, 0.5], "yes": [0.5, 0.5]}, Table([[1.0], [1.0]])]
 )
 def test_an_array_names_no_states(form):
-    network = SmallNetwork({"grass": ["rain"]}, states={"rain": ["no", "yes"]})
+    network = BayesianNetwork({"grass": ["rain"]}, states={"rain": ["no", "yes"]})
     with pytest.raises(UsageError, match="'grass'"):
         network.set_cpt("grass", form)
 
@@ -198,11 +198,11 @@ def test_an_array_names_no_states(form):
 def test_missing_is_no_state():
     for missing in (None, float("nan"), pd.NA):
         with pytest.raises(SettingError, match=r"cannot be a state of 'a'"):
-            SmallNetwork({"a": []}).set_cpt("a", {"x": 0.5, missing: 0.5})
+            BayesianNetwork({"a": []}).set_cpt("a", {"x": 0.5, missing: 0.5})
 
 
 def test_the_parents_states_must_be_known():
-    network = SmallNetwork({"grass": ["rain"]}, states={"grass": ["dry", "wet"]})
+    network = BayesianNetwork({"grass": ["rain"]}, states={"grass": ["dry", "wet"]})
     with pytest.raises(UsageError, match=r"needs the states of 'rain'.*set_states"):
         network.set_cpt("grass", {"no": {"dry": 0.9, "wet": 0.1}})
 
@@ -211,7 +211,7 @@ def test_the_parents_states_must_be_known():
 
 
 def test_rows_near_one_are_kept_bit_for_bit_and_rounding_is_divided_once():
-    network = SmallNetwork({"b": ["a"]}, states=["no", "yes"])
+    network = BayesianNetwork({"b": ["a"]}, states=["no", "yes"])
     exact = [[0.1, 0.9 + 5e-13], [0.3, 0.7]]
     assert network.set_cpt("b", exact).cpt("b").values.tolist() == exact
     row = np.array([0.1, 0.9 + 5e-10])
@@ -232,7 +232,7 @@ def test_rows_farther_off_are_refused_by_name_or_mended_when_asked():
 
 
 def test_counts_are_normalised_and_rows_of_zeros_never():
-    network = SmallNetwork({"b": ["a"]}, states=["no", "yes"])
+    network = BayesianNetwork({"b": ["a"]}, states=["no", "yes"])
     assert network.set_cpt("b", [[3, 1], [0, 7]], normalize=True).cpt("b").values.tolist() == [
         [0.75, 0.25],
         [0, 1],
@@ -245,7 +245,7 @@ def test_counts_are_normalised_and_rows_of_zeros_never():
 
 
 def test_minus_zero_is_zero():
-    values = SmallNetwork({"a": []}, states=[0, 1]).set_cpt("a", [-0.0, 1.0]).cpt("a").values
+    values = BayesianNetwork({"a": []}, states=[0, 1]).set_cpt("a", [-0.0, 1.0]).cpt("a").values
     assert not np.signbit(values).any()
 
 
@@ -350,7 +350,7 @@ def test_refused_by_name_and_nothing_changes(name, table, kind, message):
 
 def test_a_table_too_large_is_refused_before_it_is_made():
     parents = [f"x{k}" for k in range(40)]
-    network = SmallNetwork({"y": parents}, states=["no", "yes"])
+    network = BayesianNetwork({"y": parents}, states=["no", "yes"])
     with pytest.raises(TooLarge, match="'x0'"):
         network.set_cpt("y", {("no",) * 40: [1, 0]})
 
@@ -365,7 +365,7 @@ def test_a_table_is_not_shared_with_who_gave_it():
 
 
 def test_reading_what_is_not_there():
-    network = SmallNetwork({"a": [], "g": []}, states={"a": ["x"], "g": float})
+    network = BayesianNetwork({"a": [], "g": []}, states={"a": ["x"], "g": float})
     with pytest.raises(UsageError, match=r"'a' has no table yet. Call set_cpt\('a'"):
         network.cpt("a")
     with pytest.raises(UsageError, match=r"set_cpt\('a'"):
@@ -379,3 +379,27 @@ def test_reading_what_is_not_there():
     with pytest.raises(SettingError, match="There is no node 'z'"):
         network.states("z")
     assert network.states("g") == () and network.is_continuous("g") and not network.is_continuous("a")
+
+
+def test_the_way_out_of_a_wrong_sum_is_one():
+    network = BayesianNetwork({"a": []}, states=["x", "y"])
+    with pytest.raises(SettingError, match=r"sum to 1\.1, not 1\. Mend the row, or pass normalize=True"):
+        network.set_cpt("a", [0.5, 0.6])
+    with pytest.raises(SettingError, match=r"sum to inf, not 1\. Mend the row\.$"):  # dividing would not help
+        network.set_cpt("a", [1e308, 1e308])
+    with pytest.raises(SettingError, match="normalize is 'no'; it may be True or False"):
+        network.set_cpt("a", [1, 1], normalize="no")
+
+
+def test_a_name_that_is_nearly_a_node():
+    network = BayesianNetwork({"rain": []}, states=["x", "y"])
+    for ask in (network.states, network.cpt, lambda name: network.set_cpt(name, [1, 0])):
+        with pytest.raises(SettingError, match="Did you mean 'rain'"):
+            ask("rian")
+
+
+def test_one_regression_is_no_mapping():
+    network = BayesianNetwork({"g": []}, states=float)
+    for wrong in ({}, {"x": 1}, {(): (0, 1)}):
+        with pytest.raises(SettingError, match="'g' has no discrete parents, so there is one regression"):
+            network.set_gaussian("g", wrong)

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayeskit import BayesianNetwork
 from bayeskit.errors import BayeskitError, SettingError, TooLarge, UnseenState, UsageError
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
-from small_network import SmallNetwork
 
 chances = st.floats(0, 1)
 
 
 def fever(states=("no", "yes")):
-    return SmallNetwork({"fever": ["cold", "flu"]}, states=list(states))
+    return BayesianNetwork({"fever": ["cold", "flu"]}, states=list(states))
 
 
 # --- noisy-OR ---------------------------------------------------------------------------------------------------
@@ -47,30 +47,34 @@ def test_noisy_or_where_present_comes_first():
     turned.set_noisy_or("fever", causes, 0.125, present="yes")
     for cell in product(["no", "yes"], repeat=3):
         assert turned.cpt("fever")[cell] == usual.cpt("fever")[cell]
+    made = turned.distribution("fever")
+    assert isinstance(made, NoisyMax) and not made.rising
+    assert made.causes[0].tolist() == [[0.5, 0.5], [0, 1]] and made.leak.tolist() == [0.125, 0.875]
+    assert turned == usual
     assert usual.set_noisy_or("fever", {"cold": 0.5, "flu": 0.75}, 0.125, present="yes") == usual
 
 
 def test_noisy_or_of_a_parent_of_many_states():
     states = {"dose": ["none", "low", "high"], "effect": ["absent", "present"]}
-    network = SmallNetwork({"effect": ["dose"]}, states=states)
+    network = BayesianNetwork({"effect": ["dose"]}, states=states)
     network.set_noisy_or("effect", {"dose": {"low": 0.25, "high": 0.75}})
     assert network.cpt("effect").values.tolist() == [[1, 0], [0.75, 0.25], [0.25, 0.75]]
 
 
 def test_noisy_or_without_parents_is_its_leak():
-    network = SmallNetwork({"a": []}, states=["no", "yes"]).set_noisy_or("a", {}, leak=0.25)
+    network = BayesianNetwork({"a": []}, states=["no", "yes"]).set_noisy_or("a", {}, leak=0.25)
     assert network.cpt("a").values.tolist() == [0.75, 0.25]
 
 
 def test_many_causes_are_kept_though_their_table_is_not():
     causes = {f"x{k}": 0.5 for k in range(50)}
-    network = SmallNetwork({"y": list(causes)}, states=["no", "yes"]).set_noisy_or("y", causes)
+    network = BayesianNetwork({"y": list(causes)}, states=["no", "yes"]).set_noisy_or("y", causes)
     assert len(network.distribution("y").causes) == 50
     with pytest.raises(TooLarge, match="'x0'"):
         network.cpt("y")
     assert network == network.copy()
-    with pytest.raises(TooLarge):
-        network.set_noisy_or("y", {cause: {"no": 0.5} for cause in causes}, present="no")
+    network.set_noisy_or("y", {cause: {"no": 0.5} for cause in causes}, present="no")
+    assert len(network.distribution("y").causes) == 50 and not network.distribution("y").rising
 
 
 REFUSED_OR = [
@@ -102,11 +106,11 @@ def test_noisy_or_needs_two_states_of_a_discrete_node_and_known_ones():
     with pytest.raises(SettingError, match=r"'fever' has 3\. Call set_noisy_max"):
         fever("abc").set_noisy_or("fever", {"cold": 0.5, "flu": 0.5})
     with pytest.raises(SettingError, match=r"'g' is continuous. Call set_gaussian\('g'"):
-        SmallNetwork({"g": []}, states=float).set_noisy_or("g", {})
+        BayesianNetwork({"g": []}, states=float).set_noisy_or("g", {})
     with pytest.raises(UsageError, match="The states of 'a' are not known yet"):
-        SmallNetwork({"a": []}).set_noisy_or("a", {})
+        BayesianNetwork({"a": []}).set_noisy_or("a", {})
     with pytest.raises(UsageError, match="needs the states of 'b'"):
-        SmallNetwork({"a": ["b"]}, states={"a": [0, 1]}).set_noisy_or("a", {"b": 0.5})
+        BayesianNetwork({"a": ["b"]}, states={"a": [0, 1]}).set_noisy_or("a", {"b": 0.5})
 
 
 # --- noisy-MAX --------------------------------------------------------------------------------------------------
@@ -130,15 +134,37 @@ def test_noisy_max_is_the_largest_effect(seed):
     rng = np.random.default_rng(seed)
     cold, flu, leak = rng.dirichlet(np.ones(3), 2), rng.dirichlet(np.ones(3), 3), rng.dirichlet(np.ones(3))
     states = {"cold": ["no", "yes"], "flu": ["a", "b", "c"], "fever": LEVELS}
-    network = SmallNetwork({"fever": ["cold", "flu"]}, states=states)
+    network = BayesianNetwork({"fever": ["cold", "flu"]}, states=states)
     named = {"c": flu[2], "a": dict(zip(LEVELS, flu[0])), "b": flu[1].tolist()}
     network.set_noisy_max("fever", {"flu": named, "cold": dict(zip(["no", "yes"], cold))}, leak)
     assert network.cpt("fever").values == pytest.approx(brute_force_max([cold, flu], leak), abs=1e-14)
 
 
+@given(st.integers(0, 2**31))
+def test_the_first_state_may_be_the_strongest(seed):
+    rng = np.random.default_rng(seed)
+    cold, flu, leak = rng.dirichlet(np.ones(3), 2), rng.dirichlet(np.ones(3), 3), rng.dirichlet(np.ones(3))
+    found = NoisyMax((cold, flu), leak, rising=False)
+    turned = [part[..., ::-1] for part in (cold, flu, leak)]
+    wanted = brute_force_max(turned[:2], turned[2])[..., ::-1]
+    assert found.table() == pytest.approx(wanted, abs=1e-14)
+    assert found.turned().turned() == found != NoisyMax((cold, flu), leak)
+
+
+def test_the_same_causes_are_equal_in_either_order_of_the_states():
+    causes, leak = ([[1, 0, 0], [0.2, 0.3, 0.5]],), [0.9, 0.1, 0]
+    usual = BayesianNetwork({"y": ["x"]}, states={"x": ["no", "yes"], "y": LEVELS})
+    usual.set_cpt("y", NoisyMax(causes, leak))
+    turned = BayesianNetwork({"y": ["x"]}, states={"x": ["yes", "no"], "y": LEVELS[::-1]})
+    turned.set_cpt("y", NoisyMax(([[0.5, 0.3, 0.2], [0, 0, 1]],), leak[::-1], rising=False))
+    assert usual == turned
+    # The same numbers with the other end for the strongest are other causes.
+    assert usual != usual.copy().set_cpt("y", NoisyMax(causes, leak, rising=False))
+
+
 def test_noisy_max_with_one_state_left_out_and_no_leak():
     states = {"flu": ["no", "yes"], "fever": LEVELS}
-    network = SmallNetwork({"fever": ["flu"]}, states=states)
+    network = BayesianNetwork({"fever": ["flu"]}, states=states)
     network.set_noisy_max("fever", {"flu": {"yes": {"mild": 0.5, "high": 0.25, "none": 0.25}}})
     assert network.cpt("fever").values.tolist() == [[1, 0, 0], [0.25, 0.5, 0.25]]
 
@@ -161,7 +187,7 @@ def test_noisy_max_with_one_state_left_out_and_no_leak():
     ],
 )
 def test_noisy_max_refused_by_name(causes, leak, message):
-    network = SmallNetwork({"fever": ["flu"]}, states={"flu": ["no", "yes"], "fever": LEVELS})
+    network = BayesianNetwork({"fever": ["flu"]}, states={"flu": ["no", "yes"], "fever": LEVELS})
     with pytest.raises((SettingError, UnseenState), match=message):
         network.set_noisy_max("fever", causes, leak)
 
@@ -172,7 +198,7 @@ STATES = {"a": [0, 1, 2], "b": [0, 1], "sum": [0, 1, 2, 3]}
 
 
 def test_a_rule_is_called_with_the_states_of_the_parents_in_order():
-    network = SmallNetwork({"sum": ["a", "b"]}, states=STATES)
+    network = BayesianNetwork({"sum": ["a", "b"]}, states=STATES)
     called = []
     network.set_deterministic("sum", lambda a, b: called.append((a, b)) or a + b)
     assert called == list(product(range(3), range(2)))
@@ -182,17 +208,19 @@ def test_a_rule_is_called_with_the_states_of_the_parents_in_order():
 
 
 def test_a_rule_as_a_mapping():
-    by_call = SmallNetwork({"sum": ["a", "b"]}, states=STATES).set_deterministic("sum", lambda a, b: a + b)
+    by_call = BayesianNetwork({"sum": ["a", "b"]}, states=STATES).set_deterministic("sum", lambda a, b: a + b)
     flat = {(a, b): a + b for a in range(3) for b in range(2)}
     nested = {a: {b: a + b for b in range(2)} for a in range(3)}
     for rule in (flat, nested):
-        assert SmallNetwork({"sum": ["a", "b"]}, states=STATES).set_deterministic("sum", rule) == by_call
-    one = SmallNetwork({"b": ["a"]}, states=["no", "yes"]).set_deterministic("b", {"no": "yes", "yes": "no"})
+        assert BayesianNetwork({"sum": ["a", "b"]}, states=STATES).set_deterministic("sum", rule) == by_call
+    one = BayesianNetwork({"b": ["a"]}, states=["no", "yes"]).set_deterministic(
+        "b", {"no": "yes", "yes": "no"}
+    )
     assert one.cpt("b").values.tolist() == [[0, 1], [1, 0]]
 
 
 def test_a_rule_without_parents():
-    assert SmallNetwork({"a": []}, states=[0, 1]).set_deterministic("a", lambda: 1).cpt(
+    assert BayesianNetwork({"a": []}, states=[0, 1]).set_deterministic("a", lambda: 1).cpt(
         "a"
     ).values.tolist() == [0, 1]
 
@@ -209,7 +237,7 @@ def test_a_rule_without_parents():
     ],
 )
 def test_rules_refused_by_name(rule, message):
-    network = SmallNetwork({"sum": ["a", "b"]}, states=STATES)
+    network = BayesianNetwork({"sum": ["a", "b"]}, states=STATES)
     before = network._network
     with pytest.raises((SettingError, UnseenState), match=message):
         network.set_deterministic("sum", rule)
@@ -217,7 +245,7 @@ def test_rules_refused_by_name(rule, message):
 
 
 def test_a_rule_that_fails_fails_as_it_does_by_itself():
-    network = SmallNetwork({"sum": ["a", "b"]}, states=STATES)
+    network = BayesianNetwork({"sum": ["a", "b"]}, states=STATES)
     with pytest.raises(ZeroDivisionError):
         network.set_deterministic("sum", lambda a, b: a // b)
 
@@ -227,11 +255,11 @@ def test_a_rule_that_fails_fails_as_it_does_by_itself():
 
 def mixed():
     states = {"d": ["x", "y"], "e": [0, 1, 2], "u": float, "v": float, "w": float}
-    return SmallNetwork({"w": ["u", "d", "v", "e"]}, states=states)
+    return BayesianNetwork({"w": ["u", "d", "v", "e"]}, states=states)
 
 
 def test_a_regression_on_continuous_parents():
-    network = SmallNetwork({"w": ["u", "v"]}, states=float).set_gaussian("w", 1, {"v": 3, "u": 2}, 0.5)
+    network = BayesianNetwork({"w": ["u", "v"]}, states=float).set_gaussian("w", 1, {"v": 3, "u": 2}, 0.5)
     found = network.distribution("w")
     assert (found.intercept.tolist(), found.coefficients.tolist(), found.variance.tolist()) == (
         1,
@@ -253,7 +281,7 @@ def test_one_regression_for_each_configuration_of_the_discrete_parents():
 
 
 def test_a_mixture_of_means_and_variances():
-    network = SmallNetwork({"g": ["d"]}, states={"d": ["x", "y"], "g": float})
+    network = BayesianNetwork({"g": ["d"]}, states={"d": ["x", "y"], "g": float})
     found = network.set_gaussian("g", {"x": (0.0, 1.0), "y": (5.0, None, 2.0)}).distribution("g")
     assert (found.intercept.tolist(), found.variance.tolist()) == ([0, 5], [1, 2])
     assert found.coefficients.shape == (2, 0)
@@ -261,9 +289,9 @@ def test_a_mixture_of_means_and_variances():
 
 REFUSED_GAUSSIAN = [
     ("g", (1.0,), "The variance of 'g' is not said"),
-    ("g", (1.0, {"u": 1}, -1.0), "negative variance"),
-    ("g", (float("inf"), {"u": 1}, 1.0), "not finite"),
-    ("g", (1.0, {"u": float("nan")}, 1.0), "not finite"),
+    ("g", (1.0, {"u": 1}, -1.0), "The variance of 'g' holds -1.0. It must be finite and not negative"),
+    ("g", (float("inf"), {"u": 1}, 1.0), "The intercept of 'g' holds inf"),
+    ("g", (1.0, {"u": float("nan")}, 1.0), "The coefficients of 'g' holds nan"),
     ("g", (1.0, None, 1.0), r"continuous parents \('u'\): 'u' is left out"),
     ("g", (1.0, {"u": 1, "d": 2}, 1.0), "'d' is none of them"),
     ("g", (1.0, [1.0], 1.0), r"\[1.0\]. Give {parent: number}"),
@@ -282,7 +310,7 @@ REFUSED_GAUSSIAN = [
 @pytest.mark.parametrize(("name", "arguments", "message"), REFUSED_GAUSSIAN)
 def test_regressions_refused_by_name(name, arguments, message):
     states = {"d": ["x", "y"], "u": float, "g": float, "m": float}
-    network = SmallNetwork({"g": ["u"], "m": ["d"], "d": []}, states=states)
+    network = BayesianNetwork({"g": ["u"], "m": ["d"], "d": []}, states=states)
     before = network._network
     with pytest.raises((SettingError, UnseenState), match=message):
         network.set_gaussian(name, *arguments)
@@ -295,6 +323,9 @@ def test_regressions_refused_by_name(name, arguments, message):
 def test_what_distribution_gives_set_cpt_takes():
     network = fever().set_noisy_or("fever", {"cold": 0.5, "flu": 0.75}, 0.125)
     assert fever().set_cpt("fever", network.distribution("fever")) == network
+    causes = {"cold": {"yes": 0.5}, "flu": {"yes": 0.75}}
+    falling = fever().set_noisy_or("fever", causes, 0.125, present="no")
+    assert fever().set_cpt("fever", falling.distribution("fever")) == falling != network
     rule = fever().set_deterministic("fever", lambda cold, flu: max(cold, flu))
     assert fever().set_cpt("fever", rule.distribution("fever")) == rule
     said = {(d, e): (1, {"u": 2, "v": 3}, 4) for d in "xy" for e in range(3)}
@@ -325,6 +356,31 @@ def test_what_distribution_gives_set_cpt_takes():
 )
 def test_values_that_do_not_fit_are_refused(name, given):
     states = {"cold": [0, 1], "flu": [0, 1], "fever": [0, 1], "heat": float}
-    network = SmallNetwork({"fever": ["cold", "flu"], "heat": ["cold"]}, states=states)
+    network = BayesianNetwork({"fever": ["cold", "flu"], "heat": ["cold"]}, states=states)
     with pytest.raises(BayeskitError, match=repr(name)):
         network.set_cpt(name, given)
+
+
+def test_a_rule_takes_an_argument_for_each_parent():
+    network = BayesianNetwork({"c": ["a", "b"]}, states=["no", "yes"])
+    for rule in (lambda a: a, lambda a, b, c: a, lambda: "no", lambda *, a, b: a):
+        with pytest.raises(SettingError, match=r"The rule for 'c' does not take .* \('a', 'b'\)"):
+            network.set_deterministic("c", rule)
+    assert (
+        network.set_deterministic("c", max).cpt("c")["no", "yes", "yes"] == 1
+    )  # max does not say what it takes
+
+
+def test_codes_of_a_rule_lie_among_the_states():
+    network = BayesianNetwork({"c": ["a"]}, states=["no", "yes"])
+    for codes in ([0, 5], [-1, 0]):
+        with pytest.raises(
+            SettingError, match=f"holds the codes {min(codes)} to {max(codes)}; .* are 0 to 1"
+        ):
+            network.set_cpt("c", Deterministic(codes, 2))
+
+
+def test_no_switch_is_offered_that_is_not_there():
+    network = BayesianNetwork({"c": ["a"]}, states=["no", "yes"])
+    with pytest.raises(SettingError, match=r"sum to 1\.1, not 1\. Mend the row\.$"):
+        network.set_noisy_max("c", {"a": {"yes": [0.5, 0.6]}})

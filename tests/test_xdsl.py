@@ -13,6 +13,7 @@ from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMa
 from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.io.networks.xdsl import read_xdsl
 from bayeskit.io.networks.xdsl_writer import xdsl_text
+from bayeskit.networks.comparing import same_network
 from format_networks import GOLDEN, as_text, asymmetric, check_valid, networks, sample_files
 
 GOOD = (GOLDEN / "asymmetric.xdsl").read_bytes()
@@ -43,7 +44,8 @@ def test_noisy_max_means_what_genie_means():
     network = read_xdsl(NOISY)
     node = network["harm"]
     assert isinstance(node.distribution, NoisyMax)
-    assert node.variable.states == ("none", "low", "high")  # ours: no effect first
+    assert node.variable.states == ("high", "low", "none")  # as the file declares them
+    assert not node.distribution.rising
     table = node.distribution.table()
     for (i, exposed), (j, dose) in product(
         enumerate(network["exposed"].variable.states), enumerate(network["dose"].variable.states)
@@ -56,14 +58,14 @@ def test_noisy_max_means_what_genie_means():
         np.testing.assert_allclose(table[i, j], [wanted[s] for s in node.variable.states], atol=1e-15)
 
 
-def test_children_follow_the_turned_states():
+def test_children_of_a_noisy_max_node_are_as_the_file_has_them():
     network = read_xdsl(NOISY)
     seen = network["seen"].distribution.table()
-    np.testing.assert_array_equal(seen, [[0.05, 0.95], [0.4, 0.6], [0.9, 0.1]])  # none, low, high
+    np.testing.assert_array_equal(seen, [[0.9, 0.1], [0.4, 0.6], [0.05, 0.95]])  # high, low, none
     alarm = network["alarm"].distribution
     assert isinstance(alarm, Deterministic)
-    # harm (none, low, high) × exposed (yes, no): on = 0 unless harm is none, or low while not exposed
-    np.testing.assert_array_equal(alarm.outcome, [[1, 1], [0, 1], [0, 0]])
+    # harm (high, low, none) × exposed (yes, no): on = 0 unless harm is none, or low while not exposed
+    np.testing.assert_array_equal(alarm.outcome, [[0, 0], [0, 1], [1, 1]])
 
 
 def test_parameters_survive():
@@ -82,10 +84,15 @@ def test_written_read_written_is_the_same(network):
     assert xdsl_text(back) == text
     plain = as_text(network)
     assert sorted(n.name for n in back.nodes) == sorted(n.name for n in plain.nodes)
+    assert same_network(back, plain)  # the parameters, not only the tables
     for again in back.nodes:
         node = plain[again.name]
-        assert (again.variable, again.parents) == (node.variable, node.parents)
-        assert again.distribution == node.distribution  # the parameters, not only the table
+        rises = isinstance(node.distribution, NoisyMax) and node.distribution.rising
+        assert again.variable.states == node.variable.states[:: -1 if rises else 1]
+        assert again.parents == node.parents
+        assert type(again.distribution) is type(node.distribution)
+        if isinstance(again.distribution, NoisyMax):
+            assert not again.distribution.rising
     place = {node.name: k for k, node in enumerate(back.nodes)}
     assert all(place[p] < place[node.name] for node in back.nodes for p in node.parents)
 
@@ -135,7 +142,7 @@ def test_what_is_wrong_is_refused_and_named(case):
 def test_strengths_default_to_the_declared_order():
     network = read_xdsl(NOISY.replace(b"<strengths>0 1 2 0 1</strengths>", b""))
     causes = network["harm"].distribution.causes
-    np.testing.assert_array_equal(causes[1], [[0.1, 0.3, 0.6], [0.75, 0.15, 0.1], [1, 0, 0]])
+    np.testing.assert_array_equal(causes[1], [[0.6, 0.3, 0.1], [0.1, 0.15, 0.75], [0, 0, 1]])
 
 
 def test_what_xdsl_cannot_hold_is_not_written():
@@ -145,13 +152,37 @@ def test_what_xdsl_cannot_hold_is_not_written():
     b = Node(discrete("b", "no"), ("a",), NoisyMax(([[0.5, 0.5], [0.4, 0.6]],), [1, 0]))
     with pytest.raises(SettingError, match="Every state of 'a' has an effect on 'b'"):
         xdsl_text(Network((a, b)))
+    # A state that brings about the strongest effect for sure is not one that brings about none.
+    b = Node(discrete("b", "no"), ("a",), NoisyMax(([[1, 0], [0.4, 0.6]],), [0, 1], rising=False))
+    with pytest.raises(SettingError, match="Every state of 'a' has an effect on 'b'"):
+        xdsl_text(Network((a, b)))
+
+
+def test_rising_states_are_written_strongest_first():
+    a = Node(discrete("a", ["no", "yes"]), (), Table([0.75, 0.25]))
+    b = Node(
+        discrete("b", ["none", "mild", "high"]), ("a",), NoisyMax(([[1, 0, 0], [0.2, 0.3, 0.5]],), [1, 0, 0])
+    )
+    c = Node(
+        discrete("c", ["none", "some"]), ("b",), NoisyMax(([[1, 0], [0.5, 0.5], [0.25, 0.75]],), [0.9, 0.1])
+    )
+    d = Node(discrete("d", "xy"), ("b",), Table([[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]]))
+    e = Node(discrete("e", "xy"), ("a", "b"), Deterministic([[0, 0, 1], [0, 1, 1]], 2))
+    network = Network((a, b, c, d, e))
+    back = read_xdsl(xdsl_text(network).encode())
+    assert back["b"].variable.states == ("high", "mild", "none")
+    assert back["b"].distribution == NoisyMax(([[0, 0, 1], [0.5, 0.3, 0.2]],), [0, 0, 1], rising=False)
+    assert back["c"].distribution == NoisyMax(([[0.75, 0.25], [0.5, 0.5], [0, 1]],), [0.1, 0.9], rising=False)
+    assert back["d"].distribution.table().tolist() == [[0.3, 0.7], [0.2, 0.8], [0.1, 0.9]]
+    assert back["e"].distribution.outcome.tolist() == [[1, 0, 0], [1, 1, 0]]
+    assert same_network(back, network)
 
 
 def test_forty_causes_need_no_table():
     causes = [Node(discrete(f"p{k}", ["no", "yes"]), (), Table([0.5, 0.5])) for k in range(40)]
     effect = NoisyMax(tuple([[1.0, 0.0], [0.5, 0.5]] for _ in causes), [0.9, 0.1])
     network = Network((*causes, Node(discrete("y", ["no", "yes"]), tuple(c.name for c in causes), effect)))
-    assert read_xdsl(xdsl_text(network).encode()) == network
+    assert same_network(read_xdsl(xdsl_text(network).encode()), network)
 
 
 @pytest.mark.parametrize("path", sample_files("formats", "*.xdsl"))

@@ -10,6 +10,17 @@ from typing import Any
 class BayeskitError(Exception):
     """The root of every error that bayeskit raises on purpose."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors made from parts travel between processes as what they became.
+        return _remade, (type(self), self.args, self.__dict__)
+
+
+def _remade(kind: type[BayeskitError], arguments: tuple[Any, ...], content: dict[str, Any]) -> BayeskitError:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    error.__dict__.update(content)
+    return error
+
 
 class DataError(BayeskitError, ValueError):
     """The data given cannot be used as they are."""
@@ -75,7 +86,12 @@ class TooLarge(BayeskitError, ValueError):
     """
 
     def __init__(
-        self, bytes_needed: float, max_memory: float, largest: Sequence[object], cells: float
+        self,
+        bytes_needed: float,
+        max_memory: float,
+        largest: Sequence[object],
+        cells: float,
+        way_out: str = "Raise max_memory=, observe some of these, or sample: approximate(...).",
     ) -> None:
         self.bytes_needed, self.max_memory, self.largest, self.cells = (
             bytes_needed,
@@ -86,12 +102,13 @@ class TooLarge(BayeskitError, ValueError):
         shown = ", ".join(map(repr, self.largest[:12])) + (", …" if len(self.largest) > 12 else "")
         super().__init__(
             f"This needs about {_in_bytes(bytes_needed)}, and max_memory allows {_in_bytes(max_memory)}. The largest "
-            f"table is over {shown} ({_rounded(cells)} cells). Raise max_memory=, observe some of these, or sample: "
-            "approximate(...)."
+            f"table is over {shown} ({_rounded(cells)} cells). {way_out}"
         )
 
 
 def _in_bytes(amount: float) -> str:
+    if isinstance(amount, float) and math.isinf(amount):
+        return "any amount"
     for unit, size in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20)):
         if amount >= size:
             return f"{_rounded(amount // size if amount > 1e6 * size else amount / size)} {unit}"

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.discrete_nb import usable_alpha
+from bayeskit.classifiers.network import IsNetwork
 from bayeskit.classifiers.quiet import QuietClassWeight
 from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError
@@ -20,7 +21,7 @@ from bayeskit.schema import Schema
 Floats = NDArray[np.float64]
 
 
-class CategoricalNB(QuietClassWeight, CountClassifier):
+class CategoricalNB(QuietClassWeight, IsNetwork, CountClassifier):
     r"""A drop-in for scikit-learn's ``CategoricalNB``: columns of codes 0, 1, 2, ….
 
     .. math:: \hat P(x_i = v \mid c) = \frac{N_{icv} + \alpha}{N_c + \alpha n_i}

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.classifiers.base import CountClassifier
+from bayeskit.classifiers.network import IsNetwork
 from bayeskit.classifiers.quiet import QuietClassWeight
 from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError, SuspectResult
@@ -210,7 +211,7 @@ class ComplementNB(DiscreteNB):
         return np.asarray(self.feature_count_.sum(axis=0))
 
 
-class BernoulliNB(DiscreteNB):
+class BernoulliNB(IsNetwork, DiscreteNB):
     r"""A drop-in for scikit-learn's ``BernoulliNB``: each column present or absent.
 
     .. math:: \hat P(x_v = 1 \mid c) = \frac{N_{cv} + \alpha}{N_c + 2\alpha}

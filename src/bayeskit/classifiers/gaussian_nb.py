@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.classifiers.base import CountClassifier
+from bayeskit.classifiers.network import IsNetwork
 from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError
 from bayeskit.estimation.gaussian import Gaussian
@@ -18,7 +19,7 @@ from bayeskit.schema import Schema
 Floats = NDArray[np.float64]
 
 
-class GaussianNB(CountClassifier):
+class GaussianNB(IsNetwork, CountClassifier):
     """A drop-in for scikit-learn's ``GaussianNB`` that takes missing values and new classes.
 
     Unlike it, any split of the rows into batches gives the same model: the variances kept are raw, and

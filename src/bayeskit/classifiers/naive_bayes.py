@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.families import Choice, explain_families, kinds_of_families
+from bayeskit.classifiers.network import IsNetwork
 from bayeskit.classifiers.tables import LabelledTable, labelled_table
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.encode import Unseen
@@ -25,7 +26,7 @@ _MISSING = ("ignore", "state")
 _UNSEEN = ("ignore", "smooth", "error")
 
 
-class NaiveBayes(CountClassifier):
+class NaiveBayes(IsNetwork, CountClassifier):
     r"""Naive Bayes for tables as they are: strings, numbers, counts, missing and new values in one model.
 
     .. math:: h(x) = \arg\max_c P(c) \prod_i P(x_i \mid c)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bayeskit.classifiers.dependent_table import DependentTable
+from bayeskit.classifiers.network import IsNetwork
 from bayeskit.classifiers.semi_naive import SemiNaive
 from bayeskit.classifiers.structures import Edge, edges_of
 from bayeskit.classifiers.tables import LabelledTable, table_with_parents
@@ -13,7 +14,7 @@ from bayeskit.learning.model import weighted_classes
 from bayeskit.schema import Name
 
 
-class Structured(SemiNaive):
+class Structured(IsNetwork, SemiNaive):
     """Classifiers whose form has a ``graph``."""
 
     @property

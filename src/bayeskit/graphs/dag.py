@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from bayeskit.errors import CyclicGraph, SettingError
-from bayeskit.schema import Name, first_twice, sorted_labels
+from bayeskit.graphs.node_names import parent_names
+from bayeskit.schema import Name, first_twice
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class Dag:
                 raise SettingError(
                     f"structure names {node!r}, which is no node. There are {_listing(nodes)}."
                 )
-        return cls(nodes, tuple(_as_names(parents.get(node, ()), known) for node in nodes))
+        return cls(nodes, tuple(parent_names(node, parents.get(node, ()), known) for node in nodes))
 
     def parents_of(self, node: Name) -> tuple[Name, ...]:
         return self.parents[self.position[node]]
@@ -116,24 +115,6 @@ class Dag:
                     path.append(parent)
                     tried.append(0)
         return []
-
-
-def _as_names(parents: Any, known: set[Name]) -> tuple[Name, ...]:
-    """Read the parents of one node: names in a list or array, one name, or None."""
-    if parents is None:
-        return ()
-    if isinstance(parents, str) or (isinstance(parents, Hashable) and parents in known):
-        return (parents,)
-    if isinstance(parents, Mapping) or not hasattr(parents, "__iter__"):
-        raise SettingError(f"{parents!r} is no list of parents.")
-    if isinstance(parents, (set, frozenset)):
-        # A set has no order of its own, and models that back off need one.
-        parents = sorted_labels(parents)
-    names = tuple(name.item() if isinstance(name, np.generic) else name for name in parents)
-    strange = next((name for name in names if not isinstance(name, Hashable)), None)
-    if strange is not None:
-        raise SettingError(f"{strange!r}, in a list of parents, cannot be the name of a node.")
-    return names
 
 
 def _listing(nodes: tuple[Name, ...]) -> str:

@@ -65,28 +65,45 @@ class Deterministic:
 
 @dataclass(frozen=True, eq=False)
 class NoisyMax:
-    r"""Independent causes: the child is the *largest* of what each parent alone would bring about, and a leak.
+    r"""Independent causes: the child is the *strongest* of what each parent alone would bring about, and a leak.
 
     .. math:: P(y \le k \mid x_1, \dots, x_m) = L(k) \prod_i F_i(k \mid x_i)
 
     Parameters
     ----------
     causes : one array of shape (states of the parent, states of the child) for each parent
-        Row s: the distribution of what parent state s brings about.
+        Row s: the distribution of what parent state s brings about, over the child's states as declared.
     leak : array of shape (states of the child,)
-        What comes about with no cause at all; all mass on state 0 means no leak.
+        What comes about with no cause at all; all mass on the state that means none is no leak.
+    rising : bool
+        The child's states stand in order of effect: the first means none and the last is the strongest. False: the
+        first is the strongest and the last means none, and the formula holds of the states counted from the end.
 
-    The child's states stand in order of effect, state 0 being none. Noisy-OR is the case of two states.
+    Noisy-OR is the case of two states.
+
+    Examples
+    --------
+    >>> NoisyMax(([[1.0, 0.0], [0.25, 0.75]],), [0.5, 0.5]).table().tolist()
+    [[0.5, 0.5], [0.125, 0.875]]
+    >>> NoisyMax(([[0.0, 1.0], [0.75, 0.25]],), [0.5, 0.5], rising=False).table().tolist()
+    [[0.5, 0.5], [0.875, 0.125]]
     """
 
     causes: tuple[Floats, ...]
     leak: Floats
+    rising: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "causes", tuple(frozen(cause) for cause in self.causes))
         object.__setattr__(self, "leak", frozen(self.leak))
 
+    def turned(self) -> NoisyMax:
+        """Return the same causes for a child whose states are declared in the opposite order."""
+        return NoisyMax(tuple(cause[:, ::-1] for cause in self.causes), self.leak[::-1], not self.rising)
+
     def table(self) -> Floats:
+        if not self.rising:
+            return self.turned().table()[..., ::-1]
         below = np.cumsum(self.leak)
         for cause in self.causes:
             # The axis of this parent comes before the child's, after those of the parents before it.
@@ -98,6 +115,7 @@ class NoisyMax:
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, NoisyMax)
+            and self.rising == other.rising
             and len(self.causes) == len(other.causes)
             and np.array_equal(self.leak, other.leak)
             and all(np.array_equal(a, b) for a, b in zip(self.causes, other.causes))

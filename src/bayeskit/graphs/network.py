@@ -9,6 +9,7 @@ from functools import cached_property
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.distributions import Distribution
+from bayeskit.graphs.unknown_node import unknown_node
 from bayeskit.schema import Label, Name, Variable
 
 
@@ -72,8 +73,7 @@ class Network:
         try:
             return self.nodes[self.dag.position[name]]
         except (KeyError, TypeError):
-            known = ", ".join(map(repr, self.dag.nodes[:12])) + (", …" if len(self.nodes) > 12 else "")
-            raise SettingError(f"There is no node {name!r}. There are {known or 'none'}.") from None
+            raise unknown_node(name, self.dag.nodes) from None
 
     def sizes_of(self, names: Iterable[Name]) -> tuple[int, ...]:
         return tuple(self[name].variable.size for name in names)

@@ -1,9 +1,8 @@
-"""MAP by bucket elimination: sums first, then maxima. Numbers are logs, so nothing underflows."""
+"""MAP where the targets fit no table: all other variables are summed out, then the best of what is left is found."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +10,21 @@ from numpy.typing import NDArray
 from bayeskit.errors import TooLarge
 from bayeskit.inference.assignment import Assignment
 from bayeskit.inference.evidence import Evidence
+from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.log_tree import log_sum, spread
-from bayeskit.inference.most_probable import TIE
+from bayeskit.inference.memory import guarded_shape
+from bayeskit.inference.most_probable import most_probable
 from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.problem import Problem, make_problem
-from bayeskit.inference.triangulation import Triangulation, triangulate
+from bayeskit.inference.tree import Tree, make_tree
+from bayeskit.inference.triangulation import BEYOND, triangulate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+LogFactor = tuple[tuple[int, ...], Floats]
 
-
-@dataclass(frozen=True, eq=False)
-class _Factor:
-    scope: tuple[int, ...]
-    values: Floats
+# The logs of a factor of the targets span at most this; what spans more becomes several factors.
+SPAN = 600.0
 
 
 def most_probable_targets(
@@ -35,61 +35,75 @@ def most_probable_targets(
     All other variables are summed out before any target is maximised, because a maximum does not commute
     with a sum. That constrains the order, and the tables may be larger than those of any other question.
     """
-    fixed = evidence.codes.copy()
-    best, log_best = _maximise(potentials, targets, Evidence(fixed, evidence.likelihoods), max_memory)
-    if log_best == -math.inf:
-        return Assignment(np.zeros(len(targets), np.int64), log_best)
-    found = dict(zip(targets, best))
-    for v in sorted(targets):
-        # A lower state that does as well, with the earlier targets as they are, comes first.
-        for code in range(found[v]):
-            if evidence.codes[v] >= 0:
-                break
-            fixed[v] = code
-            other, log_other = _maximise(
-                potentials, targets, Evidence(fixed, evidence.likelihoods), max_memory
-            )
-            if log_other >= log_best - TIE:
-                found = dict(zip(targets, other))
-                break
-        fixed[v] = found[v]
-    return Assignment(np.array([found[v] for v in targets], np.int64), log_best)
+    codes = np.where(
+        potentials.sizes == 1, 0, evidence.codes
+    )  # an array has only so many axes: leave these out
+    free = sorted(v for v in targets if codes[v] < 0)
+    factors, total = _sum_out(potentials, free, codes, evidence, max_memory)
+    if total == -math.inf:
+        return Assignment(np.zeros(len(targets), np.int64), total)
+    alone, taken = _as_potentials(factors, potentials, free)
+    del factors
+    left = max_memory - alone.values.nbytes
+    best = most_probable(_Maxima(alone), Evidence.nothing(len(free)), left)
+    codes[free] = np.maximum(best.codes, 0)  # −1 where all is impossible
+    return Assignment(codes[list(targets)], best.log_probability + total + taken)
 
 
-def _maximise(
-    p: Potentials, targets: tuple[int, ...], evidence: Evidence, max_memory: float
-) -> tuple[list[int], float]:
-    """Return some best states of the targets, and the log of their probability with the evidence."""
-    codes = np.where(p.sizes == 1, 0, evidence.codes)  # an array has only so many axes: leave these out
-    asked = codes >= 0
-    asked[list(targets)] = True
+class _Maxima:
+    """The max-marginals of potentials that are asked once or twice: nothing is kept."""
+
+    def __init__(self, potentials: Potentials) -> None:
+        self.potentials = potentials
+
+    def max_tables(self, evidence: Evidence, max_memory: float) -> tuple[Tree, float, Floats, Floats]:
+        problem = make_problem(self.potentials, evidence.codes, None)
+        tree = make_tree(guarded_shape(self.potentials, problem, triangulate(problem), max_memory))
+        loaded = Loaded.of(tree, self.potentials, evidence.codes)
+        none = np.empty(0, np.int64)
+        return tree, *loaded.ask(none, {}, take_max=True, keep=False)
+
+
+def _sum_out(
+    p: Potentials, targets: list[int], codes: Ints, evidence: Evidence, max_memory: float
+) -> tuple[list[LogFactor], float]:
+    """Return the logs of factors over the targets, by their places among them, and the log of the rest."""
+    asked = evidence.codes >= 0
+    asked[targets] = True
     asked[list(evidence.likelihoods)] = True
     problem = make_problem(p, codes, asked)
+    place = problem.place
     late = np.zeros(len(problem.sizes), np.bool_)
-    late[[int(problem.place[v]) for v in targets if problem.place[v] >= 0]] = True
+    late[place[targets]] = True
     triangulation = triangulate(problem, late)
-    _require(p, problem, triangulation, max_memory)
-    factors, total = _factors(p, problem, codes, evidence)
-    choices: list[tuple[int, tuple[int, ...], NDArray[np.intp]]] = []
-    for step, v in enumerate(triangulation.order.tolist()):
-        mine = [f for f in factors if v in f.scope]
-        factors = [f for f in factors if v not in f.scope]
-        scope = tuple(u for u in triangulation.members(step) if u != v)
-        product = _product(mine, (*scope, v), problem.sizes)
-        if late[v]:
-            choices.append((v, scope, product.argmax(axis=-1)))
-            values = product.max(axis=-1)
+    steps = len(problem.sizes) - len(targets)
+    if triangulation.cells == math.inf:
+        members, cells = triangulation.largest(problem.sizes)
+        raise _refusal(p, problem, 16 * cells, max_memory, members)
+    _require(p, problem, triangulation.order[:steps].tolist(), evidence, max_memory)
+    factors, total = _log_factors(p, problem, codes, evidence)
+    buckets = Buckets([scope for scope, _ in factors])
+    alive: dict[int, LogFactor] = dict(enumerate(factors))
+    del factors
+    for v in triangulation.order[:steps].tolist():
+        numbers, number, scope = buckets.sum_out(v)
+        mine = [alive.pop(f) for f in numbers]
+        product = np.zeros([int(problem.sizes[u]) for u in (*scope, v)])
+        for own, values in mine:
+            product += spread(values, own, (*scope, v))
+        summed = log_sum(product)[..., 0]
+        del mine, product
+        if scope:
+            alive[number] = scope, summed
         else:
-            values = log_sum(product)
-        factors.append(_Factor(scope, values))
-    total += sum(float(f.values) for f in factors)
-    chosen: dict[int, int] = {}
-    for v, scope, choice in reversed(choices):
-        chosen[v] = int(choice[tuple(chosen[u] for u in scope)])
-    return [chosen[int(problem.place[v])] if problem.place[v] >= 0 else int(codes[v]) for v in targets], total
+            total += float(summed)
+    numbered = {int(place[v]): i for i, v in enumerate(targets)}
+    return [(tuple(numbered[v] for v in scope), values) for scope, values in alive.values()], total
 
 
-def _factors(p: Potentials, problem: Problem, codes: Ints, evidence: Evidence) -> tuple[list[_Factor], float]:
+def _log_factors(
+    p: Potentials, problem: Problem, codes: Ints, evidence: Evidence
+) -> tuple[list[LogFactor], float]:
     """Return the logs of the relevant factors at the observed states, and the sum of those without a variable."""
     place, found, total = problem.place, [], 0.0
     tables = [(p.scope_of(f), p.table_of(f)) for f in np.flatnonzero(problem.kept).tolist()]
@@ -99,24 +113,89 @@ def _factors(p: Potentials, problem: Problem, codes: Ints, evidence: Evidence) -
             values = np.log(table[tuple(slice(None) if place[v] >= 0 else codes[v] for v in scope)])
             free = tuple(int(place[v]) for v in scope if place[v] >= 0)
             if free:
-                found.append(_Factor(free, values))
+                found.append((free, values))
             else:
                 total += float(values)
     return found, total
 
 
-def _product(factors: list[_Factor], scope: tuple[int, ...], sizes: Ints) -> Floats:
-    """Return the sum of logs over a scope."""
-    product = np.zeros([int(sizes[v]) for v in scope])
-    for f in factors:
-        product += spread(f.values, f.scope, scope)
-    return product
+def _as_potentials(factors: list[LogFactor], p: Potentials, targets: list[int]) -> tuple[Potentials, float]:
+    """Return factors given by their logs as plain numbers, and the log of what was taken out; the logs are used up.
+
+    Logs that span too much for plain numbers are cut into sums of several.
+    """
+    scopes, tables, taken = [], [], 0.0
+    while factors:
+        scope, rest = factors.pop()
+        largest = float(rest.max())
+        if largest > -math.inf:
+            taken += largest
+            rest = rest - largest
+        while True:
+            scopes.append(scope)
+            part = np.where(rest > -np.inf, np.maximum(rest, -SPAN), rest)
+            tables.append(np.exp(part, out=part))
+            rest = np.where(rest > -np.inf, np.minimum(rest + SPAN, 0.0), 0.0)
+            if not rest.any():
+                break
+    sizes, names = [int(p.sizes[v]) for v in targets], tuple(p.names[v] for v in targets)
+    return Potentials.laid_out(sizes, scopes, tables, [-1] * len(scopes), names), taken
 
 
-def _require(p: Potentials, problem: Problem, triangulation: Triangulation, max_memory: float) -> None:
-    members, cells = triangulation.largest(problem.sizes)
-    # The product, its exponentials while it is summed, and what earlier steps left.
-    needed = 8 * (2 * cells) + 8 * triangulation.cells / 2
-    if needed > max_memory:
-        names = [p.names[int(problem.variables[v])] for v in members]
-        raise TooLarge(needed, max_memory, names, cells)
+class Buckets:
+    """Which factors hold which variable while variables are summed out one by one."""
+
+    def __init__(self, scopes: list[tuple[int, ...]]) -> None:
+        self.scopes = dict(enumerate(scopes))
+        self._next = len(scopes)
+        self._holding: dict[int, set[int]] = {}
+        for number, scope in self.scopes.items():
+            for v in scope:
+                self._holding.setdefault(v, set()).add(number)
+
+    def sum_out(self, v: int) -> tuple[list[int], int, tuple[int, ...]]:
+        """Return the factors that hold a variable, the number of what their sum over it is, and its scope."""
+        numbers = sorted(self._holding.pop(v, ()))
+        scope = tuple(sorted({u for f in numbers for u in self.scopes.pop(f)} - {v}))
+        for u in scope:
+            self._holding[u] = self._holding[u].difference(numbers) | {self._next}
+        if scope:
+            self.scopes[self._next] = scope
+        self._next += 1
+        return numbers, self._next - 1, scope
+
+
+def _require(
+    p: Potentials, problem: Problem, order: list[int], evidence: Evidence, max_memory: float
+) -> None:
+    """Go through the sums without a number, and refuse where what is held at once passes the limit."""
+    place, sizes = problem.place, problem.sizes
+
+    def cells(scope: tuple[int, ...]) -> int:
+        return math.prod(int(sizes[v]) for v in scope)
+
+    scopes = [p.scope_of(f) for f in np.flatnonzero(problem.kept).tolist()] + [
+        [v] for v in evidence.likelihoods
+    ]
+    free = [tuple(int(place[v]) for v in scope if place[v] >= 0) for scope in scopes]
+    buckets = Buckets([scope for scope in free if scope])
+    size_of = {f: cells(scope) for f, scope in buckets.scopes.items()}
+    held = most = sum(size_of.values())
+    largest: tuple[int, ...] = ()
+    for v in order:
+        numbers, number, scope = buckets.sum_out(v)
+        # The product, its exponentials while they are summed, their largest and their sums.
+        most = max(most, held + 2 * cells((*scope, v)) + 2 * cells(scope))
+        largest = max(largest, (*scope, v), key=cells)
+        size_of[number] = cells(scope) if scope else 0
+        held += size_of[number] - sum(size_of.pop(f) for f in numbers)
+    # What is left becomes plain numbers, and those one array.
+    most = max(most, 2 * held)
+    if 8 * most > max_memory:
+        raise _refusal(p, problem, 8 * most, max_memory, list(largest))
+
+
+def _refusal(p: Potentials, problem: Problem, needed: int, max_memory: float, members: list[int]) -> TooLarge:
+    names = [p.names[int(problem.variables[v])] for v in members]
+    cells = math.prod(int(problem.sizes[v]) for v in members)
+    return TooLarge(needed, min(max_memory, 8.0 * BEYOND), names, cells)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import TooLarge
+from bayeskit.inference.apart import connected
 from bayeskit.inference.assignment import Assignment
 from bayeskit.inference.elimination import most_probable_targets
 from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.loaded import Loaded
-from bayeskit.inference.memory import guarded_shape
+from bayeskit.inference.memory import guarded_shape, require, require_table
 from bayeskit.inference.most_probable import first_of_best, most_probable
 from bayeskit.inference.plans import Plans
 from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.problem import make_problem
+from bayeskit.inference.problem import Problem, make_problem
 from bayeskit.inference.rows import answer_patterns, answer_whole
 from bayeskit.inference.tree import Tree, make_tree
 from bayeskit.inference.triangulation import triangulate
@@ -60,28 +61,53 @@ class Exact:
         if self.is_small:
             log_p, found, _ = self._whole(max_memory).ask(evidence.codes, evidence.likelihoods)
             return found, log_p
-        return self._all(evidence, max_memory, take_max=False)
+        p, codes = self.potentials, evidence.codes
+        tree, log_p, found, _ = self._asked(evidence, max_memory, take_max=False)
+        if log_p == -np.inf or len(found) == p.offsets[-1]:
+            return found, log_p
+        out = np.zeros(int(p.offsets[-1]))
+        seen = np.flatnonzero(codes >= 0)
+        out[p.offsets[seen] + codes[seen]] = 1.0
+        free = tree.shape.problem.variables
+        out[np.repeat(p.offsets[free] - tree.start[:-1], p.sizes[free]) + np.arange(len(found))] = found
+        return out, log_p
 
     def joint(
         self, targets: tuple[int, ...], evidence: Evidence, max_memory: float = MAX_MEMORY
     ) -> tuple[Floats, float]:
         """Return P(targets | e) with one axis for each target in the order asked, and log P(e)."""
+        p = self.potentials
         if self.is_small and len(targets) == 1:
             found, log_p = self.marginals(evidence, max_memory)
-            start, end = self.potentials.offsets[targets[0] : targets[0] + 2].tolist()
-            return found[start:end], log_p
-        p = self.potentials
-        shape = [int(p.sizes[v]) for v in targets]
-        free = [v for v in targets if evidence.codes[v] < 0]
+            start, end = p.offsets[targets[0] : targets[0] + 2].tolist()
+            return found[start:end] if log_p > -np.inf else np.zeros(end - start), log_p
+        # Variables of one state are alone in their cliques.
+        free = [v for v in targets if evidence.codes[v] < 0 and p.sizes[v] > 1]
+        require_table(p, free, max_memory)
         tree = self._tree_for(tuple(sorted(free)), evidence, max_memory)
-        loaded = Loaded.of(tree, p, evidence.codes)
-        log_p, _, pot = loaded.ask(_NOTHING, evidence.likelihoods, marginals=False, keep=False)
-        out = np.zeros(shape)
-        if log_p == -np.inf:
-            return out, log_p
-        index = tuple(slice(None) if evidence.codes[v] < 0 else evidence.codes[v] for v in targets)
-        out[index] = _root_margin(tree, pot, free) if free else 1.0
-        return out, log_p
+        return _from_root(tree, p, targets, free, evidence)
+
+    def posterior(
+        self, targets: tuple[int, ...], evidence: Evidence, max_memory: float = MAX_MEMORY
+    ) -> Floats | None:
+        """Return P(targets | e) as ``joint`` does, None where e is impossible.
+
+        It also answers where log P(e) would need too much memory, but the part of the network that the targets are
+        connected with does not.
+        """
+        try:
+            found, log_p = self.joint(targets, evidence, max_memory)
+        except TooLarge:
+            p, codes = self.potentials, evidence.codes
+            free = [v for v in targets if codes[v] < 0 and p.sizes[v] > 1]
+            require_table(p, free, max_memory)
+            problem = connected(p, self._problem_for(tuple(free), evidence), free, evidence)
+            if problem is None or not free:
+                raise
+            tree = self._planned(problem, free, max_memory)
+            near = {v: w for v, w in evidence.likelihoods.items() if problem.place[v] >= 0}
+            found, log_p = _from_root(tree, p, targets, free, Evidence(codes, near))
+        return found if log_p > -np.inf else None
 
     def log_probability(self, evidence: Evidence, max_memory: float = MAX_MEMORY) -> float:
         """Return log P(e); of a Markov network, log of the sum over all states that agree with e."""
@@ -89,14 +115,12 @@ class Exact:
             return self._whole(max_memory).ask(evidence.codes, evidence.likelihoods, marginals=False)[0]
         return self.joint((), evidence, max_memory)[1]
 
-    def max_marginals(self, evidence: Evidence, max_memory: float = MAX_MEMORY) -> tuple[Floats, float]:
-        """Return for each state of each variable the largest joint probability with it, relative to the largest
-        of all, and the log of that one."""
-        if self.is_small:
-            whole = self._whole(max_memory)
-            log_p, found, _ = whole.ask(evidence.codes, evidence.likelihoods, take_max=True)
-            return found, log_p
-        return self._all(evidence, max_memory, take_max=True)
+    def max_tables(
+        self, evidence: Evidence, max_memory: float = MAX_MEMORY
+    ) -> tuple[Tree, float, Floats, Floats]:
+        """Return a tree of the free variables, the log of the largest joint probability, and relative to it the
+        largest with each state of each variable, and with each cell of the tree's tables."""
+        return self._asked(evidence, max_memory, take_max=True)
 
     def mpe(self, evidence: Evidence, max_memory: float = MAX_MEMORY) -> Assignment:
         """Return the most probable state of everything; ties go to the lowest states, variables in order."""
@@ -104,11 +128,13 @@ class Exact:
 
     def map(self, targets: tuple[int, ...], evidence: Evidence, max_memory: float = MAX_MEMORY) -> Assignment:
         """Return the most probable states of the targets (in their order), the rest summed out."""
+        several = tuple(v for v in targets if self.potentials.sizes[v] > 1)
         try:
-            joint, log_p = self.joint(targets, evidence, max_memory)
+            joint, log_p = self.joint(several, evidence, max_memory)
         except TooLarge:
             return most_probable_targets(self.potentials, targets, evidence, max_memory)
-        return first_of_best(joint, targets, log_p)
+        best = dict(zip(several, (found := first_of_best(joint, several, log_p)).codes))
+        return Assignment(np.array([best.get(v, 0) for v in targets], np.int64), found.log_probability)
 
     def batch(self, rows: Ints, target: int, max_memory: float = MAX_MEMORY) -> tuple[Floats, Floats]:
         """Return P(target | row) of each row of codes (−1: missing) and log P(row).
@@ -119,31 +145,25 @@ class Exact:
             return answer_whole(self, self._whole(max_memory, target), rows, target, max_memory)
         return answer_patterns(self, rows, target, max_memory)
 
-    def _all(self, evidence: Evidence, max_memory: float, *, take_max: bool) -> tuple[Floats, float]:
-        """Answer about every variable of a network whose tree is not small."""
-        p, codes = self.potentials, evidence.codes
-        tree = self._sliced_tree(codes, max_memory)
+    def _asked(
+        self, evidence: Evidence, max_memory: float, *, take_max: bool
+    ) -> tuple[Tree, float, Floats, Floats]:
+        """Ask the whole tree, or where that pays one without the observed variables."""
+        codes, weights = evidence.codes, evidence.likelihoods
+        tree = None if self.is_small else self._sliced_tree(codes, max_memory)
         if tree is None:
-            log_p, found, _ = self._whole(max_memory).ask(
-                codes, evidence.likelihoods, take_max=take_max, keep=self._keeps_tables
-            )
-            return found, log_p
-        loaded = Loaded.of(tree, p, codes)
-        log_p, found, _ = loaded.ask(_NOTHING, evidence.likelihoods, take_max=take_max, keep=False)
-        out = np.zeros(int(p.offsets[-1]))
-        if log_p > -np.inf:
-            seen = np.flatnonzero(codes >= 0)
-            out[p.offsets[seen] + codes[seen]] = 1.0
-            free = tree.shape.problem.variables
-            out[np.repeat(p.offsets[free] - tree.start[:-1], p.sizes[free]) + np.arange(len(found))] = found
-        return out, log_p
+            whole = self._whole(max_memory)
+            keep = self.is_small or self._keeps_tables
+            return whole.tree, *whole.ask(codes, weights, take_max=take_max, keep=keep)
+        loaded = Loaded.of(tree, self.potentials, codes)
+        return tree, *loaded.ask(_NOTHING, weights, take_max=take_max, keep=False)
 
     def _sliced_tree(self, codes: Ints, max_memory: float) -> Tree | None:
         """Return the tree of what is left when the observed variables are gone; None: the whole tree will do."""
         if (codes < 0).all():
             return None
         key = ("all", (codes >= 0).tobytes())
-        tree = self.plans.get(key)
+        tree = self._plan(key, max_memory)
         if tree is None:
             problem = make_problem(self.potentials, codes, None)
             triangulation = triangulate(problem)
@@ -155,25 +175,30 @@ class Exact:
 
     def _tree_for(self, free: tuple[int, ...], evidence: Evidence, max_memory: float) -> Tree:
         """Return the tree that has the free targets in the clique on top, and nothing that does not matter."""
-        codes = evidence.codes
-        key: Hashable = (free, (codes >= 0).tobytes(), tuple(evidence.likelihoods))
-        tree = self.plans.get(key)
+        key: Hashable = (free, (evidence.codes >= 0).tobytes(), tuple(evidence.likelihoods))
+        tree = self._plan(key, max_memory)
         if tree is None:
-            asked = codes >= 0
-            asked[list(free)] = True
-            asked[list(evidence.likelihoods)] = True
-            problem = make_problem(self.potentials, codes, asked, free)
-            triangulation = triangulate(problem)
-            tree = make_tree(
-                guarded_shape(
-                    self.potentials,
-                    problem,
-                    triangulation,
-                    max_memory,
-                    root=triangulation.first_of([int(problem.place[v]) for v in free]),
-                )
-            )
+            tree = self._planned(self._problem_for(free, evidence), free, max_memory)
             self.plans.keep(key, tree)
+        return tree
+
+    def _problem_for(self, free: tuple[int, ...], evidence: Evidence) -> Problem:
+        asked = evidence.codes >= 0
+        asked[list(free)] = True
+        asked[list(evidence.likelihoods)] = True
+        return make_problem(self.potentials, evidence.codes, asked, free)
+
+    def _planned(self, problem: Problem, free: Sequence[int], max_memory: float) -> Tree:
+        triangulation = triangulate(problem)
+        root = triangulation.first_of([int(problem.place[v]) for v in free])
+        return make_tree(guarded_shape(self.potentials, problem, triangulation, max_memory, root=root))
+
+    def _plan(self, key: Hashable, max_memory: float) -> Tree | None:
+        """Return the tree that is kept for a question, if the limit of this one allows it."""
+        tree = self.plans.get(key)
+        if tree is not None:
+            needed = tree.shape.bytes_kept + tree.shape.bytes_used()
+            require(self.potentials, needed, max_memory, tree.shape)
         return tree
 
     @property
@@ -185,8 +210,11 @@ class Exact:
         loaded = self._loaded.get(target)
         if loaded is None:
             with self._lock:
+                if target in self._loaded:  # made while this thread waited
+                    return self._whole(max_memory, target)
+                rows = 2 if self._keeps_tables else 1  # what is not kept is worked on in place
                 shape = guarded_shape(
-                    self.potentials, self._problem, self._triangulation, max_memory, root=target, rows=2
+                    self.potentials, self._problem, self._triangulation, max_memory, root=target, rows=rows
                 )
                 loaded = Loaded.of(make_tree(shape), self.potentials, self._free)
                 if len(self._loaded) > 8:
@@ -199,12 +227,26 @@ class Exact:
         return loaded
 
 
+def _from_root(
+    tree: Tree, p: Potentials, targets: tuple[int, ...], free: list[int], evidence: Evidence
+) -> tuple[Floats, float]:
+    """Return the targets' distribution from the tree that has the free ones on top, and the log of its total."""
+    codes = evidence.codes
+    loaded = Loaded.of(tree, p, codes)
+    log_p, _, pot = loaded.ask(_NOTHING, evidence.likelihoods, marginals=False, keep=False)
+    out = np.zeros([int(p.sizes[v]) for v in targets])
+    if log_p > -np.inf:
+        index = tuple(slice(None) if v in free else max(codes[v], 0) for v in targets)
+        out[index] = _root_margin(tree, pot, free) if free else 1.0
+    return out, log_p
+
+
 def _root_margin(tree: Tree, pot: Floats, targets: list[int]) -> Floats:
     """Return the targets' distribution, which the clique on top holds."""
     shape = tree.shape
     places = [int(shape.problem.place[v]) for v in targets]
     c = shape.owner[shape.when[places].min()]
-    axes = shape.axes[shape.axis_start[c] : shape.axis_start[c] + shape.length[c]].tolist()
+    axes = tree.axes_of(int(c))
     table = pot[shape.offset[c] : shape.offset[c] + shape.table_cells[c]].reshape(shape.problem.sizes[axes])
     kept = [v for v in axes if v in places]
     margin = table.sum(axis=tuple(a for a, v in enumerate(axes) if v not in places))

@@ -102,7 +102,7 @@ class Loaded:
             )
         )
         if math.isnan(log_total):
-            return self._in_logs(codes, likelihoods, extra, take_max, marginals)
+            return self._in_logs(pot, codes, likelihoods, extra, take_max, marginals)
         return log_total + self.taken + extra, out, pot
 
     def _soft(self, likelihoods: Mapping[int, Floats]) -> tuple[Ints, Floats, Ints, float]:
@@ -126,13 +126,19 @@ class Loaded:
         )
 
     def _in_logs(
-        self, codes: Ints, likelihoods: Mapping[int, Floats], extra: float, take_max: bool, marginals: bool
+        self,
+        pot: Floats,
+        codes: Ints,
+        likelihoods: Mapping[int, Floats],
+        extra: float,
+        take_max: bool,
+        marginals: bool,
     ) -> tuple[float, Floats, Floats]:
         tree, place = self.tree, self.tree.shape.problem.place
-        pot, taken = log_tables(tree, self.potentials, self.seen)
+        taken = log_tables(tree, self.potentials, self.seen, pot)
         log_evidence(tree, pot, codes, {int(place[v]): w for v, w in likelihoods.items() if place[v] >= 0})
         log_total = log_propagate(tree, pot, take_max=take_max, down=marginals) + taken
         if log_total == -math.inf:
             return log_total, _NO_NUMBERS, _NO_NUMBERS
         out = log_marginals(tree, pot, take_max=take_max) if marginals else _NO_NUMBERS
-        return log_total + extra, out, np.exp(pot)
+        return log_total + extra, out, np.exp(pot, out=pot)

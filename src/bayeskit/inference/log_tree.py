@@ -10,18 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.inference.kernels.clique_tree import (
-    BLOCK,
-    CELLS,
-    CHILD,
-    EACH,
-    MAP,
-    PARENT,
-    RUN,
-    RUNS,
-    SEPARATOR,
-    WALKS,
-)
+from bayeskit.inference.kernels.clique_tree import CELLS, CHILD, EACH, SEPARATOR
 from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.tree import Tree
 
@@ -29,25 +18,25 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def log_tables(tree: Tree, potentials: Potentials, codes: Ints) -> tuple[Floats, float]:
-    """Return the logs of the filled tables, and the log of the factors that have no free variable."""
-    shape, place = tree.shape, tree.shape.problem.place
-    pot, taken = np.zeros(shape.cells), 0.0
-    with np.errstate(divide="ignore"):
-        for f in np.flatnonzero(shape.problem.kept).tolist():
-            scope = potentials.scope_of(f)
-            index = tuple(slice(None) if place[v] >= 0 else codes[v] for v in scope)
+def log_tables(tree: Tree, potentials: Potentials, codes: Ints, pot: Floats) -> float:
+    """Write the logs of the filled tables; return the log of the factors that have no free variable."""
+    shape, place, sizes = tree.shape, tree.shape.problem.place, potentials.sizes
+    taken = 0.0
+    pot[:] = 0.0
+    for f in np.flatnonzero(shape.problem.kept).tolist():
+        scope = potentials.scope_of(f)
+        # A variable of one state is alone in its clique, and no factor's business.
+        free = [int(place[v]) for v in scope if place[v] >= 0 and sizes[v] > 1]
+        index = tuple(codes[v] if place[v] < 0 else slice(None) if sizes[v] > 1 else 0 for v in scope)
+        with np.errstate(divide="ignore"):
             table = np.log(potentials.table_of(f)[index])
-            free = [int(place[v]) for v in scope if place[v] >= 0]
-            if not free:
-                taken += float(table)
-                continue
-            c = shape.owner[shape.when[free].min()]
-            axes = shape.axes[shape.axis_start[c] : shape.axis_start[c] + shape.length[c]].tolist()
-            size = [int(shape.problem.sizes[v]) for v in axes]
-            part = pot[shape.offset[c] : shape.offset[c] + shape.table_cells[c]].reshape(size)
-            part += spread(table, free, axes)
-    return pot, taken
+        if not free:
+            taken += float(table)
+            continue
+        c = int(shape.owner[shape.when[free].min()])
+        part, axes = _table(tree, pot, c)
+        part += spread(table, free, axes)
+    return taken
 
 
 def log_evidence(tree: Tree, pot: Floats, codes: Ints, likelihoods: Mapping[int, Floats]) -> None:
@@ -65,36 +54,33 @@ def log_evidence(tree: Tree, pot: Floats, codes: Ints, likelihoods: Mapping[int,
 
 def log_propagate(tree: Tree, pot: Floats, *, take_max: bool, down: bool) -> float:
     """Make every table the log of a marginal; return the log of the total taken out, −inf if nothing is left."""
-    edge = tree.shape.edge
+    shape = tree.shape
     taken = 0.0
-    for e in tree.up.tolist():
-        message = _over_rest(pot, edge[e], take_max)
+    for c in tree.up.tolist():
+        separator, child, parent, _ = _edge(tree, pot, c)
+        message = _reduce(child, (1,), take_max)
         largest = message.max()
         if largest == -np.inf:
             return -np.inf
         taken += float(largest)
-        separator = _separator(pot, edge[e])
-        separator[:] = message - largest
-        table = _parent(pot, edge[e])
-        table += separator[_cells_of(tree, edge[e])]
+        child -= largest  # or the marginals below would carry it
+        separator[...] = (message - largest).reshape(separator.shape)
+        parent += separator
     for c in tree.roots.tolist():
-        start, cells = int(tree.shape.offset[c]), int(tree.shape.table_cells[c])
+        start, cells = int(shape.offset[c]), int(shape.table_cells[c])
         table = pot[start : start + cells]
-        total = float(_reduce(table[None], take_max)[0])
+        total = float(_reduce(table, (0,), take_max)[0])
         if total == -np.inf:
             return -np.inf
         taken += total
         table -= total
-    for e in tree.down.tolist() if down else ():
-        cells_of, table = _cells_of(tree, edge[e]), _parent(pot, edge[e])
-        separator = _separator(pot, edge[e])
-        order = np.argsort(cells_of, kind="stable")
-        new = _reduce(table[order].reshape(len(separator), -1), take_max)
+    for c in tree.down.tolist() if down else ():
+        separator, child, parent, rest = _edge(tree, pot, c)
+        new = _reduce(parent, rest, take_max)
         with np.errstate(invalid="ignore"):
             change = np.where(separator > -np.inf, new - separator, -np.inf)
-        separator[:] = new
-        start, cells, each = int(edge[e, CHILD]), int(edge[e, CELLS]), int(edge[e, EACH])
-        pot[start : start + cells * each].reshape(cells, each)[...] += change[:, None]
+        separator[...] = new
+        child += change.reshape(-1, 1)
     return taken
 
 
@@ -102,15 +88,10 @@ def log_marginals(tree: Tree, pot: Floats, *, take_max: bool) -> Floats:
     """Return the marginals of the free variables, one after the other, as plain numbers."""
     found = []
     for start, cells, stride, size in tree.home.tolist():
-        table = pot[start : start + cells].reshape(-1, size, stride).transpose(1, 0, 2).reshape(size, -1)
-        margin = np.exp(_reduce(table, take_max))
+        table = pot[start : start + cells].reshape(-1, size, stride)
+        margin = np.exp(_reduce(table, (0, 2), take_max)).ravel()
         found.append(margin / (margin.max() if take_max else margin.sum()))
     return np.concatenate([np.empty(0), *found])
-
-
-def _reduce(table: Floats, take_max: bool) -> Floats:
-    """Return the log of the sum (or the largest) along the last axis."""
-    return np.asarray(table.max(axis=-1)) if take_max else log_sum(table)
 
 
 def spread(table: Floats, scope: Sequence[int], axes: Sequence[int]) -> Floats:
@@ -120,32 +101,43 @@ def spread(table: Floats, scope: Sequence[int], axes: Sequence[int]) -> Floats:
     return turned.reshape([table.shape[place[v]] if v in place else 1 for v in axes])
 
 
-def log_sum(table: Floats) -> Floats:
-    """Return the log of the sum of exponentials along the last axis; −inf where all are."""
-    largest = table.max(axis=-1)
-    safe = np.where(largest > -np.inf, largest, 0.0)
+def log_sum(table: Floats, axes: tuple[int, ...] = (-1,)) -> Floats:
+    """Return the log of the sum of exponentials along some axes, which stay with length one; −inf where all are."""
+    largest = np.asarray(table.max(axis=axes, keepdims=True))
+    largest[largest == -np.inf] = 0.0
+    shares = np.subtract(table, largest)
+    np.exp(shares, out=shares)
+    total = np.asarray(shares.sum(axis=axes, keepdims=True))
     with np.errstate(divide="ignore"):
-        return np.asarray(safe + np.log(np.exp(table - safe[..., None]).sum(axis=-1)))
+        np.log(total, out=total)
+    total += largest
+    return total
 
 
-def _over_rest(pot: Floats, record: Ints, take_max: bool) -> Floats:
-    start, cells, each = int(record[CHILD]), int(record[CELLS]), int(record[EACH])
-    return _reduce(pot[start : start + cells * each].reshape(cells, each), take_max)
+def _reduce(table: Floats, axes: tuple[int, ...], take_max: bool) -> Floats:
+    """Return the log of the sum (or the largest) along some axes, which stay with length one."""
+    return np.asarray(table.max(axis=axes, keepdims=True)) if take_max else log_sum(table, axes)
 
 
-def _separator(pot: Floats, record: Ints) -> Floats:
-    start = int(record[SEPARATOR])
-    return pot[start : start + int(record[CELLS])]
+def _table(tree: Tree, pot: Floats, clique: int) -> tuple[Floats, list[int]]:
+    """Return the table of a clique, and its axes."""
+    shape = tree.shape
+    axes = tree.axes_of(clique)
+    start, cells = int(shape.offset[clique]), int(shape.table_cells[clique])
+    return pot[start : start + cells].reshape(shape.problem.sizes[axes]), axes
 
 
-def _parent(pot: Floats, record: Ints) -> Floats:
-    start = int(record[PARENT])
-    return pot[start : start + int(record[RUNS] * record[BLOCK] * record[RUN])]
-
-
-def _cells_of(tree: Tree, record: Ints) -> Ints:
-    """Return for every cell of the parent its cell of the separator."""
-    runs = tree.maps[record[MAP] : record[MAP] + record[RUNS]].astype(np.int64)
-    block, run = int(record[BLOCK]), int(record[RUN])
-    walk = np.tile(np.arange(run), block) if record[WALKS] else np.repeat(np.arange(block), run)
-    return (runs[:, None] + walk).ravel()
+def _edge(tree: Tree, pot: Floats, clique: int) -> tuple[Floats, Floats, Floats, tuple[int, ...]]:
+    """Return the separator above a clique as its parent sees it, the clique as (separator, rest), the parent, and
+    which of the parent's axes are not in the separator."""
+    shape = tree.shape
+    record = shape.edge[clique]
+    parent, axes = _table(tree, pot, int(shape.parent[clique]))
+    between = set(tree.axes_of(clique)[: int(shape.separated[clique])])
+    start, cells, each = int(record[SEPARATOR]), int(record[CELLS]), int(record[EACH])
+    separator = pot[start : start + cells].reshape(
+        [int(shape.problem.sizes[v]) if v in between else 1 for v in axes]
+    )
+    begin = int(record[CHILD])
+    child = pot[begin : begin + cells * each].reshape(cells, each)
+    return separator, child, parent, tuple(a for a, v in enumerate(axes) if v not in between)

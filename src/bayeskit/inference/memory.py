@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from bayeskit.errors import TooLarge
 from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.problem import Problem
 from bayeskit.inference.tree import Shape, shape_tree
-from bayeskit.inference.triangulation import Triangulation
+from bayeskit.inference.triangulation import BEYOND, Triangulation
 
 # A triangulation counts cliques that are part of others too, at most about twice the cells of the rest.
 SLACK = 4.0
@@ -24,6 +25,7 @@ def guarded_shape(
     rows: int = 1,
 ) -> Shape:
     """Return the shape of a tree, or raise TooLarge where its tables and maps would pass the limit."""
+    max_memory = min(max_memory, 8.0 * BEYOND)
     # Far above the limit the cells may not even fit the integers of the layout.
     if 8.0 * triangulation.cells > SLACK * max(max_memory, 2.0**20):
         raise _refusal(potentials, problem, triangulation, 8.0 * triangulation.cells * rows, max_memory)
@@ -32,6 +34,14 @@ def guarded_shape(
     if needed > max_memory:
         raise _refusal(potentials, problem, triangulation, needed, max_memory)
     return shape
+
+
+def require_table(potentials: Potentials, variables: Sequence[int], max_memory: float) -> None:
+    """Raise TooLarge where one table over some variables passes the limit."""
+    cells = math.prod(int(potentials.sizes[v]) for v in variables)
+    limit = min(max_memory, 8.0 * BEYOND)
+    if 8 * cells > limit:
+        raise TooLarge(8 * cells, limit, [potentials.names[v] for v in variables], cells)
 
 
 def require(potentials: Potentials, needed: float, max_memory: float, shape: Shape) -> None:

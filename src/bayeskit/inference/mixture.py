@@ -71,7 +71,8 @@ class GaussianMixturePosterior:
         """The variance about the mean: within components and between them. Of d variables, a (d, d) matrix."""
         off = self.means - self.mean
         if self.means.ndim == 1:
-            return self.weights @ (self.variances + off * off)
+            with np.errstate(over="ignore"):  # beyond the largest number it is infinite
+                return self.weights @ (self.variances + off * off)
         return np.einsum("k,kij->ij", self.weights, self.variances + off[:, :, None] * off[:, None, :])
 
     @property
@@ -99,7 +100,7 @@ class GaussianMixturePosterior:
 
         A component of variance zero has an infinite density on its mean and none elsewhere.
         """
-        x = np.asarray(x, np.float64)
+        x = _points(x)
         if self.means.ndim == 2:
             return self._joint_pdf(x)
         off = x[..., None] - self.means
@@ -131,7 +132,7 @@ class GaussianMixturePosterior:
         from scipy.special import ndtr
 
         self._require_one("cdf")
-        off = np.asarray(x, np.float64)[..., None] - self.means
+        off = _points(x)[..., None] - self.means
         sd = np.sqrt(self.variances)
         below = np.where(sd > 0.0, ndtr(off / np.where(sd > 0.0, sd, 1.0)), off >= 0.0)
         return below @ self.weights
@@ -148,7 +149,7 @@ class GaussianMixturePosterior:
         from scipy.special import ndtri
 
         self._require_one("quantile")
-        q = np.asarray(q, np.float64)
+        q = _points(q)
         if not np.all((q > 0.0) & (q < 1.0)):
             raise SettingError(f"Quantiles are asked between 0 and 1, both excluded; {q} was given.")
         # The mixture's quantile lies between those of its components; halve what is between.
@@ -170,7 +171,7 @@ class GaussianMixturePosterior:
 
     def interval(self, mass: float = 0.95) -> tuple[float, float]:
         """Return the central interval that holds this mass: as much is left out below as above."""
-        if not 0.0 < mass < 1.0:
+        if not np.all((_points(mass) > 0.0) & (_points(mass) < 1.0)) or np.ndim(mass):
             raise SettingError(f"mass is {mass!r}; give a number between 0 and 1, such as 0.95.")
         low, high = self.quantile([0.5 * (1.0 - mass), 0.5 * (1.0 + mass)])
         return float(low), float(high)
@@ -207,3 +208,10 @@ class GaussianMixturePosterior:
             return f"GaussianMixturePosterior(N({self.means[0]:.4g}, {float(self.sd):.4g}²))"
         more = f" + {len(self.weights) - 6} more" if len(self.weights) > 6 else ""
         return f"GaussianMixturePosterior(mean {self.mean:.4g}, sd {float(self.sd):.4g}: {shown}{more})"
+
+
+def _points(x: Any) -> Floats:
+    try:
+        return np.asarray(x, np.float64)
+    except (TypeError, ValueError):
+        raise SettingError(f"{x!r} was given where a number, or an array of numbers, is needed.") from None

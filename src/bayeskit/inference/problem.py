@@ -24,7 +24,7 @@ class Problem:
     variables : the free variables
     kept : for every factor whether it matters
     sizes : the states of the free variables
-    adjacency : for each free variable the bits of those it shares a factor with
+    adjacency : for each free variable the bits of those it shares a factor with (of one state: none)
     """
 
     place: Ints
@@ -59,11 +59,22 @@ def make_problem(
             kept,
             np.empty(n, np.int64),
         )
-    place, variables = np.empty(n, np.int64), np.empty(n, np.int64)
+    return numbered(potentials, observed, needed, kept, joined)
+
+
+def numbered(
+    potentials: Potentials,
+    observed: Ints,
+    needed: NDArray[np.bool_],
+    kept: NDArray[np.bool_],
+    joined: tuple[int, ...] = (),
+) -> Problem:
+    """Return the problem of the needed variables that are not observed, and of the factors that are kept."""
+    place, variables = (np.empty(potentials.n_variables, np.int64) for _ in range(2))
     m = number_free(needed, observed, place, variables)
     variables = variables[:m].copy()
     adjacency = np.zeros((m, max(1, (m + 63) >> 6)), np.uint64)
-    link(potentials.scope, potentials.scope_start, kept, place, adjacency)
+    link(potentials.scope, potentials.scope_start, potentials.sizes, kept, place, adjacency)
     for a in joined:
         for b in joined:
             if a != b and place[a] >= 0 and place[b] >= 0:

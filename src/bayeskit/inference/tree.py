@@ -57,7 +57,7 @@ class Shape:
 
     def bytes_used(self, rows: int = 1) -> int:
         """What a question needs beside it, for so many rows at a time."""
-        return 8 * (self.cells + self.widest) * rows
+        return 8 * (self.cells * rows + self.widest)
 
 
 def shape_tree(problem: Problem, triangulation: Triangulation, root: int = -1) -> Shape:
@@ -166,11 +166,25 @@ class Tree:
     def most_axes(self) -> int:
         return int(self.shape.length.max(initial=1))
 
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """The cliques that hang on each clique."""
+        found: list[list[int]] = [[] for _ in range(self.shape.n_cliques)]
+        for c in self.down.tolist():
+            found[int(self.shape.parent[c])].append(c)
+        return found
+
+    def axes_of(self, clique: int) -> list[int]:
+        """Return the variables of a clique in the order of its axes."""
+        start = int(self.shape.axis_start[clique])
+        found: list[int] = self.shape.axes[start : start + int(self.shape.length[clique])].tolist()
+        return found
+
     def root_place(self, variable: int) -> Ints:
         """Return where a variable stands in the clique on top: (begin, cells, stride, states)."""
         shape = self.shape
         c = int(shape.owner[shape.when[variable]])
-        axes = shape.axes[shape.axis_start[c] : shape.axis_start[c] + shape.length[c]].tolist()
+        axes = self.axes_of(c)
         sizes = shape.problem.sizes
         stride = int(np.prod(sizes[axes[axes.index(variable) + 1 :]], dtype=np.int64))
         return np.array([shape.offset[c], shape.table_cells[c], stride, sizes[variable]], np.int64)

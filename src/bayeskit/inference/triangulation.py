@@ -22,8 +22,10 @@ SMALL = 20_000.0
 # A try costs as much as so many cells a variable do to fill and send around; a fifth of that time may be spent.
 CELLS_PER_TRY = 1250.0
 MOST_TRIES = 24
-# More than any rule can say of a variable whose tables could ever be made.
+# More than any rule can say of a variable.
 LATE = 1e290
+# No machine holds so many cells, and a whole number of 64 bits still counts them: there is no need to go on.
+BEYOND = 2.0**60
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +34,8 @@ Floats = NDArray[np.float64]
 class Triangulation:
     """``order[k]`` goes at step k; ``cliques[k]`` are the bits of it and its neighbours at that time.
 
-    ``cells`` bounds the cells of all cliques from above (those that are part of others count too).
+    ``cells`` bounds the cells of all cliques from above (those that are part of others count too). Where it is
+    infinite, the order ends with the variable whose clique passed all bounds.
     """
 
     order: NDArray[np.int64]
@@ -41,12 +44,8 @@ class Triangulation:
 
     def members(self, step: int) -> list[int]:
         """Return the variables of the clique of a step."""
-        return [
-            word * 64 + bit
-            for word, bits in enumerate(self.cliques[step].tolist())
-            for bit in range(64)
-            if bits >> bit & 1
-        ]
+        bits = np.unpackbits(self.cliques[step].astype("<u8").view(np.uint8), bitorder="little")
+        return [int(v) for v in np.flatnonzero(bits)]
 
     def first_of(self, variables: list[int]) -> int:
         """Return which of these goes first; its clique holds all of them if they are joined. −1 of none."""
@@ -55,13 +54,15 @@ class Triangulation:
 
     def largest(self, sizes: NDArray[np.int64]) -> tuple[list[int], int]:
         """Return the variables of the largest clique and its cells, which may be beyond any machine number."""
-        best, most = [], 0
+        logs = np.log2(sizes)
+        best: list[int] = []
+        most = -math.inf
         for step in range(len(self.order)):
             members = self.members(step)
-            cells = math.prod(int(sizes[v]) for v in members)
+            cells = float(logs[members].sum())
             if cells > most:
                 best, most = members, cells
-        return best, most
+        return best, math.prod(int(sizes[v]) for v in best)
 
 
 def triangulate(problem: Problem, late: NDArray[np.bool_] | None = None) -> Triangulation:
@@ -69,21 +70,25 @@ def triangulate(problem: Problem, late: NDArray[np.bool_] | None = None) -> Tria
 
     No rule is safe alone: on known networks each of them loses to another by a factor of 2 to 47. Ties are
     many, and where the tables are very large breaking them at random a few times pays too. Variables that
-    are ``late`` go after all others.
+    are ``late`` go after all others. Where every rule makes tables beyond all bounds, ``cells`` is infinite.
     """
     m = len(problem.sizes)
     after = np.zeros(m) if late is None else np.where(late, LATE, 0.0)
-    best = _by_rule(problem, MIN_FILL, math.inf, after, np.ones(m))
+    best = _by_rule(problem, MIN_FILL, BEYOND, after, np.ones(m))
     if best.cells <= SMALL:
         return best
     rng = np.random.default_rng(0)
-    tries = min(MOST_TRIES, int(best.cells / (CELLS_PER_TRY * m)))
+    tries = int(min(MOST_TRIES, best.cells / (CELLS_PER_TRY * m))) if best.cells < math.inf else 0
     for attempt in range(4 + tries):
         even = attempt < 4
         rule = (MIN_FILL, WEIGHTED_MIN_FILL, MIN_WEIGHT, MIN_DEGREE)[attempt % 4 if even else attempt % 2]
         if attempt:
             other = _by_rule(
-                problem, rule, best.cells, after, np.ones(m) if even else rng.uniform(0.5, 2.0, m)
+                problem,
+                rule,
+                min(best.cells, BEYOND),
+                after,
+                np.ones(m) if even else rng.uniform(0.5, 2.0, m),
             )
             if other.cells < best.cells:
                 best = other
@@ -93,7 +98,7 @@ def triangulate(problem: Problem, late: NDArray[np.bool_] | None = None) -> Tria
 def _by_rule(problem: Problem, rule: int, most: float, after: Floats, favour: Floats) -> Triangulation:
     m, words = problem.adjacency.shape
     order, cliques = np.empty(m, np.int64), np.empty((m, words), np.uint64)
-    cells, _ = eliminate(
+    cells, steps = eliminate(
         problem.adjacency.copy(),
         problem.sizes.astype(np.float64),
         rule,
@@ -106,4 +111,4 @@ def _by_rule(problem: Problem, rule: int, most: float, after: Floats, favour: Fl
         np.empty(m),
         np.empty(words, np.uint64),
     )
-    return Triangulation(order, cliques, float(cells))
+    return Triangulation(order[:steps], cliques[:steps], float(cells))

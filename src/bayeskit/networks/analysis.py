@@ -16,7 +16,7 @@ from bayeskit.networks.asking import (
 )
 from bayeskit.networks.findings import Findings, findings
 from bayeskit.networks.information import divergence, entropy_of, information_of, whole_entropy
-from bayeskit.networks.names import node_name, node_names, two_groups
+from bayeskit.networks.names import known_node, known_nodes, two_groups
 from bayeskit.networks.parameter import ParameterSensitivity
 from bayeskit.networks.parameters import Parameters, read_cell
 from bayeskit.schema import Label, Name
@@ -41,7 +41,7 @@ class Analysis:
         (0.5004, 1.2518)
         """
         network = self._network
-        wanted = node_names(network.dag, names[0] if len(names) == 1 else names, "names")
+        wanted = known_nodes(network.dag, names[0] if len(names) == 1 else names, "names")
         refuse_continuous(network, wanted or network.dag.nodes, "entropy")
         network.require_distributions()
         if not names:
@@ -93,7 +93,7 @@ class Analysis:
         <BLANKLINE>
         Information in nats.
         """
-        name = node_name(self._network.dag, target)
+        name = known_node(self._network.dag, target)
         refuse_continuous(self._network, (name,), "sensitivity to findings")
         refuse_observed(name, read_mapping(evidence))
         return findings(self, name, evidence)
@@ -184,7 +184,7 @@ def _read_target(network: Network, target: Any) -> tuple[Name, Label]:
         given, state = target
     except (TypeError, ValueError):
         raise SettingError(f"target is {target!r}; give (node, state).") from None
-    name = node_name(network.dag, given)
+    name = known_node(network.dag, given)
     refuse_continuous(network, (name,), "parameter sensitivity")
     states = network[name].variable.states
     return name, states[state_code(name, states, state)]

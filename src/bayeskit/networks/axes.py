@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError, TooLarge, UsageError
 from bayeskit.graphs.states import state_code
+from bayeskit.networks.arguments import real_numbers
 from bayeskit.networks.building import state_labels
 from bayeskit.schema import Label, Name, Variable
 
@@ -133,8 +134,8 @@ class Axes:
             named = "; ".join(self.where(place) for place in gaps[:8])
             more = f"; … {len(gaps) - 8} more" if len(gaps) > 8 else ""
             raise SettingError(
-                f"The table of {self.owner!r} does not say what stands at {named}{more}. Every state needs its "
-                "number, also where it is 0."
+                f"The table of {self.owner!r} does not say what stands at {named}{more}. Nothing may be left "
+                "out, also where it is 0."
             )
 
     def check_size(self) -> None:
@@ -149,18 +150,12 @@ def numbers(value: Any, owner: Name, where: str = "") -> NDArray[np.float64]:
     >>> numbers([1, 0.5], "rain")
     array([1. , 0.5])
     """
-    try:
-        if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
-            raise TypeError
-        array = np.asarray(value)
-        texts = array.dtype.kind == "O" and any(isinstance(cell, (str, bytes)) for cell in array.flat)
-        if array.dtype.kind not in "biufO" or texts:
-            raise TypeError
-        return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
+    array = real_numbers(value)
+    if array is None:
         raise SettingError(
             f"The table of {owner!r} has {shortly(value)}{_at(where)}, where numbers are needed."
-        ) from None
+        )
+    return array
 
 
 def _among(value: Any, states: Sequence[Label]) -> bool:

@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import Any, Self
 
 from bayeskit.graphs.network import Network
+from bayeskit.learning.network_counts import NetworkCounts
 from bayeskit.networks.analysis import Analysis
 from bayeskit.networks.building import network_of
 from bayeskit.networks.drawing import Drawing
 from bayeskit.networks.editing import Editing
+from bayeskit.networks.fitting import Fitting
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.queries import Queries
 from bayeskit.networks.sampling import Sampling
@@ -20,7 +22,7 @@ from bayeskit.networks.writing import Writing
 MOST_SPELT_OUT = 8
 
 
-class BayesianNetwork(Structure, Editing, Queries, Sampling, Analysis, Drawing, Writing):
+class BayesianNetwork(Fitting, Structure, Editing, Queries, Sampling, Analysis, Drawing, Writing):
     r"""A joint distribution as the product of what each variable does given its parents.
 
     .. math:: P(x_1, \dots, x_d) = \prod_i P(x_i \mid \pi_i)
@@ -79,6 +81,9 @@ class BayesianNetwork(Structure, Editing, Queries, Sampling, Analysis, Drawing, 
         """
         self._network = network
         self._kept = Kept(network)
+        # Counts belong to the network they were counted for.
+        self._learned: NetworkCounts | None = None
+        self._prior: dict[str, Any] = {}
 
     @property
     def name(self) -> str:
@@ -107,3 +112,4 @@ class BayesianNetwork(Structure, Editing, Queries, Sampling, Analysis, Drawing, 
             for n in network.nodes
         )
         self._become(replace(network, nodes=nodes))
+        self._learned, self._prior = state["_learned"], state["_prior"]

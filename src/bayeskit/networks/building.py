@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,8 @@ from bayeskit.data.columns import is_missing
 from bayeskit.errors import SettingError
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.schema import Label, Name, Variable, first_twice, sorted_labels
+from bayeskit.graphs.node_names import is_label, node_name, parent_names
+from bayeskit.schema import Label, Name, Variable, first_twice
 
 
 def network_of(parents: Any = None, states: Any = None, name: str = "") -> Network:
@@ -84,30 +85,6 @@ def _from_arcs(given: Iterable[Any]) -> Dag:
     return Dag(tuple(parents), tuple(map(tuple, parents.values())))
 
 
-def node_name(name: Any) -> Name:
-    """Check what is to be the name of a node: hashable, and equal to itself."""
-    if isinstance(name, np.generic):
-        name = name.item()
-    if not _usable(name):
-        raise SettingError(
-            f"{name!r} cannot be the name of a node. Use a string, a number or a tuple of them."
-        )
-    return name  # type: ignore[no-any-return]
-
-
-def parent_names(node: Any, given: Any, known: Iterable[Any]) -> tuple[Name, ...]:
-    """Read the parents of one node: names in a list or array, one name, or None."""
-    if given is None:
-        return ()
-    if isinstance(given, str) or (isinstance(given, Hashable) and _usable(given) and given in known):
-        return (node_name(given),)
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        raise SettingError(f"{given!r} is no list of parents of {node!r}.")
-    # A set has no order of its own, and the axes of a table need one.
-    ordered = sorted_labels(given) if isinstance(given, (set, frozenset)) else given
-    return tuple(map(node_name, ordered))
-
-
 def _variables(states: Any, nodes: tuple[Name, ...]) -> list[Variable]:
     if states is None:
         return [discrete(node, ()) for node in nodes]
@@ -146,7 +123,7 @@ def state_labels(name: Name, states: Any) -> tuple[Label, ...]:
     if not labels:
         raise SettingError(f"{name!r} has an empty list of states. It needs one at least.")
     for label in labels:
-        if not _usable(label) or is_missing(label):
+        if not is_label(label) or is_missing(label):
             raise SettingError(
                 f"{label!r} cannot be a state of {name!r}: None and NaN mean missing, and a state is hashable."
             )
@@ -154,12 +131,3 @@ def state_labels(name: Name, states: Any) -> tuple[Label, ...]:
     if twice is not None:
         raise SettingError(f"{name!r} has the state {twice!r} twice.")
     return labels
-
-
-def _usable(label: Any) -> bool:
-    """Tell whether a label can be looked up: it has a hash, and equals itself."""
-    try:
-        hash(label)
-        return bool(label == label)
-    except (TypeError, ValueError):
-        return False

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from bayeskit.graphs.distributions import LinearGaussian, NoisyMax
 from bayeskit.graphs.network import Network, Node
+from bayeskit.schema import Label
 
 Codes = NDArray[np.intp]
 
@@ -15,7 +16,8 @@ def same_network(one: Network, other: Network) -> bool:
     """Tell whether nodes, arcs and states are the same and every number is equal; names of networks do not count.
 
     Independent causes are compared with independent causes cause by cause (there the order of the child's states
-    matters: they count up), everything else discrete by its table.
+    matters, for it is that of their effect: as declared or the other way round), everything else discrete by its
+    table.
 
     Examples
     --------
@@ -54,14 +56,20 @@ def _same_distribution(one: Network, other: Network, a: Node, b: Node) -> bool:
             and np.array_equal(x.coefficients, turned[np.ix_(*codes, np.array(slopes, np.intp))])
         )
     if isinstance(a.distribution, NoisyMax) and isinstance(b.distribution, NoisyMax):
-        causes = [b.distribution.causes[k] for k in axes]
+        mine, states = _from_none(a.distribution, a.variable.states)
+        yours, other_states = _from_none(b.distribution, b.variable.states)
         return (
-            a.variable.states == b.variable.states  # the largest effect is another one in another order
-            and np.array_equal(a.distribution.leak, b.distribution.leak)
-            and all(np.array_equal(x, y[order]) for x, y, order in zip(a.distribution.causes, causes, codes))
+            states == other_states  # the strongest effect is another one in another order
+            and np.array_equal(mine.leak, yours.leak)
+            and all(np.array_equal(x, yours.causes[k][c]) for x, k, c in zip(mine.causes, axes, codes))
         )
     theirs_turned = _turned(b.distribution.table(), [*axes, len(axes)], [*codes, _codes(a, b)])
     return np.array_equal(a.distribution.table(), theirs_turned)
+
+
+def _from_none(noisy: NoisyMax, states: tuple[Label, ...]) -> tuple[NoisyMax, tuple[Label, ...]]:
+    """Return independent causes and the child's states in order of effect, none first."""
+    return (noisy, states) if noisy.rising else (noisy.turned(), states[::-1])
 
 
 def _codes(a: Node, b: Node) -> Codes:

@@ -16,7 +16,7 @@ from bayeskit.inference.exact import Exact
 from bayeskit.inference.lookup import Lookup, log_weights
 from bayeskit.inference.potentials import Potentials
 from bayeskit.networks.answers import MostProbable
-from bayeskit.networks.coded_rows import Rows
+from bayeskit.networks.data_rows import Rows
 from bayeskit.networks.door import Door, Given
 from bayeskit.networks.kept import Kept
 from bayeskit.schema import Name
@@ -118,12 +118,13 @@ class DiscreteDoor(Door):
             return lookup.posteriors(codes)
         out = np.empty((rows.n_rows, self.variables[target].size))
         out[whole] = lookup.posteriors(codes[whole])
-        rest = np.full((int((~whole).sum()), len(self.variables)), -1, np.int64)
+        left = np.flatnonzero(~whole)
+        rest = np.full((len(left), len(self.variables)), -1, np.int64)
         for place in range(len(self.variables)):
             if place != target:
-                rest[:, place] = rows.codes(place)[~whole]
+                rest[:, place] = rows.codes(place).take(left)
         found, log_p = self.exact.batch(rest, target, limit)
-        out[~whole] = np.where((log_p == -math.inf)[:, None], 0.0, found)
+        out[left] = np.where((log_p == -math.inf)[:, None], 0.0, found)
         return out
 
     def prior(self, target: int, limit: float) -> Floats:

@@ -14,6 +14,9 @@ from bayeskit.schema import Name, Variable, first_twice
 
 Given = Mapping[Name, Any] | None
 
+# NumPy has no larger arrays in this sense (32 before version 2).
+MOST_AXES = 32
+
 
 class Door(ABC):
     """One network at one moment, ready to be asked: what changes the network makes another door."""
@@ -29,12 +32,16 @@ class Door(ABC):
     def targets(self, names: tuple[Any, ...]) -> tuple[int, ...]:
         """Return the places of the nodes asked for: at least one, none twice; one list of them is taken apart."""
         if len(names) == 1 and (
-            isinstance(names[0], list) or (isinstance(names[0], tuple) and not self._is_node(names[0]))
+            isinstance(names[0], list) or (isinstance(names[0], tuple) and names[0] not in self.reader)
         ):
             names = tuple(names[0])
         if not names:
             raise SettingError("No node was asked for. Name one or more.")
         places = tuple(self.reader.place(name) for name in names)
+        if len(places) > MOST_AXES:
+            raise SettingError(
+                f"{len(places)} nodes were asked for together; a table has at most {MOST_AXES} axes. Ask for fewer."
+            )
         twice = first_twice(names)
         if twice is not None:
             raise SettingError(f"{twice!r} was asked for twice. Name each node once.")
@@ -48,13 +55,6 @@ class Door(ABC):
                 f"{name!r} is continuous and has no states to predict. Ask posteriors for its distribution."
             )
         return place
-
-    def _is_node(self, name: Any) -> bool:
-        try:
-            self.reader.place(name)
-        except SettingError:
-            return False
-        return True
 
     def impossible(self, evidence: Given, soft: Given, limit: float) -> BayeskitError:
         """Return the error to raise: it names a smallest part of the evidence that is impossible."""

@@ -4,30 +4,41 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
-from bayeskit.errors import SettingError, SuspectResult, TooLarge, UsageError
+from bayeskit.errors import SuspectResult, TooLarge, UsageError
 from bayeskit.graphs.network import Network
 from bayeskit.graphs.states import state_code
-from bayeskit.networks.kept import Kept
+from bayeskit.networks.arguments import choice, switch
+from bayeskit.networks.evidence import Reader
 from bayeskit.networks.negation import Not
 from bayeskit.report.network_html import network_html
 from bayeskit.report.network_scene import network_scene
 from bayeskit.report.picture import Picture
 from bayeskit.schema import Name
 
+Given = Mapping[Name, Any] | None
+
+
+class Drawn(Protocol):
+    """What a picture needs of a network."""
+
+    _network: Network
+
+    @property
+    def n_parameters(self) -> int: ...
+
+    def posteriors(self, evidence: Given = None, soft: Given = None) -> dict[Name, Any]: ...
+
 
 class Drawing:
     """A network drawn: boxes in layers, an arrow from each parent to each child."""
 
-    _network: Network
-    _kept: Kept
-
     def plot(
-        self,
-        evidence: Mapping[Name, Any] | None = None,
+        self: Drawn,
+        evidence: Given = None,
         *,
-        soft: Mapping[Name, Any] | None = None,
+        soft: Given = None,
         bars: bool = True,
         direction: Literal["down", "right"] = "down",
         path: Any = None,
@@ -60,52 +71,45 @@ class Drawing:
         >>> network.plot(bars=False)
         <Picture: Bayesian network, 2 nodes, 1 arc, 80 × 140 pixels>
         """
-        if direction not in ("down", "right"):
-            raise SettingError(f'direction is {direction!r}; it is "down" or "right".')
+        choice(direction, "direction", ("down", "right"))
         findings = _findings(self._network, evidence, soft)
-        beliefs = self._beliefs(evidence, soft) if bars else None
+        beliefs = _beliefs(self, evidence, soft) if switch(bars, "bars") else None
         picture = Picture(network_scene(self._network, beliefs, findings, direction))
         if path is not None:
             picture.save(path)
         return picture
 
-    def _beliefs(
-        self, evidence: Mapping[Name, Any] | None, soft: Mapping[Name, Any] | None
-    ) -> Mapping[Name, Any] | None:
-        """Return what to draw in the boxes; None where there is nothing to draw."""
+    def _repr_html_(self: Drawn) -> str:
         try:
-            self._network.require_distributions()
-        except UsageError:
-            if evidence or soft:
-                raise  # evidence was given to be reckoned with
-            return None
-        try:
-            found: Mapping[Name, Any] = self.posteriors(evidence, soft)  # type: ignore[attr-defined]
-        except TooLarge as error:
-            warnings.warn(
-                f"The network is drawn without bars (bars=False draws it so without a word). {error}",
-                SuspectResult,
-                stacklevel=3,
-            )
-            return None
-        return found
-
-    def _repr_html_(self) -> str:
-        try:
-            n_parameters = self.n_parameters  # type: ignore[attr-defined]
+            n_parameters: int | None = self.n_parameters
         except UsageError:  # states that are not known yet
             n_parameters = None
         return network_html(self._network, n_parameters)
 
 
-def _findings(
-    network: Network, evidence: Mapping[Name, Any] | None, soft: Mapping[Name, Any] | None
-) -> dict[Name, str]:
+def _beliefs(drawn: Drawn, evidence: Given, soft: Given) -> Mapping[Name, Any] | None:
+    """Return what to draw in the boxes; None where there is nothing to draw."""
+    try:
+        drawn._network.require_distributions()
+    except UsageError:
+        if evidence or soft:
+            raise  # evidence was given to be reckoned with
+        return None
+    try:
+        return drawn.posteriors(evidence, soft)
+    except TooLarge as error:
+        warnings.warn(
+            f"The network is drawn without bars (bars=False draws it so without a word). {error}",
+            SuspectResult,
+            stacklevel=3,
+        )
+        return None
+
+
+def _findings(network: Network, evidence: Given, soft: Given) -> dict[Name, str]:
     """Say in a few signs what is known of each node: "= yes", "≠ red", "likelihood"."""
-    for what, given in (("evidence", evidence), ("soft", soft)):
-        if given is not None and not isinstance(given, Mapping):
-            raise SettingError(f"{what} is {given!r}; give a mapping from node to what is known of it.")
-    found = {network[name].name: "~ likelihood" for name in soft or {}}
+    Reader([node.variable for node in network.nodes]).read_mixed(evidence, soft)  # refuses what means nothing
+    found = dict.fromkeys(soft or {}, "~ likelihood")
     for name, value in (evidence or {}).items():
         node = network[name]
         if isinstance(value, Not):

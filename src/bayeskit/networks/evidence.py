@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from bayeskit.data.columns import is_missing
 from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, SettingError, UnseenState
 from bayeskit.graphs.states import state_code
+from bayeskit.graphs.unknown_node import unknown_node
 from bayeskit.inference.evidence import Evidence
 from bayeskit.networks.likelihoods import excluding, read_likelihoods, scaled
-from bayeskit.networks.nearest import unknown_node
 from bayeskit.networks.negation import Not
 from bayeskit.schema import Name, Variable
 
@@ -70,6 +70,12 @@ class Reader:
             return self._doors[name][0]
         except (KeyError, TypeError):
             raise unknown_node(name, self._doors, where) from None
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return name in self._doors
+        except TypeError:  # a tuple that holds a list
+            return False
 
     def read(
         self, evidence: Mapping[Name, Any] | None, soft: Mapping[Name, Any] | None
@@ -176,7 +182,7 @@ def _number(name: Name, value: Any) -> float:
         raise UnseenState(f"The evidence on {name!r} is {value!r}, which means missing: leave it out.")
     try:
         number = float(value) if not isinstance(value, (str, bytes)) else math.nan
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if math.isnan(number):
         raise DataTypeError(f"{name!r} is continuous, and the evidence on it is {value!r}. Observe a number.")

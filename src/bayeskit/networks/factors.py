@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from reprlib import repr as shortly
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network, discrete
-from bayeskit.networks.building import node_name, state_labels
-from bayeskit.networks.nearest import unknown_node
+from bayeskit.graphs.node_names import node_name
+from bayeskit.graphs.unknown_node import unknown_node
+from bayeskit.networks.arguments import real_numbers
+from bayeskit.networks.building import state_labels
+from bayeskit.networks.tables import table_of
 from bayeskit.schema import Name, Variable, first_twice
 
 
@@ -55,9 +58,9 @@ def field_of_network(network: Network) -> Field:
     factors = []
     for node in network.nodes:
         scope = (*node.parents, node.name)
-        assert node.distribution is not None
-        table = node.distribution.table()  # type: ignore[union-attr]
-        factors.append(Factor(scope, (network[n].variable.states for n in scope), table))
+        factors.append(
+            Factor(scope, (network[n].variable.states for n in scope), table_of(network, node.name))
+        )
     return Field(tuple(node.variable for node in network.nodes), tuple(factors), network.name)
 
 
@@ -75,10 +78,11 @@ def _factor(given: Any, variables: Mapping[Name, Variable], place: int) -> Facto
     if twice is not None:
         raise SettingError(f"Factor {place} has {twice!r} twice.")
     shape = tuple(variables[name].size for name in names)
-    try:
-        numbers: NDArray[np.float64] = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise SettingError(f"The numbers of {_called(names, place)} are {values!r}.") from None
+    numbers = real_numbers(values)
+    if numbers is None:
+        raise SettingError(
+            f"{_called(names, place)} has {shortly(values)}, where numbers are needed: an array of shape {shape}."
+        )
     if numbers.shape != shape and numbers.shape != (math.prod(shape),):
         raise SettingError(
             f"The numbers of {_called(names, place)} have the shape {numbers.shape}; their states make {shape}."

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from bayeskit.errors import Incompatible
 from bayeskit.graphs.network import Network, Node
 from bayeskit.networks.asking import Asked, Evidence
+from bayeskit.networks.tables import table_of
 from bayeskit.schema import Name
 
 Floats = NDArray[np.float64]
@@ -46,7 +47,7 @@ def whole_entropy(asked: Asked, evidence: Evidence) -> float:
     told = asked.log_probability(evidence)
     for node in asked._network.nodes:
         joint = asked.query(*node.parents, node.name, evidence=evidence).values
-        told -= _expected_log(joint, _table(node))
+        told -= _expected_log(joint, table_of(asked._network, node.name))
     return max(told, 0.0)
 
 
@@ -55,15 +56,15 @@ def divergence(p: Asked, other: Network) -> float:
     _require_same_variables(p._network, other)
     total = 0.0
     for node in p._network.nodes:
-        twin = other[node.name]
+        own, twin = table_of(p._network, node.name), other[node.name]
         mine, theirs = (*node.parents, node.name), (*twin.parents, node.name)
-        table = _table(twin)[np.ix_(*(_codes(p._network[n], other[n]) for n in theirs))]
+        table = table_of(other, node.name)[np.ix_(*(_codes(p._network[n], other[n]) for n in theirs))]
         joint = p.query(*mine).values
         if set(mine) == set(theirs):
             table = table.transpose([theirs.index(name) for name in mine])
-            total += _expected_log(joint, _table(node), table)
+            total += _expected_log(joint, own, table)
         else:
-            total += _expected_log(joint, _table(node)) - _expected_log(p.query(*theirs).values, table)
+            total += _expected_log(joint, own) - _expected_log(p.query(*theirs).values, table)
     return max(total, 0.0)
 
 
@@ -75,11 +76,6 @@ def _expected_log(joint: Floats, table: Floats, divisor: Floats | None = None) -
         if divisor is not None:
             logs = logs - np.log(divisor[some])
     return float((joint[some] * logs).sum())
-
-
-def _table(node: Node) -> Floats:
-    # Checked at the doors: every node is discrete and has a distribution.
-    return np.asarray(node.distribution.table())  # type: ignore[union-attr]
 
 
 def _codes(mine: Node, theirs: Node) -> list[int]:

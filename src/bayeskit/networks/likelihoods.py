@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
 from bayeskit.graphs.states import state_code
+from bayeskit.networks.arguments import real_numbers
 from bayeskit.networks.negation import Not
 from bayeskit.schema import Name, Variable
 
@@ -97,10 +98,10 @@ def _by_state(variable: Variable, given: Mapping[Any, Any]) -> Floats:
 
 
 def _by_order(name: Name, given: Any) -> Floats:
-    try:
-        return np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    values = real_numbers(given)
+    if values is None:
         raise SettingError(
             f"The soft evidence on {name!r} is {given!r}. Give a likelihood for each state: numbers in the order "
             "of states, or {state: number}."
-        ) from None
+        )
+    return values

@@ -9,10 +9,10 @@ from bayeskit.errors import SettingError
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network
+from bayeskit.graphs.unknown_node import unknown_node
 from bayeskit.networks.factors import field_of, field_of_network
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.memory import allowed
-from bayeskit.networks.nearest import unknown_node
 from bayeskit.networks.queries import Queries
 from bayeskit.networks.sampling import Sampling
 from bayeskit.networks.writing import Writing

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from bayeskit.errors import SettingError
+from bayeskit.networks.arguments import is_number
 
 DEFAULT = 2**30
 
@@ -43,6 +46,7 @@ def allowed(max_memory: float | None) -> float:
 
 
 def _checked(given: Any, name: str) -> float:
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or math.isnan(given) or given <= 0:
+    if not is_number(given) or math.isnan(given) or given <= 0:
         raise SettingError(f"{name} is {given!r}; give a positive number of bytes, such as 2**30.")
-    return given
+    # A plain number of Python: sizes beyond 64 bits are compared with it.
+    return given.item() if isinstance(given, np.generic) else given  # type: ignore[no-any-return]

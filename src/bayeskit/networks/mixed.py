@@ -15,7 +15,7 @@ from bayeskit.inference.gaussian.evidence import HybridEvidence
 from bayeskit.inference.gaussian.hybrid import Hybrid
 from bayeskit.inference.likelihood import log_prob
 from bayeskit.networks.answers import MostProbable
-from bayeskit.networks.coded_rows import Rows
+from bayeskit.networks.data_rows import Rows
 from bayeskit.networks.door import Door, Given
 from bayeskit.networks.surroundings import Surroundings
 from bayeskit.schema import Name

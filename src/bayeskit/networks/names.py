@@ -7,16 +7,16 @@ from typing import Any
 
 from bayeskit.errors import SettingError
 from bayeskit.graphs.dag import Dag
-from bayeskit.networks.nearest import unknown_node
+from bayeskit.graphs.unknown_node import unknown_node
 from bayeskit.schema import Name
 
 
-def node_name(dag: Dag, name: Any) -> Name:
+def known_node(dag: Dag, name: Any) -> Name:
     """Return the name of a node, or refuse what names none.
 
     Examples
     --------
-    >>> node_name(Dag.of({}, ["rain"]), "rain")
+    >>> known_node(Dag.of({}, ["rain"]), "rain")
     'rain'
     """
     try:
@@ -25,7 +25,7 @@ def node_name(dag: Dag, name: Any) -> Name:
         raise unknown_node(name, dag.nodes) from None
 
 
-def node_names(dag: Dag, given: Any, what: str) -> tuple[Name, ...]:
+def known_nodes(dag: Dag, given: Any, what: str) -> tuple[Name, ...]:
     """Return the nodes that are meant, each once: a name, or a list, tuple or set of names.
 
     ``what`` says in messages which argument it is. A tuple that is itself the name of a node is that node.
@@ -33,18 +33,18 @@ def node_names(dag: Dag, given: Any, what: str) -> tuple[Name, ...]:
     Examples
     --------
     >>> dag = Dag.of({}, ["rain", "wet"])
-    >>> node_names(dag, "rain", "a"), node_names(dag, ["wet", "rain", "wet"], "a")
+    >>> known_nodes(dag, "rain", "a"), known_nodes(dag, ["wet", "rain", "wet"], "a")
     (('rain',), ('wet', 'rain'))
     """
     if isinstance(given, str) or (isinstance(given, Hashable) and _is_node(dag, given)):
-        return (node_name(dag, given),)
+        return (known_node(dag, given),)
     if isinstance(given, Mapping):
         raise SettingError(
             f"{what} is {given!r}; give names of nodes only: their states have no part in this."
         )
     if not hasattr(given, "__iter__"):
-        return (node_name(dag, given),)
-    names = dict.fromkeys(node_name(dag, name) for name in given)
+        return (known_node(dag, given),)
+    names = dict.fromkeys(known_node(dag, name) for name in given)
     if isinstance(given, (set, frozenset)):
         return tuple(sorted(names, key=dag.position.__getitem__))
     return tuple(names)
@@ -52,7 +52,7 @@ def node_names(dag: Dag, given: Any, what: str) -> tuple[Name, ...]:
 
 def two_groups(dag: Dag, a: Any, b: Any) -> tuple[tuple[Name, ...], tuple[Name, ...]]:
     """Return the nodes of two arguments ``a`` and ``b``, of which none is empty and which share no node."""
-    groups = node_names(dag, a, "a"), node_names(dag, b, "b")
+    groups = known_nodes(dag, a, "a"), known_nodes(dag, b, "b")
     for what, group in zip("ab", groups):
         if not group:
             raise SettingError(f"{what} names no node. Give one name, or a list of names.")

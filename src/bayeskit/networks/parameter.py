@@ -8,11 +8,13 @@ Then P(t, e) and P(e) are linear in x, and so
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from bayeskit.errors import SettingError
+from bayeskit.networks.arguments import is_number
 from bayeskit.schema import Label, Name
 
 
@@ -65,7 +67,8 @@ class ParameterSensitivity:
 
     def at(self, x: float) -> float:
         """Return P(target | evidence) for another value of the parameter."""
-        return min(max((self.alpha * x + self.beta) / self._evidence(x), 0.0), 1.0)
+        evidence = self._evidence(x)
+        return min(max((self.alpha * x + self.beta) / evidence, 0.0), 1.0)
 
     def derivative_at(self, x: float) -> float:
         """Return dP/dx at another value of the parameter."""
@@ -73,6 +76,8 @@ class ParameterSensitivity:
 
     def above(self, threshold: float) -> tuple[float, float] | None:
         """Return the least and the largest x in [0, 1] between which P stays at or above a threshold; None: nowhere."""
+        if not is_number(threshold) or math.isnan(threshold):
+            raise SettingError(f"threshold is {threshold!r}; give a number, such as 0.5.")
         # (α − pγ) x ≥ pδ − β. The function is monotone, so an end of [0, 1] is an end of the range.
         slope = self.alpha - threshold * self.gamma
         need = threshold * self.delta - self.beta
@@ -84,7 +89,7 @@ class ParameterSensitivity:
         return (0.0, min(edge, 1.0)) if edge >= 0.0 else None
 
     def _evidence(self, x: float) -> float:
-        if not 0.0 <= x <= 1.0:
+        if not is_number(x) or not 0.0 <= x <= 1.0:
             raise SettingError(f"x is {x!r}; a probability lies between 0 and 1.")
         total = self.gamma * x + self.delta
         if total <= 0.0:

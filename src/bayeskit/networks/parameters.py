@@ -19,6 +19,7 @@ from bayeskit.graphs.states import state_code
 from bayeskit.networks.asking import Asked
 from bayeskit.networks.negation import Not
 from bayeskit.networks.parameter import ParameterSensitivity
+from bayeskit.networks.tables import table_of
 from bayeskit.schema import Label, Name
 
 Floats = NDArray[np.float64]
@@ -66,7 +67,7 @@ class Parameters:
 
     def _coefficients(self, node: Node) -> tuple[Floats, ...]:
         """Return the present value, α, β, γ and δ of each cell."""
-        table = np.asarray(node.distribution.table())  # type: ignore[union-attr]
+        table = table_of(self._asked._network, node.name)
         shape, size = table.shape, table.shape[-1]
         rows = table.reshape(-1, size)
         target, state = self._target

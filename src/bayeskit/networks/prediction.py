@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.errors import DataError, SettingError, SuspectResult
+from bayeskit.errors import DataError, SuspectResult
 from bayeskit.networks.answering import Answering
-from bayeskit.networks.coded_rows import Rows, Unseen
+from bayeskit.networks.arguments import choice
+from bayeskit.networks.data_rows import Rows, Unseen
 from bayeskit.networks.memory import allowed
 from bayeskit.schema import Label, Name
 
@@ -82,7 +83,7 @@ class Prediction(Answering):
         -------
         array of shape (rows,): log probabilities, of a network with continuous nodes log densities
         """
-        _check_choice("unseen", unseen, ("ignore", "error"))
+        choice(unseen, "unseen", ("ignore", "error"))
         door = self._door
         return door.log_prob(Rows(data, door.variables, unseen), allowed(max_memory))
 
@@ -90,8 +91,8 @@ class Prediction(Answering):
         self, data: Any, target: Name, unseen: Unseen, impossible: Impossible, max_memory: float | None
     ) -> tuple[Floats, tuple[Label, ...]]:
         """Return P(target | row) and the states of the target, both of the network as it was when asked."""
-        _check_choice("unseen", unseen, ("ignore", "error"))
-        _check_choice("impossible", impossible, ("prior", "error"))
+        choice(unseen, "unseen", ("ignore", "error"))
+        choice(impossible, "impossible", ("prior", "error"))
         limit = allowed(max_memory)
         door = self._door
         place = door.discrete_target(target)
@@ -125,8 +126,3 @@ def _array_of(states: tuple[Any, ...]) -> NDArray[Any]:
     for code, state in enumerate(states):  # one by one: a state may be a tuple
         array[code] = state
     return array
-
-
-def _check_choice(name: str, given: Any, choices: tuple[str, ...]) -> None:
-    if given not in choices:
-        raise SettingError(f"{name} is {given!r}; it may be {' or '.join(map(repr, choices))}.")

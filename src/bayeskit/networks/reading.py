@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.graphs.field import Field
 from bayeskit.io.networks.registry import read_model
+from bayeskit.networks.arguments import switch
 
 if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork
@@ -48,5 +49,5 @@ def read_network(
     from bayeskit.networks.bayesian_network import BayesianNetwork
     from bayeskit.networks.markov_network import MarkovNetwork
 
-    network = read_model(path, format, normalize)
+    network = read_model(path, format, switch(normalize, "normalize"))
     return MarkovNetwork._of(network) if isinstance(network, Field) else BayesianNetwork._of(network)

@@ -33,6 +33,11 @@ def regression(
     axes = Axes(name, [network[parent].variable for parent in chosen])
     axes.check_size()
     if isinstance(intercept, Mapping):
+        if not chosen:
+            raise SettingError(
+                f"{name!r} has no discrete parents, so there is one regression: give intercept, coefficients and "
+                "variance as they are, not a mapping."
+            )
         if coefficients is not None or variance is not None:
             raise SettingError(
                 f"A mapping for {name!r} holds (intercept, coefficients, variance) for each state of its discrete "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from bayeskit.errors import SettingError
 from bayeskit.inference.sampling.contradiction import Contradiction
 from bayeskit.inference.sampling.estimate import Estimate
+from bayeskit.networks.arguments import choice, number_below, switch, whole_number
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.memory import allowed
 from bayeskit.networks.sampling_door import SamplingDoor
@@ -67,13 +67,11 @@ class Sampling:
         >>> wet_grass().sample(3, seed=1, as_codes=True).shape
         (3, 4)
         """
-        rows = _whole(n, "n", 0)
-        if not isinstance(as_codes, (bool, np.bool_)):
-            raise SettingError(f"as_codes is {as_codes!r}; it may be True or False.")
+        rows, in_codes = whole_number(n, "n", 0), switch(as_codes, "as_codes")
         limit, rng = allowed(max_memory), _generator(seed)
         door = self._sampling_door()
         codes, values = door.sample(rows, rng, evidence, soft, limit)
-        if as_codes:
+        if in_codes:
             if not len(door.continuous):
                 return codes
             both = np.zeros((rows, len(door.variables)))
@@ -152,10 +150,12 @@ class Sampling:
         door = self._sampling_door()
         if method is None:
             method = METHODS[0] if door.directed else "gibbs"
-        if method not in METHODS:
-            raise SettingError(f"method is {method!r}; it may be {' or '.join(map(repr, METHODS))}.")
+        choice(method, "method", METHODS)
         places = door.targets(targets)
-        n = _whole(n_samples, "n_samples", 1)
+        n, chains = whole_number(n_samples, "n_samples", 1), whole_number(n_chains, "n_chains", 1)
+        before = None if burn_in is None else whole_number(burn_in, "burn_in", 0)
+        most, tolerance = whole_number(max_iter, "max_iter", 1), number_below(tol, "tol")
+        share = number_below(damping, "damping", 1.0)
         limit, rng = allowed(None), _generator(seed)
         found, known = door.read(evidence, soft, limit)
         try:
@@ -164,31 +164,14 @@ class Sampling:
             if method == "rejection":
                 return door.rejected(places, found, known, n, rng)
             if method == "gibbs":
-                before = None if burn_in is None else _whole(burn_in, "burn_in", 0)
-                return door.gibbs(places, found, known, n, _whole(n_chains, "n_chains", 1), before, rng)
-            most = _whole(max_iter, "max_iter", 1)
-            tolerance = _number(tol, "tol", math.inf)
-            return door.loopy(places, found, known, most, tolerance, _number(damping, "damping", 1.0))
+                return door.gibbs(places, found, known, n, chains, before, rng)
+            return door.loopy(places, found, known, most, tolerance, share)
         except Contradiction:
             raise door.impossible(evidence, soft, limit) from None
 
     def _sampling_door(self) -> SamplingDoor:
         kept = self._kept
         return kept.get("sampling", lambda: SamplingDoor(kept.network))
-
-
-def _whole(value: Any, name: str, least: int) -> int:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
-        raise SettingError(f"{name} is {value!r}; give a whole number, {least} or more.")
-    return int(value)
-
-
-def _number(value: Any, name: str, below: float) -> float:
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not number or not 0 <= value < below:
-        upper = "" if math.isinf(below) else f" and below {below:g}"
-        raise SettingError(f"{name} is {value!r}; give a number, 0 or more{upper}.")
-    return float(value)
 
 
 def _generator(seed: Any) -> np.random.Generator:

@@ -20,7 +20,7 @@ from bayeskit.inference.sampling.conditional import posterior_network
 from bayeskit.inference.sampling.contradiction import Contradiction
 from bayeskit.inference.sampling.estimate import Estimate
 from bayeskit.inference.sampling.forward import Forward, uniform_chunks
-from bayeskit.inference.sampling.gaussian_evidence import parts_of
+from bayeskit.inference.sampling.gaussian_evidence import Part, parts_of
 from bayeskit.inference.sampling.gibbs import gibbs
 from bayeskit.inference.sampling.likelihood_weighting import likelihood_weighting
 from bayeskit.inference.sampling.numeric import Numeric, discrete_part
@@ -71,34 +71,53 @@ class SamplingDoor(Door):
 
     def log_evidence(self, evidence: Given, soft: Given, limit: float) -> float:
         """Return −inf where the states observed are impossible, else 0: all that an explanation needs."""
-        found, _, log_scale = self.reader.read_mixed(evidence, soft)
+        found, values, log_scale = self.reader.read_mixed(evidence, soft)
         if log_scale == -math.inf:
             return log_scale
         try:
-            posterior_network(self.potentials, self._of_discrete(found), limit)
+            self._given(self._of_discrete(found), values[self.continuous], limit)
         except Contradiction:
             return -math.inf
         return 0.0
+
+    def _given(self, found: Evidence, known: Floats, limit: float) -> tuple[Forward, list[Part]]:
+        """Return how to draw the discrete nodes, and how to mend the continuous ones, given what is known."""
+        parts: list[Part] = []
+        if self.numeric is not None:
+            sizes = [int(size) for size in self.potentials.sizes]
+            parts = parts_of(self.numeric, known, sizes, limit)
+        if any(not part.cells and part.log_density == -math.inf for part in parts):
+            raise Contradiction
+        told = [part for part in parts if part.cells]
+        if self.directed and found.is_empty and not told:
+            return self.forward, parts
+        try:
+            beside = [(part.cells, part.outweighed) for part in told]
+            return Forward.of(posterior_network(self.potentials, found, limit, beside)), parts
+        except Contradiction:
+            if not any(part.hits.any() for part in told):
+                raise
+        # What one value makes certain, something else may forbid: then densities count after all.
+        beside = [(part.cells, part.log_density) for part in told]
+        return Forward.of(posterior_network(self.potentials, found, limit, beside)), parts
 
     def sample(
         self, n: int, rng: np.random.Generator, evidence: Given, soft: Given, limit: float
     ) -> tuple[Ints, Floats]:
         """Return codes (rows × discrete nodes) and values (rows × continuous nodes) given the evidence."""
         found, known = self.read(evidence, soft, limit)
-        sizes = [int(size) for size in self.potentials.sizes]
-        parts = []
-        if self.numeric is not None:
-            parts = parts_of(self.numeric, known, sizes, limit)
-        told = [(part.cells, part.log_density) for part in parts if part.cells]
-        if self.directed and found.is_empty and not told:
-            forward = self.forward
-        else:
-            try:
-                forward = Forward.of(posterior_network(self.potentials, found, limit, told))
-            except Contradiction:
-                raise self.impossible(evidence, soft, limit) from None
+        try:
+            forward, parts = self._given(found, known, limit)
+        except Contradiction:
+            raise self.impossible(evidence, soft, limit) from None
         width, more = len(self.discrete), len(self.continuous)
-        codes, values = np.zeros((n, width), np.int64), np.zeros((n, more))
+        try:
+            codes, values = np.zeros((n, width), np.int64), np.zeros((n, more))
+        except (MemoryError, ValueError):  # NumPy's words for more than there is, and more than it can count
+            raise SettingError(
+                f"{n} rows of {width + more} nodes need {8 * n * (width + more)} bytes, which are not to be had. Draw "
+                "fewer at a time; one generator passed as seed= goes on where it stopped."
+            ) from None
         inside = {k for part in parts for k in part.nodes}
         for start, uniforms in uniform_chunks(rng, n, width + more):
             rows = slice(start, start + len(uniforms))

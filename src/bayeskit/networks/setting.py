@@ -10,6 +10,7 @@ from bayeskit.errors import UsageError
 from bayeskit.graphs.distributions import Distribution
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Network
+from bayeskit.networks.arguments import switch
 from bayeskit.networks.regression import regression
 from bayeskit.networks.special import deterministic, noisy_max, noisy_or
 from bayeskit.networks.tables import read_table, table_of
@@ -74,7 +75,7 @@ class Setting:
         0.0
         """
         network = self._network
-        self._become(network.with_node(read_table(network, name, table, normalize)))
+        self._become(network.with_node(read_table(network, name, table, switch(normalize, "normalize"))))
         return self
 
     def set_noisy_or(
@@ -92,7 +93,6 @@ class Setting:
             one of them may be left out and brings about nothing.
         leak : the probability that the node comes about without a cause
         present : the node's state that means present, where it is the first
-            The node is then kept as a plain table.
 
         Examples
         --------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from itertools import product
 from typing import Any
 
@@ -10,21 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError, UnseenState, UsageError
-from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
+from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax
 from bayeskit.graphs.network import Network, Node
 from bayeskit.graphs.states import state_code
 from bayeskit.networks.axes import Axes, numbers
-from bayeskit.networks.rows import checked_rows
+from bayeskit.networks.checked_rows import checked_rows
 from bayeskit.schema import Name, Variable
 
 Floats = NDArray[np.float64]
 
 
-def noisy_or(network: Network, name: Name, causes: Any, leak: Any, present: Any) -> NoisyMax | Table:
-    """Read a noisy-OR: for each parent, the probability that it alone brings the child about.
-
-    Where ``present`` is the child's first state the answer is a plain table: a noisy-MAX counts up from absent.
-    """
+def noisy_or(network: Network, name: Name, causes: Any, leak: Any, present: Any) -> NoisyMax:
+    """Read a noisy-OR: for each parent, the probability that it alone brings the child about."""
     variable = _discrete(network, name).variable
     if variable.size != 2:
         raise SettingError(
@@ -39,10 +37,7 @@ def noisy_or(network: Network, name: Name, causes: Any, leak: Any, present: Any)
         effects.append(np.stack([1.0 - alone, alone], axis=1))
     spilt = _chance(name, leak, "the leak")
     made = NoisyMax(tuple(effects), np.array([1.0 - spilt, spilt]))
-    if code == 1:
-        return made
-    _axes(network, name).check_size()
-    return Table(made.table()[..., ::-1])
+    return made if code == 1 else made.turned()
 
 
 def noisy_max(network: Network, name: Name, causes: Any, leak: Any) -> NoisyMax:
@@ -87,6 +82,15 @@ def deterministic(network: Network, name: Name, rule: Any) -> Deterministic:
 
 
 def _outcomes(axes: Axes, rule: Callable[..., Any]) -> list[tuple[tuple[int, ...], Any]]:
+    try:
+        signature(rule).bind(*axes.names)
+    except ValueError:  # a function of C that does not say what it takes
+        pass
+    except TypeError as error:
+        raise SettingError(
+            f"The rule for {axes.owner!r} does not take the states of its parents "
+            f"({', '.join(map(repr, axes.names)) or 'none'}): {error}. Give it an argument for each, in this order."
+        ) from None
     places = np.ndindex(*axes.shape)
     return [(place, rule(*states)) for place, states in zip(places, product(*axes.states))]
 
@@ -99,10 +103,15 @@ def fitting(network: Network, name: Name, given: Deterministic | NoisyMax | Line
     *sizes, own = axes.shape
     if isinstance(given, Deterministic):
         inside = given.outcome.size and given.outcome.min() >= 0 and given.outcome.max() < own
-        if given.outcome.shape != tuple(sizes) or given.size != own or not inside:
+        if given.outcome.shape != tuple(sizes) or given.size != own:
             raise SettingError(
                 f"The rule for {name!r} has the shape {given.outcome.shape} and {given.size} states; the network "
                 f"says {tuple(sizes)} and {own}."
+            )
+        if not inside:
+            raise SettingError(
+                f"The rule for {name!r} holds the codes {given.outcome.min()} to {given.outcome.max()}; those of its "
+                f"{own} states are 0 to {own - 1}."
             )
         return given
     found = [cause.shape for cause in given.causes]
@@ -113,8 +122,8 @@ def fitting(network: Network, name: Name, given: Deterministic | NoisyMax | Line
         )
     parents = [network[parent].variable for parent in network[name].parents]
     child = network[name].variable
-    causes = [checked_rows(Axes(name, [p, child]), c, False) for p, c in zip(parents, given.causes)]
-    return NoisyMax(tuple(causes), checked_rows(Axes(name, [child]), given.leak, False))
+    causes = [checked_rows(Axes(name, [p, child]), c, None) for p, c in zip(parents, given.causes)]
+    return NoisyMax(tuple(causes), checked_rows(Axes(name, [child]), given.leak, None), given.rising)
 
 
 def _fitting_gaussian(network: Network, name: Name, given: LinearGaussian) -> LinearGaussian:
@@ -131,11 +140,12 @@ def _fitting_gaussian(network: Network, name: Name, given: LinearGaussian) -> Li
             f"{given.intercept.shape}, {given.coefficients.shape}, {given.variance.shape}; {sizes}, {shape} and "
             f"{sizes} are needed."
         )
-    whole = all(np.isfinite(part).all() for part in (given.intercept, given.coefficients, given.variance))
-    if not whole or (given.variance < 0).any():
-        raise SettingError(
-            f"The regression of {name!r} has a number that is not finite or a negative variance."
-        )
+    for what in ("intercept", "coefficients", "variance"):
+        part = getattr(given, what)
+        wrong = ~np.isfinite(part) | ((part < 0) & (what == "variance"))
+        if wrong.any():
+            need = "finite and not negative" if what == "variance" else "finite"
+            raise SettingError(f"The {what} of {name!r} holds {part[wrong].flat[0]}. It must be {need}.")
     return given
 
 
@@ -202,4 +212,4 @@ def _chance(name: Name, given: Any, where: str) -> float:
 def _row(name: Name, variable: Variable, given: Any) -> Floats:
     axes = Axes(name, [variable])
     cells = axes.cells(given) if isinstance(given, Mapping) else [((), given)]
-    return checked_rows(axes, axes.filled(cells), False)
+    return checked_rows(axes, axes.filled(cells), None)

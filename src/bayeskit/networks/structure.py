@@ -16,9 +16,10 @@ from bayeskit.graphs.networkx import to_networkx
 from bayeskit.graphs.paths import paths_between
 from bayeskit.graphs.separation import d_separated
 from bayeskit.networks import distance
+from bayeskit.networks.arguments import whole_number
 from bayeskit.networks.independence import Independence
 from bayeskit.networks.kept import Kept
-from bayeskit.networks.names import node_name, node_names, two_groups
+from bayeskit.networks.names import known_node, known_nodes, two_groups
 from bayeskit.schema import Name
 
 _Groups = tuple[tuple[Name, ...], tuple[Name, ...], tuple[Name, ...]]
@@ -62,22 +63,22 @@ class Structure:
     def parents(self, name: Name) -> tuple[Name, ...]:
         """Return the parents of a node, in the order of its table's axes."""
         dag = self._network.dag
-        return dag.parents_of(node_name(dag, name))
+        return dag.parents_of(known_node(dag, name))
 
     def children(self, name: Name) -> tuple[Name, ...]:
         """Return the nodes of which this is a parent."""
         dag = self._network.dag
-        return dag.children[node_name(dag, name)]
+        return dag.children[known_node(dag, name)]
 
     def ancestors(self, name: Name) -> tuple[Name, ...]:
         """Return the parents, their parents, and so on."""
         dag = self._network.dag
-        return relations.ancestors(dag, node_name(dag, name))
+        return relations.ancestors(dag, known_node(dag, name))
 
     def descendants(self, name: Name) -> tuple[Name, ...]:
         """Return the children, their children, and so on."""
         dag = self._network.dag
-        return relations.descendants(dag, node_name(dag, name))
+        return relations.descendants(dag, known_node(dag, name))
 
     def topological_order(self) -> tuple[Name, ...]:
         """Return the nodes so that parents come before their children, otherwise in their own order."""
@@ -87,7 +88,7 @@ class Structure:
     def markov_blanket(self, name: Name) -> tuple[Name, ...]:
         """Return the parents, the children and the children's other parents: given these, no other node matters."""
         dag = self._network.dag
-        return relations.markov_blanket(dag, node_name(dag, name))
+        return relations.markov_blanket(dag, known_node(dag, name))
 
     def moral_graph(self) -> dict[Name, tuple[Name, ...]]:
         """Return each node's neighbours once parents of one child are married and directions are dropped."""
@@ -148,10 +149,8 @@ class Structure:
            wet is head-to-head and is not observed, nor is any descendant of it: it blocks.
         """
         a, b, given = self._groups(a, b, given)
-        if isinstance(max_paths, bool) or not isinstance(max_paths, int) or max_paths < 1:
-            raise SettingError(f"max_paths is {max_paths!r}; give a number of paths of at least 1.")
         dag = self._network.dag
-        paths, complete = paths_between(dag, a, b, given, max_paths)
+        paths, complete = paths_between(dag, a, b, given, whole_number(max_paths, "max_paths", 1))
         return Independence(a, b, given, d_separated(dag, a, b, given), paths, complete)
 
     def cpdag(self) -> Cpdag:
@@ -180,7 +179,7 @@ class Structure:
     def _groups(self, a: Any, b: Any, given: Any) -> _Groups:
         dag = self._network.dag
         a, b = two_groups(dag, a, b)
-        given = node_names(dag, given, "given")
+        given = known_nodes(dag, given, "given")
         _refuse_observed((*a, *b), set(given))
         return a, b, given
 

@@ -15,8 +15,8 @@ from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMa
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.networks.axes import Axes, numbers
-from bayeskit.networks.framed import cells_of_frame
-from bayeskit.networks.rows import checked_rows
+from bayeskit.networks.checked_rows import checked_rows
+from bayeskit.networks.cpt_frames import cells_of_frame
 from bayeskit.networks.special import fitting
 from bayeskit.schema import Name
 

@@ -91,7 +91,8 @@ def turned(pivot: Regression, row: Regression) -> tuple[Regression, Regression]:
     b_y, v_y, s_y = (spread(m, row.scope, scope) for m in (row.intercept, row.variance, row.size))
     b_x, v_x, s_x = (spread(m, pivot.scope, scope) for m in (pivot.intercept, pivot.variance, pivot.size))
 
-    total = v_y + a * a * v_x
+    # a² alone may be beyond the largest number where a² v is not.
+    total = v_y + a * (a * v_x)
     certain = not np.all(total)
     divisor = np.where(total > 0.0, total, 1.0) if certain else total
     gain = a * v_x / divisor

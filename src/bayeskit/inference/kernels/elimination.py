@@ -10,6 +10,8 @@ from bayeskit.kernel import kernel, lowest_bit, ones
 
 # The rules: what is least goes first; the second number breaks ties.
 MIN_FILL, WEIGHTED_MIN_FILL, MIN_WEIGHT, MIN_DEGREE = 0, 1, 2, 3
+# A rule says at most so much of a variable: less than what keeps late variables behind all others.
+MOST_SAID = 1e280
 
 
 @kernel
@@ -50,7 +52,7 @@ def _score(
     else:
         first[v] = degree
         second[v] = weight
-    first[v] += after[v]
+    first[v] = min(first[v], MOST_SAID) + after[v]
 
 
 @kernel
@@ -71,9 +73,9 @@ def eliminate(
 
     ``after`` is added to what the rule says of a variable, ``favour`` multiplies the weight of its clique.
 
-    ``order[k]`` is the k-th variable to go, ``cliques[k]`` it and its neighbours at that time. Returns the
-    cells of all cliques that are in no later one's way, an upper bound, and of the largest; infinity as soon
-    as the bound passes ``most``.
+    ``order[k]`` is the k-th variable to go, ``cliques[k]`` it and its neighbours at that time. Returns a bound
+    of the cells of all cliques from above, and how many variables went: all, or where the bound passes ``most``
+    it is infinity and the last one is whose clique did it.
     """
     n = order.shape[0]
     words = adjacency.shape[1]
@@ -82,7 +84,6 @@ def eliminate(
     for v in range(n):
         _score(adjacency, sizes, v, rule, after, favour, first, second)
     total = 0.0
-    largest = 0.0
     for k in range(n):
         v = -1
         for u in range(n):
@@ -101,9 +102,8 @@ def eliminate(
                 bits &= bits - one
         cliques[k, v >> 6] |= one << np.uint64(v & 63)
         total += cells
-        largest = max(largest, cells)
         if total > most:
-            return np.inf, largest
+            return np.inf, k + 1
         for w in range(words):
             bits = cliques[k, w]
             while bits != zero:
@@ -136,4 +136,4 @@ def eliminate(
                 bits &= bits - one
                 if first[u] >= 0.0:
                     _score(adjacency, sizes, u, rule, after, favour, first, second)
-    return total, largest
+    return total, n

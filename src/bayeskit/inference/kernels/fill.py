@@ -83,7 +83,8 @@ def _assign(
 ) -> Any:
     """Give each factor its clique (a list for each), its cell at the observed states, and its deepest axis there.
 
-    Returns the log of the factors that have no free variable; −inf where one of them is zero.
+    Returns the log of the factors that have no free variable; −inf where one of them is zero. A variable of one
+    state is alone in its clique, and no factor's business.
     """
     taken = 0.0
     for c in range(first.shape[0]):
@@ -98,7 +99,7 @@ def _assign(
             v = scope[i]
             if place[v] < 0:
                 base[f] += codes[v] * stride
-            elif earliest < 0 or when[place[v]] < earliest:
+            elif all_sizes[v] > 1 and (earliest < 0 or when[place[v]] < earliest):
                 earliest = when[place[v]]
             stride *= all_sizes[v]
         if earliest < 0:
@@ -111,7 +112,7 @@ def _assign(
         first[c] = f
         deepest[f] = 0
         for i in range(scope_start[f], scope_start[f + 1]):
-            if place[scope[i]] >= 0:
+            if place[scope[i]] >= 0 and all_sizes[scope[i]] > 1:
                 a = 0
                 while axes[axis_start[c] + a] != place[scope[i]]:
                     a += 1

@@ -253,7 +253,9 @@ def answer(
     out: Any,
 ) -> Any:
     """Answer from a tree whose tables are filled: copy, put the evidence in, propagate, read."""
-    pot[: init.shape[0]] = init
+    # One by one: a slice that may be its own source is copied aside first, which would double the memory.
+    for u in range(_U(init.shape[0])):
+        pot[u] = init[u]
     bound[:] = init_bound
     observe(pot, seat, codes)
     taken = weigh(pot, seat, seat_clique, bound, soft, likelihood, soft_start)

@@ -16,7 +16,7 @@ def mark_relevant(
     """Mark the variables asked or observed and their ancestors, and the factors that matter to them.
 
     A node without a needed descendant sums to one (it is barren). A factor that is no conditional table
-    always matters, and with it all its variables.
+    always matters, and with it all its variables; so does a variable without a table, which sums to its states.
     """
     for f in range(child.shape[0]):
         kept[f] = child[f] < 0
@@ -24,7 +24,7 @@ def mark_relevant(
         needed[v] = False
     top = 0
     for v in range(asked.shape[0]):
-        if asked[v]:
+        if asked[v] or table_of[v] < 0:
             needed[v] = True
             stack[top] = v
             top += 1
@@ -63,17 +63,20 @@ def number_free(needed: Any, codes: Any, place: Any, variables: Any) -> int:
 
 
 @kernel
-def link(scope: Any, scope_start: Any, kept: Any, place: Any, adjacency: Any) -> None:
-    """Set the bit of every two free variables that stand in one kept factor."""
+def link(scope: Any, scope_start: Any, sizes: Any, kept: Any, place: Any, adjacency: Any) -> None:
+    """Set the bit of every two free variables that stand in one kept factor.
+
+    A variable of one state depends on nothing, and stays alone.
+    """
     one = np.uint64(1)
     for f in range(kept.shape[0]):
         if not kept[f]:
             continue
         for i in range(scope_start[f], scope_start[f + 1]):
             a = place[scope[i]]
-            if a < 0:
+            if a < 0 or sizes[scope[i]] == 1:
                 continue
             for j in range(scope_start[f], scope_start[f + 1]):
                 b = place[scope[j]]
-                if b >= 0 and b != a:
+                if b >= 0 and b != a and sizes[scope[j]] > 1:
                     adjacency[a, b >> 6] |= one << np.uint64(b & 63)

@@ -16,9 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayeskit.errors import TooLarge, UsageError
+from bayeskit.errors import TooLarge
+from bayeskit.inference.gaussian.elimination import log_normal
 from bayeskit.inference.potentials import Floats, Ints
 from bayeskit.inference.sampling.numeric import Numeric
+
+# A value whose freedom is a smaller share than this of what it was before others were observed has none.
+NO_FREEDOM = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +34,7 @@ class Part:
     nodes : the numeric nodes; seen : the places of the observed ones among them; seen_values : their values
     cells : the discrete parents of any of them; sizes : their numbers of states
     log_density : log N(e; μ_d, Σ_d), one axis for each of ``cells``
+    hits : how many of the values could not have been others (variance zero), with the same axes
     gain : Σ_xe Σ_ee⁻¹ of each configuration, (configurations, nodes, seen)
     """
 
@@ -39,7 +44,16 @@ class Part:
     cells: tuple[int, ...]
     sizes: tuple[int, ...]
     log_density: Floats
+    hits: Floats
     gain: Floats
+
+    @property
+    def outweighed(self) -> Floats:
+        """The log density, −∞ where other configurations make more of the values certain: a probability outweighs any
+        density, as in exact answers."""
+        possible = self.log_density > -np.inf
+        most = np.max(self.hits, where=possible, initial=0.0)
+        return np.where(possible & (self.hits < most), -np.inf, self.log_density)
 
     def mend(self, codes: Ints, values: Floats) -> None:
         """Turn values drawn without the evidence into values drawn given it."""
@@ -85,34 +99,47 @@ def _part(numeric: Numeric, nodes: list[int], known: Floats, sizes: list[int], m
     configurations = np.zeros((count, max(cells, default=-1) + 1), np.int64)
     configurations[:, list(cells)] = np.indices(shape).reshape(len(shape), count).T
     place = {k: i for i, k in enumerate(nodes)}
-    mean, load = (
-        np.zeros((count, m)),
-        np.zeros((count, m, m)),
-    )  # x = mean + load · (independent standard normals)
+    # x = mean + load · (independent standard normals); size is the largest term that the mean is a sum of.
+    mean, size, load = np.zeros((count, m)), np.zeros((count, m)), np.zeros((count, m, m))
     for i, k in enumerate(nodes):
         regression, its_cells, numbers = numeric.nodes[k]
         where = tuple(configurations[:, c] for c in its_cells)
         slope = np.broadcast_to(regression.coefficients[where], (count, len(numbers)))
         above = [place[p] for p in numbers]
-        mean[:, i] = regression.intercept[where] + (slope * mean[:, above]).sum(axis=-1)
+        intercept = regression.intercept[where]
+        mean[:, i] = intercept + (slope * mean[:, above]).sum(axis=-1)
+        size[:, i] = np.maximum(np.abs(intercept), np.abs(slope * size[:, above]).max(axis=-1, initial=0.0))
         load[:, i] = np.einsum("cp,cpm->cm", slope, load[:, above])
         load[:, i, i] = np.sqrt(regression.variance[where])
     seen = [i for i, k in enumerate(nodes) if not np.isnan(known[k])]
     e = known[[nodes[i] for i in seen]]
-    # The covariance of the observed is load loadᵀ: a triangular factor by QR keeps half the digits that a
-    # Cholesky factor of the product would lose.
-    with_seen = load[:, seen]
-    root = np.asarray(np.linalg.qr(with_seen.transpose(0, 2, 1), mode="r")).transpose(0, 2, 1)
-    diagonal = np.abs(np.diagonal(root, axis1=1, axis2=2))
-    if not (diagonal > 1e-12 * np.sqrt((with_seen**2).sum(axis=-1))).all():
-        names = [name for name, k in numeric.place.items() if k in {nodes[i] for i in seen}]
-        raise UsageError(
-            f"The observed {', '.join(map(repr, names))} leave each other no freedom (a variance of zero), so their "
-            "density is infinite or zero. Leave out those that follow from the others."
-        )
-    scaled = np.linalg.solve(root, (e - mean[:, seen])[..., None])[..., 0]
-    log_density = -0.5 * (scaled**2).sum(axis=-1) - np.log(diagonal).sum(axis=-1)
-    covariance = load @ with_seen.transpose(0, 2, 1)
-    half = np.linalg.solve(root, covariance.transpose(0, 2, 1))
-    gain = np.linalg.solve(root.transpose(0, 2, 1), half).transpose(0, 2, 1)
-    return Part(nodes, seen, e, cells, shape, log_density.reshape(shape), gain)
+    log_density, hits, gain = _conditioned(mean, size, load, seen, e)
+    return Part(nodes, seen, e, cells, shape, log_density.reshape(shape), hits.reshape(shape), gain)
+
+
+def _conditioned(
+    mean: Floats, size: Floats, load: Floats, seen: list[int], e: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Observe one value after the other: log density, how many were certain, and the gain, of each configuration.
+
+    What a value tells is taken out of the loads (Gram and Schmidt), never out of a covariance, which would hold half
+    their digits. A value that nothing is left to vary must be what it is; then it tells nothing.
+    """
+    count, m = mean.shape
+    log_density, hits, gain = np.zeros(count), np.zeros(count), np.zeros((count, m, len(seen)))
+    at_first = np.linalg.norm(load[:, seen], axis=-1)
+    for j, i in enumerate(seen):
+        norm = np.linalg.norm(load[:, i], axis=-1)
+        norm = np.where(norm > NO_FREEDOM * at_first[:, j], norm, 0.0)
+        gap = e[j] - mean[:, i]
+        density, certain = log_normal(gap, norm * norm, np.maximum(size[:, i], abs(e[j])))
+        log_density, hits = log_density + density, hits + certain
+        some = np.where(norm > 0.0, norm, 1.0)[:, None]
+        direction = np.where(norm[:, None] > 0.0, load[:, i] / some, 0.0)
+        along = np.einsum("cnm,cm->cn", load, direction)
+        load = load - along[:, :, None] * direction[:, None, :]
+        moved = along / some
+        shift = moved * np.where(np.isfinite(density), gap, 0.0)[:, None]
+        mean, size = mean + shift, np.maximum(size, np.abs(shift))
+        gain = gain + moved[:, :, None] * (np.eye(len(seen))[j] - gain[:, i])[:, None, :]
+    return log_density, hits, gain

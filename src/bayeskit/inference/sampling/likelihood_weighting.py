@@ -15,12 +15,13 @@ import numpy as np
 
 from bayeskit.errors import SettingError
 from bayeskit.inference.evidence import Evidence
+from bayeskit.inference.gaussian.elimination import log_normal
 from bayeskit.inference.kernels.weighting import weighted_rows
 from bayeskit.inference.potentials import Floats, Ints
 from bayeskit.inference.sampling.cells import Cells
 from bayeskit.inference.sampling.conditional import logs_of
 from bayeskit.inference.sampling.forward import Forward, uniform_chunks
-from bayeskit.inference.sampling.numeric import Numeric, log_normal
+from bayeskit.inference.sampling.numeric import Numeric
 from bayeskit.inference.sampling.relevant import ancestral
 
 
@@ -112,8 +113,10 @@ def _density(numeric: Numeric, known: Floats, codes: Ints, uniforms: Floats) -> 
         if np.isnan(known[k]):
             numeric.draw(k, codes, uniforms, values)
         else:
-            log_weights += log_normal(float(known[k]), *numeric.moments(k, codes, values))
-            values[:, k] = known[k]
+            value = float(known[k])
+            mean, variance = numeric.moments(k, codes, values)
+            log_weights += log_normal(value - mean, variance, np.maximum(np.abs(mean), abs(value)))[0]
+            values[:, k] = value
     return log_weights
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -87,14 +86,6 @@ class Numeric:
         # The inverse of the normal distribution takes one uniform a value, so the rows of a short sample
         # begin a long one. Zero itself would be minus infinity.
         values[:, k] = mean + np.sqrt(variance) * ndtri(np.maximum(uniforms[:, k], 2.0**-54))
-
-
-def log_normal(value: float, mean: Floats, variance: Floats) -> Floats:
-    """Return the log density; with variance 0 the value is certain: 0 where it is the mean, −inf elsewhere."""
-    certain = variance == 0
-    spread = np.where(certain, 1.0, variance)
-    density = -0.5 * (math.log(2 * math.pi) + np.log(spread) + (value - mean) ** 2 / spread)
-    return np.where(certain, np.where(value == mean, 0.0, -np.inf), density)
 
 
 def discrete_part(network: Network) -> Network:

@@ -89,7 +89,8 @@ def distribution_plain(node: Node) -> dict[str, Any] | None:
     if isinstance(d, Deterministic):
         return {"kind": "deterministic", "outcomes": d.outcome.ravel().tolist()}
     if isinstance(d, NoisyMax):
-        return {"kind": "noisy-max", "causes": [_rows(c) for c in d.causes], "leak": d.leak.tolist()}
+        noisy = {"kind": "noisy-max", "causes": [_rows(c) for c in d.causes], "leak": d.leak.tolist()}
+        return noisy if d.rising else {**noisy, "rising": False}
     return {
         "kind": "linear-gaussian",
         "intercepts": d.intercept.ravel().tolist(),
@@ -175,6 +176,7 @@ def _noisy_max(
     plain: Mapping[str, Any], variable: Variable, parents: Sequence[Variable], normalize: bool, where: str
 ) -> NoisyMax:
     causes = listed(plain, "causes", where)
+    rising = member(plain, "rising", bool, where) if "rising" in plain else True
     if len(causes) != len(parents) or not all(isinstance(cause, list) for cause in causes):
         raise ModelFormatError(f"{where} must have a list of rows for each of its {len(parents)} parents.")
     found = []
@@ -186,7 +188,7 @@ def _noisy_max(
             )
         found.append(checked_table(rows, variable.name, [parent], normalize=normalize))
     leak = _matrix([listed(plain, "leak", where)], variable.size, where)[0]
-    return NoisyMax(tuple(found), checked_table(leak, variable.name, normalize=normalize))
+    return NoisyMax(tuple(found), checked_table(leak, variable.name, normalize=normalize), rising)
 
 
 def _gaussian(plain: Mapping[str, Any], parents: Sequence[Variable], where: str) -> LinearGaussian:

@@ -141,7 +141,7 @@ def _for_fields() -> list[str]:
 
 
 def _known(format: str) -> Format:
-    if format not in FORMATS:
+    if not isinstance(format, str) or format not in FORMATS:
         raise SettingError(f"There is no format {format!r}. There are {_listing(FORMATS)}.")
     return FORMATS[format]
 

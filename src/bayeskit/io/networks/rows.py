@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import ModelFormatError
+from bayeskit.graphs.row_sums import row_sums, summing_to_one
 from bayeskit.schema import Name, Variable
 
-# A row that sums to one as well as rounding allows is kept bit for bit; one that was printed with a few
-# digits is divided by its sum; beyond that something is wrong.
-AS_GOOD_AS_ONE = 1e-12
+# A row that was printed with a few digits is divided by its sum; beyond that something is wrong.
 ROUNDED = 1e-3
 
 Place = tuple[int | None, int | None]
@@ -71,8 +70,7 @@ Mend them, or pass normalize=True to divide them by their sum.
         raise refused(
             row, f"hold {rows[row, state]!s}. A probability is a number from 0 to 1: mend the file."
         )
-    with np.errstate(over="ignore"):
-        sums = rows.sum(axis=1)
+    sums = row_sums(rows)
     if not np.isfinite(sums).all():
         raise refused(int(np.argmax(~np.isfinite(sums))), "are too large to be summed. Mend the file.")
     if (sums == 0).any():
@@ -84,12 +82,7 @@ Mend them, or pass normalize=True to divide them by their sum.
             row,
             f"sum to {sums[row]:.6g}, not to 1. Mend them, or pass normalize=True to divide them by their sum.",
         )
-    wrong = off > AS_GOOD_AS_ONE
-    if not wrong.any():
-        return table
-    rows = rows.copy()
-    rows[wrong] /= sums[wrong, None]
-    return rows.reshape(table.shape)
+    return summing_to_one(rows, sums).reshape(table.shape)
 
 
 def _states_of(row: int, parents: Sequence[Variable]) -> str:

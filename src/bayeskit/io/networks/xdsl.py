@@ -1,7 +1,7 @@
 """GeNIe XDSL: tables, noisy-MAX and deterministic nodes; the child's states come fastest.
 
-GeNIe puts the strongest state of a noisy-MAX node first and "no effect" last; here state 0 is no effect. So the
-states of such a node come in the opposite order of the file, here and in the tables of its children.
+GeNIe puts the strongest state of a noisy-MAX node first and "no effect" last: such a node is read as a
+:class:`~bayeskit.graphs.distributions.NoisyMax` with ``rising=False``, its states in the order of the file.
 """
 
 from __future__ import annotations
@@ -29,15 +29,11 @@ _KINDS = ("cpt", "noisymax", "deterministic")
 
 @dataclass
 class _Part:
-    """A node as the file has it: its states in the file's order, and whether they are turned round."""
+    """A node as the file has it."""
 
     element: Element
     variable: Variable
     notes: dict[str, str]
-
-    @property
-    def turned(self) -> bool:
-        return self.element.tag == "noisymax"
 
 
 def read_xdsl(data: bytes, path: object = None, normalize: bool = False) -> Network:
@@ -109,16 +105,15 @@ def _part(element: Element, id: str, labels: Mapping[str, Mapping[str, str]]) ->
 
 
 def _node(part: _Part, parts: Mapping[str, _Part], normalize: bool) -> Node:
-    element, variable = part.element, part.variable
-    parents = _parents(element, parts)
+    parents = _parents(part.element, parts)
     distribution: Discrete
-    if element.tag == "noisymax":
+    if part.element.tag == "noisymax":
         distribution = _noisy_max(part, parents, normalize)
-        variable = discrete(variable.name, variable.states[::-1])
+    elif part.element.tag == "deterministic":
+        distribution = _deterministic(part, parents)
     else:
-        read = _deterministic if element.tag == "deterministic" else _table
-        distribution = _with_parents_turned(read(part, parents, normalize), parents)
-    return Node(variable, tuple(parent.variable.name for parent in parents), distribution, part.notes)
+        distribution = _table(part, parents, normalize)
+    return Node(part.variable, tuple(parent.variable.name for parent in parents), distribution, part.notes)
 
 
 def _parents(element: Element, parts: Mapping[str, _Part]) -> list[_Part]:
@@ -152,7 +147,7 @@ def _table(part: _Part, parents: Sequence[_Part], normalize: bool) -> Table:
     )
 
 
-def _deterministic(part: _Part, parents: Sequence[_Part], normalize: bool) -> Deterministic:
+def _deterministic(part: _Part, parents: Sequence[_Part]) -> Deterministic:
     """Read the state that follows from each configuration of the parents, the last parent fastest."""
     place = part.element.one("resultingstates")
     written = [state.attributes["id"] for state in part.element.all("state")]
@@ -169,17 +164,6 @@ def _deterministic(part: _Part, parents: Sequence[_Part], normalize: bool) -> De
         place.refuse(f"{shown(strange)} is no state of {name!r} (it has {', '.join(written[:12])}).")
     outcome = np.array([codes[word] for word in words], np.int64).reshape(sizes)
     return Deterministic(outcome, part.variable.size)
-
-
-def _with_parents_turned(
-    distribution: Table | Deterministic, parents: Sequence[_Part]
-) -> Table | Deterministic:
-    axes = tuple(axis for axis, parent in enumerate(parents) if parent.turned)
-    if not axes:
-        return distribution
-    if isinstance(distribution, Deterministic):
-        return Deterministic(np.flip(distribution.outcome, axes), distribution.size)
-    return Table(np.flip(distribution.values, axes))
 
 
 def _noisy_max(part: _Part, parents: Sequence[_Part], normalize: bool) -> NoisyMax:
@@ -201,22 +185,20 @@ def _noisy_max(part: _Part, parents: Sequence[_Part], normalize: bool) -> NoisyM
         column=place.column,
         normalize=normalize,
     )
-    # From here on the child's states stand in our order: no effect first.
-    weights = weights[:, ::-1]
     causes, start = [], 0
     for parent, order in zip(parents, _strengths(part, sizes)):
         block = weights[start : start + len(order)]
         start += len(order)
-        if block[-1, 0] < 1 - ROUNDED:
+        if block[-1, -1] < 1 - ROUNDED:
             place.refuse(
                 f"the weakest state of {parent.variable.name!r}, {parent.variable.states[order[-1]]!r}, must leave "
                 f"{name!r} as it is: its parameters are zero but for the last, which is one."
             )
         cause = np.empty_like(block)
         cause[order] = block
-        cause[order[-1]] = np.eye(size)[0]
-        causes.append(cause[::-1] if parent.turned else cause)
-    return NoisyMax(tuple(causes), weights[-1])
+        cause[order[-1]] = np.eye(size)[-1]
+        causes.append(cause)
+    return NoisyMax(tuple(causes), weights[-1], rising=False)
 
 
 def _strengths(part: _Part, sizes: Sequence[int]) -> list[list[int]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
-from bayeskit.graphs.distributions import Deterministic, NoisyMax
-from bayeskit.graphs.network import Network, Node
+from bayeskit.graphs.distributions import Deterministic, NoisyMax, Table
+from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.io.networks.flat_table import lines_of, table_of
 from bayeskit.io.networks.mangling import mangled, quoted
 from bayeskit.io.networks.notes import TRUE_NAME, TRUE_STATES
@@ -33,9 +34,11 @@ def xdsl_text(network: Network) -> str:
     """Return the XDSL text of a discrete network, for UTF-8.
 
     Parents come before their children, as GeNIe wants them. Names that are no identifiers are replaced, and kept
-    in a property. A noisy-MAX node keeps its parameters; its states are written strongest first.
+    in a property. A noisy-MAX node keeps its parameters; its states are written strongest first, as GeNIe wants
+    them, so those of a rising one come in the opposite order, also in the tables of its children.
     """
     _require(network)
+    network = _strongest_first(network)
     order = _parents_first(network)
     ids = mangled((node.name for node in order), _IDENTIFIER)
     title = " ".join(
@@ -100,30 +103,45 @@ def _parents_first(network: Network) -> list[Node]:
     return found
 
 
-def _turned(node: Node) -> bool:
-    return isinstance(node.distribution, NoisyMax)
+def _strongest_first(network: Network) -> Network:
+    """Return the network with the states of every rising noisy-MAX node in the opposite order."""
+    rising = {n.name for n in network.nodes if isinstance(n.distribution, NoisyMax) and n.distribution.rising}
+    if not rising:
+        return network
+    nodes = []
+    for node in network.nodes:
+        variable, distribution = node.variable, node.distribution
+        axes = tuple(axis for axis, parent in enumerate(node.parents) if parent in rising)
+        if isinstance(distribution, NoisyMax):
+            causes = [c[::-1] if k in axes else c for k, c in enumerate(distribution.causes)]
+            distribution = NoisyMax(tuple(causes), distribution.leak, distribution.rising)
+        elif isinstance(distribution, Deterministic):
+            distribution = Deterministic(np.flip(distribution.outcome, axes), distribution.size)
+        elif isinstance(distribution, Table):
+            distribution = Table(np.flip(distribution.values, axes))
+        if isinstance(distribution, NoisyMax) and node.name in rising:
+            variable = discrete(variable.name, variable.states[::-1])
+            distribution = distribution.turned()
+        nodes.append(replace(node, variable=variable, distribution=distribution))
+    return replace(network, nodes=tuple(nodes))
 
 
 def _node_lines(node: Node, network: Network, ids: Mapping[Name, str]) -> list[str]:
     distribution = node.distribution
-    states = node.variable.states[:: -1 if _turned(node) else 1]
-    # Identifiers are given in our order, so that they are the same however a file turns the states.
-    state_ids = mangled(node.variable.states, _IDENTIFIER, kind=f"states of {node.name!r}")
+    states = node.variable.states
+    state_ids = mangled(states, _IDENTIFIER, kind=f"states of {node.name!r}")
     tag = {NoisyMax: "noisymax", Deterministic: "deterministic"}.get(type(distribution), "cpt")
     lines = [f'\t\t<{tag} id="{ids[node.name]}">']
     lines += [f'\t\t\t<state id="{state_ids[state]}" />' for state in states]
     if node.parents:
         lines.append(f"\t\t\t<parents>{' '.join(ids[parent] for parent in node.parents)}</parents>")
-    parents = [network[parent] for parent in node.parents]
-    axes = tuple(axis for axis, parent in enumerate(parents) if _turned(parent))
     if isinstance(distribution, NoisyMax):
-        lines += _noisy_lines(node, distribution, parents)
+        lines += _noisy_lines(node, distribution)
     elif isinstance(distribution, Deterministic):
-        codes = np.flip(distribution.outcome, axes).ravel().tolist()
+        codes = distribution.outcome.ravel().tolist()
         lines.append(_wrapped("resultingstates", " ".join(state_ids[states[code]] for code in codes)))
     else:
-        table = np.flip(table_of(node), axes)
-        lines.append(_wrapped("probabilities", " ".join(lines_of(table))))
+        lines.append(_wrapped("probabilities", " ".join(lines_of(table_of(node)))))
     if ids[node.name] != str(node.name):
         lines.append(_property(TRUE_NAME, quoted(str(node.name))))
     if any(state_ids[state] != str(state) for state in states):
@@ -135,24 +153,23 @@ def _node_lines(node: Node, network: Network, ids: Mapping[Name, str]) -> list[s
     return [*lines, f"\t\t</{tag}>"]
 
 
-def _noisy_lines(node: Node, distribution: NoisyMax, parents: list[Node]) -> list[str]:
+def _noisy_lines(node: Node, distribution: NoisyMax) -> list[str]:
     """Return strengths and parameters: a column for each parent state, the one without effect last, then the leak."""
     strengths: list[int] = []
     columns: list[NDArray[np.float64]] = []
-    for cause, parent in zip(distribution.causes, parents):
-        cause = cause[::-1] if _turned(parent) else cause
-        idle = [s for s, row in enumerate(cause) if row[0] == 1.0 and not row[1:].any()]
+    for cause, parent in zip(distribution.causes, node.parents):
+        idle = [s for s, row in enumerate(cause) if row[-1] == 1.0 and not row[:-1].any()]
         if not idle:
             raise SettingError(
-                f"Every state of {parent.name!r} has an effect on {node.name!r}, and XDSL needs one that has none. "
+                f"Every state of {parent!r} has an effect on {node.name!r}, and XDSL needs one that has none. "
                 "Use native JSON (a path ending in .json), or replace the noisy-MAX by its table with set_cpt."
             )
         order = [s for s in range(len(cause)) if s != idle[-1]] + [idle[-1]]
         strengths += order
         columns += [cause[s] for s in order]
     columns.append(distribution.leak)
-    numbers = " ".join(lines_of(np.array(columns)[:, ::-1]))
-    lines = [_wrapped("strengths", " ".join(map(str, strengths)))] if parents else []
+    numbers = " ".join(lines_of(np.array(columns)))
+    lines = [_wrapped("strengths", " ".join(map(str, strengths)))] if node.parents else []
     return [*lines, _wrapped("parameters", numbers)]
 
 

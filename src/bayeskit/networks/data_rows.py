@@ -115,6 +115,11 @@ class Rows:
         if found is None:
             return np.full(self.n_rows, -1, np.int64)
         table, j = found
+        if variable.cuts is not None and table.kind(j) == "numeric":
+            # A node of intervals is told the numbers themselves.
+            numbers = np.asarray(table.numbers(j), np.float64)
+            within = np.searchsorted(np.array(variable.cuts), numbers, side="left").astype(np.int64)
+            return np.where(np.isnan(numbers), -1, within)
         codes = None
         if table.frame is None and table.raw(j).dtype.kind == "O":
             codes = _look_up(table.raw(j), variable)

@@ -1,0 +1,54 @@
+"""The part of a problem that the targets are connected with, where the rest can be left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.inference.evidence import Evidence
+from bayeskit.inference.potentials import Potentials
+from bayeskit.inference.problem import Problem, numbered
+
+
+def connected(
+    potentials: Potentials, problem: Problem, targets: Sequence[int], evidence: Evidence
+) -> Problem | None:
+    """Return the problem without what is not connected with the targets; None where that changes the answer.
+
+    What is not connected multiplies every cell of the targets by the same number. Only if that were zero would
+    it matter, and it is not where all its numbers are positive.
+    """
+    near = _reached(problem, [int(problem.place[v]) for v in targets])
+    places = potentials.scope
+    held = problem.place[places] >= 0
+    held[held] = near[problem.place[places[held]]]
+    factor_of = np.repeat(np.arange(potentials.n_factors), np.diff(potentials.scope_start))
+    kept = problem.kept & (np.bincount(factor_of, held, potentials.n_factors) > 0)
+    for f in np.flatnonzero(problem.kept & ~kept).tolist():
+        codes = evidence.codes[potentials.scope_of(f)].tolist()
+        if not (potentials.table_of(f)[tuple(slice(None) if c < 0 else c for c in codes)] > 0.0).all():
+            return None
+    needed = np.zeros(potentials.n_variables, np.bool_)
+    # Variables of one state are connected with nothing, and yet axes of the factors that stay.
+    needed[problem.variables[near | (problem.sizes == 1)]] = True
+    for v, weight in evidence.likelihoods.items():
+        code = int(evidence.codes[v])
+        if not needed[v] and not (weight if code < 0 else weight[code]).any():
+            return None
+    return numbered(potentials, evidence.codes, needed, kept, tuple(targets))
+
+
+def _reached(problem: Problem, places: list[int]) -> NDArray[np.bool_]:
+    """Return which variables some places are connected with, themselves included."""
+    near = np.zeros(len(problem.sizes), np.bool_)
+    near[places] = True
+    waiting = list(places)
+    while waiting:
+        row = problem.adjacency[waiting.pop()].astype("<u8").view(np.uint8)
+        new = np.flatnonzero(np.unpackbits(row, count=len(near), bitorder="little"))
+        new = new[~near[new]]
+        near[new] = True
+        waiting += new.tolist()
+    return near

@@ -1,0 +1,234 @@
+"""n, Σz, Σzzᵀ for each configuration of some discrete variables: all that a linear-Gaussian node is estimated from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import Incompatible
+from bayeskit.statistics.part import never_counted
+from bayeskit.statistics.regression_sums import sum_products
+from bayeskit.statistics.twofold import Twofold
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+# A cell whose mean lies further than this many standard deviations from its pivot is recentred.
+FARTHEST = 10.0
+# What fractional weights may leave behind when all rows of a cell are taken away again, as a share of what was there.
+_ROUNDING = 1e-12
+# The share of the squares held below which the rest is rounding: two doubles resolve 1e-32, counting loses some of it.
+_NO_SPREAD = 1e-26
+# Singular values of the parents' correlations below this share of the largest: combinations of other parents.
+_COLLINEAR = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Regressions:
+    """Moments of z = (numeric parents, child) by configuration, each about a pivot of its own.
+
+    Sums are kept as two doubles each, so that a forgotten outlier leaves nothing behind.
+
+    Attributes
+    ----------
+    pivot : array of shape (configurations, m)
+        What was taken off every z before it was added: near its data, so that no digit is lost.
+    weight, first, second : Twofold of shapes (configurations,), (configurations, m) and (configurations, m, m)
+        n, Σz and Σzzᵀ about the pivot.
+
+    Examples
+    --------
+    >>> z = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 5.0]])
+    >>> line = Regressions.of(z, np.zeros(3, int), np.ones(3), 1)
+    >>> intercept, slopes, residual = line.solve(0)
+    >>> round(intercept, 9), slopes.round(9), round(residual, 9)
+    (1.0, array([2.]), 0.0)
+    """
+
+    pivot: Floats
+    weight: Twofold
+    first: Twofold
+    second: Twofold
+
+    @classmethod
+    def of(cls, z: Floats, configuration: NDArray[np.int64], weights: Floats, size: int) -> Regressions:
+        """Count rows that are complete; ``configuration`` tells each row's cell."""
+        z, configuration, weights = _with_weight(z, configuration, weights)
+        pivot = _means(z, configuration, weights, size)
+        m = z.shape[1]
+        n, first, second = np.zeros((2, size)), np.zeros((2, size, m)), np.zeros((2, size, m, m))
+        sum_products(z, configuration, weights, pivot, *n, *first, *second)
+        lower, upper = np.tril_indices(m)
+        second[..., upper, lower] = second[..., lower, upper]
+        return cls(pivot, Twofold(*n), Twofold(*first), Twofold(*second))
+
+    @classmethod
+    def plainly(cls, z: Floats, configuration: NDArray[np.int64], weights: Floats, size: int) -> Regressions:
+        """Count as `of` does in one double each: faster, for sums that nothing will be taken away from."""
+        z, configuration, weights = _with_weight(z, configuration, weights)
+        pivot = _means(z, configuration, weights, size)
+        m = z.shape[1]
+        centred = z - pivot[configuration]
+        first, second = np.zeros((size, m)), np.zeros((size, m, m))
+        for a in range(m):
+            weighed = weights * centred[:, a]
+            first[:, a] = np.bincount(configuration, weighed, size)
+            for b in range(a + 1):
+                here = np.bincount(configuration, weighed * centred[:, b], size)
+                second[:, a, b] = second[:, b, a] = here
+        n = np.bincount(configuration, weights, size).astype(np.float64)
+        return cls(pivot, Twofold.exact(n), Twofold.exact(first), Twofold.exact(second))
+
+    @property
+    def n(self) -> Floats:
+        """The weight of the rows of each configuration."""
+        return self.weight.high
+
+    def columns(self, some: list[int]) -> Regressions:
+        """Return the moments of some of z, in this order; the last is the child."""
+        return Regressions(
+            self.pivot[:, some], self.weight, self.first[:, some], self.second[:, some][:, :, some]
+        )
+
+    def about(self, pivot: Floats) -> Regressions:
+        """Return the same moments about other pivots: Σz' = Σz − nδ, Σz'z'ᵀ = Σzzᵀ − Σz δᵀ − δ Σz'ᵀ."""
+        if np.array_equal(pivot, self.pivot):
+            return self
+        d = Twofold.difference(pivot, self.pivot)
+        first = self.first - self.weight[:, None] * d
+        half = self.second - self.first[:, :, None] * d[:, None, :]
+        return Regressions(pivot, self.weight, first, half - d[:, :, None] * first[:, None, :])
+
+    def merge(self, other: Regressions) -> Regressions:
+        if self.pivot.shape != other.pivot.shape:
+            raise Incompatible("The two speak of other parents or states and cannot be added.")
+        # The heavier one keeps its pivot: an empty cell is neutral, a lone outlier does not pull.
+        mine = (np.abs(self.n) >= np.abs(other.n))[:, None]
+        pivot = np.where(mine, self.pivot, other.pivot)
+        a, b = self.about(pivot), other.about(pivot)
+        both = Regressions(pivot, a.weight + b.weight, a.first + b.first, a.second + b.second)
+        return both._settled(_squares(a.second) + _squares(b.second))
+
+    def subtract(self, other: Regressions) -> Regressions:
+        left = self.merge(other.scale(-1.0))
+        if (left.n < -1e-9 * np.maximum(1.0, np.abs(self.n))).any():
+            raise never_counted(float(left.n.min()))
+        return left._without(left.n <= _ROUNDING * np.abs(self.n))
+
+    def scale(self, factor: float) -> Regressions:
+        by = np.array(factor, np.float64)
+        return Regressions(self.pivot, self.weight.scaled(by), self.first.scaled(by), self.second.scaled(by))
+
+    def solve(self, cell: int) -> tuple[float, Floats, float]:
+        """Regress the last of z on the others in one cell: intercept, coefficients, residual sum of squares.
+
+        Parents that are constant or combinations of others get the smallest coefficients that fit. A cell
+        without rows gets zeros.
+        """
+        m = self.pivot.shape[1]
+        if self.n[cell] <= 0.0:
+            return 0.0, np.zeros(m - 1), 0.0
+        mean, scatters = self._centred
+        centre, scatter = mean[cell], scatters[cell]
+        spread = np.sqrt(np.maximum(np.diag(scatter), 0.0))
+        unit = np.where(spread > 0.0, spread, 1.0)
+        scaled = scatter / np.outer(unit, unit)
+        slopes = np.zeros(0)
+        if m > 1:
+            slopes = np.linalg.lstsq(scaled[:-1, :-1], scaled[:-1, -1], rcond=_COLLINEAR)[0]
+        # The whole quadratic form: its error is the square of the slopes' error, that of a shorter one is not.
+        beside = np.append(-slopes, 1.0)
+        residual = max(float(beside @ scaled @ beside), 0.0) * float(unit[-1]) ** 2
+        slopes = slopes * unit[-1] / unit[:-1]
+        return float(centre[-1] - slopes @ centre[:-1]), slopes, residual
+
+    def pooled(self) -> tuple[float, float]:
+        """Return mean and variance of the child over all cells together; (0, 0) without rows."""
+        n = float(self.n.sum())
+        if n <= 0.0:
+            return 0.0, 0.0
+        mean, scatter = self._centred
+        centre = mean[:, -1]
+        # From the centre of one cell: where all are equal, nothing is added to the spread.
+        origin = float(centre[int(np.argmax(self.n))])
+        away = np.where(self.n > 0.0, centre - origin, 0.0)
+        step = float(self.n @ away) / n
+        between = float(self.n @ (away - step) ** 2)
+        return origin + step, (float(scatter[:, -1, -1].sum()) + between) / n
+
+    @cached_property
+    def _centred(self) -> tuple[Floats, Floats]:
+        """The mean of each cell, and Σzzᵀ about it."""
+        n = np.where(self.n > 0.0, self.n, 1.0)
+        held = self
+        # Within a tenth of a deviation one double sees all digits; fresh counts always are.
+        if (self.first.high**2 > 1e-2 * n[:, None] * _squares(self.second)).any():
+            held = self._recentred(self.n > 0.0)
+        rest = held.first.high / n[:, None]
+        scatter = held.second.high - n[:, None, None] * rest[:, :, None] * rest[:, None, :]
+        return held.pivot + rest, scatter
+
+    def _recentred(self, which: Flags) -> Regressions:
+        """Put the pivots of these cells on the double nearest to their mean."""
+        n = np.where(which, self.n, 1.0)[:, None]
+        step = np.where(which[:, None], self.first.high / n, 0.0)
+        rest = self.first - self.weight[:, None] * Twofold.exact(step)
+        left = np.where(which[:, None], rest.high / n, 0.0)
+        mean = Twofold.difference(self.pivot, -step)
+        return self.about(mean.high + (mean.low + left))
+
+    def _settled(self, held: Floats) -> Regressions:
+        """Clear what is empty, recentre what is far; ``held`` are the Σz² that the sums were made from."""
+        kept = self._without(self.n == 0.0)
+        squares = _squares(kept.second)
+        # |mean − pivot| > 10 sd, written so that nothing cancels: n·m² > 100 (Σz² − n·m²).
+        far = kept.first.high**2 * (1.0 + FARTHEST**2) > FARTHEST**2 * np.abs(kept.n)[:, None] * squares
+        far |= squares < 1e-12 * held
+        if not far.any():
+            return kept
+        kept = kept._recentred(far.any(axis=1) & (kept.n > 0.0))
+        constant = far & (_squares(kept.second) <= _NO_SPREAD * held)
+        if not constant.any():
+            return kept
+        either = constant[:, :, None] | constant[:, None, :]
+        return Regressions(kept.pivot, kept.weight, kept.first.cleared(constant), kept.second.cleared(either))
+
+    def _without(self, gone: Flags) -> Regressions:
+        if not gone.any():
+            return self
+        return Regressions(
+            np.where(gone[:, None], 0.0, self.pivot),
+            self.weight.cleared(gone),
+            self.first.cleared(gone[:, None]),
+            self.second.cleared(gone[:, None, None]),
+        )
+
+
+def _squares(second: Twofold) -> Floats:
+    """Return |Σz²| of every cell and column."""
+    return np.abs(np.diagonal(second.high, axis1=1, axis2=2))
+
+
+def _with_weight(
+    z: Floats, configuration: NDArray[np.int64], weights: Floats
+) -> tuple[Floats, NDArray[np.int64], Floats]:
+    there = slice(None) if weights.all() else weights != 0.0
+    return np.ascontiguousarray(z[there]), configuration[there], weights[there]
+
+
+def _means(z: Floats, configuration: NDArray[np.int64], weights: Floats, size: int) -> Floats:
+    """Return the mean of each cell, 0 where it has no rows; exact where a column is constant."""
+    if not len(z):
+        return np.zeros((size, z.shape[1]))
+    n = np.bincount(configuration, weights, size)
+    # Differences to one row of the cell: of equal values they are zero.
+    row = np.zeros(size, np.int64)
+    row[configuration[::-1]] = np.arange(len(z))[::-1]
+    away = z - z[row][configuration]
+    mean = np.zeros((size, z.shape[1]))
+    for a in range(z.shape[1]):
+        mean[:, a] = np.bincount(configuration, weights * away[:, a], size)
+    return np.where(n[:, None] > 0.0, z[row] + mean / np.where(n > 0.0, n, 1.0)[:, None], 0.0)
