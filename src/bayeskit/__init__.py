@@ -22,16 +22,18 @@ _HOMES = {
     "SelectiveKDB": "bayeskit.classifiers.selective_kdb",
     "AutoBayes": "bayeskit.classifiers.auto_bayes",
     "WeightedNB": "bayeskit.classifiers.weighted_nb",
+    "BayesNetClassifier": "bayeskit.classifiers.bayes_net",
     "BayesDecision": "bayeskit.classifiers.bayes_decision",
     "Discretizer": "bayeskit.classifiers.discretizer",
     "BayesianNetwork": "bayeskit.networks.bayesian_network",
     "MarkovNetwork": "bayeskit.networks.markov_network",
+    "learn_network": "bayeskit.networks.learning",
     "read_network": "bayeskit.networks.reading",
     "load": "bayeskit.classifiers.saving",
     "Batches": "bayeskit.data.source",
     "Statistics": "bayeskit.statistics",
 }
-_MODULES = ("datasets", "decision", "errors", "networks", "priors", "report")
+_MODULES = ("datasets", "decision", "errors", "networks", "priors", "report", "structure")
 
 __all__ = [
     "AODE",
@@ -42,6 +44,7 @@ __all__ = [
     "AutoBayes",
     "Batches",
     "BayesDecision",
+    "BayesNetClassifier",
     "BayesianNetwork",
     "BernoulliNB",
     "CategoricalNB",
@@ -56,6 +59,7 @@ __all__ = [
     "Statistics",
     "WeightedNB",
     "__version__",
+    "learn_network",
     "load",
     "read_network",
 ]
@@ -65,6 +69,7 @@ if TYPE_CHECKING:
     from bayeskit.classifiers.aode import AODE
     from bayeskit.classifiers.auto_bayes import AutoBayes
     from bayeskit.classifiers.bayes_decision import BayesDecision
+    from bayeskit.classifiers.bayes_net import BayesNetClassifier
     from bayeskit.classifiers.categorical_nb import CategoricalNB
     from bayeskit.classifiers.discrete_nb import BernoulliNB, ComplementNB, MultinomialNB
     from bayeskit.classifiers.discretizer import Discretizer
@@ -79,6 +84,7 @@ if TYPE_CHECKING:
     from bayeskit.classifiers.weighted_nb import WeightedNB
     from bayeskit.data.source import Batches
     from bayeskit.networks.bayesian_network import BayesianNetwork
+    from bayeskit.networks.learning import learn_network
     from bayeskit.networks.markov_network import MarkovNetwork
     from bayeskit.networks.reading import read_network
     from bayeskit.statistics import Statistics

@@ -15,6 +15,7 @@ from bayeskit import (
     TAN,
     AnDE,
     AutoBayes,
+    BayesNetClassifier,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -84,6 +85,14 @@ VARIANTS: list[Any] = [
     GaussianBayes("diagonal"),
     GaussianNB(n_jobs=2),
     *(pytest.param(estimator, marks=pytest.mark.slow) for estimator in MORE),
+]
+
+# Learned networks: fitted at once on rows in memory, so they have no letter and no verb but fit.
+NETWORKS: list[Any] = [
+    BayesNetClassifier(),
+    BayesNetClassifier("naive", discretize=6),
+    BayesNetClassifier("tan", markov_blanket=False),
+    BayesNetClassifier("hill-climbing", conditional=True),
 ]
 
 

@@ -11,8 +11,10 @@ _HOMES = {
     "GaussianMixturePosterior": "bayeskit.inference.mixture",
     "MarkovNetwork": "bayeskit.networks.markov_network",
     "Not": "bayeskit.networks.negation",
+    "compare": "bayeskit.networks.comparison",
     "cpdag": "bayeskit.networks.distance",
     "get_max_memory": "bayeskit.networks.memory",
+    "plot_comparison": "bayeskit.networks.comparison",
     "read_network": "bayeskit.networks.reading",
     "set_max_memory": "bayeskit.networks.memory",
     "shd": "bayeskit.networks.distance",
@@ -25,8 +27,10 @@ __all__ = [
     "GaussianMixturePosterior",
     "MarkovNetwork",
     "Not",
+    "compare",
     "cpdag",
     "get_max_memory",
+    "plot_comparison",
     "read_network",
     "set_max_memory",
     "shd",
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from bayeskit.inference.mixture import GaussianMixturePosterior
     from bayeskit.inference.sampling.estimate import Estimate
     from bayeskit.networks.bayesian_network import BayesianNetwork
+    from bayeskit.networks.comparison import compare, plot_comparison
     from bayeskit.networks.distance import cpdag, shd
     from bayeskit.networks.markov_network import MarkovNetwork
     from bayeskit.networks.memory import get_max_memory, set_max_memory

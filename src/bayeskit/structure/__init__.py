@@ -7,6 +7,8 @@ A learner is a generator: it yields the plan of what it wants counted, is sent t
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from importlib import import_module
+from typing import Any
 
 from bayeskit.graphs.dag import Dag
 from bayeskit.statistics import Plan, Statistics
@@ -23,3 +25,10 @@ def learn(learner: Learner, answer: Callable[[Plan], Statistics]) -> Dag:
     except StopIteration as end:
         dag: Dag = end.value
         return dag
+
+
+def __getattr__(name: str) -> Any:
+    # Scoring a table needs rows, which this folder never sees; only the name is here, where it is looked for.
+    if name == "score":
+        return import_module("bayeskit.learning.network_score").score
+    raise AttributeError(f"module 'bayeskit.structure' has no attribute {name!r}")

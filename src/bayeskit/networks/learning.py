@@ -1,0 +1,148 @@
+"""learn_network: rows of a table → a network, its arcs and its tables."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from bayeskit.errors import SettingError, SuspectResult
+from bayeskit.graphs.network import Network, Node
+from bayeskit.learning.node_columns import NodeColumns, read_nodes
+from bayeskit.learning.search_network import METHODS, Found, Settings, search_network
+from bayeskit.networks.arguments import number_below, whole_number
+from bayeskit.networks.bayesian_network import BayesianNetwork
+from bayeskit.networks.fitting import fit_settings
+from bayeskit.networks.memory import allowed
+from bayeskit.schema import Name
+from bayeskit.structure.limits import read_limits
+from bayeskit.structure.scores import as_score
+
+
+def learn_network(
+    data: Any,
+    method: str = "auto",
+    score: Any = "bic",
+    *,
+    required: Iterable[Any] = (),
+    forbidden: Iterable[Any] = (),
+    tiers: Sequence[Any] | None = None,
+    max_parents: int | None = None,
+    order: Sequence[Name] | None = None,
+    states: Mapping[Name, Any] | None = None,
+    discretize: Any = None,
+    prior: Any = "bdeu",
+    ess: float = 1.0,
+    alpha: float = 0.01,
+    restarts: int = 0,
+    time_limit: float | None = None,
+    seed: int = 0,
+    max_memory: float | None = None,
+    progress: bool = False,
+) -> BayesianNetwork:
+    """Learn a Bayesian network from the rows of a table: first its arcs, then its tables.
+
+    Shuffling or renaming the columns does not change the answer.
+
+    Parameters
+    ----------
+    data : any table in memory
+        Text, categories, booleans and whole numbers are discrete, floats are continuous (linear-Gaussian, arcs from
+        continuous to discrete columns are left out). Scores use the rows without a missing cell, tables all rows where
+        the columns they need are there.
+    method : {"auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc"}
+        "auto" searches over classes of equivalent graphs, then over orders of the columns, and keeps the best.
+    score : {"bic", "aic", "loglik", "bdeu", "bds", "k2"}
+    required, forbidden : (parent, child) pairs
+    tiers : lists of columns, the earliest first
+        No arc leads from a later tier to an earlier one.
+    max_parents : the most parents of a node
+    order : columns in an order in which parents come first, for method="k2"
+    states : {column: states}
+        Declared states, in order; they count even where no row has them.
+    discretize : int, or {column: int or cut points}
+        Cut continuous columns into intervals.
+    prior : the prior of the tables, see `BayesianNetwork.fit`
+    ess : the imaginary rows of "bdeu" and "bds"
+    alpha : the level of the tests of "pc" and "mmhc"
+    restarts : how often "hill-climbing" and "tabu" begin anew from a disturbed best graph
+    time_limit : seconds
+        When they have passed, or at Ctrl-C, the best graph so far is taken, with a warning.
+    seed : for what is drawn at random
+    max_memory : bytes that method="exact" may use
+    progress : bool
+        Show how many families were scored.
+
+    Examples
+    --------
+    >>> from bayeskit.networks.examples import wet_grass
+    >>> rows = wet_grass().sample(2_000, seed=0)
+    >>> sorted(learn_network(rows).cpdag().directed)
+    [('rain', 'wet'), ('sprinkler', 'wet')]
+    """
+    if method not in METHODS:
+        raise SettingError(f"method is {method!r}; there are {', '.join(METHODS)}.")
+    how = fit_settings(prior)
+    columns = read_nodes(data, states, discretize)
+    continuous = [v.name for v in columns.variables if v.kind == "numeric"]
+    limits = read_limits(
+        columns.names,
+        required=required,
+        forbidden=forbidden,
+        tiers=tiers,
+        max_parents=max_parents,
+        continuous=continuous,
+    )
+    settings = Settings(
+        method=method,
+        score=as_score(score, ess),
+        alpha=number_below(alpha, "alpha", 1.0),
+        order=_places(order, columns),
+        restarts=whole_number(restarts, "restarts", 0),
+        time_limit=None if time_limit is None else number_below(time_limit, "time_limit"),
+        seed=whole_number(seed, "seed", 0),
+        max_memory=allowed(max_memory),
+    )
+    with _progress(progress) as told:
+        found = search_network(columns, limits, settings, told)
+    if found.stopped:
+        why = "The time limit passed" if found.stopped == "time" else "The search was interrupted"
+        warnings.warn(f"{why}: this is the best network found so far.", SuspectResult, stacklevel=2)
+    network = BayesianNetwork._of(_network(columns, found))
+    return network._fit_columns(columns, how, None)
+
+
+def _network(columns: NodeColumns, found: Found) -> Network:
+    names = columns.names
+    return Network(
+        tuple(
+            Node(variable, tuple(names[p] for p in parents))
+            for variable, parents in zip(columns.variables, found.parents)
+        )
+    )
+
+
+def _places(order: Sequence[Name] | None, columns: NodeColumns) -> list[int] | None:
+    if order is None:
+        return None
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        raise SettingError(f"order is {order!r}; give all columns in an order in which parents come first.")
+    order = list(order)
+    if sorted(map(repr, order)) != sorted(map(repr, columns.names)):
+        raise SettingError("order does not name every column once.")
+    return [columns.names.index(name) for name in order]
+
+
+@contextmanager
+def _progress(show: bool) -> Iterator[Callable[[int], None] | None]:
+    if not show:
+        yield None
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    with Progress(
+        SpinnerColumn(), TextColumn("{task.fields[n]:,} families scored"), TimeElapsedColumn(), transient=True
+    ) as bar:
+        task = bar.add_task("search", total=None, n=0)
+        yield lambda n: bar.update(task, n=n)

@@ -1,0 +1,87 @@
+"""What a search over networks asks: how good is this family? Are these two independent given those?
+
+Variables are numbers, sets of variables are whole numbers whose bits are the members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+T = TypeVar("T")
+
+
+class Family(NamedTuple):
+    """Wanted: the score of a child with these parents; with ``more``, that of these parents and each of those alone.
+
+    The answer is an array: one number, or one for each of ``more``.
+
+    Examples
+    --------
+    >>> Family(0, bits([1, 3]), (2, 4))  # 0 with parents {1, 3, 2} and with parents {1, 3, 4}
+    Family(child=0, parents=10, more=(2, 4))
+    """
+
+    child: int
+    parents: int
+    more: tuple[int, ...] | None = None
+
+
+class Test(NamedTuple):
+    """Wanted: whether a and b are independent given a set; the answer is (statistic, degrees of freedom, p-value)."""
+
+    a: int
+    b: int
+    given: int
+
+
+@dataclass(frozen=True)
+class Graph:
+    """What a search found: the parents of each variable, and the arcs that have no direction (pairs a < b).
+
+    A score search answers with directed arcs only; a constraint-based one with a class of graphs.
+    """
+
+    parents: tuple[int, ...]
+    undirected: frozenset[tuple[int, int]] = frozenset()
+
+
+class Stop(Exception):
+    """Thrown into a search at a question: there is no more time. It returns the best graph it has."""
+
+
+Question = Sequence[Family] | Sequence[Test]
+Search = Generator[Question, list[Any], Graph]
+
+
+def bits(members: Sequence[int]) -> int:
+    """Return the set of these variables."""
+    return sum(1 << v for v in set(members))
+
+
+def members(some: int) -> Iterator[int]:
+    """Yield the variables of a set, the lowest first.
+
+    >>> list(members(10))
+    [1, 3]
+    """
+    while some:
+        low = some & -some
+        yield low.bit_length() - 1
+        some ^= low
+
+
+def answer_all(search: Generator[Question, list[Any], T], answer: Callable[[Question], list[Any]]) -> T:
+    """Run a search to its end, answering its questions."""
+    try:
+        question = next(search)
+        while True:
+            question = search.send(answer(question))
+    except StopIteration as end:
+        found: T = end.value
+        return found

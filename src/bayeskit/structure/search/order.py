@@ -1,0 +1,204 @@
+"""Search over orders of the variables: each in turn to its best place, then shuffle a few and again (BOSS)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from bayeskit.structure.arcs import Arcs
+from bayeskit.structure.questions import Family, Graph, Question, Search, Stop, members
+from bayeskit.structure.search.grow_shrink import GrowShrink
+from bayeskit.structure.search.operators import TIE
+from bayeskit.structure.search.partial import turned
+
+Steps = Generator[Question, list[Any], None]
+# A restart shuffles a variable and at most so many of its neighbours. Measured on alarm with 10,000 rows: with 3 to 5
+# the best graph known is found after 6 restarts in the middle and after 20 nine times in ten; shuffling as many that
+# merely stand beside each other takes twice as long.
+NEIGHBOURS = 4
+
+
+def order_search(
+    arcs: Arcs, *, rng: np.random.Generator, start: Sequence[int] | None = None, effort: int = 20
+) -> Search:
+    """Search orders of the variables, each of which has as parents the best of those before it.
+
+    Parameters
+    ----------
+    arcs : Arcs
+        All limits are kept.
+    rng : numpy.random.Generator
+        Chooses among equally good places, and what is shuffled.
+    start : order of the variables, optional
+        The first order; without it a random one.
+    effort : int
+        The search ends after so many restarts without a better graph.
+
+    Examples
+    --------
+    >>> from bayeskit.structure.questions import answer_all
+    >>> def score(families):  # 0 and 1 explain 2 together, not alone
+    ...     each = lambda child, parents: 9.0 if (child, parents) == (2, 3) else -float(parents.bit_count() > 1)
+    ...     return [np.array([each(c, p) if more is None else each(c, p | 1 << v) for v in more or (0,)])
+    ...             for c, p, more in families]
+    >>> answer_all(order_search(Arcs.all(3), rng=np.random.default_rng(0)), score).parents
+    (0, 0, 0)
+    >>> must = Arcs(Arcs.all(3).allowed, (0, 0, 1), 2)
+    >>> answer_all(order_search(must, rng=np.random.default_rng(0)), score).parents
+    (0, 0, 3)
+    """
+    orders = Orders(arcs, rng)
+    first = rng.permutation(arcs.n).tolist() if start is None else start
+    with suppress(Stop):
+        yield from orders.begin()
+        yield from orders.search(first, effort)
+    return Graph(orders.best)
+
+
+class Orders:
+    """An order, the graph it gives, and the best graph met. Its steps do not catch Stop."""
+
+    def __init__(self, arcs: Arcs, rng: np.random.Generator) -> None:
+        self.arcs = arcs
+        self.rng = rng
+        self.best = arcs.required
+        self.best_score = -np.inf
+        self._order: list[int] = []
+        self._parents = arcs.required
+        self._score = -np.inf
+        self._chooser = GrowShrink(arcs)
+        self._must_follow = turned(arcs.required)
+
+    def begin(self) -> Steps:
+        """Ask what every search starts from. Comes first."""
+        yield from self._chooser.begin()
+
+    def offer(self, parents: tuple[int, ...]) -> Generator[Question, list[Any], bool]:
+        """Take a legal graph for the best if it is; return whether."""
+        answers = yield [Family(v, mine) for v, mine in enumerate(parents)]
+        return self._keep(parents, sum(float(one[0]) for one in answers))
+
+    def search(self, start: Sequence[int], effort: int) -> Steps:
+        """Climb from an order, then from shuffled ones until so many brought nothing better."""
+        yield from self._climb(lawful(start, self.arcs))
+        centres: list[int] = []
+        idle = 0 if self.arcs.n > 1 else effort
+        while idle < effort:
+            # Every variable is once the centre of a shuffle before any is again.
+            centres = centres or self.rng.permutation(self.arcs.n).tolist()
+            before = self._order, self._parents, self._score
+            yield from self._climb(lawful(self._shuffled(centres.pop()), self.arcs))
+            idle = 0 if self._score > before[2] + TIE else idle + 1
+            # An order as good as the last is taken too: so the search drifts along plateaus.
+            if self._score < before[2] - TIE:
+                self._order, self._parents, self._score = before
+
+    def _shuffled(self, centre: int) -> list[int]:
+        """Return the order in which a variable and some of its neighbours have changed places."""
+        around = list(members(self._parents[centre] | turned(self._parents)[centre]))
+        some = [centre, *self.rng.permutation(around)[:NEIGHBOURS].tolist()]
+        order = list(self._order)
+        places = sorted(order.index(int(v)) for v in some)
+        for place, v in zip(places, self.rng.permutation(some).tolist()):
+            order[place] = int(v)
+        return order
+
+    def _climb(self, order: list[int]) -> Steps:
+        """Move each variable to its best place until none moves for the better."""
+        self._order = order
+        yield from self._settle()
+        still = 0
+        while still < self.arcs.n:
+            for v in list(self._order):
+                still = 0 if (yield from self._place(v)) else still + 1
+                if still >= self.arcs.n:
+                    break
+            yield from self._settle()
+
+    def _settle(self) -> Steps:
+        """Read the graph that the order gives."""
+        cases = list(zip(self._order, _before(self._order)))
+        chosen = yield from self._chooser.choose(cases)
+        parents = [0] * self.arcs.n
+        for (v, _), mine in zip(cases, chosen):
+            parents[v] = mine.chosen
+        self._parents, self._score = tuple(parents), sum(mine.score for mine in chosen)
+        self._keep(self._parents, self._score)
+
+    def _place(self, v: int) -> Generator[Question, list[Any], bool]:
+        """Move a variable to its best place, of several at random; return whether the score rises."""
+        here = self._order.index(v)
+        others = self._order[:here] + self._order[here + 1 :]
+        first, last = self._room(v, others)
+        between = others[first:last]
+        before = _before(others)[first : last + 1]
+        chosen = yield from self._chooser.choose(
+            [(v, some) for some in before]
+            + [(u, some) for u, some in zip(between, before)]
+            + [(u, some | 1 << v) for u, some in zip(between, before)]
+        )
+        score = [mine.score for mine in chosen]
+        n = len(between)
+        # At place k those before it do without v and those after it have v before them.
+        totals, passed = [score[0]], 0.0
+        for k in range(n):
+            passed += score[n + 1 + k] - score[2 * n + 1 + k]
+            totals.append(score[k + 1] + passed)
+        least = max(totals) - TIE
+        ties = [k for k, total in enumerate(totals) if total >= least]
+        place = ties[int(self.rng.integers(len(ties)))] if len(ties) > 1 else ties[0]
+        others.insert(first + place, v)
+        self._order = others
+        return totals[here - first] < least
+
+    def _room(self, v: int, others: list[int]) -> tuple[int, int]:
+        """Return the first and the last place where v comes after its required parents and before such children."""
+        first, last = 0, len(others)
+        for k, u in enumerate(others):
+            if self.arcs.required[v] >> u & 1:
+                first = k + 1
+            if self._must_follow[v] >> u & 1:
+                return first, k
+        return first, last
+
+    def _keep(self, parents: tuple[int, ...], score: float) -> bool:
+        if score > self.best_score + TIE:
+            self.best, self.best_score = parents, score
+            return True
+        return False
+
+
+def lawful(order: Sequence[int], arcs: Arcs) -> list[int]:
+    """Return an order in which each variable comes after its required parents, and else as before where it can.
+
+    Where an arc may lead from u to v only, v waits for u too: so variables in tiers come tier by tier.
+
+    Examples
+    --------
+    >>> lawful([2, 1, 0], Arcs((0b110, 0b101, 0b011), (0, 0, 0b1), 2))
+    [1, 0, 2]
+    """
+    if arcs.is_free:
+        return list(order)
+    hopes = [
+        sum(1 << u for u in members(arcs.allowed[v]) if not arcs.allowed[u] >> v & 1) for v in range(arcs.n)
+    ]
+    left, placed, found = list(order), 0, []
+    while left:
+        free = [v for v in left if arcs.required[v] & ~placed == 0]
+        v = next((v for v in free if hopes[v] & ~placed == 0), free[0])
+        found.append(v)
+        placed |= 1 << v
+        left.remove(v)
+    return found
+
+
+def _before(order: Sequence[int]) -> list[int]:
+    """Return the set before each place, and at the end the whole."""
+    sets = [0]
+    for v in order:
+        sets.append(sets[-1] | 1 << v)
+    return sets

@@ -1,0 +1,129 @@
+"""PC: a class of graphs from tests of independence."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from itertools import combinations
+from typing import Any
+
+from bayeskit.structure.arcs import Arcs
+from bayeskit.structure.questions import Question, Search, Stop, Test, bits, members
+from bayeskit.structure.search.orientation import orient
+from bayeskit.structure.search.skeleton import Skeleton, thin
+
+Pair = tuple[int, int]
+Heads = set[tuple[int, int, int]]
+
+
+def pc(arcs: Arcs, alpha: float = 0.01, max_given: int | None = None, majority: bool = True) -> Search:
+    """Search for the class of graphs whose separations are the independences that tests find.
+
+    Start with all arcs; take those away whose ends some neighbours make independent (p > alpha); find the
+    head-to-head nodes; direct what follows from them. The answer has directed and undirected arcs, and no cycle;
+    it lists the arcs whose directions contradict each other (see
+    :class:`~bayeskit.structure.search.orientation.Oriented`). ``arcs.max_parents`` is not looked at: a test knows
+    neighbours, not parents.
+
+    Parameters
+    ----------
+    arcs : Arcs
+        An arc not allowed in either direction is never there; a required one always.
+    alpha : float
+        The level of the tests: smaller means fewer arcs.
+    max_given : int, optional
+        The most variables given in a test.
+    majority : bool
+        Let all smallest sets of neighbours that make a and b independent vote whether c, a neighbour of both,
+        is head-to-head between them: it is when most do not hold it. (Where no neighbours do, those that the two
+        had when they were parted.) So the answer does not depend on the order of the variables. Otherwise the set
+        that was found first decides.
+
+    Examples
+    --------
+    >>> from bayeskit.structure.questions import answer_all
+    >>> def coins(tests):  # 2 tells whether the coins 0 and 1 agree; 3 is a copy of 2 with errors
+    ...     alone = {Test(0, 1, 0), Test(0, 3, 0b0100), Test(1, 3, 0b0100)}
+    ...     return [(0.0, 1, float(Test(min(a, b), max(a, b), given) in alone)) for a, b, given in tests]
+    >>> found = answer_all(pc(Arcs.all(4)), coins)
+    >>> found.parents, sorted(found.undirected)
+    ((0, 0, 3, 4), [])
+
+    References
+    ----------
+    P. Spirtes, C. Glymour, R. Scheines, *Causation, Prediction, and Search* (2000).
+    D. Colombo and M. H. Maathuis, "Order-independent constraint-based causal structure learning", JMLR 15 (2014).
+    """
+    skeleton = Skeleton.possible(arcs)
+    try:
+        yield from thin(skeleton, arcs, alpha, max_given)
+        heads = yield from _heads(skeleton, alpha, max_given, majority)
+    except Stop:
+        heads = _first_found(skeleton)
+    return orient(skeleton.near, heads, arcs)
+
+
+def _spans(skeleton: Skeleton) -> dict[Pair, int]:
+    """Return all pairs that are not joined and have neighbours in common, with those."""
+    near = skeleton.near
+    return {
+        (a, b): near[a] & near[b]
+        for a, b in combinations(range(len(near)), 2)
+        if near[a] & near[b] and not near[a] >> b & 1
+    }
+
+
+def _first_found(skeleton: Skeleton) -> Heads:
+    return {
+        (a, c, b)
+        for (a, b), common in _spans(skeleton).items()
+        if (a, b) in skeleton.separating
+        for c in members(common & ~skeleton.separating[a, b])
+    }
+
+
+def _heads(
+    skeleton: Skeleton, alpha: float, max_given: int | None, majority: bool
+) -> Generator[Question, list[Any], Heads]:
+    """Return the head-to-head nodes. Pairs that were never tested, since no arc may join them, always vote."""
+    heads = set() if majority else _first_found(skeleton)
+    spans = _spans(skeleton)
+    silent = [pair for pair in spans if majority or pair not in skeleton.separating]
+    tried = len(skeleton.frozen)
+    for size in range((tried if max_given is None else min(max_given, tried)) + 1):
+        separating = yield from _separating(skeleton.near, silent, size, alpha)
+        heads |= _elected(separating, spans)
+        silent = [pair for pair in silent if pair not in separating]
+    # The sets that parted the rest hold variables that were neighbours then, and are none now.
+    for size, frozen in enumerate(skeleton.frozen):
+        parted = [pair for pair in silent if pair in skeleton.separating]
+        late = [pair for pair in parted if skeleton.separating[pair].bit_count() == size]
+        heads |= _elected((yield from _separating(frozen, late, size, alpha)), spans)
+    return heads
+
+
+def _separating(
+    near: Sequence[int], pairs: list[Pair], size: int, alpha: float
+) -> Generator[Question, list[Any], dict[Pair, list[int]]]:
+    """Return for each pair the sets of so many neighbours of one of the two that make them independent."""
+    asked: dict[Test, None] = {}
+    for a, b in pairs:
+        for end in (a, b):
+            some = [*members(near[end] & ~(1 << a | 1 << b))]
+            asked.update((Test(a, b, bits(given)), None) for given in combinations(some, size))
+    found: dict[Pair, list[int]] = {}
+    if asked:
+        answers = yield list(asked)
+        for (a, b, given), (_, _, p) in zip(asked, answers):
+            if p > alpha:
+                found.setdefault((a, b), []).append(given)
+    return found
+
+
+def _elected(separating: dict[Pair, list[int]], spans: dict[Pair, int]) -> Heads:
+    """Return the common neighbours that fewer than half of the sets hold."""
+    return {
+        (a, c, b)
+        for (a, b), sets in separating.items()
+        for c in members(spans[a, b])
+        if 2 * sum(given >> c & 1 for given in sets) < len(sets)
+    }

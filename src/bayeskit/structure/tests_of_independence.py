@@ -1,0 +1,45 @@
+"""Tests of independence by name: what they measure, and of which kind of variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bayeskit.errors import SettingError
+
+
+@dataclass(frozen=True)
+class IndependenceTest:
+    """A test of the independence of two variables given others.
+
+    Attributes
+    ----------
+    name : str
+        Of tables: ``g2`` (2n times the mutual information, and so also called ``mi``), ``x2`` (Pearson),
+        ``g2-adf`` and ``x2-adf`` (degrees of freedom of the states that occur), ``mi-sh`` (the table shrunk
+        towards the uniform one). Of numbers: ``cor`` (Student's t), ``zf`` (Fisher's z), ``mi-g`` (2n times the
+        mutual information of Gaussian variables).
+    continuous : bool
+
+    Examples
+    --------
+    >>> as_independence_test("mi-adf")
+    IndependenceTest(name='g2-adf', continuous=False)
+    """
+
+    name: str
+    continuous: bool
+
+
+TABLE_TESTS = ("g2", "x2", "g2-adf", "x2-adf", "mi-sh")
+NUMBER_TESTS = ("cor", "zf", "mi-g")
+OTHER_WORDS = {"mi": "g2", "mi-adf": "g2-adf", "chi2": "x2"}
+
+
+def as_independence_test(name: str, continuous: bool | None = None) -> IndependenceTest:
+    """Read the name of a test; with ``continuous``, it must be one for columns of that kind."""
+    found = OTHER_WORDS.get(name, name)
+    offered = {None: TABLE_TESTS + NUMBER_TESTS, False: TABLE_TESTS, True: NUMBER_TESTS}[continuous]
+    if found not in offered:
+        of = {None: "", False: " of discrete columns", True: " of numeric columns"}[continuous]
+        raise SettingError(f"test is {name!r}; the tests{of} are {', '.join(offered)}.")
+    return IndependenceTest(found, found in NUMBER_TESTS)

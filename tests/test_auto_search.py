@@ -1,0 +1,133 @@
+"""The default search: better than its parts, legal under any limits, and good on samples of a known network."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayeskit.graphs.cpdag import shd
+from bayeskit.io.networks.registry import read_model
+from bayeskit.learning.family_scores import FamilyScores
+from bayeskit.structure.arcs import Arcs
+from bayeskit.structure.questions import Family, Stop, answer_all, bits
+from bayeskit.structure.scores import Score
+from bayeskit.structure.search.auto import auto, legal
+from bayeskit.structure.search.equivalence import equivalence
+from bayeskit.structure.search.partial import complete
+from search_scores import answers, as_dag, entropy_score, limits, random_parents, random_score, total
+
+DATA = Path(os.environ.get("BAYESKIT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+def search(arcs, seed=0, effort=3):
+    return auto(arcs, rng=np.random.default_rng(seed), effort=effort)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**6), st.integers(2, 7))
+def test_no_worse_than_the_search_over_classes(seed, n):
+    rng = np.random.default_rng(seed)
+    score = entropy_score(rng, random_parents(rng, n, 0.5), 300.0)
+    first = answer_all(equivalence(Arcs.all(n)), answers(score)).parents
+    found = answer_all(search(Arcs.all(n), seed), answers(score)).parents
+    assert total(score, found) >= total(score, first) - 1e-6
+    as_dag(found)
+
+
+def test_the_true_class_is_found_when_the_rows_are_enough():
+    rng = np.random.default_rng(21)
+    for _ in range(60):
+        truth = random_parents(rng, int(rng.integers(2, 7)), 0.5)
+        score = entropy_score(rng, truth, 1e12)
+        found = answer_all(search(Arcs.all(len(truth))), answers(score)).parents
+        assert complete(found) == complete(truth)
+
+
+@settings(deadline=None, max_examples=40)
+@given(limits(), st.integers(0, 10**6))
+def test_graphs_are_legal_whatever_the_limits_and_the_same_again(arcs, seed):
+    answer = answers(random_score(seed))
+    found = answer_all(search(arcs, seed), answer).parents
+    assert arcs.permits(found)
+    as_dag(found)
+    assert answer_all(search(arcs, seed), answer).parents == found
+
+
+@settings(deadline=None, max_examples=15)
+@given(limits(most=5), st.integers(0, 10**6))
+def test_stop_at_any_question_gives_a_legal_graph(arcs, seed):
+    answer = answers(random_score(seed))
+    for stop_at in itertools.count():
+        asking = search(arcs, effort=1)
+        question = next(asking)
+        try:
+            for _ in range(stop_at):
+                question = asking.send(answer(question))
+        except StopIteration:
+            break
+        with pytest.raises(StopIteration) as end:
+            asking.throw(Stop())
+        assert arcs.permits(end.value.value.parents)
+        as_dag(end.value.value.parents)
+    assert stop_at > 2
+
+
+@given(limits(), st.integers(0, 10**6))
+def test_a_graph_made_legal_is_legal(arcs, seed):
+    parents = random_parents(np.random.default_rng(seed), arcs.n, 0.6)
+    found = legal(parents, arcs)
+    assert arcs.permits(found)
+    as_dag(found)
+    assert legal(parents, Arcs.all(arcs.n)) == parents
+
+
+def test_no_variables_and_one():
+    for n in (0, 1):
+        assert answer_all(search(Arcs.all(n)), answers(random_score(0))).parents == (0,) * n
+
+
+def sample_of(name, n, rng):
+    """Return (codes by variable, sizes, parents) of a network in the data folder, its columns in random order."""
+    path = next(iter(sorted((DATA / "networks" / "bif").glob(f"{name}.bif*"))), None)
+    if path is None:
+        pytest.skip(f"no {name} under {DATA}; set BAYESKIT_DATA")
+    network = read_model(path)
+    position = network.dag.position
+    place = rng.permutation(len(network.nodes))
+    codes = np.zeros((len(place), n), np.uint8)
+    truth = [0] * len(place)
+    done = set()
+    while len(done) < len(place):
+        for k, node in enumerate(network.nodes):
+            above = [position[p] for p in node.parents]
+            if k in done or not done.issuperset(above):
+                continue
+            table = np.cumsum(node.distribution.table(), -1)[..., :-1]
+            rows = table[tuple(codes[place[p]] for p in above)]
+            codes[place[k]] = (rng.random(n)[:, None] > rows).sum(1)
+            truth[place[k]] = bits([int(place[p]) for p in above])
+            done.add(k)
+    sizes = np.empty(len(place), np.int64)
+    sizes[place] = network.sizes_of(network.dag.nodes)
+    return codes, sizes, tuple(truth)
+
+
+@pytest.mark.parametrize(("name", "most"), [("alarm", 6), ("child", 1), ("sachs", 1), ("asia", 2)])
+def test_samples_of_known_networks(name, most):
+    """On 10,000 rows the BIC is no less than the truth's, and the class is close to the true one."""
+    for seed in (1, 2):
+        codes, sizes, truth = sample_of(name, 10_000, np.random.default_rng(seed))
+        scores = FamilyScores(codes, sizes, Score("bic"))
+        found = answer_all(search(Arcs.all(len(sizes)), effort=20), scores).parents
+
+        def worth(parents, scores=scores):
+            return sum(float(one[0]) for one in scores([Family(v, p) for v, p in enumerate(parents)]))
+
+        assert worth(found) >= worth(truth) - 1e-6
+        assert shd(as_dag(found), as_dag(truth)) <= most

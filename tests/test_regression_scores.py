@@ -1,0 +1,148 @@
+"""Scores over columns of both kinds: equal to least squares; nothing is infinite; laws of scores."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayeskit.errors import SettingError
+from bayeskit.learning.family_scores import FamilyScores
+from bayeskit.learning.node_columns import read_nodes
+from bayeskit.learning.regression_scores import IMPOSSIBLE, MixedScores
+from bayeskit.structure.questions import Family, bits
+from bayeskit.structure.scores import Score
+from graph_twin import all_dags
+from learning_twin import class_of, regression_score
+
+
+def mixed(seed, n=60):
+    """Two discrete columns (0, 2) and three continuous ones (1, 3, 4)."""
+    rng = np.random.default_rng(seed)
+    a, c = rng.integers(0, 2, n), rng.integers(0, 3, n)
+    x = rng.normal(size=n) + a
+    y = 0.7 * x - c + rng.normal(size=n)
+    z = 1e3 + rng.normal(size=n)
+    return {"a": a.astype(str), "x": x, "c": c.astype(str), "y": y, "z": z}
+
+
+@pytest.mark.parametrize("name", ["loglik", "aic", "bic"])
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=6)
+def test_equal_to_least_squares(name, seed):
+    data = mixed(seed)
+    columns = read_nodes(data, states={"a": ["0", "1", "never"]})
+    scores = MixedScores(columns, Score(name))
+    numbers = dict(enumerate(columns.numbers))
+    for child in (1, 3, 4):
+        numeric = [v for v in (1, 3, 4) if v != child]
+        for k in range(3):
+            for above in itertools.combinations(numeric, k):
+                for discrete in ((), (0,), (2,), (0, 2)):
+                    cells = np.zeros(60, int)
+                    for v in discrete:
+                        cells = cells * 10 + columns.codes[v]
+                    if np.bincount(cells)[np.unique(cells)].min() < k + 3:
+                        continue
+                    q = math.prod(3 for _ in discrete)  # three declared states each
+                    wanted = regression_score(numbers, cells, child, above, name, q)
+                    found = scores([Family(child, bits([*discrete, *above]))])[0][0]
+                    assert found == pytest.approx(wanted, rel=1e-9)
+
+
+def test_discrete_children_are_scored_by_their_tables():
+    columns = read_nodes(mixed(1))
+    scores = MixedScores(columns, Score("bic"))
+    tables = FamilyScores(columns.code_matrix(), columns.sizes[[0, 2]], Score("bic"))
+    assert scores([Family(0, 0b100)])[0] == tables([Family(0, 0b10)])[0]
+    # A continuous parent of a discrete child cannot be; the others are scored all the same.
+    found = scores([Family(0, 0, (1, 2, 3))])[0]
+    assert found.tolist() == [IMPOSSIBLE, tables([Family(0, 0b10)])[0][0], IMPOSSIBLE]
+    assert scores([Family(2, 0b10)])[0].tolist() == [IMPOSSIBLE]
+    assert scores([Family(2, 0b10, (0,))])[0].tolist() == [IMPOSSIBLE]
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=10)
+def test_equivalent_graphs_have_equal_scores(seed):
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3))
+    scores = MixedScores(read_nodes(z), Score("bic"))
+    by_class = {}
+    for dag in all_dags(3):
+        graph = [bits([dag.position[p] for p in mine]) for mine in dag.parents]
+        total = sum(scores([Family(v, mine)])[0][0] for v, mine in enumerate(graph))
+        by_class.setdefault(class_of(dag), []).append(total)
+    assert len(by_class) == 11
+    for totals in by_class.values():
+        assert totals == pytest.approx([totals[0]] * len(totals), rel=1e-9)
+
+
+@pytest.mark.parametrize("value", [0.1, 1e8 + 0.1, 0.0])
+def test_a_constant_column_gains_nothing(value):
+    data = mixed(2) | {"z": np.full(60, value)}
+    scores = MixedScores(read_nodes(data), Score("bic"))
+    alone, by_state, by_number = scores([Family(4, 0), Family(4, 0b1), Family(4, 0b10)])
+    assert math.isfinite(alone[0])
+    assert by_state[0] < alone[0] and by_number[0] < alone[0]
+    # Nor does it tell anything of others.
+    assert scores([Family(1, 0)])[0][0] > scores([Family(1, 0b10000)])[0][0]
+
+
+def test_a_copy_is_sure_and_not_infinite():
+    data = mixed(2)
+    data["z"] = data["x"]
+    scores = MixedScores(read_nodes(data), Score("bic"))
+    copied = scores([Family(4, 0b10)])[0][0]
+    assert math.isfinite(copied) and copied > scores([Family(4, 0)])[0][0] + 100
+    assert math.isfinite(scores([Family(3, 0b10010)])[0][0])
+
+
+def test_a_column_that_names_every_row_explains_nothing():
+    """A cell of one row has no variance; were it taken for none, every such cell would be sure."""
+    data = mixed(3) | {"a": [f"row {i}" for i in range(60)]}
+    scores = MixedScores(read_nodes(data), Score("bic"))
+    assert scores([Family(1, 0b1)])[0][0] < scores([Family(1, 0)])[0][0]
+    pairs = mixed(3) | {"a": [f"pair {i // 2}" for i in range(60)]}
+    scores = MixedScores(read_nodes(pairs), Score("bic"))
+    assert scores([Family(1, 0b1001)])[0][0] < scores([Family(1, 0b1000)])[0][0]
+
+
+def test_one_row():
+    scores = MixedScores(read_nodes({"x": [2.5], "y": [1.5], "a": ["u"]}), Score("bic"))
+    assert all(np.isfinite(scores([Family(0, some)])[0][0]) for some in (0, 0b10, 0b100, 0b110))
+
+
+def test_many_discrete_parents():
+    """70 columns of 3 states: their product fits no whole number of a machine."""
+    rng = np.random.default_rng(0)
+    data = {f"d{v}": rng.integers(0, 3, 30).astype(str) for v in range(70)} | {"y": rng.normal(size=30)}
+    scores = MixedScores(read_nodes(data), Score("loglik"))
+    spread = float(np.var(data["y"]))
+    # All rows differ, so each cell has one: the variance of the column.
+    wanted = -15 * math.log(2 * math.pi * spread)
+    assert scores([Family(70, (1 << 70) - 1)])[0][0] == pytest.approx(wanted)
+
+
+def test_each_family_is_counted_once_and_dirichlet_scores_are_refused():
+    columns = read_nodes(mixed(1))
+    scores = MixedScores(columns, Score("aic"))
+    scores([Family(1, 0, (0, 3)), Family(1, 0b1000), Family(0, 0, (2,)), Family(0, 0b100)])
+    assert scores.n_scored == 3
+    for name in ("bdeu", "bds", "k2"):
+        with pytest.raises(SettingError, match="discrete columns only"):
+            MixedScores(columns, Score(name))
+
+
+def test_rows_with_a_missing_cell_are_left_out():
+    data = mixed(1)
+    data["x"][:5] = np.nan
+    scores = MixedScores(read_nodes(data), Score("bic"))
+    rest = MixedScores(read_nodes({name: column[5:] for name, column in data.items()}), Score("bic"))
+    assert scores.n_rows == 55
+    for family in (Family(0, 0b100), Family(1, 0b1), Family(4, 0b1010)):
+        assert scores([family])[0] == pytest.approx(rest([family])[0], rel=1e-12)
