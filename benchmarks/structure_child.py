@@ -74,6 +74,8 @@ def pyagrum(prepare: Callable[[Any], Any]) -> Callable[..., Learn]:
 def pyagrum_pc(learner: Any) -> None:
     learner.usePC()
     learner.useG2Test()
+    learner.setPCAlpha(0.01)
+    learner.setPCStable(True)
 
 
 def pgmpy_pc(columns: list[str], sizes: list[int], codes: Any) -> Learn:

@@ -28,7 +28,7 @@ class Learned:
     version: str
 
 
-def peer(task: str, samples: Sequence[Sample], repeats: int, timeout: float = 280.0) -> list[Learned]:
+def peer(task: str, samples: Sequence[Sample], repeats: int, timeout: float = 240.0) -> list[Learned]:
     """Learn from each sample; one that runs out of time answers for the samples it got through."""
     interpreter = python()
     if interpreter is None:

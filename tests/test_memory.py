@@ -48,7 +48,7 @@ QUESTIONS = {
     ),
 }
 # Variables, width of the cliques, states: tables of one to two hundred MB.
-SHAPES = [(40, 12, 2), (40, 14, 2), (12, 4, 20)]
+SHAPES = [(40, 13, 2), (40, 15, 2), (12, 4, 20)]
 LARGE = (23, 20, 2)
 
 

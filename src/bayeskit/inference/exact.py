@@ -16,6 +16,7 @@ from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.memory import guarded_shape, require, require_table
 from bayeskit.inference.most_probable import first_of_best, most_probable
+from bayeskit.inference.one_way import top_margin
 from bayeskit.inference.plans import Plans
 from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.problem import Problem, make_problem
@@ -85,7 +86,7 @@ class Exact:
         free = [v for v in targets if evidence.codes[v] < 0 and p.sizes[v] > 1]
         require_table(p, free, max_memory)
         tree = self._tree_for(tuple(sorted(free)), evidence, max_memory)
-        return _from_root(tree, p, targets, free, evidence)
+        return top_margin(tree, p, targets, free, evidence, max_memory)
 
     def posterior(
         self, targets: tuple[int, ...], evidence: Evidence, max_memory: float = MAX_MEMORY
@@ -106,7 +107,7 @@ class Exact:
                 raise
             tree = self._planned(problem, free, max_memory)
             near = {v: w for v, w in evidence.likelihoods.items() if problem.place[v] >= 0}
-            found, log_p = _from_root(tree, p, targets, free, Evidence(codes, near))
+            found, log_p = top_margin(tree, p, targets, free, Evidence(codes, near), max_memory)
         return found if log_p > -np.inf else None
 
     def log_probability(self, evidence: Evidence, max_memory: float = MAX_MEMORY) -> float:
@@ -176,7 +177,7 @@ class Exact:
     def _tree_for(self, free: tuple[int, ...], evidence: Evidence, max_memory: float) -> Tree:
         """Return the tree that has the free targets in the clique on top, and nothing that does not matter."""
         key: Hashable = (free, (evidence.codes >= 0).tobytes(), tuple(evidence.likelihoods))
-        tree = self._plan(key, max_memory)
+        tree = self._plan(key, max_memory, one_way=True)
         if tree is None:
             tree = self._planned(self._problem_for(free, evidence), free, max_memory)
             self.plans.keep(key, tree)
@@ -191,13 +192,16 @@ class Exact:
     def _planned(self, problem: Problem, free: Sequence[int], max_memory: float) -> Tree:
         triangulation = triangulate(problem)
         root = triangulation.first_of([int(problem.place[v]) for v in free])
-        return make_tree(guarded_shape(self.potentials, problem, triangulation, max_memory, root=root))
+        return make_tree(
+            guarded_shape(self.potentials, problem, triangulation, max_memory, root=root, one_way=True)
+        )
 
-    def _plan(self, key: Hashable, max_memory: float) -> Tree | None:
+    def _plan(self, key: Hashable, max_memory: float, *, one_way: bool = False) -> Tree | None:
         """Return the tree that is kept for a question, if the limit of this one allows it."""
         tree = self.plans.get(key)
         if tree is not None:
-            needed = tree.shape.bytes_kept + tree.shape.bytes_used()
+            shape = tree.shape
+            needed = shape.bytes_kept + (shape.bytes_one_way if one_way else shape.bytes_used())
             require(self.potentials, needed, max_memory, tree.shape)
         return tree
 
@@ -225,30 +229,3 @@ class Exact:
             # The same question under a lower limit than before.
             guarded_shape(self.potentials, self._problem, self._triangulation, max_memory, rows=2)
         return loaded
-
-
-def _from_root(
-    tree: Tree, p: Potentials, targets: tuple[int, ...], free: list[int], evidence: Evidence
-) -> tuple[Floats, float]:
-    """Return the targets' distribution from the tree that has the free ones on top, and the log of its total."""
-    codes = evidence.codes
-    loaded = Loaded.of(tree, p, codes)
-    log_p, _, pot = loaded.ask(_NOTHING, evidence.likelihoods, marginals=False, keep=False)
-    out = np.zeros([int(p.sizes[v]) for v in targets])
-    if log_p > -np.inf:
-        index = tuple(slice(None) if v in free else max(codes[v], 0) for v in targets)
-        out[index] = _root_margin(tree, pot, free) if free else 1.0
-    return out, log_p
-
-
-def _root_margin(tree: Tree, pot: Floats, targets: list[int]) -> Floats:
-    """Return the targets' distribution, which the clique on top holds."""
-    shape = tree.shape
-    places = [int(shape.problem.place[v]) for v in targets]
-    c = shape.owner[shape.when[places].min()]
-    axes = tree.axes_of(int(c))
-    table = pot[shape.offset[c] : shape.offset[c] + shape.table_cells[c]].reshape(shape.problem.sizes[axes])
-    kept = [v for v in axes if v in places]
-    margin = table.sum(axis=tuple(a for a, v in enumerate(axes) if v not in places))
-    margin = margin.transpose([kept.index(v) for v in places])
-    return np.asarray(margin / margin.sum())

@@ -67,7 +67,7 @@ class Loaded:
             return -math.inf, _NO_NUMBERS, _NO_NUMBERS
         soft, weights, starts, extra = _NOTHING, _NO_NUMBERS, _NOTHING, 0.0
         if likelihoods:
-            soft, weights, starts, extra = self._soft(likelihoods)
+            soft, weights, starts, extra = soft_evidence(tree.shape.problem.place, self.seen, likelihoods)
             if extra == -math.inf:
                 return -math.inf, _NO_NUMBERS, _NO_NUMBERS
         out = np.empty(tree.n_marginals) if marginals else _NO_NUMBERS
@@ -105,26 +105,6 @@ class Loaded:
             return self._in_logs(pot, codes, likelihoods, extra, take_max, marginals)
         return log_total + self.taken + extra, out, pot
 
-    def _soft(self, likelihoods: Mapping[int, Floats]) -> tuple[Ints, Floats, Ints, float]:
-        """Split soft evidence into that on free variables, laid out flat, and the log of the rest."""
-        place = self.tree.shape.problem.place
-        free = [(int(place[v]), weight) for v, weight in likelihoods.items() if place[v] >= 0]
-        extra = 0.0
-        for v, weight in likelihoods.items():
-            if place[v] < 0:
-                x = float(weight[self.seen[v]])
-                extra += math.log(x) if x > 0.0 else -math.inf
-            elif not weight.any():
-                extra = -math.inf
-        if not free:
-            return _NOTHING, _NO_NUMBERS, _NOTHING, extra
-        return (
-            np.array([v for v, _ in free], np.int64),
-            np.concatenate([weight for _, weight in free]),
-            np.cumsum([0, *(len(weight) for _, weight in free)]),
-            extra,
-        )
-
     def _in_logs(
         self,
         pot: Floats,
@@ -142,3 +122,25 @@ class Loaded:
             return log_total, _NO_NUMBERS, _NO_NUMBERS
         out = log_marginals(tree, pot, take_max=take_max) if marginals else _NO_NUMBERS
         return log_total + extra, out, np.exp(pot, out=pot)
+
+
+def soft_evidence(
+    place: Ints, seen: Ints, likelihoods: Mapping[int, Floats]
+) -> tuple[Ints, Floats, Ints, float]:
+    """Split soft evidence into that on free variables, by their numbers and laid out flat, and the log of the rest."""
+    free = [(int(place[v]), weight) for v, weight in likelihoods.items() if place[v] >= 0]
+    extra = 0.0
+    for v, weight in likelihoods.items():
+        if place[v] < 0:
+            x = float(weight[seen[v]])
+            extra += math.log(x) if x > 0.0 else -math.inf
+        elif not weight.any():
+            extra = -math.inf
+    if not free:
+        return _NOTHING, _NO_NUMBERS, _NOTHING, extra
+    return (
+        np.array([v for v, _ in free], np.int64),
+        np.concatenate([weight for _, weight in free]),
+        np.cumsum([0, *(len(weight) for _, weight in free)]),
+        extra,
+    )

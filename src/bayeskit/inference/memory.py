@@ -11,9 +11,6 @@ from bayeskit.inference.problem import Problem
 from bayeskit.inference.tree import Shape, shape_tree
 from bayeskit.inference.triangulation import BEYOND, Triangulation
 
-# A triangulation counts cliques that are part of others too, at most about twice the cells of the rest.
-SLACK = 4.0
-
 
 def guarded_shape(
     potentials: Potentials,
@@ -23,14 +20,18 @@ def guarded_shape(
     *,
     root: int = -1,
     rows: int = 1,
+    one_way: bool = False,
 ) -> Shape:
-    """Return the shape of a tree, or raise TooLarge where its tables and maps would pass the limit."""
+    """Return the shape of a tree, or raise TooLarge where its tables and maps would pass the limit.
+
+    ``rows`` is how many copies of all tables there will be; ``one_way``, that there is only ever one table.
+    """
     max_memory = min(max_memory, 8.0 * BEYOND)
-    # Far above the limit the cells may not even fit the integers of the layout.
-    if 8.0 * triangulation.cells > SLACK * max(max_memory, 2.0**20):
+    # Far above any limit the cells may not even fit the integers of the layout.
+    if triangulation.cells > BEYOND:
         raise _refusal(potentials, problem, triangulation, 8.0 * triangulation.cells * rows, max_memory)
     shape = shape_tree(problem, triangulation, root)
-    needed = shape.bytes_kept + shape.bytes_used(rows)
+    needed = shape.bytes_kept + (shape.bytes_one_way if one_way else shape.bytes_used(rows))
     if needed > max_memory:
         raise _refusal(potentials, problem, triangulation, needed, max_memory)
     return shape

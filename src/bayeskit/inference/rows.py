@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.inference.evidence import Evidence
+from bayeskit.inference.grouped import grouped
 from bayeskit.inference.kernels.rows import LANES, answer_rows
 from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.memory import require
@@ -32,13 +33,13 @@ def answer_whole(
 ) -> tuple[Floats, Floats]:
     """Answer all rows from one tree whose root holds the target; patterns of missing cells do not matter."""
     tree, shape, p = loaded.tree, loaded.tree.shape, engine.potentials
-    inside, between = int(shape.table_cells.max(initial=1)), shape.cells - int(shape.table_cells.sum())
+    inside, between = int(shape.table_cells.max(initial=1)), shape.between
     require(p, shape.bytes_kept + 8 * (shape.cells + (inside + between) * LANES), max_memory, shape)
     rows = np.ascontiguousarray(rows)
     out, logs = np.empty((len(rows), int(p.sizes[target]))), np.empty(len(rows))
     if np.isfinite(loaded.taken):
-        seats, seat_start = _grouped(tree.seat_clique, shape.n_cliques)
-        children, child_start = _grouped(shape.parent, shape.n_cliques)
+        seats, seat_start = grouped(tree.seat_clique, shape.n_cliques)
+        children, child_start = grouped(shape.parent, shape.n_cliques)
         answer_rows(
             loaded.tables,
             loaded.bound,
@@ -84,12 +85,6 @@ def answer_patterns(engine: Joint, rows: Ints, target: int, max_memory: float) -
     for i, row in enumerate(distinct[:, n:]):
         out[i], logs[i] = engine.joint((target,), Evidence(np.ascontiguousarray(row)), max_memory)
     return out[inverse.ravel()], logs[inverse.ravel()]
-
-
-def _grouped(keys: Ints, n: int) -> tuple[Ints, Ints]:
-    """Return the places of the keys in their order, and where each of the keys 0 … n − 1 begins among them."""
-    places = np.argsort(keys, kind="stable")
-    return places, np.searchsorted(keys[places], np.arange(n + 1))
 
 
 def _without(row: Ints, target: int) -> Evidence:

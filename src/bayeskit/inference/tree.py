@@ -51,6 +51,11 @@ class Shape:
     widest: int
 
     @property
+    def between(self) -> int:
+        """The cells of all separators."""
+        return self.cells - int(self.table_cells.sum())
+
+    @property
     def bytes_kept(self) -> int:
         """What the tree itself holds."""
         return 4 * self.entries
@@ -58,6 +63,11 @@ class Shape:
     def bytes_used(self, rows: int = 1) -> int:
         """What a question needs beside it, for so many rows at a time."""
         return 8 * (self.cells * rows + self.widest)
+
+    @property
+    def bytes_one_way(self) -> int:
+        """What messages one way need beside it: the largest clique, and all separators."""
+        return 8 * (int(self.table_cells.max(initial=1)) + self.between)
 
 
 def shape_tree(problem: Problem, triangulation: Triangulation, root: int = -1) -> Shape:
@@ -179,6 +189,11 @@ class Tree:
         start = int(self.shape.axis_start[clique])
         found: list[int] = self.shape.axes[start : start + int(self.shape.length[clique])].tolist()
         return found
+
+    def top_of(self, targets: list[int]) -> int:
+        """Return the clique that holds these variables of the network together, which were joined."""
+        places = [int(self.shape.problem.place[v]) for v in targets]
+        return int(self.shape.owner[self.shape.when[places].min()])
 
     def root_place(self, variable: int) -> Ints:
         """Return where a variable stands in the clique on top: (begin, cells, stride, states)."""

@@ -28,11 +28,13 @@ _EVERYTHING = Variable("everything", "categorical", ("everything",), n_declared=
 class NetworkCounts:
     """n(child, parents) of every discrete node, the moments of every continuous one, and how many rows there were.
 
-    Missing cells: each node counts the rows where it and its parents are present.
+    Missing cells: each node counts the rows where it and its parents are present. ``parents`` are those of the
+    continuous nodes, whose moments do not tell them.
     """
 
     tables: Statistics
     regressions: dict[Name, Regressions]
+    parents: dict[Name, tuple[Name, ...]]
 
     @classmethod
     def of(cls, network: Network, columns: NodeColumns, weights: Floats | None = None) -> NetworkCounts:
@@ -61,7 +63,8 @@ class NetworkCounts:
             for node in network.nodes
             if not node.is_discrete
         }
-        return cls(count(chunk, schema, plan), regressions)
+        parents = {name: network[name].parents for name in regressions}
+        return cls(count(chunk, schema, plan), regressions, parents)
 
     @property
     def n_rows(self) -> float:
@@ -84,6 +87,7 @@ class NetworkCounts:
         return NetworkCounts(
             self.tables.merge(other.tables),
             {name: mine.merge(other.regressions[name]) for name, mine in self.regressions.items()},
+            self.parents,
         )
 
     def subtract(self, other: NetworkCounts) -> NetworkCounts:
@@ -91,15 +95,12 @@ class NetworkCounts:
         return NetworkCounts(
             self.tables.subtract(other.tables),
             {name: mine.subtract(other.regressions[name]) for name, mine in self.regressions.items()},
+            self.parents,
         )
 
     def _check(self, other: NetworkCounts) -> None:
         mine, theirs = self.tables, other.tables
-        if (
-            mine.plan != theirs.plan
-            or mine.schema != theirs.schema
-            or set(self.regressions) != set(other.regressions)
-        ):
+        if mine.plan != theirs.plan or mine.schema != theirs.schema or self.parents != other.parents:
             raise Incompatible("The two networks have other nodes, states or arcs, and cannot be added.")
 
 

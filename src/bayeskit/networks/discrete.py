@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.errors import SettingError
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network
@@ -22,6 +23,9 @@ from bayeskit.networks.kept import Kept
 from bayeskit.schema import Name
 
 Floats = NDArray[np.float64]
+
+# NumPy has no arrays of more axes.
+MOST_AXES = 64 if int(np.__version__.split(".")[0]) >= 2 else 32
 
 
 class DiscreteDoor(Door):
@@ -65,15 +69,19 @@ class DiscreteDoor(Door):
 
     def query(self, names: tuple[Any, ...], evidence: Given, soft: Given, limit: float) -> Factor:
         places = self.targets(names)
+        if len(places) > MOST_AXES:
+            raise SettingError(
+                f"{len(places)} nodes were asked for together; a table has at most {MOST_AXES} axes. Ask for fewer."
+            )
         found, log_scale = self.reader.read(evidence, soft)
         asked = [self.variables[place] for place in places]
         codes = found.codes
         free = tuple(place for place in places if codes[place] < 0)
         if free:
-            values, log_p = self.exact.joint(free, found, limit)
+            values = self.exact.posterior(free, found, limit)
         else:
-            values, log_p = np.ones(()), self.log_evidence(evidence, soft, limit)
-        if log_p + log_scale == -math.inf:
+            values = np.ones(()) if self.log_evidence(evidence, soft, limit) > -math.inf else None
+        if values is None or log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
         if len(free) < len(places):
             whole = np.zeros([v.size for v in asked])

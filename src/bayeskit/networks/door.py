@@ -14,9 +14,6 @@ from bayeskit.schema import Name, Variable, first_twice
 
 Given = Mapping[Name, Any] | None
 
-# NumPy has no larger arrays in this sense (32 before version 2).
-MOST_AXES = 32
-
 
 class Door(ABC):
     """One network at one moment, ready to be asked: what changes the network makes another door."""
@@ -38,10 +35,6 @@ class Door(ABC):
         if not names:
             raise SettingError("No node was asked for. Name one or more.")
         places = tuple(self.reader.place(name) for name in names)
-        if len(places) > MOST_AXES:
-            raise SettingError(
-                f"{len(places)} nodes were asked for together; a table has at most {MOST_AXES} axes. Ask for fewer."
-            )
         twice = first_twice(names)
         if twice is not None:
             raise SettingError(f"{twice!r} was asked for twice. Name each node once.")

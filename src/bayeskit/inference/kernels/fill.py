@@ -63,7 +63,7 @@ def multiply(
 
 
 @kernel
-def _assign(
+def assign_factors(
     codes: Any,
     place: Any,
     all_sizes: Any,
@@ -121,6 +121,86 @@ def _assign(
 
 
 @kernel
+def fill_clique(
+    c: int,
+    start: int,
+    place: Any,
+    all_sizes: Any,
+    scope: Any,
+    scope_start: Any,
+    values: Any,
+    log_least: Any,
+    log_most: Any,
+    sizes: Any,
+    axes: Any,
+    first_axis: int,
+    n_axes: int,
+    bound: Any,
+    stride_of: Any,
+    digits: Any,
+    lists: Any,
+    first: Any,
+    pot: Any,
+) -> Any:
+    """Write the table of one clique at ``start``: the product of the factors that were assigned to it.
+
+    The table grows axis by axis, and a factor is multiplied in as soon as all its axes are there, while the
+    table is still small. Every entry is at most one, and a positive one at least exp(bound of the clique).
+    Returns the log of the scales; NaN where the numbers lie too far apart.
+    """
+    base, deepest, following = lists[0], lists[1], lists[2]
+    taken = 0.0
+    pot[start] = 1.0
+    bound[c] = 0.0
+    cells = 1
+    growth = 1
+    for a in range(n_axes):
+        growth *= sizes[axes[first_axis + a]]
+        due = a == n_axes - 1
+        f = first[c]
+        while f >= 0 and not due:
+            due = deepest[f] == a
+            f = following[f]
+        if not due:
+            continue
+        # From the end, so that nothing is overwritten before it is read.
+        for u in range(cells - 1, -1, -1):
+            x = pot[start + u]
+            for k in range(start + u * growth, start + (u + 1) * growth):
+                pot[k] = x
+        cells *= growth
+        growth = 1
+        f = first[c]
+        while f >= 0:
+            if deepest[f] == a:
+                scale = 1.0
+                least = log_least[f]
+                if log_most[f] > 0.0:
+                    scale = np.exp(-log_most[f])
+                    taken += log_most[f]
+                    least -= log_most[f]
+                if bound[c] + least < LOWEST:
+                    largest, bound[c] = rescale(pot, start, cells)
+                    taken += largest
+                    if bound[c] + least < LOWEST:
+                        return np.nan
+                bound[c] += least
+                stride = 1
+                for i in range(scope_start[f + 1] - 1, scope_start[f] - 1, -1):
+                    if place[scope[i]] >= 0:
+                        stride_of[place[scope[i]]] = stride
+                    stride *= all_sizes[scope[i]]
+                multiply(
+                    pot, start, values, base[f], scale, first_axis, a + 1, axes, sizes, stride_of, digits
+                )
+                for i in range(scope_start[f], scope_start[f + 1]):
+                    if place[scope[i]] >= 0:
+                        stride_of[place[scope[i]]] = 0
+            f = following[f]
+    return taken
+
+
+@kernel
 def fill(
     codes: Any,
     place: Any,
@@ -148,13 +228,10 @@ def fill(
 ) -> Any:
     """Write the tables of all cliques: the product of their factors at the observed states.
 
-    A table grows axis by axis, and a factor is multiplied in as soon as all its axes are there, while the
-    table is still small. Every entry is at most one, and a positive one at least exp(bound of its clique).
     Returns the log of what was taken out: factors without a free variable, and scales. −inf where such a
     factor is zero, NaN where the numbers of a table lie too far apart.
     """
-    base, deepest, following = lists[0], lists[1], lists[2]
-    taken = _assign(
+    taken = assign_factors(
         codes,
         place,
         all_sizes,
@@ -167,104 +244,78 @@ def fill(
         owner,
         axes,
         axis_start,
-        base,
-        deepest,
-        following,
+        lists[0],
+        lists[1],
+        lists[2],
         first,
     )
     if taken == -np.inf:
         return taken
     for c in range(bound.shape[0]):
-        start = offset[c]
-        pot[start] = 1.0
-        bound[c] = 0.0
-        cells = 1
-        growth = 1
-        for a in range(length[c]):
-            growth *= sizes[axes[axis_start[c] + a]]
-            due = a == length[c] - 1
-            f = first[c]
-            while f >= 0 and not due:
-                due = deepest[f] == a
-                f = following[f]
-            if not due:
-                continue
-            # From the end, so that nothing is overwritten before it is read.
-            for u in range(cells - 1, -1, -1):
-                x = pot[start + u]
-                for k in range(start + u * growth, start + (u + 1) * growth):
-                    pot[k] = x
-            cells *= growth
-            growth = 1
-            f = first[c]
-            while f >= 0:
-                if deepest[f] == a:
-                    scale = 1.0
-                    least = log_least[f]
-                    if log_most[f] > 0.0:
-                        scale = np.exp(-log_most[f])
-                        taken += log_most[f]
-                        least -= log_most[f]
-                    if bound[c] + least < LOWEST:
-                        largest, bound[c] = rescale(pot, start, cells)
-                        taken += largest
-                        if bound[c] + least < LOWEST:
-                            return np.nan
-                    bound[c] += least
-                    stride = 1
-                    for i in range(scope_start[f + 1] - 1, scope_start[f] - 1, -1):
-                        if place[scope[i]] >= 0:
-                            stride_of[place[scope[i]]] = stride
-                        stride *= all_sizes[scope[i]]
-                    multiply(
-                        pot,
-                        start,
-                        values,
-                        base[f],
-                        scale,
-                        axis_start[c],
-                        a + 1,
-                        axes,
-                        sizes,
-                        stride_of,
-                        digits,
-                    )
-                    for i in range(scope_start[f], scope_start[f + 1]):
-                        if place[scope[i]] >= 0:
-                            stride_of[place[scope[i]]] = 0
-                f = following[f]
+        taken += fill_clique(
+            c,
+            offset[c],
+            place,
+            all_sizes,
+            scope,
+            scope_start,
+            values,
+            log_least,
+            log_most,
+            sizes,
+            axes,
+            axis_start[c],
+            length[c],
+            bound,
+            stride_of,
+            digits,
+            lists,
+            first,
+            pot,
+        )
+        if np.isnan(taken):
+            return taken
     return taken
 
 
 @kernel
-def weigh(pot: Any, seat: Any, clique: Any, bound: Any, variable: Any, likelihood: Any, start: Any) -> float:
-    """Multiply likelihoods of single variables into the cliques where they sit; return the log of the scales.
+def weigh_one(
+    pot: Any, at: int, cells: int, stride: int, size: int, likelihood: Any, first: int, bound: Any, c: int
+) -> Any:
+    """Multiply the likelihoods of one variable into the table of clique c; return the log of their scale.
 
-    NaN where the numbers of a table may come to lie too far apart.
+    NaN where the numbers of the table may come to lie too far apart.
     """
+    largest = 0.0
+    least = np.inf
+    for k in range(first, first + size):
+        x = likelihood[k]
+        largest = max(largest, x)
+        if x > 0.0 and x < least:
+            least = x
+    bound[c] += np.log(least) - np.log(largest)
+    if bound[c] < LOWEST:
+        return np.nan
+    for _ in range(cells // (stride * size)):
+        for k in range(size):
+            x = likelihood[first + k] / largest
+            for u in range(at, at + stride):
+                pot[u] *= x
+            at += stride
+    return np.log(largest)
+
+
+@kernel
+def weigh(pot: Any, seat: Any, clique: Any, bound: Any, variable: Any, likelihood: Any, start: Any) -> Any:
+    """Multiply likelihoods of single variables into the cliques where they sit; return the log of the scales."""
     taken = 0.0
     for i in range(variable.shape[0]):
         v = variable[i]
-        largest = 0.0
-        least = np.inf
-        for k in range(start[i], start[i + 1]):
-            x = likelihood[k]
-            largest = max(largest, x)
-            if x > 0.0 and x < least:
-                least = x
-        taken += np.log(largest)
-        bound[clique[v]] += np.log(least) - np.log(largest)
-        if bound[clique[v]] < LOWEST:
-            return np.nan
-        at = seat[v, 0]
-        stride = seat[v, 2]
-        size = seat[v, 3]
-        for _ in range(seat[v, 1] // (stride * size)):
-            for k in range(size):
-                x = likelihood[start[i] + k] / largest
-                for u in range(at, at + stride):
-                    pot[u] *= x
-                at += stride
+        taken += weigh_one(
+            pot, seat[v, 0], seat[v, 1], seat[v, 2], seat[v, 3], likelihood, start[i], bound, clique[v]
+        )
+        if np.isnan(taken):
+            return taken
     return taken
 
 

@@ -1,0 +1,100 @@
+"""The score of a graph over a table: the sum over its families, however the graph is given."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayeskit import BayesianNetwork
+from bayeskit.errors import ColumnError, CyclicGraph, DataError, SettingError
+from bayeskit.graphs.dag import Dag
+from bayeskit.structure import score
+from graph_twin import dags
+from learning_twin import SCORES, family_score
+
+ROWS = {"a": ["x", "x", "y", "y"], "b": ["x", "x", "y", "y"], "c": ["u", "v", "u", "w"]}
+
+
+@pytest.mark.parametrize("name", SCORES)
+@given(dag=dags(least=2, most=5), seed=st.integers(0, 10**6), ess=st.sampled_from([1.0, 5.0]))
+@settings(max_examples=8)
+def test_the_sum_over_families(name, dag, seed, ess):
+    n = len(dag.nodes)
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, (n, 30))
+    data = {v: [f"s{k}" for k in codes[v]] for v in range(n)}
+    states = {v: ["s0", "s1", "s2", "never"] for v in range(n)}
+    wanted = sum(
+        family_score(codes, [4] * n, v, sum(1 << p for p in dag.parents[v]), name, ess) for v in range(n)
+    )
+    assert score(dag, data, name, states, ess=ess) == pytest.approx(wanted, rel=1e-11)
+
+
+def test_however_the_graph_is_given():
+    wanted = score([("a", "b"), ("c", "b")], ROWS)
+    network = BayesianNetwork({"b": ["a", "c"], "a": [], "c": []})
+    fitted = BayesianNetwork({"b": ["a", "c"], "a": [], "c": []}).fit(ROWS)
+    dag = Dag.of({"b": ["c", "a"]}, ["c", "a", "b"])
+    for graph in (
+        network,
+        fitted,
+        dag,
+        {"b": ["a", "c"]},
+        {"b": ("c", "a"), "a": None},
+        {("a", "b"), ("c", "b")},
+    ):
+        assert score(graph, ROWS) == wanted
+    assert score({"b": "a"}, ROWS) == score([("a", "b")], ROWS)
+    # A graph over some of the columns: the others stand alone.
+    assert score(BayesianNetwork({"b": ["a"]}), ROWS) == score([("a", "b")], ROWS)
+    numbered = dict(enumerate(ROWS.values()))
+    assert score({1: [0]}, numbered) == score({1: 0}, numbered) == score([("a", "b")], ROWS)
+
+
+def test_worked():
+    """a and b equal, two and two: n log ½ each alone, nothing for b given a; one parameter costs ½ log 4."""
+    assert score([], {"a": ROWS["a"], "b": ROWS["b"]}, "loglik") == pytest.approx(8 * math.log(0.5))
+    found = score([("a", "b")], {"a": ROWS["a"], "b": ROWS["b"]}, "bic")
+    assert found == pytest.approx(4 * math.log(0.5) - 3 * 0.5 * math.log(4))
+    assert score([("a", "b")], {"a": ROWS["a"], "b": ROWS["b"]}, "mdl") == found
+    # A declared state that no row has costs parameters all the same.
+    states = {"a": ["x", "y", "z"]}
+    dearer = score([("a", "b")], {"a": ROWS["a"], "b": ROWS["b"]}, "bic", states)
+    assert dearer == pytest.approx(4 * math.log(0.5) - (2 + 3) * 0.5 * math.log(4))
+
+
+def test_rows_with_a_missing_cell_are_left_out():
+    holes = {name: [*column, None if name == "c" else "x"] for name, column in ROWS.items()}
+    assert score([("a", "c")], holes) == pytest.approx(score([("a", "c")], ROWS))
+    with pytest.raises(DataError, match="Every row has a missing cell"):
+        score([], {"a": ["x", None], "b": [None, "y"]})
+
+
+@pytest.mark.parametrize(
+    ("graph", "data", "settings", "error", "says"),
+    [
+        ([("a", "q")], ROWS, {}, SettingError, "'q'"),
+        ([("q", "a")], ROWS, {}, SettingError, "'q'"),
+        ({"q": []}, ROWS, {}, SettingError, "'q'"),
+        (BayesianNetwork({"q": []}), ROWS, {}, SettingError, "'q'"),
+        ([("a", "b"), ("b", "a")], ROWS, {}, CyclicGraph, "cycle"),
+        ([("a", "b"), ("a", "b")], ROWS, {}, SettingError, "twice"),
+        ([("a", "a")], ROWS, {}, CyclicGraph, "cycle"),
+        (["ab"], ROWS, {}, SettingError, "no graph"),
+        ([{"a", "b"}], ROWS, {}, SettingError, "no graph"),
+        ([("a", "b", "c")], ROWS, {}, SettingError, "no graph"),
+        (3, ROWS, {}, SettingError, "3 is no graph"),
+        ([], ROWS, {"name": "BIC"}, SettingError, "score is 'BIC'"),
+        ([], ROWS, {"name": "bdeu", "ess": 0}, SettingError, "ess is 0"),
+        ([], ROWS, {"states": {"q": ["x"]}}, ColumnError, "'q'"),
+        ([], {"x": [1.5, 2.5]}, {"name": "k2"}, SettingError, "discrete columns only"),
+        ([("x", "a")], {"x": [1.5, 2.5], "a": ["u", "v"]}, {}, SettingError, "'a' is discrete and 'x'"),
+    ],
+)
+def test_what_cannot_be(graph, data, settings, error, says):
+    with pytest.raises(error, match=says):
+        score(graph, data, **settings)
