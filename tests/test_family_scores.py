@@ -41,7 +41,7 @@ def counted_by(way, columns, sizes, score):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", SCORES)
 @given(rows=discrete_rows(most_variables=4), ess=st.sampled_from([0.1, 1.0, 10.0]))
-@settings(max_examples=7)
+@settings(max_examples=4)
 def test_equal_to_the_formula(way, name, rows, ess):
     columns, sizes = rows
     stack, scores = counted_by(way, columns, sizes, Score(name, ess))
@@ -149,7 +149,7 @@ def test_worked():
 
 @pytest.mark.parametrize("name", ["loglik", "aic", "bic", "bdeu"])
 @given(rows=discrete_rows(most_variables=4), ess=st.sampled_from([0.5, 1.0, 8.0]))
-@settings(max_examples=7)
+@settings(max_examples=4)
 def test_equivalent_graphs_have_equal_scores(name, rows, ess):
     columns, sizes = rows
     scores = FamilyScores(columns, sizes, Score(name, ess))

@@ -59,6 +59,11 @@ class Net(Structure, Analysis):
         total = self.joint(evidence).sum()
         return math.log(total) if total > 0 else -math.inf
 
+    def _family_margins(self, evidence=None):
+        families = ((*node.parents, node.name) for node in self._network.nodes)
+        margins = [self.query(*family, evidence=evidence).values for family in families]
+        return margins, self.log_probability(evidence)
+
 
 def make(tables, states=("no", "yes")):
     """Return a network of {name: (parents, table)}."""

@@ -106,6 +106,8 @@ def test_cutting():
     data = pd.DataFrame({"x": [1.0, 2.0, 3.0, np.nan, 4.0], "k": [1, 2, 3, 1, 2], "t": list("abcab")})
     found = read_nodes(data, discretize=2)
     assert found.codes[0].tolist() == [0, 0, 1, -1, 1] and found.sizes.tolist() == [2, 3, 3]
+    data["m"] = pd.array([1, 2, None, 1, 3], dtype="Int64")
+    assert read_nodes(data, discretize=2).variables[3].states == (1, 2, 3)
     assert read_nodes(data, discretize={"k": [1.5]}).codes[1].tolist() == [0, 1, 1, 0, 1]
     assert read_nodes(data, discretize={"x": np.int64(2)}).codes[0].tolist() == [0, 0, 1, -1, 1]
 

@@ -13,6 +13,7 @@ from bayeskit.inference.apart import connected
 from bayeskit.inference.assignment import Assignment
 from bayeskit.inference.elimination import most_probable_targets
 from bayeskit.inference.evidence import Evidence
+from bayeskit.inference.family_margins import family_margins
 from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.memory import guarded_shape, require, require_table
 from bayeskit.inference.most_probable import first_of_best, most_probable
@@ -115,6 +116,18 @@ class Exact:
         if self.is_small:
             return self._whole(max_memory).ask(evidence.codes, evidence.likelihoods, marginals=False)[0]
         return self.joint((), evidence, max_memory)[1]
+
+    def family_margins(
+        self, evidence: Evidence, max_memory: float = MAX_MEMORY
+    ) -> tuple[list[Floats], float]:
+        """Return P(scope | e) of every factor, an axis for each variable of its scope, and log P(e).
+
+        All come from one round of messages. The list is empty where log P(e) is −inf.
+        """
+        tree, log_p, _, pot = self._asked(evidence, max_memory, take_max=False)
+        if log_p == -np.inf:
+            return [], log_p
+        return list(family_margins(tree, pot, self.potentials, evidence)), log_p
 
     def max_tables(
         self, evidence: Evidence, max_memory: float = MAX_MEMORY

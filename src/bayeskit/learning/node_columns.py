@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from bayeskit.data.encode import code_intervals, encode_column
 from bayeskit.data.reading import cut_variable
 from bayeskit.data.table import Table, open_table
-from bayeskit.errors import ColumnError, DataError, InfiniteValue, SettingError
+from bayeskit.errors import ColumnError, DataError, InfiniteValue
 from bayeskit.learning.cut_points import frequency_cut_points
+from bayeskit.learning.node_settings import cuts_by_name, is_whole, states_by_name
 from bayeskit.schema import Name, Variable, first_twice
 
 Floats = NDArray[np.float64]
@@ -168,8 +169,8 @@ def read_nodes(
         raise ColumnError(f"Two columns are named {twice!r}. Rename one of them.")
     if table.n_rows == 0:
         raise DataError("There are no rows to learn from.")
-    cuts = _cuts_by_name(discretize, table)
-    declared = _states_by_name(states, table)
+    cuts = cuts_by_name(discretize, table)
+    declared = states_by_name(states, table)
     measured = {*continuous, *(name for name, given in declared.items() if given is None)}
     variables: list[Variable] = []
     codes: list[Ints | None] = []
@@ -202,9 +203,7 @@ def _read(table: Table, j: int, name: Name, states: Any, cut: Any) -> _Read:
     if kind == "categorical":
         return _discrete(table, j, Variable(name, "categorical"))
     values = table.numbers(j)
-    # Where cells are missing the numbers come as floats; the frame knows what they are.
-    whole = values.dtype.kind in "iu" or (table.frame is not None and table.frame.schema[name].is_integer())
-    if whole:
+    if is_whole(table, j):
         if len(np.unique(values[~np.isnan(values)])) > MOST_INTEGERS:
             raise ColumnError(
                 f"{name!r} holds whole numbers with more than {MOST_INTEGERS} values. Pass discretize={{{name!r}: 5}}, "
@@ -251,57 +250,3 @@ def _finite(values: NDArray[Any], name: Name) -> Floats:
             "Correct it, make it missing, or change the unit of the column."
         )
     return numbers
-
-
-def _states_by_name(states: Any, table: Table) -> dict[Name, tuple[Any, ...] | None]:
-    """Read declared states; None for a column that is continuous."""
-    if states is None:
-        return {}
-    if not isinstance(states, Mapping):
-        raise SettingError(f"states is {states!r}; give a mapping from column to its states.")
-    found: dict[Name, tuple[Any, ...] | None] = {}
-    for name, given in states.items():
-        if name not in table.names:
-            raise ColumnError(f"states names {name!r}, which is no column.")
-        if given is float or (isinstance(given, str) and given == "continuous"):
-            found[name] = None
-        elif isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
-            raise SettingError(
-                f"The states of {name!r} are {given!r}. Give a list in their order, or float for a continuous column."
-            )
-        else:
-            found[name] = _distinct(name, tuple(given))
-    return found
-
-
-def _distinct(name: Name, states: tuple[Any, ...]) -> tuple[Any, ...]:
-    twice = first_twice(states)
-    if not states or twice is not None:
-        wrong = f"hold {twice!r} twice" if states else "are none"
-        raise SettingError(f"The states declared for {name!r} {wrong}. Give each state once.")
-    return states
-
-
-def _cuts_by_name(discretize: Any, table: Table) -> dict[Name, Any]:
-    if discretize is None:
-        return {}
-    if isinstance(discretize, Mapping):
-        for name in discretize:
-            if name not in table.names:
-                raise ColumnError(f"discretize names {name!r}, which is no column.")
-        return {
-            name: given if isinstance(given, (Sequence, np.ndarray)) else _intervals(given)
-            for name, given in discretize.items()
-        }
-    many = _intervals(discretize)
-    numeric = [(j, name) for j, name in enumerate(table.names) if table.kind(j) == "numeric"]
-    return {name: many for j, name in numeric if table.numbers(j).dtype.kind == "f"}
-
-
-def _intervals(given: Any) -> int:
-    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 2:
-        raise SettingError(
-            f"discretize is {given!r}; give a number of intervals of at least 2, or a mapping from column to "
-            "such a number or to cut points."
-        )
-    return int(given)

@@ -27,6 +27,8 @@ class Asked(Protocol):
 
     def log_probability(self, evidence: Evidence = None) -> float: ...
 
+    def _family_margins(self, evidence: Evidence) -> tuple[list[Any], float]: ...
+
 
 def read_mapping(evidence: Evidence) -> dict[Name, Any]:
     """Return the evidence as a dict of its own; its states are read where it is used."""

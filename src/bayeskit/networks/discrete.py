@@ -67,6 +67,14 @@ class DiscreteDoor(Door):
             raise self.impossible(evidence, soft, limit)
         return {name: flat[part] for name, part in self._parts}
 
+    def family_margins(self, evidence: Given, limit: float) -> tuple[list[Floats], float]:
+        """Return P(parents, node | evidence) of every node, and log P(evidence)."""
+        found, log_scale = self.reader.read(evidence, None)
+        margins, log_p = self.exact.family_margins(found, limit)
+        if log_p + log_scale == -math.inf:
+            raise self.impossible(evidence, None, limit)
+        return margins, log_p + log_scale
+
     def query(self, names: tuple[Any, ...], evidence: Given, soft: Given, limit: float) -> Factor:
         places = self.targets(names)
         if len(places) > MOST_AXES:

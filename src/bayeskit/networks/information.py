@@ -44,10 +44,10 @@ def whole_entropy(asked: Asked, evidence: Evidence) -> float:
 
     .. math:: H(x \mid e) = \log P(e) - \sum_v E\left[\log P(x_v \mid x_{pa(v)}) \mid e\right]
     """
-    told = asked.log_probability(evidence)
-    for node in asked._network.nodes:
-        joint = asked.query(*node.parents, node.name, evidence=evidence).values
-        told -= _expected_log(joint, table_of(asked._network, node.name))
+    network = asked._network
+    margins, told = asked._family_margins(evidence)
+    for node, joint in zip(network.nodes, margins):
+        told -= _expected_log(joint, table_of(network, node.name))
     return max(told, 0.0)
 
 
@@ -55,11 +55,11 @@ def divergence(p: Asked, other: Network) -> float:
     r"""Return :math:`KL(p \| q) = \sum_v E_p[\log p(x_v \mid x_{pa(v)})] - E_p[\log q(x_v \mid x_{pa'(v)})]`."""
     _require_same_variables(p._network, other)
     total = 0.0
-    for node in p._network.nodes:
+    margins, _ = p._family_margins(None)
+    for node, joint in zip(p._network.nodes, margins):
         own, twin = table_of(p._network, node.name), other[node.name]
         mine, theirs = (*node.parents, node.name), (*twin.parents, node.name)
         table = table_of(other, node.name)[np.ix_(*(_codes(p._network[n], other[n]) for n in theirs))]
-        joint = p.query(*mine).values
         if set(mine) == set(theirs):
             table = table.transpose([theirs.index(name) for name in mine])
             total += _expected_log(joint, own, table)

@@ -104,3 +104,9 @@ class Queries(Prediction):
         log P(targets, evidence). Ties go to the lowest states, nodes in order.
         """
         return self._door.map((targets,), evidence, soft, allowed(max_memory))
+
+    def _family_margins(self, evidence: Given) -> tuple[list[Any], float]:
+        """Return P(parents, node | evidence) of every node of a discrete network, and log P(evidence)."""
+        door: Any = self._door
+        found: tuple[list[Any], float] = door.family_margins(evidence, allowed(None))
+        return found

@@ -1,0 +1,49 @@
+"""P(parents, node | evidence) of all families at once, against the joint table."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+import bayeskit.inference.exact as exact
+from bayeskit import BayesianNetwork
+from bayeskit.inference.evidence import Evidence
+from bayeskit.inference.exact import Exact
+from bayeskit.inference.potentials import Potentials
+from network_twin import joint_table, log_total, margin, random_network, with_evidence
+
+
+@pytest.mark.parametrize("small_tree", [1e5, 0.0], ids=["whole tree", "plans"])
+def test_every_family_has_the_margin_of_the_joint_table(monkeypatch, small_tree):
+    monkeypatch.setattr(exact, "SMALL_TREE", small_tree)
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        network = random_network(rng, int(rng.integers(1, 8)), 3, 4, zeros=0.3 * (seed % 2))
+        joint, p = joint_table(network), Potentials.of(network)
+        codes = np.where(rng.random(joint.ndim) < 0.3, rng.integers(0, joint.shape), -1)
+        likelihoods = {v: rng.random(joint.shape[v]) for v in range(joint.ndim) if rng.random() < 0.2}
+        weighted = with_evidence(joint, {v: c for v, c in enumerate(codes) if c >= 0}, likelihoods)
+        found, log_p = Exact(p).family_margins(Evidence(codes, likelihoods))
+        assert log_p == pytest.approx(log_total(weighted), abs=1e-12)
+        if log_p == -math.inf:
+            assert found == []
+            continue
+        for f, table in enumerate(found):
+            wanted = margin(weighted, *p.scope_of(f)) / weighted.sum()
+            assert np.abs(table - wanted).max() < 1e-12
+
+
+def test_the_entropy_of_a_long_chain_takes_one_round_of_messages():
+    n = 10_000
+    chain = BayesianNetwork({i: [i - 1] if i else [] for i in range(n)}, states=[0, 1])
+    chain.set_cpt(0, [0.5, 0.5])
+    for i in range(1, n):
+        chain.set_cpt(i, [[0.9, 0.1], [0.1, 0.9]])
+    begin = time.process_time()
+    step = -(0.9 * math.log(0.9) + 0.1 * math.log(0.1))
+    assert chain.entropy() == pytest.approx(math.log(2) + (n - 1) * step, rel=1e-10)
+    assert chain.kl(chain.copy()) == pytest.approx(0.0, abs=1e-9)
+    assert time.process_time() - begin < 60
