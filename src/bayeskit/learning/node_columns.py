@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,21 +107,26 @@ class NodeColumns:
         columns that are equal cell by cell by their names.
         """
 
-        def key(j: int) -> tuple[bool, float, bytes, str]:
-            codes, numbers = self.codes[j], self.numbers[j]
-            if codes is not None:
-                p = np.bincount(codes[codes >= 0], minlength=1) / max(self.n_rows, 1)
-                p = np.sort(p[p > 0])
-                return (
-                    False,
-                    round(float(-(p * np.log(p)).sum()), 9),
-                    hashlib.sha256(codes.tobytes()).digest(),
-                    repr(self.names[j]),
-                )
-            assert numbers is not None
-            return True, 0.0, hashlib.sha256(numbers.tobytes()).digest(), repr(self.names[j])
+        told = [self._told(j) for j in range(len(self.variables))]
+        common = Counter(told)
+
+        def key(j: int) -> tuple[tuple[bool, float], bytes, str]:
+            # A digest takes longer than all the rest, and few columns need one.
+            cells = self.codes[j] if self.codes[j] is not None else self.numbers[j]
+            assert cells is not None
+            digest = hashlib.sha256(cells.tobytes()).digest() if common[told[j]] > 1 else b""
+            return told[j], digest, repr(self.names[j])
 
         return np.array(sorted(range(len(self.variables)), key=key), np.int64)
+
+    def _told(self, j: int) -> tuple[bool, float]:
+        """Return whether a column is continuous, and its entropy where it is not."""
+        codes = self.codes[j]
+        if codes is None:
+            return True, 0.0
+        p = np.bincount(codes + 1)[1:] / max(self.n_rows, 1)
+        p = np.sort(p[p > 0])
+        return False, round(float(-(p * np.log(p)).sum()), 9)
 
 
 def read_nodes(
@@ -218,9 +224,7 @@ def _discrete(table: Table, j: int, variable: Variable) -> tuple[Variable, Ints,
     variable, column = encode_column(coded, variable, "grow")
     codes = _with_missing(column[:], variable)
     if not variable.closed:
-        alive = np.zeros(variable.size, np.bool_)
-        alive[np.unique(codes[codes >= 0])] = True
-        kept = variable.kept(alive)
+        kept = variable.kept(np.bincount(codes + 1, minlength=variable.size + 1)[1:] > 0)
         if kept.size < variable.size:
             moved = np.array([*(kept.codes.get(state, -1) for state in variable.states), -1], np.int64)
             variable, codes = kept, moved[codes]

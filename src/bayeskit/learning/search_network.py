@@ -38,6 +38,8 @@ class Settings:
     method: str = "auto"
     score: Score = field(default_factory=Score)
     alpha: float = 0.01
+    test: str = "g2-adf"
+    max_given: int | None = 3
     order: Sequence[int] | None = None
     restarts: int = 0
     time_limit: float | None = None
@@ -63,8 +65,8 @@ class Found:
 class Answers:
     """Answers both kinds of question over the complete rows of some columns."""
 
-    def __init__(self, columns: NodeColumns, score: Score) -> None:
-        self._columns, self._score = columns, score
+    def __init__(self, columns: NodeColumns, score: Score, test: str = "g2-adf") -> None:
+        self._columns, self._test = columns, test
         mixed = not bool(columns.is_discrete.all())
         self.scores: Any = (
             MixedScores(columns, score)
@@ -76,7 +78,7 @@ class Answers:
     def __call__(self, question: Question) -> list[Any]:
         if question and isinstance(question[0], Test):
             if self._tests is None:
-                self._tests = IndependenceTests(self._columns.code_matrix(), self._columns.sizes)
+                self._tests = IndependenceTests(self._columns.code_matrix(), self._columns.sizes, self._test)
             return self._tests(question)
         found: list[Any] = self.scores(question)
         return found
@@ -105,7 +107,7 @@ def search_network(
     sorted_columns, limits = columns.reordered(place), _moved(arcs, place, back)
     # The tree of the largest likelihood is one thing, its score another.
     of_search = Score("loglik") if settings.method == "chow-liu" else settings.score
-    answers = Answers(sorted_columns, of_search)
+    answers = Answers(sorted_columns, of_search, settings.test)
     order = None if settings.order is None else [int(back[v]) for v in settings.order]
     search = _search(sorted_columns, limits, settings, order)
     tell = None if told is None else lambda: told(answers.n_asked)
@@ -154,9 +156,13 @@ def _search(columns: NodeColumns, arcs: Arcs, settings: Settings, order: list[in
                 f'method={settings.method!r} tests discrete columns only. Use discretize=, or method="auto".'
             )
         case "pc":
-            return pc(arcs, alpha=settings.alpha)
+            return pc(arcs, alpha=settings.alpha, max_given=settings.max_given)
         case "mmhc":
-            return mmhc(arcs, alpha=settings.alpha)
+            return mmhc(
+                arcs,
+                alpha=settings.alpha,
+                max_given=arcs.n if settings.max_given is None else settings.max_given,
+            )
     raise SettingError(f"method is {settings.method!r}; there are {', '.join(METHODS)}.")
 
 

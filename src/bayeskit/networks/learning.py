@@ -18,6 +18,7 @@ from bayeskit.networks.memory import allowed
 from bayeskit.schema import Name
 from bayeskit.structure.limits import read_limits
 from bayeskit.structure.scores import as_score
+from bayeskit.structure.tests_of_independence import as_independence_test
 
 
 def learn_network(
@@ -35,6 +36,8 @@ def learn_network(
     prior: Any = "bdeu",
     ess: float = 1.0,
     alpha: float = 0.01,
+    test: str = "g2-adf",
+    max_given: int | None = 3,
     restarts: int = 0,
     time_limit: float | None = None,
     seed: int = 0,
@@ -65,7 +68,8 @@ def learn_network(
         Cut continuous columns into intervals.
     prior : the prior of the tables, see `BayesianNetwork.fit`
     ess : the imaginary rows of "bdeu" and "bds"
-    alpha : the level of the tests of "pc" and "mmhc"
+    alpha, test, max_given : the level of the tests of "pc" and "mmhc", which tests, and how many columns may be given
+        "g2", "x2", or "g2-adf", "x2-adf" with the degrees of freedom of the states that occur, or "mi-sh".
     restarts : how often "hill-climbing" and "tabu" begin anew from a disturbed best graph
     time_limit : seconds
         When they have passed, or at Ctrl-C, the best graph so far is taken, with a warning.
@@ -98,6 +102,8 @@ def learn_network(
         method=method,
         score=as_score(score, ess),
         alpha=number_below(alpha, "alpha", 1.0),
+        test=as_independence_test(test, continuous=False).name,
+        max_given=None if max_given is None else whole_number(max_given, "max_given", 0),
         order=_places(order, columns),
         restarts=whole_number(restarts, "restarts", 0),
         time_limit=None if time_limit is None else number_below(time_limit, "time_limit"),

@@ -70,7 +70,7 @@ def excluding(variable: Variable, negation: Not) -> Floats:
 def scaled(values: Floats) -> tuple[Floats, float]:
     """Return the likelihoods with a largest in [½, 1], and the logarithm of what they were divided by.
 
-    The divisor is a power of two, so no digit is lost.
+    The divisor is a power of two, so no digit is lost; where it would round the least to nothing it is smaller.
 
     >>> scaled(np.array([2.0, 6.0]))[0]
     array([0.25, 0.75])
@@ -79,6 +79,10 @@ def scaled(values: Floats) -> tuple[Floats, float]:
     if 0.5 <= largest <= 1.0:
         return values, 0.0
     exponent = math.frexp(largest)[1]
+    if exponent > 0:
+        # Not so far that the least is rounded to nothing: it may be the only one that is possible.
+        least = float(values[values > 0.0].min())
+        exponent = max(min(exponent, math.frexp(least)[1] + 1021), 0)
     return np.ldexp(values, -exponent), exponent * math.log(2.0)
 
 

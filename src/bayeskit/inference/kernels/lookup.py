@@ -11,7 +11,7 @@ from bayeskit.kernel import kernel
 # Products outside [SMALL, 1 / SMALL] are scaled, so that a target with thousands of children does not underflow,
 # nor one whose next table holds 1e-300.
 SMALL = 1e-8
-TINY = 1e-290
+TINY, HUGE = 1e-290, 1e290
 
 
 @kernel
@@ -67,14 +67,17 @@ def multiply_rows(
                 x = values[cell + k * step[f]]
                 y = out[i, k] * x
                 # A state that falls this far behind may still win: many children, pulling both ways.
-                lost |= y < TINY and x > 0.0 and out[i, k] > 0.0
+                lost |= (y < TINY and x > 0.0 and out[i, k] > 0.0) or y > HUGE
                 out[i, k] = y
                 largest = max(largest, y)
             if lost or largest == 0.0:
                 break
             if largest < SMALL or largest > 1.0 / SMALL:
                 for k in range(n_states):
+                    lost |= out[i, k] > 0.0 and out[i, k] / largest < TINY
                     out[i, k] /= largest
+                if lost:
+                    break
         if lost:
             _add_logs(codes, i, strides, column, part, values, start, step, out)
         total = 0.0
