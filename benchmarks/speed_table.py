@@ -77,6 +77,35 @@ ROWS: list[tuple[str, str, list[Stage]]] = [
             for s in ("fit", "predict_proba 10000")
         ],
     ),
+    (
+        "networks: all marginals given 5 fresh nodes, alarm / pigs (pyAgrum's best engine, as below)",
+        "网络：给定 5 个新观测结点，求全部边缘分布，alarm / pigs（对照为 pyAgrum 最快的引擎，下同）",
+        [
+            ("networks", f"{s} fresh sets a round", "bayeskit", "pyAgrum")
+            for s in ("alarm: all marginals, 100", "pigs: all marginals, 20")
+        ],
+    ),
+    (
+        "alarm, 10,000 rows of text: half the cells missing / complete",
+        "alarm，1 万行文本：缺失一半 / 完整",
+        [
+            ("networks", f"alarm: 10,000 rows, {s}, as text", "bayeskit", "pyAgrum")
+            for s in ("half the cells missing", "complete")
+        ],
+    ),
+    (
+        "learn alarm by hill climbing, BIC: 1e4 / 1e5 rows (PyBNesian)",
+        "爬山法学习 alarm 的结构，BIC：1e4 / 1e5 行（对照为 PyBNesian）",
+        [
+            (
+                "structure_learning",
+                f"alarm {n} rows, seed 11, order 4: hill-climbing",
+                'bayeskit method="hill-climbing"',
+                "PyBNesian",
+            )
+            for n in ("10,000", "100,000")
+        ],
+    ),
 ]
 
 
@@ -90,7 +119,9 @@ def shown(seconds: float) -> str:
 
 def cpu(file: str, stage: str, run: str) -> float:
     timings = json.loads((HERE / "results" / f"{file}.json").read_text(encoding="utf-8"))["timings"]
-    return float(next(t["cpu"] for t in timings if t["stage"] == stage and t["run"] == run))
+    # A peer with several engines is named by its first word: its best is taken.
+    exact = [t["cpu"] for t in timings if t["stage"] == stage and t["run"] == run]
+    return float(min(exact or [t["cpu"] for t in timings if t["stage"] == stage and t["run"].startswith(run)]))
 
 
 def table(chinese: bool) -> str:

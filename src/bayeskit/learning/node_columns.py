@@ -99,6 +99,15 @@ class NodeColumns:
             self.n_rows,
         )
 
+    def take(self, rows: NDArray[np.intp]) -> NodeColumns:
+        """Return some rows, any of them as often as it is named."""
+        return NodeColumns(
+            self.variables,
+            tuple(None if codes is None else codes[rows] for codes in self.codes),
+            tuple(None if numbers is None else numbers[rows] for numbers in self.numbers),
+            len(rows),
+        )
+
     def canonical_order(self) -> Ints:
         """Return an order of the columns that depends on their cells alone, not on their places or names.
 

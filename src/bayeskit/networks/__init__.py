@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 # Name → module. Nothing is imported until it is asked for, as in the package itself.
 _HOMES = {
+    "ArcStrengths": "bayeskit.networks.arc_strengths",
     "BayesianNetwork": "bayeskit.networks.bayesian_network",
     "Estimate": "bayeskit.inference.sampling.estimate",
     "Factor": "bayeskit.graphs.factor",
@@ -12,6 +13,7 @@ _HOMES = {
     "MarkovNetwork": "bayeskit.networks.markov_network",
     "Not": "bayeskit.networks.negation",
     "compare": "bayeskit.networks.comparison",
+    "arc_strengths": "bayeskit.networks.arc_strengths",
     "cpdag": "bayeskit.networks.distance",
     "get_max_memory": "bayeskit.networks.memory",
     "plot_comparison": "bayeskit.networks.comparison",
@@ -21,12 +23,14 @@ _HOMES = {
 }
 
 __all__ = [
+    "ArcStrengths",
     "BayesianNetwork",
     "Estimate",
     "Factor",
     "GaussianMixturePosterior",
     "MarkovNetwork",
     "Not",
+    "arc_strengths",
     "compare",
     "cpdag",
     "get_max_memory",
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from bayeskit.graphs.factor import Factor
     from bayeskit.inference.mixture import GaussianMixturePosterior
     from bayeskit.inference.sampling.estimate import Estimate
+    from bayeskit.networks.arc_strengths import ArcStrengths, arc_strengths
     from bayeskit.networks.bayesian_network import BayesianNetwork
     from bayeskit.networks.comparison import compare, plot_comparison
     from bayeskit.networks.distance import cpdag, shd

@@ -16,6 +16,7 @@ from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.fitting import fit_settings
 from bayeskit.networks.memory import allowed
 from bayeskit.schema import Name
+from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.limits import read_limits
 from bayeskit.structure.scores import as_score
 from bayeskit.structure.tests_of_independence import as_independence_test
@@ -85,9 +86,60 @@ def learn_network(
     >>> sorted(learn_network(rows).cpdag().directed)
     [('rain', 'wet'), ('sprinkler', 'wet')]
     """
+    how = fit_settings(prior)
+    columns, limits, settings = read_search(
+        data,
+        method,
+        score,
+        required=required,
+        forbidden=forbidden,
+        tiers=tiers,
+        max_parents=max_parents,
+        order=order,
+        states=states,
+        discretize=discretize,
+        ess=ess,
+        alpha=alpha,
+        test=test,
+        max_given=max_given,
+        restarts=restarts,
+        time_limit=time_limit,
+        seed=seed,
+        max_memory=max_memory,
+    )
+    with progress_of(progress, "families scored") as told:
+        found = search_network(columns, limits, settings, told)
+    if found.stopped:
+        why = "The time limit passed" if found.stopped == "time" else "The search was interrupted"
+        warnings.warn(f"{why}: this is the best network found so far.", SuspectResult, stacklevel=2)
+    network = BayesianNetwork._of(_network(columns, found))
+    return network._fit_columns(columns, how, None)
+
+
+def read_search(
+    data: Any,
+    method: str = "auto",
+    score: Any = "bic",
+    *,
+    required: Iterable[Any] = (),
+    forbidden: Iterable[Any] = (),
+    tiers: Sequence[Any] | None = None,
+    max_parents: int | None = None,
+    order: Sequence[Name] | None = None,
+    states: Mapping[Name, Any] | None = None,
+    discretize: Any = None,
+    ess: float = 1.0,
+    alpha: float = 0.01,
+    test: str = "g2-adf",
+    max_given: int | None = 3,
+    restarts: int = 0,
+    time_limit: float | None = None,
+    seed: int = 0,
+    max_memory: float | None = None,
+) -> tuple[NodeColumns, Arcs, Settings]:
+    """Read the columns, the limits and the settings of a search; see `learn_network`."""
     if method not in METHODS:
         raise SettingError(f"method is {method!r}; there are {', '.join(METHODS)}.")
-    how = fit_settings(prior)
     columns = read_nodes(data, states, discretize)
     continuous = [v.name for v in columns.variables if v.kind == "numeric"]
     limits = read_limits(
@@ -110,13 +162,7 @@ def learn_network(
         seed=whole_number(seed, "seed", 0),
         max_memory=allowed(max_memory),
     )
-    with _progress(progress) as told:
-        found = search_network(columns, limits, settings, told)
-    if found.stopped:
-        why = "The time limit passed" if found.stopped == "time" else "The search was interrupted"
-        warnings.warn(f"{why}: this is the best network found so far.", SuspectResult, stacklevel=2)
-    network = BayesianNetwork._of(_network(columns, found))
-    return network._fit_columns(columns, how, None)
+    return columns, limits, settings
 
 
 def _network(columns: NodeColumns, found: Found) -> Network:
@@ -141,14 +187,15 @@ def _places(order: Sequence[Name] | None, columns: NodeColumns) -> list[int] | N
 
 
 @contextmanager
-def _progress(show: bool) -> Iterator[Callable[[int], None] | None]:
+def progress_of(show: bool, what: str) -> Iterator[Callable[[int], None] | None]:
+    """Give a function that shows how many of something there are, or None."""
     if not show:
         yield None
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     with Progress(
-        SpinnerColumn(), TextColumn("{task.fields[n]:,} families scored"), TimeElapsedColumn(), transient=True
+        SpinnerColumn(), TextColumn("{task.fields[n]:,} " + what), TimeElapsedColumn(), transient=True
     ) as bar:
         task = bar.add_task("search", total=None, n=0)
         yield lambda n: bar.update(task, n=n)
