@@ -12,7 +12,9 @@ from bayeskit.inference.kernels.clique_tree import (
     N_COLUMNS,
     find_homes,
     grow_tree,
+    hang_lightly,
     hang_tree,
+    index_members,
     lay_out,
     write_maps,
 )
@@ -80,7 +82,13 @@ def shape_tree(problem: Problem, triangulation: Triangulation, root: int = -1) -
     parent, edge_step, sequence = (np.empty(n, np.int64) for _ in range(3))
     top = int(owner[when[root]]) if root >= 0 else -1
     hang_tree(n, top, owner, above, tail, parent, edge_step, sequence, np.empty(2 * n, np.int64))
-    axes = np.empty(int(count[head[:n]].sum()), np.int64)
+    n_members = int(count[head[:n]].sum())
+    starts, holders, weight = np.empty(m + 1, np.int64), np.empty(n_members, np.int64), np.empty(n)
+    index_members(n, cliques, head, problem.sizes, starts, holders, weight)
+    hang_lightly(
+        n, order, cliques, head, parent, edge_step, sequence, starts, holders, weight, np.empty(n, np.int64)
+    )
+    axes = np.empty(n_members, np.int64)
     axis_start, offset, length, separated, table_cells = (np.empty(n, np.int64) for _ in range(5))
     edge = np.zeros((n, N_COLUMNS), np.int64)
     cells, entries, widest = lay_out(

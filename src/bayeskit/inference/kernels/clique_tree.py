@@ -115,6 +115,91 @@ def hang_tree(
 
 
 @kernel
+def index_members(
+    n_cliques: int, cliques: Any, head: Any, sizes: Any, start: Any, holders: Any, weight: Any
+) -> None:
+    """List for each variable the cliques that hold it, and find the cells of each clique."""
+    m = sizes.shape[0]
+    for v in range(m + 1):
+        start[v] = 0
+    for c in range(n_cliques):
+        weight[c] = 1.0
+        for w in range(cliques.shape[1]):
+            bits = cliques[head[c], w]
+            while bits != np.uint64(0):
+                v = w * 64 + lowest_bit(bits)
+                bits &= bits - np.uint64(1)
+                weight[c] *= sizes[v]
+                start[v + 1] += 1
+    for v in range(m):
+        start[v + 1] += start[v]
+    for c in range(n_cliques - 1, -1, -1):
+        for w in range(cliques.shape[1]):
+            bits = cliques[head[c], w]
+            while bits != np.uint64(0):
+                v = w * 64 + lowest_bit(bits)
+                bits &= bits - np.uint64(1)
+                # Filled from the end; when all are there, each list begins where it should.
+                start[v + 1] -= 1
+                holders[start[v + 1]] = c
+    total = holders.shape[0]
+    for v in range(m):
+        start[v] = start[v + 1]
+    start[m] = total
+
+
+@kernel
+def hang_lightly(
+    n_cliques: int,
+    order: Any,
+    cliques: Any,
+    head: Any,
+    parent: Any,
+    edge_step: Any,
+    sequence: Any,
+    start: Any,
+    holders: Any,
+    weight: Any,
+    rank: Any,
+) -> None:
+    """Hang each clique on the smallest one that holds its separator, among those that come before it.
+
+    A message goes through the whole table of the parent, whatever the size of the separator; and any clique
+    that holds the separator and is not below will do. So ``sequence`` still has parents first.
+    """
+    words = cliques.shape[1]
+    for i in range(n_cliques):
+        rank[sequence[i]] = i
+    for c in range(n_cliques):
+        step = edge_step[c]
+        if step < 0:
+            continue
+        gone = order[step]
+        rarest = -1
+        for w in range(words):
+            bits = cliques[step, w]
+            while bits != np.uint64(0):
+                v = w * 64 + lowest_bit(bits)
+                bits &= bits - np.uint64(1)
+                if v != gone and (rarest < 0 or start[v + 1] - start[v] < start[rarest + 1] - start[rarest]):
+                    rarest = v
+        for i in range(start[rarest], start[rarest + 1]):
+            q = holders[i]
+            if rank[q] >= rank[c] or weight[q] >= weight[parent[c]]:
+                continue
+            holds = True
+            for w in range(words):
+                lacking = cliques[step, w] & ~cliques[head[q], w]
+                if w == gone >> 6:
+                    lacking &= ~(np.uint64(1) << np.uint64(gone & 63))
+                if lacking != np.uint64(0):
+                    holds = False
+                    break
+            if holds:
+                parent[c] = q
+
+
+@kernel
 def lay_out(
     n_cliques: int,
     order: Any,
