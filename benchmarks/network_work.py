@@ -24,7 +24,7 @@ from bayeskit import BayesianNetwork, read_network
 from harness import Timing
 from peers import NotThere, python
 
-_DATA = Path(os.environ.get("BAYESKIT_DATA", Path(__file__).parents[1] / "../shared/data"))
+_DATA = Path(os.environ.get("BAYESKIT_DATA", "BAYESKIT_DATA is not set"))
 FOLDER = Path(os.environ.get("BENCH_NETS", _DATA / "networks/bif")).resolve()
 CHILD = Path(__file__).with_name("network_child.py")
 

@@ -121,7 +121,9 @@ def cpu(file: str, stage: str, run: str) -> float:
     timings = json.loads((HERE / "results" / f"{file}.json").read_text(encoding="utf-8"))["timings"]
     # A peer with several engines is named by its first word: its best is taken.
     exact = [t["cpu"] for t in timings if t["stage"] == stage and t["run"] == run]
-    return float(min(exact or [t["cpu"] for t in timings if t["stage"] == stage and t["run"].startswith(run)]))
+    return float(
+        min(exact or [t["cpu"] for t in timings if t["stage"] == stage and t["run"].startswith(run)])
+    )
 
 
 def table(chinese: bool) -> str:

@@ -6,10 +6,8 @@ import csv
 import gzip
 import itertools
 import math
-import os
 import random
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,8 +15,8 @@ from hypothesis import strategies as st
 
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Family, Stop, bits, members
+from outside import DATA
 
-DATA = Path(os.environ.get("BAYESKIT_DATA") or Path(__file__).parents[1] / "../shared/data").resolve()
 GOLDEN = DATA / "golden" / "networks"
 
 

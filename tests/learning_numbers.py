@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import os
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -12,8 +11,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from outside import DATA
+
 HERE = Path(__file__).parent / "golden" / "networks" / "learning"
-DATA = Path(os.environ.get("BAYESKIT_DATA") or Path(__file__).parents[1] / "../shared/data").resolve()
 THERE = DATA / "golden" / "networks"
 
 KEPT = ("asia", "learning.test", "clgaussian.test")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +9,9 @@ from hypothesis import strategies as st
 
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node, discrete
+from outside import DATA as SHARED
 
 GOLDEN = Path(__file__).parent / "golden" / "networks" / "formats"
-SHARED = Path(os.environ.get("BAYESKIT_DATA") or (Path(__file__).parents[1] / "../shared/data").resolve())
 NETWORKS = SHARED / "networks"
 
 # P(c | a, b) of tests/golden/networks/formats/README.md, a slowest.

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,8 +16,7 @@ from bayeskit.graphs.network import Network, Node, continuous
 from bayeskit.inference.gaussian.hybrid import Hybrid, HybridEvidence
 from bayeskit.inference.gaussian.plan import plan
 from hybrid_twin import conditioned, dense
-
-DATA = Path(os.environ.get("BAYESKIT_DATA", Path(__file__).resolve().parents[1] / "../shared/data"))
+from outside import DATA
 
 
 def random_gaussian(rng, n, max_parents=3, certain=0.0):

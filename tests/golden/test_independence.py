@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
 from functools import cache
 from pathlib import Path
 
@@ -19,9 +18,9 @@ from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Test as Question
 from bayeskit.structure.questions import answer_all, bits, members
 from bayeskit.structure.search.pc import pc
+from outside import DATA
 
 HERE = Path(__file__).parent / "networks" / "independence"
-DATA = Path(os.environ.get("BAYESKIT_DATA") or Path(__file__).parents[2] / "../shared/data").resolve()
 SMALL = ("asia", "learning.test")
 LARGE = ("alarm", "insurance")
 TABLE_TESTS = ("mi", "x2", "mi-adf", "x2-adf", "mi-sh")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import os
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -15,10 +14,10 @@ from bayeskit.graphs.cpdag import cpdag, shd, v_structures
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.separation import d_separated
 from bayeskit.networks.reading import read_network
+from outside import DATA
 
 HERE = Path(__file__).parent / "networks"
 NETWORKS = ("alarm", "insurance", "hailfinder")
-DATA = Path(os.environ.get("BAYESKIT_DATA") or Path(__file__).parents[2] / "../shared/data").resolve()
 
 # As the Bayesian Network Repository prints them (www.bnlearn.com/bnrepository).
 PARAMETERS = {"alarm": 509, "pigs": 5618, "munin1": 15622}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
 import re
 from pathlib import Path
 
@@ -14,9 +13,9 @@ import pytest
 
 from bayeskit.errors import TooLarge
 from bayeskit.networks.reading import read_network
+from outside import DATA
 
 HERE = Path(__file__).parent / "networks"
-DATA = Path(os.environ.get("BAYESKIT_DATA") or Path(__file__).parents[2] / "../shared/data").resolve()
 BUNDLED = ["child", "hailfinder", "hepar2", "insurance", "water", "win95pts"]
 REFERENCE = sorted(
     path.name.split(".")[0] for path in (DATA / "networks/reference_marginals").glob("*.json.gz")
