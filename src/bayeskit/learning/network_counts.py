@@ -13,15 +13,13 @@ from bayeskit.counting.count import count
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import Incompatible
 from bayeskit.graphs.network import Network
+from bayeskit.learning.counted_scores import EVERYTHING
 from bayeskit.learning.node_columns import NodeColumns
-from bayeskit.schema import Name, Schema, Variable
+from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Pattern, Plan, Statistics
 from bayeskit.statistics.regressions import Regressions
 
 Floats = NDArray[np.float64]
-
-# There is no class: every row has the same one.
-_EVERYTHING = Variable("everything", "categorical", ("everything",), n_declared=1, closed=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +38,7 @@ class NetworkCounts:
     def of(cls, network: Network, columns: NodeColumns, weights: Floats | None = None) -> NetworkCounts:
         """Count the rows of columns that are named after the nodes, whose states are the nodes'."""
         discrete = [node for node in network.nodes if node.is_discrete]
-        schema = Schema(tuple(node.variable for node in discrete), _EVERYTHING)
+        schema = Schema(tuple(node.variable for node in discrete), EVERYTHING)
         names = tuple(node.name for node in discrete)
         families: Any = tuple((node.name, *node.parents) for node in discrete)
         plan = Plan((Pattern("tables", names), Pattern("families", families)))

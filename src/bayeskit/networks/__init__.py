@@ -16,6 +16,7 @@ _HOMES = {
     "arc_strengths": "bayeskit.networks.arc_strengths",
     "cpdag": "bayeskit.networks.distance",
     "get_max_memory": "bayeskit.networks.memory",
+    "learn_blanket": "bayeskit.networks.blanket",
     "plot_comparison": "bayeskit.networks.comparison",
     "read_network": "bayeskit.networks.reading",
     "set_max_memory": "bayeskit.networks.memory",
@@ -34,6 +35,7 @@ __all__ = [
     "compare",
     "cpdag",
     "get_max_memory",
+    "learn_blanket",
     "plot_comparison",
     "read_network",
     "set_max_memory",
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from bayeskit.inference.sampling.estimate import Estimate
     from bayeskit.networks.arc_strengths import ArcStrengths, arc_strengths
     from bayeskit.networks.bayesian_network import BayesianNetwork
+    from bayeskit.networks.blanket import learn_blanket
     from bayeskit.networks.comparison import compare, plot_comparison
     from bayeskit.networks.distance import cpdag, shd
     from bayeskit.networks.markov_network import MarkovNetwork
