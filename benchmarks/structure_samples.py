@@ -22,7 +22,7 @@ from bayeskit import BayesianNetwork, read_network
 from bayeskit.networks import shd
 from bayeskit.networks.examples import asia
 from bayeskit.structure import score
-from network_work import FOLDER
+from network_work import DATA, FOLDER
 
 REFERENCE = Path(os.environ.get("BENCH_REFERENCE", "BENCH_REFERENCE is not set")).resolve()
 
@@ -150,4 +150,23 @@ def draw(name: str, n_rows: int, seed: int) -> Sample:
         tuple(len(network.states(node)) for node in order),
         codes,
         tuple((p, node) for node in order for p in network.parents(node)),
+    )
+
+
+def real(name: str) -> Sample | None:
+    """Return one of bnlearn's own sample sets with its published graph; None where the data are not there."""
+    rows, graphs = DATA / f"networks/data/{name}.parquet", DATA / "golden/networks/dags.csv"
+    if not rows.exists() or not graphs.exists():
+        return None
+    import pandas as pd
+
+    frame = pd.read_parquet(rows).astype("category")
+    dags = pd.read_csv(graphs, keep_default_na=False)
+    true = dags[(dags["data"] == name) & (dags["dag"] == "true") & (dags["from"] != "")]
+    return Sample(
+        f"{name}, bnlearn's {len(frame):,} rows",
+        tuple(frame.columns),
+        tuple(len(frame[c].cat.categories) for c in frame),
+        np.column_stack([frame[c].cat.codes for c in frame]).astype(np.int64),
+        tuple(zip(true["from"], true["to"])),
     )
