@@ -1,7 +1,7 @@
 """The networks that the benchmark asks, the evidence it gives them, and pyAgrum's answers to the same.
 
 ``BENCH_NETS`` names a folder with the networks of the bnlearn repository as ``NAME.bif.gz`` or ``NAME.bif``;
-without it they are looked for in ``networks/bif`` under ``BAYESKITDATA``. In the place of one that is not there a
+without it they are looked for in ``networks/bif`` under ``BAYESKIT_DATA``. In the place of one that is not there a
 random network of about its size is asked, and said so.
 """
 
@@ -24,7 +24,7 @@ from bayeskit import BayesianNetwork, read_network
 from harness import Timing
 from peers import NotThere, python
 
-DATA = Path(os.environ.get("BAYESKITDATA", "BAYESKITDATA is not set"))
+DATA = Path(os.environ.get("BAYESKIT_DATA", "BAYESKIT_DATA is not set"))
 FOLDER = Path(os.environ.get("BENCH_NETS", DATA / "networks/bif")).resolve()
 CHILD = Path(__file__).with_name("network_child.py")
 

@@ -122,7 +122,10 @@ def measure_quality(report: Report) -> None:
         rows = part(title, [sample.shuffled(k) for k in range(10)], ("bayeskit default",))
         spread = max(row.gain for row in rows) - min(row.gain for row in rows)
         report.claim(f"{title}: largest less smallest BIC", spread, at_most=1e-6)
-        report.claim(f"{title}: different distances", len({row.distance for row in rows}), at_most=1)
+        if sample.has_copies:
+            report.note(f"{title}: columns that are equal cell by cell may change places")
+        else:
+            report.claim(f"{title}: different distances", len({row.distance for row in rows}), at_most=1)
         return rows
 
     def size(n: int) -> int:

@@ -65,6 +65,11 @@ class Sample:
             tuple((renamed[parent], renamed[child]) for parent, child in self.arcs),
         )
 
+    @property
+    def has_copies(self) -> bool:
+        """Whether two columns are equal cell by cell, so that nothing can tell them apart."""
+        return len({self.codes[:, j].tobytes() for j in range(len(self.columns))}) < len(self.columns)
+
     @cached_property
     def bic_of_truth(self) -> float:
         return self.bic(self.arcs)
