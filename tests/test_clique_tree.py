@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.kernels.clique_tree import (
+from bayeskit.inference.kernels.layout import (
     BLOCK,
     CELLS,
     CHILD,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.counting.kernels.bit_families import pack_states
-from bayeskit.learning import family_scores
+from bayeskit.learning import family_scores, packed_rows
 from bayeskit.learning.family_scores import FamilyScores
 from bayeskit.structure.questions import Family, bits
 from bayeskit.structure.scores import Score
@@ -34,7 +34,8 @@ def counted_by(way, columns, sizes, score):
     """Return a FamilyScores that counts in one way only, while the context lasts."""
     stack = ExitStack()
     for name, value in WAYS[way].items():
-        stack.enter_context(mock.patch.object(family_scores, name, value))
+        home = packed_rows if hasattr(packed_rows, name) else family_scores
+        stack.enter_context(mock.patch.object(home, name, value))
     return stack, FamilyScores(columns, sizes, score)
 
 
@@ -104,7 +105,7 @@ def test_columns_that_name_every_row():
     rng = np.random.default_rng(1)
     columns = np.array([np.arange(n), rng.permutation(n), rng.integers(0, 2, n)], np.uint32)
     scores = FamilyScores(columns, np.array([n, n, 2]), Score("loglik"))
-    assert scores._planes.nbytes < 20 * n
+    assert scores._rows.planes.nbytes < 20 * n
     alone, told, by_coin = scores([Family(0, 0), Family(0, 0b010), Family(0, 0b100)])
     assert alone[0] == pytest.approx(-n * math.log(n))
     assert told[0] == 0.0

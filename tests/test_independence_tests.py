@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bayeskit.errors import SettingError
-from bayeskit.learning import independence_tests
+from bayeskit.learning import packed_rows
 from bayeskit.learning.correlation_tests import CorrelationTests
 from bayeskit.learning.independence_tests import IndependenceTests
 from bayeskit.structure.questions import Test as Question
@@ -59,10 +59,11 @@ def drawn(seed, d=5, n=40, most=4):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("path", ["bits", "rows", "numbered"])
+@pytest.mark.parametrize("path", ["bits", "rows", "numbered", "no planes"])
 def test_equal_to_counting_by_hand(name, path, monkeypatch):
-    monkeypatch.setattr(independence_tests, "FEW_CELLS", 10**6 if path == "bits" else 0)
-    monkeypatch.setattr(independence_tests, "SMALL_TABLE", 0 if path == "numbered" else 4096)
+    monkeypatch.setattr(packed_rows, "FEW_CELLS", 0 if path in ("rows", "numbered") else 10**6)
+    monkeypatch.setattr(packed_rows, "MOST_PLANES", 2 if path == "no planes" else 1000)
+    monkeypatch.setattr(packed_rows, "SMALL_TABLE", 0 if path == "numbered" else 4096)
     for seed in range(4):
         columns, sizes = drawn(seed, n=200 if seed % 2 else 40)
         tests = IndependenceTests(columns, sizes, name, min_rows=0)

@@ -199,12 +199,15 @@ class BayesNetClassifier(State):
     @property
     def schema_(self) -> Schema:
         """The columns and the class, with their states."""
+        self._require_fitted()
+        return self._schema
+
+    def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments "
                 "before using this estimator."
             )
-        return self._schema
 
     @property
     def held_(self) -> dict[str, Any]:
@@ -215,7 +218,7 @@ class BayesNetClassifier(State):
     @property
     def statistics_(self) -> Statistics:
         """The raw counts behind the tables of ``network_``; no smoothing is in them."""
-        self.schema_  # noqa: B018  (says so where nothing is fitted)
+        self._require_fitted()
         return self.network_._fitted("statistics_").tables
 
     def _check_settings(self) -> None:

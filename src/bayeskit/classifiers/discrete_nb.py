@@ -99,12 +99,15 @@ class DiscreteNB(QuietClassWeight, CountClassifier):
     @property
     def feature_count_(self) -> Floats:
         """Σx of each column in each class: shape (K, V)."""
-        return self.statistics_.parts["totals"].sums  # type: ignore[attr-defined,no-any-return]
+        totals: Any = self.statistics_.parts["totals"]
+        found: Floats = totals.sums
+        return found
 
     @property
     def feature_log_prob_(self) -> Floats:
         """The log-probability of each column given the class: shape (K, V)."""
-        return self._model.conditionals[0].feature_log_prob  # type: ignore[no-any-return]
+        found: Floats = self._model.conditionals[0].feature_log_prob
+        return found
 
 
 class MultinomialNB(DiscreteNB):

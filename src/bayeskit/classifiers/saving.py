@@ -160,7 +160,8 @@ def _attribute_names(schema: Schema) -> tuple[Name, ...]:
 
 
 def _class_of(name: str) -> type[CountClassifier]:
-    return getattr(import_module(_HOMES[name]), name)  # type: ignore[no-any-return]
+    found: type[CountClassifier] = getattr(import_module(_HOMES[name]), name)
+    return found
 
 
 def _class_dtype(code: Any) -> np.dtype[Any] | None:

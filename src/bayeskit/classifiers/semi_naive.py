@@ -14,6 +14,7 @@ from bayeskit.data.source import Source
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.learning.choose_cuts import choose_cut_points
 from bayeskit.learning.fitted import Fitted
+from bayeskit.learning.naive import Naive
 from bayeskit.learning.recipe import Form, Recipe
 from bayeskit.priors import MEstimate, as_smoothing, backs_off
 from bayeskit.schema import Name, Schema, Variable
@@ -58,7 +59,8 @@ class SemiNaive(CountClassifier):
     # -- hooks ---------------------------------------------------------------------------------
 
     def _form(self, schema: Schema) -> Form:
-        raise NotImplementedError
+        """Say what depends on what; without a word, on the class alone."""
+        return Naive()
 
     def _choose_more(self, source: Source) -> dict[str, Any]:
         """Choose from rows what neither counts nor cut points are."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -158,7 +158,9 @@ def estimate_student(moments: Moments, columns: NDArray[np.intp], prior: NormalP
         *(alpha, np.nan if prior.beta is None else beta),
     )
     d = len(unit)
-    held = tuple(np.ascontiguousarray(np.broadcast_to(np.asarray(part, np.float64), d)) for part in given)
+    held: Any = tuple(
+        np.ascontiguousarray(np.broadcast_to(np.asarray(part, np.float64), d)) for part in given
+    )
     return Student(
         mean,
         mean_low,
@@ -167,7 +169,7 @@ def estimate_student(moments: Moments, columns: NDArray[np.intp], prior: NormalP
         used,
         np.asarray(columns, dtype=np.intp),
         Counted(moments, pooled),
-        held,  # type: ignore[arg-type]
+        held,
     )
 
 

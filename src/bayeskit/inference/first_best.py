@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.inference.kernels.clique_tree import EACH
+from bayeskit.inference.kernels.layout import EACH
 from bayeskit.inference.tree import Tree
 
 Ints = NDArray[np.int64]

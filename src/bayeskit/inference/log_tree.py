@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.inference.kernels.clique_tree import CELLS, CHILD, EACH, SEPARATOR
+from bayeskit.inference.kernels.layout import CELLS, CHILD, EACH, SEPARATOR
 from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.tree import Tree
 

@@ -8,17 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.inference.kernels.clique_tree import (
-    N_COLUMNS,
-    find_homes,
-    grow_tree,
-    hang_lightly,
-    hang_tree,
-    index_members,
-    lay_out,
-    write_maps,
-)
+from bayeskit.inference.kernels.clique_tree import grow_tree, hang_lightly, hang_tree, index_members
 from bayeskit.inference.kernels.fill import fill
+from bayeskit.inference.kernels.layout import N_COLUMNS, find_homes, lay_out, write_maps
 from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.problem import Problem
 from bayeskit.inference.triangulation import Triangulation

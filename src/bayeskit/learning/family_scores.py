@@ -9,20 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from bayeskit.counting.kernels.bit_families import count_bits, pack_states
-from bayeskit.counting.kernels.extensions import family_code, score_extensions, score_tables
+from bayeskit.counting.kernels.extensions import score_extensions, score_tables
+from bayeskit.learning.packed_rows import PackedRows
 from bayeskit.structure.questions import Family, Question, members
 from bayeskit.structure.scores import Score
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# More configurations of the parents than this, and than rows, are numbered anew: those that occur.
-SMALL_TABLE = 4096
-# With fewer cells in the tables of a family, 64 rows at a time by bits are faster than one row at a time.
-FEW_CELLS = 150
-# A variable of more states has no bits: its planes would take more room than its codes, and be of no use.
-MOST_PLANES = 32
 # A table of more cells than this, and than a few for each row, is not laid out: the cells that occur are sorted.
 MOST_CELLS, CELLS_A_ROW = 2**16, 8
 # More configurations than this are as good as infinitely many, and still a number.
@@ -50,8 +44,9 @@ class FamilyScores:
     def __init__(self, columns: NDArray[Any], sizes: Ints, score: Score) -> None:
         n = columns.shape[1]
         # One more column, of one state: a family without further parents is one with this.
-        self._columns = np.vstack([columns, np.zeros((1, n), columns.dtype)])
-        self._sizes = np.append(sizes, 1).astype(np.int64)
+        alone = np.zeros((1, n), columns.dtype)
+        self._rows = PackedRows(np.vstack([columns, alone]), np.append(sizes, 1))
+        self._columns, self._sizes = self._rows.columns, self._rows.sizes
         self._alone = np.array([len(sizes)], np.int64)
         self.score = score
         self.n_rows = n
@@ -59,11 +54,6 @@ class FamilyScores:
         counts = np.arange(n + 1, dtype=np.float64)
         self._x_log_x = counts * np.log(np.maximum(counts, 1.0))
         self._known: dict[tuple[int, int], float] = {}
-        self._wide = bool((self._sizes > MOST_PLANES).any())
-        packed = np.where(self._sizes <= MOST_PLANES, self._sizes, 0)
-        self._first = np.concatenate([[0], np.cumsum(packed)]).astype(np.int64)
-        self._planes = np.empty((int(self._first[-1]), (n + 63) >> 6), np.uint64)
-        pack_states(self._columns, packed, self._first, self._planes)
 
     @property
     def n_scored(self) -> int:
@@ -91,16 +81,15 @@ class FamilyScores:
     def _count(self, child: int, parents: int, more: Ints) -> Floats:
         sizes = self._sizes[more]
         out = np.empty(len(more))
-        if self._wide and 0 < (wide := sizes > MOST_PLANES).sum() < len(more):
-            # One column of many states shall not keep all others from being counted by bits.
+        wide = self._rows.split(more)
+        if wide is not None:
             out[wide] = self._count(child, parents, more[wide])
             out[~wide] = self._count(child, parents, more[~wide])
             return out
         inside = np.array([*members(parents)], np.int64)
         r = int(self._sizes[child])
         declared = min(math.prod(self._sizes[inside].tolist()), MOST_CONFIGURATIONS)
-        few = declared * r * float(sizes.mean()) <= FEW_CELLS
-        if few and not (self._wide and self._has_wide(child, *inside, *more)):
+        if self._rows.suits_bits(np.append(inside, child), more, declared * r):
             self._count_by_bits(child, inside, more, declared, out)
         else:
             self._count_by_rows(child, inside, more, declared, out)
@@ -108,25 +97,9 @@ class FamilyScores:
             out -= self._penalty * (r - 1) * float(declared) * sizes
         return out
 
-    def _has_wide(self, *some: int) -> bool:
-        return bool((self._sizes[list(some)] > MOST_PLANES).any())
-
     def _count_by_bits(self, child: int, parents: Ints, more: Ints, declared: int, out: Floats) -> None:
         r = int(self._sizes[child])
-        start = np.concatenate([[0], np.cumsum(declared * r * self._sizes[more])])
-        tables = np.empty(int(start[-1]), np.int64)
-        inside = np.append(parents, child)
-        count_bits(
-            self._planes,
-            self._first,
-            self._sizes,
-            inside,
-            more,
-            start,
-            np.empty((len(inside), self._planes.shape[1]), np.uint64),
-            np.empty(len(inside), np.int64),
-            tables,
-        )
+        tables, start = self._rows.tables(np.append(parents, child), more, declared * r)
         score_tables(
             tables,
             start,
@@ -143,7 +116,7 @@ class FamilyScores:
 
     def _count_by_rows(self, child: int, parents: Ints, more: Ints, declared: int, out: Floats) -> None:
         r = int(self._sizes[child])
-        code, q = self._code(parents, declared)
+        code, q = self._rows.code(parents, declared)
         largest = int(self._sizes[more].max())
         if q * r * largest > max(MOST_CELLS, CELLS_A_ROW * self.n_rows):
             for m, v in enumerate(more.tolist()):
@@ -181,21 +154,3 @@ class FamilyScores:
         a = -weight if weight < 0.0 else weight / (q * r)
         inside = gammaln(a + cells).sum() - len(cells) * gammaln(a)
         return float(inside - gammaln(a * r + of_parents).sum() + len(of_parents) * gammaln(a * r))
-
-    def _code(self, parents: Ints, declared: int) -> tuple[NDArray[np.uint32], int]:
-        """Return the number of each row's configuration of the parents, and how many numbers there are."""
-        code = np.empty(self.n_rows, np.uint32)
-        if declared <= max(SMALL_TABLE, self.n_rows):
-            family_code(self._columns, parents, self._sizes, code)
-            return code, declared
-        # Parent by parent, so that no number outgrows its type: at most as many as there are rows.
-        code[:], q = 0, 1
-        for v in parents:
-            size = int(self._sizes[v])
-            wide = code.astype(np.int64) * size + self._columns[v]
-            if q * size <= max(SMALL_TABLE, self.n_rows):
-                code, q = wide.astype(np.uint32), q * size
-            else:
-                seen, numbered = np.unique(wide, return_inverse=True)
-                code, q = numbered.astype(np.uint32), len(seen)
-        return code, q

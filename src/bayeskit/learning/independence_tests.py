@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from bayeskit.counting.kernels.bit_families import count_bits, pack_states
 from bayeskit.counting.kernels.contingency import measure_extensions, measure_tables
-from bayeskit.counting.kernels.extensions import family_code
+from bayeskit.learning.packed_rows import PackedRows
 from bayeskit.structure.questions import Question, Test, members
 from bayeskit.structure.tests_of_independence import as_independence_test
 
@@ -21,10 +20,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Answer = tuple[float, float, float]
 
-# More configurations of the given variables than this, and than rows, are numbered anew: those that occur.
-SMALL_TABLE = 4096
-# With fewer cells in a table, 64 rows at a time by bits are faster than one row at a time.
-FEW_CELLS = 150
 # Tests with adjusted degrees of freedom find for independence where a cell has fewer rows than this.
 ADJUSTED_ROWS_PER_CELL = 5
 
@@ -63,11 +58,8 @@ class IndependenceTests:
         self.test = as_independence_test(name, continuous=False)
         self.min_rows = min_rows
         self.n_rows = columns.shape[1]
-        self._columns = columns
-        self._sizes = np.asarray(sizes, np.int64)
-        self._first = np.concatenate([[0], np.cumsum(self._sizes)]).astype(np.int64)
-        self._planes = np.empty((int(self._first[-1]), (self.n_rows + 63) >> 6), np.uint64)
-        pack_states(columns, self._sizes, self._first, self._planes)
+        self._rows = PackedRows(columns, sizes)
+        self._sizes = self._rows.sizes
         self._largest = int(self._sizes.max(initial=1))
         self._known: dict[tuple[int, int, int], Answer] = {}
 
@@ -123,7 +115,7 @@ class IndependenceTests:
     def _count(self, a: int, z: Ints, others: Ints, declared: float, out: Floats) -> None:
         r, s = int(self._sizes[a]), self._sizes[others]
         name, degrees = self.test.name, out[:, 1].copy()
-        if declared * r * float(s.mean()) <= FEW_CELLS:
+        if self._rows.suits_bits(np.append(z, a), others, declared * r):
             self._count_by_bits(a, z, others, int(declared), out)
         else:
             self._count_by_rows(a, z, others, declared, out)
@@ -134,20 +126,8 @@ class IndependenceTests:
             out[:, 1] = degrees
 
     def _count_by_bits(self, a: int, z: Ints, others: Ints, declared: int, out: Floats) -> None:
-        r, inside = int(self._sizes[a]), np.append(z, a)
-        start = np.concatenate([[0], np.cumsum(declared * r * self._sizes[others])])
-        tables = np.empty(int(start[-1]), np.int64)
-        count_bits(
-            self._planes,
-            self._first,
-            self._sizes,
-            inside,
-            others,
-            start,
-            np.empty((len(inside), self._planes.shape[1]), np.uint64),
-            np.empty(len(inside), np.int64),
-            tables,
-        )
+        r = int(self._sizes[a])
+        tables, start = self._rows.tables(np.append(z, a), others, declared * r)
         measure_tables(
             tables,
             start,
@@ -165,10 +145,10 @@ class IndependenceTests:
 
     def _count_by_rows(self, a: int, z: Ints, others: Ints, declared: float, out: Floats) -> None:
         r = int(self._sizes[a])
-        code, q = self._code(z, declared)
-        code = code * np.uint32(r) + self._columns[a]
+        code, q = self._rows.code(z, declared)
+        code = code * np.uint32(r) + self._rows.columns[a]
         measure_extensions(
-            self._columns,
+            self._rows.columns,
             self._sizes,
             code,
             others,
@@ -181,21 +161,3 @@ class IndependenceTests:
             *np.empty((2, self._largest)),
             out,
         )
-
-    def _code(self, z: Ints, declared: float) -> tuple[NDArray[np.uint32], int]:
-        """Return the number of each row's configuration of z, and how many numbers there are."""
-        code = np.empty(self.n_rows, np.uint32)
-        if declared <= max(SMALL_TABLE, self.n_rows):
-            family_code(self._columns, z, self._sizes, code)
-            return code, int(declared)
-        # Variable by variable, so that no number outgrows its type: at most as many as there are rows.
-        code[:], q = 0, 1
-        for v in z:
-            size = int(self._sizes[v])
-            wide = code.astype(np.int64) * size + self._columns[v]
-            if q * size <= max(SMALL_TABLE, self.n_rows):
-                code, q = wide.astype(np.uint32), q * size
-            else:
-                seen, numbered = np.unique(wide, return_inverse=True)
-                code, q = numbered.astype(np.uint32), len(seen)
-        return code, q

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.inference.kernels.clique_tree import BLOCK, CELLS, EACH, MAP, RUN, RUNS, SEPARATOR, WALKS
 from bayeskit.inference.kernels.fill import assign_factors, fill_clique, weigh_one
+from bayeskit.inference.kernels.layout import BLOCK, CELLS, EACH, MAP, RUN, RUNS, SEPARATOR, WALKS
 from bayeskit.inference.kernels.scale import LOWEST, rescale
 from bayeskit.kernel import kernel
 

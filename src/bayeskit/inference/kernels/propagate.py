@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.inference.kernels.clique_tree import (
+from bayeskit.inference.kernels.fill import observe, weigh
+from bayeskit.inference.kernels.layout import (
     BLOCK,
     CELLS,
     CHILD,
@@ -19,7 +20,6 @@ from bayeskit.inference.kernels.clique_tree import (
     SEPARATOR,
     WALKS,
 )
-from bayeskit.inference.kernels.fill import observe, weigh
 from bayeskit.inference.kernels.scale import LOWEST, rescale
 from bayeskit.kernel import kernel
 

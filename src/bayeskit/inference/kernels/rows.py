@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.inference.kernels.clique_tree import BLOCK, CELLS, EACH, MAP, RUN, RUNS, SEPARATOR, WALKS
+from bayeskit.inference.kernels.layout import BLOCK, CELLS, EACH, MAP, RUN, RUNS, SEPARATOR, WALKS
 from bayeskit.inference.kernels.scale import LOWEST
 from bayeskit.kernel import kernel
 
