@@ -174,5 +174,9 @@ class SuspectResult(UserWarning):
     """An answer is usable but should be looked at."""
 
 
+class NotConverged(SuspectResult):
+    """An estimate was still moving when its steps, or its time, were used up."""
+
+
 class SourceNote(UserWarning):
     """Something was understood about a source that its owner should know."""

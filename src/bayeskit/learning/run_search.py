@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bayeskit.learning.interrupts import interrupts
 from bayeskit.structure.questions import Graph, Question, Search, Stop
 
 
@@ -35,7 +33,7 @@ def run_search(
     """
     end = None if time_limit is None else time.monotonic() + time_limit
     stopped: str | None = None
-    with _interrupts() as interrupted:
+    with interrupts() as interrupted:
         try:
             question = next(search)
             while True:
@@ -49,24 +47,3 @@ def run_search(
                 question = search.throw(Stop()) if stopped else search.send(answers)
         except StopIteration as done:
             return Outcome(done.value, stopped)
-
-
-@contextmanager
-def _interrupts() -> Iterator[threading.Event]:
-    """Turn Ctrl-C into a flag, so that it never strikes in the middle of a step; the second one strikes."""
-    event = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield event
-        return
-
-    def note(number: int, frame: Any) -> None:
-        if event.is_set():
-            raise KeyboardInterrupt
-        event.set()
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield event
-    finally:
-        # None: the handler was not set by Python, and cannot be put back by it.
-        signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)

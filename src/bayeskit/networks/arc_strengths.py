@@ -14,10 +14,11 @@ from bayeskit.errors import SettingError
 from bayeskit.graphs.network import Network, Node
 from bayeskit.learning.bootstrap import arc_frequencies
 from bayeskit.learning.node_columns import NodeColumns
+from bayeskit.learning.progress import progress_of
 from bayeskit.networks.arguments import number_below, whole_number
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.fitting import fit_settings
-from bayeskit.networks.learning import progress_of, read_search
+from bayeskit.networks.learning import read_search
 from bayeskit.schema import Name
 
 Floats = NDArray[np.float64]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.graphs.network import Network, Node
 from bayeskit.learning.node_columns import NodeColumns, read_nodes
+from bayeskit.learning.progress import progress_of
 from bayeskit.learning.search_network import METHODS, Found, Settings, search_network
 from bayeskit.networks.arguments import number_below, whole_number
 from bayeskit.networks.bayesian_network import BayesianNetwork
@@ -184,18 +184,3 @@ def _places(order: Sequence[Name] | None, columns: NodeColumns) -> list[int] | N
     if sorted(map(repr, order)) != sorted(map(repr, columns.names)):
         raise SettingError("order does not name every column once.")
     return [columns.names.index(name) for name in order]
-
-
-@contextmanager
-def progress_of(show: bool, what: str) -> Iterator[Callable[[int], None] | None]:
-    """Give a function that shows how many of something there are, or None."""
-    if not show:
-        yield None
-        return
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    with Progress(
-        SpinnerColumn(), TextColumn("{task.fields[n]:,} " + what), TimeElapsedColumn(), transient=True
-    ) as bar:
-        task = bar.add_task("search", total=None, n=0)
-        yield lambda n: bar.update(task, n=n)
