@@ -106,6 +106,24 @@ ROWS: list[tuple[str, str, list[Stage]]] = [
             for n in ("10,000", "100,000")
         ],
     ),
+    (
+        "Gaussian mixture 1e5 × 10, 8 components, a step of EM: full (pomegranate, float32) / diag (scikit-learn)",
+        "高斯混合 1e5 × 10，8 个成分，EM 一步：full（对照为 pomegranate，单精度）/ diag（对照为 scikit-learn）",
+        [
+            ("em", f"Gaussian mixture 100000 × 10, 8 components, {kind}: a step", "bayeskit", theirs)
+            for kind, theirs in (("full", "pomegranate"), ("diag", "scikit-learn"))
+        ],
+    ),
+    (
+        "latent classes 1e4 × 20, 4 components, a step of EM (StepMix)",
+        "潜类别 1e4 × 20，4 个成分，EM 一步（对照为 StepMix）",
+        [("em", "latent class 10000 × 20, 4 components: a step", "bayeskit", "StepMix")],
+    ),
+    (
+        "alarm, 5,000 rows, a fifth of the cells missing, a step of EM (pyAgrum, from 500 rows)",
+        "alarm，5,000 行，缺失五分之一，EM 一步（对照为 pyAgrum，由 500 行推算）",
+        [("em", "alarm 5000 rows, a fifth of the cells missing: a step", "bayeskit", "pyAgrum")],
+    ),
 ]
 
 

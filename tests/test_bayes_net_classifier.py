@@ -264,7 +264,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"required": [("nowhere", "y")]}, "'nowhere', which is no column"),
     ({"max_parents": -1}, "max_parents is -1"),
     ({"conditional": True, "criterion": "bdeu", "discretize": 3}, "given the rest is scored by"),
-    ({"method": "pc"}, "discrete columns only"),
+    ({"method": "ges"}, "not both together"),
 ]
 
 

@@ -26,6 +26,14 @@ SHAPES = {
     "height-weight": (114, 2, 0, {0: 57, 1: 57}),
     "mushroom": (8124, 0, 22, {"e": 4208, "p": 3916}),
     "adult": (48842, 6, 8, {"<=50K": 37155, ">50K": 11687}),
+    "credit": (690, 6, 9, {"+": 307, "-": 383}),
+    "sms": (5574, 0, 1, {"ham": 4827, "spam": 747}),
+    "news": (
+        1320,
+        0,
+        1,
+        dict.fromkeys(("alt.atheism", "comp.graphics", "sci.space", "talk.religion.misc"), 330),
+    ),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import pickle
 import re
 import warnings
 from dataclasses import dataclass, replace
@@ -21,8 +22,9 @@ from bayeskit.errors import SuspectResult
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.priors import BackOff, BDeu, MEstimate, WittenBell
 from bayeskit.report import Attribute, Explanation, Factor, explain, one_row
+from bayeskit.report import averaged as averaged_report
 from bayeskit.report.page import page_of
-from bayeskit.report.pair_share import pair_share
+from bayeskit.report.pair_share import pair_shares
 from bayeskit.report.text import as_text
 
 
@@ -372,9 +374,9 @@ def test_the_python_cell_is_the_kernels_cell() -> None:
             model = OneParent(cells, parents)
             for j in np.flatnonzero(parents == i).tolist():
                 expected = model.probabilities(j)
-                for u, x, c in np.ndindex(*expected.shape):
-                    found = pair_share(cells, j, x, i, u, c)[0]
-                    assert found == pytest.approx(expected[u, x, c], rel=1e-13)
+                for u, x in np.ndindex(*expected.shape[:2]):
+                    found = [p for p, _ in pair_shares(cells, j, x, i, u)]
+                    assert found == pytest.approx(expected[u, x], rel=1e-13)
 
 
 def test_html_shows_blocks_and_escapes() -> None:
@@ -390,3 +392,22 @@ def test_a_factor_without_log_is_zero() -> None:
     e = Explanation("y", ("a",), (Factor(0.0),), (Attribute("x", 1, "table", zero),), (), fallback=(-0.5,))
     assert e.impossible
     assert e.posterior == (1.0,)
+
+
+def test_only_what_is_shown_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of thirty super-parents a page shows one; the others' fractions would take most of the time."""
+    written: list[int] = []
+
+    def noted(averaged: Any, row: Any, i: int, kept: Any, write: Any = averaged_report._children) -> Any:
+        written.append(i)
+        return write(averaged, row, i, kept)
+
+    monkeypatch.setattr(averaged_report, "_children", noted)
+    rng = np.random.default_rng(0)
+    X = {f"x{j}": rng.integers(0, 3, 60).astype(str) for j in range(30)}
+    e = AODE().fit(X, np.arange(60) % 4).explain({name: column[0] for name, column in X.items()})
+    assert e.posterior and not written
+    assert str(e) and e.to_latex() and len(written) <= 3
+    again = pickle.loads(pickle.dumps(e))
+    assert again == e and isinstance(again.average.super_parents[0].attributes, tuple)
+    assert len(written) == 30 and len(set(written)) == 30

@@ -139,6 +139,19 @@ def test_blocks(kind, weights, alpha, form):
     assert check(kind(alpha=alpha), X, y, WEIGHTS[weights])
 
 
+@pytest.mark.parametrize("norm", [False, True])
+@pytest.mark.parametrize(("weights", "alpha"), [("plain", 0.0), ("dyadic", 0.0), ("any", 1.0), ("any", None)])
+def test_complements(weights, alpha, norm):
+    rng = np.random.default_rng(2)
+    X, y = rng.poisson(0.8, (24, 6)).astype(float), mixed()[1]
+    X[1:, 5] = 0.0  # with alpha=0 a word of one row is certain for its class, and of none without it
+    alpha = np.linspace(0.1, 1, 6) if alpha is None else alpha
+    for form in (np.asarray, sp.csr_array):
+        assert check(ComplementNB(alpha=alpha, norm=norm), form(X), y, WEIGHTS[weights])
+    assert check(ComplementNB(alpha=alpha, norm=norm, class_weight={0: 3.0, 3: 0.25}), X, y, WEIGHTS[weights])
+    assert check(ComplementNB(alpha=alpha, norm=norm), X, np.zeros(24), WEIGHTS[weights])  # one class
+
+
 @pytest.mark.parametrize("binarize", [-1.0, 1.0])
 def test_a_threshold(binarize):
     X = np.random.default_rng(2).poisson(0.8, (24, 5)) - 1.0
@@ -153,11 +166,10 @@ def test_coded_columns():
 @pytest.mark.parametrize(
     ("model", "columns"),
     [
-        (ComplementNB(), ["calls"]),
         (GaussianBayes("shared"), ["size", "calls"]),
         (NaiveBayes(numeric="kernel"), ["colour", "size"]),
     ],
-    ids=["complement", "covariance", "kernel"],
+    ids=["covariance", "kernel"],
 )
 def test_what_has_no_fast_way(model, columns):
     X, y = mixed(k=2)

@@ -51,6 +51,15 @@ def test_continuous_columns(column):
     assert found.numbers[0] == pytest.approx(np.asarray(column, float), nan_ok=True)
 
 
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [([0, 1, 0, 2], "categorical"), ([0, None, np.int8(2), 2], "categorical"), ([0, 1.0, 0, 2], "numeric")],
+)
+def test_a_list_of_whole_numbers_is_discrete(cells, kind):
+    """Lists have no dtype: what their cells are decides, as it would in a frame."""
+    assert read_nodes({"c": cells}).variables[0].kind == kind
+
+
 def test_whole_numbers_of_many_values():
     """30 are states, 31 are not; a missing cell changes nothing; the error tells the ways out, and they work."""
     assert read_nodes({"c": np.arange(30)}).sizes.tolist() == [30]

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
@@ -455,6 +456,17 @@ def test_permissions_and_links_stay(tmp_path):
     assert link.is_symlink()
     assert path.read_bytes() == b"2"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name here")
+def test_a_pipe_is_written_to_and_stays(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(path.read_bytes)
+        replace_file(path, b"melon")
+        assert read.result(timeout=30) == b"melon"
+    assert path.is_fifo() and list(tmp_path.iterdir()) == [path]
 
 
 def test_many_writers_leave_one_whole_file(tmp_path):

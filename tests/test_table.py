@@ -118,7 +118,7 @@ def test_a_malformed_sparse_matrix_is_refused():
         (pl.LazyFrame({"a": [1]}), DataTypeError, "collect"),
         (pd.Series([1, 2]), DataError, "got 1D"),
     ],
-    ids=lambda value: repr(value)[:30] if not isinstance(value, type) else value.__name__,
+    ids=lambda value: repr(value).split(" at 0x")[0][:30] if not isinstance(value, type) else value.__name__,
 )
 def test_what_is_no_table(data, error, says):
     with pytest.raises(error, match=says):

@@ -25,6 +25,8 @@ _HOMES = {
     "BayesNetClassifier": "bayeskit.classifiers.bayes_net",
     "BayesDecision": "bayeskit.classifiers.bayes_decision",
     "Discretizer": "bayeskit.classifiers.discretizer",
+    "GaussianMixture": "bayeskit.mixtures.gaussian_mixture",
+    "LatentClass": "bayeskit.mixtures.latent_class",
     "BayesianNetwork": "bayeskit.networks.bayesian_network",
     "MarkovNetwork": "bayeskit.networks.markov_network",
     "learn_network": "bayeskit.networks.learning",
@@ -33,7 +35,7 @@ _HOMES = {
     "Batches": "bayeskit.data.source",
     "Statistics": "bayeskit.statistics",
 }
-_MODULES = ("datasets", "decision", "errors", "networks", "priors", "report", "structure")
+_MODULES = ("datasets", "decision", "errors", "mixtures", "networks", "priors", "report", "structure")
 
 __all__ = [
     "AODE",
@@ -51,7 +53,9 @@ __all__ = [
     "ComplementNB",
     "Discretizer",
     "GaussianBayes",
+    "GaussianMixture",
     "GaussianNB",
+    "LatentClass",
     "MarkovNetwork",
     "MultinomialNB",
     "NaiveBayes",
@@ -83,6 +87,8 @@ if TYPE_CHECKING:
     from bayeskit.classifiers.tan import TAN
     from bayeskit.classifiers.weighted_nb import WeightedNB
     from bayeskit.data.source import Batches
+    from bayeskit.mixtures.gaussian_mixture import GaussianMixture
+    from bayeskit.mixtures.latent_class import LatentClass
     from bayeskit.networks.bayesian_network import BayesianNetwork
     from bayeskit.networks.learning import learn_network
     from bayeskit.networks.markov_network import MarkovNetwork

@@ -146,7 +146,7 @@ def test_shared_parameters(letter: str, parameter: str, value: Any, says: str) -
     refused(BY_LETTER[letter](**{parameter: value}), says)
 
 
-@pytest.mark.parametrize(("model", "says"), OWN, ids=lambda v: str(v)[:60])
+@pytest.mark.parametrize(("model", "says"), OWN, ids=lambda v: str(v).split(" at 0x")[0][:60])
 def test_own_parameters(model: Any, says: str) -> None:
     refused(model, says)
 

@@ -369,7 +369,7 @@ def test_look_up_for_and_against():
 
 
 @pytest.mark.parametrize(
-    "bad", [math.nan, None, np.nan, "perhaps", 2, [0, 1], {"yes": 1}, object()], ids=repr
+    "bad", [math.nan, None, np.nan, "perhaps", 2, [0, 1], {"yes": 1}, object()], ids=lambda v: repr(v)[:14]
 )
 def test_what_is_no_state_is_refused_as_evidence(bad):
     with pytest.raises(BayeskitError):

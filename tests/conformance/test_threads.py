@@ -74,7 +74,9 @@ def test_models_fitted_on_many_threads_are_alike() -> None:
 
 @every
 @pytest.mark.parametrize(
-    "copied", [copy.deepcopy, copy.copy, lambda m: pickle.loads(pickle.dumps(m))], ids=str
+    "copied",
+    [copy.deepcopy, copy.copy, lambda m: pickle.loads(pickle.dumps(m))],
+    ids=["deepcopy", "copy", "pickle"],
 )
 def test_copies_answer_alike_and_go_their_own_way(estimator: Any, copied: Any) -> None:
     model = clone(estimator).fit(ROWS, LABELS)

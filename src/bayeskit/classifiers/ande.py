@@ -45,6 +45,8 @@ class AnDE(SemiNaive):
     numeric, cut_points, calibration
         As in :class:`~bayeskit.TAN`; with "gaussian" and n = 2 a numeric attribute depends on the class and on the one
         discrete attribute that it shares most with.
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`.
 
     Attributes
     ----------
@@ -88,6 +90,9 @@ class AnDE(SemiNaive):
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         n_jobs: int | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Any = None,
     ) -> None:
         self._keep(locals())
 

@@ -1,4 +1,4 @@
-"""The answers of a classifier: posteriors, classes, evidence, explanations, samples."""
+"""The answers of a classifier: posteriors, classes, evidence, samples."""
 
 from __future__ import annotations
 
@@ -11,24 +11,21 @@ from sklearn.exceptions import NotFittedError
 from bayeskit.classifiers.doors import (
     warn_of_impossible,
 )
-from bayeskit.classifiers.state import State
-from bayeskit.data.encode import match_columns
+from bayeskit.classifiers.explaining import Explaining
 from bayeskit.data.source import Source
 from bayeskit.data.table import open_table
 from bayeskit.errors import DataError, UsageError
 from bayeskit.estimation.averaged import Averaged
 from bayeskit.estimation.kernels.posterior import choose, log_normalise, normalise
 from bayeskit.estimation.multinomial import Multinomial, log_coefficient
-from bayeskit.learning.calibration import from_held
 from bayeskit.learning.leave_one_out import encode_learned, left_out_joint, log_posterior, mean_loss
 from bayeskit.learning.model import Model
-from bayeskit.report import Explanation, explain, one_row
 from bayeskit.schema import Name, Schema
 
 Floats = NDArray[np.float64]
 
 
-class Answers(State):
+class Answers(Explaining):
     """Everything a fitted or lazy classifier can be asked."""
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
@@ -86,8 +83,8 @@ class Answers(State):
         """Return P(c | x) of rows that were learned, each by the model of all the others: shape (n, K).
 
         It equals as many fits, each without one row's whole weight, with schema, cut points, structure,
-        back-off constants and calibration held; but it is one pass over the rows, not n fits. (Kernel densities,
-        covariances and complement naive Bayes are estimated anew for each row.)
+        back-off constants and calibration held; but it is one pass over the rows, not n fits. (Kernel densities
+        and covariances are estimated anew for each row.)
 
         Parameters
         ----------
@@ -117,33 +114,6 @@ class Answers(State):
             root), or of the squared distance of all posteriors from 0 and 1.
         """
         return mean_loss(*self._left_out(Source(X, y, sample_weight, target)), scoring)
-
-    def explain(self, row: Any, *, lang: str = "en") -> Explanation:
-        """Take the prediction of one row apart: the prior, each attribute's factor with the counts behind it.
-
-        Where attributes have parents a factor is P(x | c, parents); AODE shows what each super-parent says and its
-        share; any other model is explained by leaving one value out at a time. The posterior shown is that of the
-        model, before ``calibration``.
-
-        Parameters
-        ----------
-        row : mapping from column to value, list, or a table of one row
-        lang : "en" or "zh"
-        """
-        lazy = self._lazy_state()
-        fitted = lazy.fitted if lazy is not None else self._require("explain")
-        model, statistics = self._model, self.statistics_
-        table = match_columns(one_row(row), model.schema, fitted.names if fitted.named else None, fitted.who)
-        assert fitted.recipe is not None
-        return explain(
-            model,
-            statistics,
-            fitted.recipe,
-            table,
-            self._labels(model.schema).tolist(),
-            threshold=fitted.threshold,
-            lang=lang,
-        )
 
     def sample(self, n: int, seed: Any = None, given_class: Any = None) -> tuple[Any, Any]:
         """Draw rows from the model: (X, y), as a frame where the model was learned from one.
@@ -193,12 +163,6 @@ class Answers(State):
         assert fitted.recipe is not None
         encoded = fitted.encode(open_table(X), schema, fitted.recipe.unseen)
         return np.concatenate([averaged.log_excess(chunk) for chunk in encoded.chunks()])
-
-    def _calibrated(self, log_share: Floats, schema: Schema) -> Floats:
-        calibration = from_held(self._held)
-        return (
-            log_share if calibration is None else calibration.log_posterior(log_share, schema.target.states)
-        )
 
     def _joint(self, X: Any) -> tuple[Floats, Model]:
         fitted = self._fitted_or_none()

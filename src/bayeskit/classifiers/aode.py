@@ -45,6 +45,8 @@ class AODE(SemiNaive):
     numeric, cut_points, calibration
         As in :class:`~bayeskit.TAN`; with "gaussian" a numeric attribute has a Gaussian in every class and state of the
         super-parent.
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`.
 
     References
     ----------
@@ -82,6 +84,9 @@ class AODE(SemiNaive):
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         n_jobs: int | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Any = None,
     ) -> None:
         self._keep(locals())
 

@@ -59,6 +59,11 @@ class AutoBayes(SemiNaive):
     numeric, cut_points
         As in :class:`~bayeskit.TAN`.
     calibration : "temperature", "isotonic" or None, default="temperature"
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`, but by self-training: a mixture of posteriors is no distribution of rows,
+        so there is no likelihood for EM to climb. Unlabelled rows are shared by their posteriors and counted, again
+        and again until the shares are still. That is no EM and guarantees nothing; ``history_`` holds log P(y | x) of
+        the labelled rows, which may fall, and the best step is kept.
 
     Attributes
     ----------
@@ -99,6 +104,9 @@ class AutoBayes(SemiNaive):
         unseen: Unseen = "ignore",
         calibration: str | None = "temperature",
         n_jobs: int | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Any = None,
     ) -> None:
         self._keep(locals())
 

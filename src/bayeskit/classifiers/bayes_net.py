@@ -6,20 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
+from bayeskit.classifiers.bayes_net_answers import BayesNetAnswers
 from bayeskit.classifiers.bayes_net_arcs import METHODS, known_before, learn_arcs
-from bayeskit.classifiers.bayes_net_columns import by_node, with_class
+from bayeskit.classifiers.bayes_net_columns import network_of, with_class
+from bayeskit.classifiers.bayes_net_unlabelled import complete_network
 from bayeskit.classifiers.doors import dtype_of_target, plain_dtype
 from bayeskit.classifiers.naive_bayes import one_of
-from bayeskit.classifiers.state import State
-from bayeskit.data.encode import match_columns
+from bayeskit.classifiers.prediction_pictures import PredictionPictures
+from bayeskit.classifiers.semi_supervision import SemiSupervision, completion_of
 from bayeskit.data.source import Source
-from bayeskit.data.table import open_table
 from bayeskit.errors import DataTypeError, SettingError
 from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.network import Network, Node
 from bayeskit.graphs.relations import markov_blanket
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.fitting import fit_settings
@@ -27,10 +26,8 @@ from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Statistics
 from bayeskit.structure.scores import as_score
 
-Floats = NDArray[np.float64]
 
-
-class BayesNetClassifier(State):
+class BayesNetClassifier(BayesNetAnswers, PredictionPictures, SemiSupervision):
     r"""A Bayesian network learned over the columns and the class, asked for the class.
 
     .. math:: P(c \mid x) \propto P(c \mid \mathrm{pa}_c) \prod_{j \in \mathrm{ch}_c} P(x_j \mid \mathrm{pa}_j)
@@ -70,6 +67,13 @@ class BayesNetClassifier(State):
         When they have passed the best network so far is taken, with a warning.
     seed : int
         For what a search draws at random.
+    semi_supervised : bool
+        Take in rows without a class: arcs are learned from the labelled rows, tables from all, by EM over the network,
+        in which the class is one more missing cell (and so is any other: available cases are for counting alone).
+    unlabelled_weight : float from 0 to 1, default=1.0
+        λ: what an unlabelled row weighs beside a labelled one; 0 leaves them out.
+    missing_label : label, optional
+        What stands for a missing class, as in :class:`~bayeskit.NaiveBayes`.
 
     Attributes
     ----------
@@ -77,6 +81,8 @@ class BayesNetClassifier(State):
     markov_blanket_ : tuple of columns
     target_ : the name of the class in ``network_``
     held_ : the arcs and cut points that ``fit`` chose
+    history_, converged_, n_iter_, em_fell_, unlabelled_weight_
+        How EM went, with ``semi_supervised=True``; the prior's imaginary rows are in ``history_``.
     classes_, n_features_in_, feature_names_in_, schema_
         As in :class:`~bayeskit.NaiveBayes`.
 
@@ -108,6 +114,9 @@ class BayesNetClassifier(State):
         unseen: str = "ignore",
         time_limit: float | None = None,
         seed: int = 0,
+        semi_supervised: bool = False,
+        unlabelled_weight: float = 1.0,
+        missing_label: Any = None,
     ) -> None:
         self.method = method
         self.criterion = criterion
@@ -123,6 +132,9 @@ class BayesNetClassifier(State):
         self.unseen = unseen
         self.time_limit = time_limit
         self.seed = seed
+        self.semi_supervised = semi_supervised
+        self.unlabelled_weight = unlabelled_weight
+        self.missing_label = missing_label
 
     def fit(self, X: Any, y: Any = None, *, target: Name | None = None) -> Self:
         """Learn the arcs, then the tables.
@@ -133,7 +145,8 @@ class BayesNetClassifier(State):
             Text, categories, booleans and whole numbers are discrete, floats are continuous. Arcs are learned from the
             rows without a missing cell, tables from all rows that have the cells they need.
         y : array of shape (n,), optional
-            The class of each row; or give ``target``.
+            The class of each row; or give ``target``. With ``semi_supervised=True`` some may be missing: None, NaN, or
+            −1 among whole numbers.
         target : column name, optional
             The column of X that holds the class.
         """
@@ -146,55 +159,41 @@ class BayesNetClassifier(State):
                 "Pass a frame or an array."
             )
         self._say_y_is_needed(source)
-        rows = next(iter(source))
-        columns, name = with_class(rows.table, rows.y, target, self.states, self.discretize)
-        dag = learn_arcs(columns, name, self)
-        blanket = markov_blanket(dag, name)
-        if self.markov_blanket:
-            dag = _restricted(dag, {name, *blanket})
-        nodes = tuple(
-            Node(columns.variables[columns.names.index(node)], parents)
-            for node, parents in zip(dag.nodes, dag.parents)
-        )
-        network = BayesianNetwork._of(Network(nodes, name=type(self).__name__))
-        network._fit_columns(columns, fit_settings(self.prior), None)
-        self._adopt_network(network, name, blanket, columns.variables, rows.table)
-        dtype = getattr(y if target is None else dtype_of_target(X, target), "dtype", None)
-        self._class_dtype = dtype if isinstance(dtype, np.dtype) else plain_dtype(y)
+        labelled, unlabelled = self._parted(source)
+        rows = next(iter(labelled))
+        with self._numbering(source):
+            columns, name = with_class(rows.table, rows.y, target, self.states, self.discretize)
+            dag = learn_arcs(columns, name, self)
+            if self.markov_blanket:
+                dag = _restricted(dag, {name, *markov_blanket(dag, name)})
+            climb = None
+            if self.unlabelled_weight and next(iter(unlabelled or ()), None) is not None:
+                network, columns, climb = complete_network(source, columns, dag, self)
+            else:
+                network = BayesianNetwork._of(network_of(dag, columns))
+                network._fit_columns(columns, fit_settings(self.prior), None)
+        by_name = {variable.name: variable for variable in columns.variables}
+        schema = Schema(tuple(by_name[column] for column in rows.table.names), by_name[name])
+        told = {} if unlabelled is None else {"completion": completion_of(self.unlabelled_weight, climb)}
+        labels = self._label_source(y if target is None else dtype_of_target(X, target))
+        self._adopt_network(network, schema, rows.table.named, told, labels)
         return self
 
     def _adopt_network(
-        self, network: BayesianNetwork, name: Name, blanket: tuple[Name, ...], variables: Any, table: Any
+        self, network: BayesianNetwork, schema: Schema, named: bool, held: dict[str, Any], labels: Any
     ) -> None:
-        self.network_, self.target_ = network, name
-        by_name = {variable.name: variable for variable in variables}
-        self._schema = Schema(tuple(by_name[column] for column in table.names), by_name[name])
-        self.markov_blanket_ = tuple(column for column in table.names if column in blanket)
-        self._named = table.named
-        self.n_features_in_ = len(table.names)
-        if table.named and all(isinstance(column, str) for column in table.names):
-            self.feature_names_in_ = np.array(table.names, dtype=object)
+        self.network_, self.target_, self._schema = network, schema.target.name, schema
+        columns = tuple(schema.position)
+        blanket = markov_blanket(network._network.dag, self.target_)
+        self.markov_blanket_ = tuple(column for column in columns if column in blanket)
+        self._named, self._held = named, held
+        dtype = getattr(labels, "dtype", None)
+        self._class_dtype = dtype if isinstance(dtype, np.dtype) else plain_dtype(labels)
+        self.n_features_in_ = len(columns)
+        if named and all(isinstance(column, str) for column in columns):
+            self.feature_names_in_ = np.array(columns, dtype=object)
         else:
             self.__dict__.pop("feature_names_in_", None)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return P(c | x) of each row: shape (n, K). Columns that are no node of ``network_`` are not looked at."""
-        schema = self.schema_
-        self._refuse_sparse(X)
-        names = tuple(schema.position)
-        table = match_columns(open_table(X), schema, names if self._named else None, type(self).__name__)
-        unseen: Any = self.unseen
-        return self.network_.predict_proba(by_node(table, names), self.target_, unseen=unseen)
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Return log P(c | x) of each row: shape (n, K)."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row; of equals the first."""
-        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
-        return labels
 
     @property
     def schema_(self) -> Schema:
@@ -211,9 +210,9 @@ class BayesNetClassifier(State):
 
     @property
     def held_(self) -> dict[str, Any]:
-        """What ``fit`` chose: the parents of each node, and the cut points of columns that were cut."""
+        """What ``fit`` chose: the parents of each node, the cut points of columns that were cut; and how EM went."""
         cuts = {v.name: v.cuts for v in self.schema_.attributes if v.cuts is not None}
-        return {"structure": self.network_._network.dag.as_mapping(), "cut_points": cuts}
+        return {"structure": self.network_._network.dag.as_mapping(), "cut_points": cuts, **self._held}
 
     @property
     def statistics_(self) -> Statistics:
@@ -222,6 +221,12 @@ class BayesNetClassifier(State):
         return self.network_._fitted("statistics_").tables
 
     def _check_settings(self) -> None:
+        super()._check_settings()
+        if isinstance(self.unlabelled_weight, str):
+            raise SettingError(
+                'unlabelled_weight="loo" leaves labelled rows out of counts, and after EM over a network there are '
+                "none. Give a number from 0 to 1, or take TAN, KDB or AODE, which can choose one."
+            )
         one_of("method", self.method, METHODS)
         one_of("unseen", self.unseen, ("ignore", "error"))
         for name in ("markov_blanket", "conditional"):

@@ -44,6 +44,8 @@ class CategoricalNB(QuietClassWeight, IsNetwork, CountClassifier):
         Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
         spread evenly, or 2,000 where each takes an estimate anew (``class_weight="balanced"``).
         ``fit`` chooses, later batches keep the choice (``held_``).
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`.
 
     Examples
     --------
@@ -65,6 +67,9 @@ class CategoricalNB(QuietClassWeight, IsNetwork, CountClassifier):
         class_weight: Any = None,
         n_jobs: int | None = None,
         calibration: str | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Any = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -74,6 +79,9 @@ class CategoricalNB(QuietClassWeight, IsNetwork, CountClassifier):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.calibration = calibration
+        self.semi_supervised = semi_supervised
+        self.unlabelled_weight = unlabelled_weight
+        self.missing_label = missing_label
 
     def _reading(self) -> Reading:
         least = 0 if self.min_categories is None else self.min_categories

@@ -126,8 +126,10 @@ class MultinomialNB(DiscreteNB):
     n_jobs : int, optional
     calibration : None, "temperature" or "isotonic"
         Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
-        spread evenly, or 2,000 where each takes an estimate anew (complement naive Bayes, ``class_weight="balanced"``).
+        spread evenly, or 2,000 where each takes an estimate anew (``class_weight="balanced"``).
         ``fit`` chooses, later batches keep the choice (``held_``).
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`.
 
     Examples
     --------
@@ -148,6 +150,9 @@ class MultinomialNB(DiscreteNB):
         class_weight: Any = None,
         n_jobs: int | None = None,
         calibration: str | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Any = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -156,6 +161,9 @@ class MultinomialNB(DiscreteNB):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.calibration = calibration
+        self.semi_supervised = semi_supervised
+        self.unlabelled_weight = unlabelled_weight
+        self.missing_label = missing_label
 
 
 class ComplementNB(DiscreteNB):
@@ -175,8 +183,14 @@ class ComplementNB(DiscreteNB):
     n_jobs : int, optional
     calibration : None, "temperature" or "isotonic"
         Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
-        spread evenly, or 2,000 where each takes an estimate anew (complement naive Bayes, ``class_weight="balanced"``).
+        spread evenly, or 2,000 where each takes an estimate anew (``class_weight="balanced"``).
         ``fit`` chooses, later batches keep the choice (``held_``).
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`, but by self-training: its scores are no distribution of texts, so there is
+        no likelihood for EM to climb. Unlabelled rows are shared by their posteriors and counted, again and again
+        until the shares are still. That is no EM and guarantees nothing; ``history_`` holds log P(y | x) of the
+        labelled rows, which may fall, and the best step is kept. "loo" estimates anew for each of up to 2,000 labelled
+        rows and each λ: slow with many words.
 
     Examples
     --------
@@ -198,6 +212,9 @@ class ComplementNB(DiscreteNB):
         class_weight: Any = None,
         n_jobs: int | None = None,
         calibration: str | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Any = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -207,6 +224,9 @@ class ComplementNB(DiscreteNB):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.calibration = calibration
+        self.semi_supervised = semi_supervised
+        self.unlabelled_weight = unlabelled_weight
+        self.missing_label = missing_label
 
     @property
     def feature_all_(self) -> Floats:
@@ -231,8 +251,10 @@ class BernoulliNB(IsNetwork, DiscreteNB):
     n_jobs : int, optional
     calibration : None, "temperature" or "isotonic"
         Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
-        spread evenly, or 2,000 where each takes an estimate anew (complement naive Bayes, ``class_weight="balanced"``).
+        spread evenly, or 2,000 where each takes an estimate anew (``class_weight="balanced"``).
         ``fit`` chooses, later batches keep the choice (``held_``).
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`.
 
     Examples
     --------
@@ -255,6 +277,9 @@ class BernoulliNB(IsNetwork, DiscreteNB):
         class_weight: Any = None,
         n_jobs: int | None = None,
         calibration: str | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Any = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -264,6 +289,9 @@ class BernoulliNB(IsNetwork, DiscreteNB):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.calibration = calibration
+        self.semi_supervised = semi_supervised
+        self.unlabelled_weight = unlabelled_weight
+        self.missing_label = missing_label
 
     def _check_settings(self) -> None:
         super()._check_settings()

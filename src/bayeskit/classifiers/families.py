@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bayeskit.errors import ColumnError
 from bayeskit.learning.recipe import Recipe
 from bayeskit.schema import Kind, Name, Schema
 
@@ -36,6 +37,18 @@ class Choice:
 def kinds_of_families(families: Mapping[Name, str] | None) -> dict[Name, Kind]:
     """Return the kind that each named family asks of its column."""
     return {name: _KIND.get(family, "numeric") for name, family in (families or {}).items()}
+
+
+def check_bernoulli(schema: Schema, families: Mapping[Name, str]) -> None:
+    """Refuse more than two states where the family is Bernoulli."""
+    for variable in schema.categorical:
+        name, size = variable.name, variable.size
+        if families.get(name) == "bernoulli" and size > 2:
+            states = ", ".join(map(repr, variable.states[:5])) + (", …" if size > 5 else "")
+            raise ColumnError(
+                f"families[{name!r}] is 'bernoulli', of two states, and the column has {size}: {states}. Choose "
+                "'table', or leave the family out."
+            )
 
 
 def explain_families(

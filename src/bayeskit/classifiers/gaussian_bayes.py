@@ -30,6 +30,8 @@ class GaussianBayes(CountClassifier):
         Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
         spread evenly, or 2,000 where each takes an estimate anew (full and shared covariance).
         ``fit`` chooses, later batches keep the choice (``held_``).
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`.
 
     Examples
     --------
@@ -51,6 +53,9 @@ class GaussianBayes(CountClassifier):
         class_weight: Any = None,
         n_jobs: int | None = None,
         calibration: str | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Any = None,
     ) -> None:
         self.covariance = covariance
         self.shrinkage = shrinkage
@@ -59,6 +64,9 @@ class GaussianBayes(CountClassifier):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.calibration = calibration
+        self.semi_supervised = semi_supervised
+        self.unlabelled_weight = unlabelled_weight
+        self.missing_label = missing_label
 
     def _reading(self) -> Reading:
         return Reading(categorical=())

@@ -46,6 +46,8 @@ class KDB(Structured):
         states; beyond that an attribute is taken with the parents before its first missing one.
     numeric, cut_points, calibration
         As in :class:`~bayeskit.TAN`.
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`.
 
     Attributes
     ----------
@@ -87,6 +89,9 @@ class KDB(Structured):
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         n_jobs: int | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Any = None,
     ) -> None:
         self._keep(locals())
 

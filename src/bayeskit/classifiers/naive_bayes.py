@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from bayeskit.classifiers.base import CountClassifier
-from bayeskit.classifiers.families import Choice, explain_families, kinds_of_families
+from bayeskit.classifiers.families import Choice, check_bernoulli, explain_families, kinds_of_families
 from bayeskit.classifiers.network import IsNetwork
 from bayeskit.classifiers.tables import LabelledTable, labelled_table
 from bayeskit.data.chunk import Chunk
@@ -60,6 +60,16 @@ class NaiveBayes(IsNetwork, CountClassifier):
         Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
         spread evenly, or 2,000 where each takes an estimate anew (kernel densities, ``class_weight="balanced"``).
         ``fit`` chooses, later batches keep the choice (``held_``).
+    semi_supervised : bool, default=False
+        Learn from rows without a label too: None, NaN and NA, and −1 where the labels are whole numbers. EM climbs
+        :math:`\sum_L \log P(c, x) + \lambda \sum_U \log P(x)` from the model of the labelled rows; what rows choose
+        (families, cut points, a structure, a calibration) the labelled ones choose.
+    unlabelled_weight : float from 0 to 1, or "loo", default=1.0
+        λ: what an unlabelled row weighs beside a labelled one; 0 leaves them out. "loo" takes the least log-loss
+        of labelled rows that are left out, among λ = 0, 0.01, 0.03, 0.1, 0.3 and 1, while the expected counts of
+        unlabelled rows are held, which is an approximation. λ = 0 is among them because EM can hurt.
+    missing_label : label, optional
+        The value that stands for a missing label, in place of −1.
 
     Examples
     --------
@@ -87,6 +97,9 @@ class NaiveBayes(IsNetwork, CountClassifier):
         unseen: Unseen = "ignore",
         n_jobs: int | None = None,
         calibration: str | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Any = None,
     ) -> None:
         self.smoothing = smoothing
         self.alpha = alpha
@@ -101,6 +114,9 @@ class NaiveBayes(IsNetwork, CountClassifier):
         self.unseen = unseen
         self.n_jobs = n_jobs
         self.calibration = calibration
+        self.semi_supervised = semi_supervised
+        self.unlabelled_weight = unlabelled_weight
+        self.missing_label = missing_label
 
     def _choose(self, source: Source) -> dict[str, Any]:
         if self.families != "auto":
@@ -184,6 +200,10 @@ class NaiveBayes(IsNetwork, CountClassifier):
             missing=self.missing,
             unseen=self.unseen,
         )
+
+    def _adopt(self, fitted: Fitted, y: Any) -> None:
+        check_bernoulli(fitted.schema, self._asked)
+        super()._adopt(fitted, y)
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -42,8 +42,8 @@ def draw_classes(model: Model, n: int, rng: np.random.Generator, given_class: La
     return rng.choice(len(prior), size=n, p=prior / prior.sum()).astype(np.intp)
 
 
-def _draw(
-    model: Model, n: int, rng: np.random.Generator, given_class: Label | None
+def draw_codes(
+    model: Model, n: int, rng: np.random.Generator, given_class: Label | None = None
 ) -> tuple[Codes, Codes, Floats]:
     """Draw classes, codes and numbers: first the class, then every attribute after its parents."""
     conditionals = model.conditionals
@@ -115,7 +115,7 @@ def sample_rows(
     if model.schema.block is not None:
         classes = draw_classes(model, n, rng, given_class)
         return model.conditionals[0].sample(classes, rng), classes
-    classes, codes, values = _draw(model, n, rng, given_class)
+    classes, codes, values = draw_codes(model, n, rng, given_class)
     columns = _labelled(model.schema, codes, values)
     if named:
         if find_spec("pandas") is not None:

@@ -36,6 +36,13 @@ _HOMES = {
     "AutoBayes": "bayeskit.classifiers.auto_bayes",
     "WeightedNB": "bayeskit.classifiers.weighted_nb",
 }
+# What is no structure over counts, and the function that rebuilds it: named, not imported, since mixtures build on
+# classifiers.
+_OTHERS: dict[Any, tuple[str, str]] = {
+    "BayesNetClassifier": ("bayeskit.classifiers.bayes_net_saving", "rebuilt_network_classifier"),
+    "GaussianMixture": ("bayeskit.mixtures.saving", "rebuilt_mixture"),
+    "LatentClass": ("bayeskit.mixtures.latent_saving", "rebuilt_mixture"),
+}
 _FIELDS = ("estimator", "parameters", "statistics", "named", "names", "hints", "held", "class_dtype")
 # Labels of any other dtype are given out as objects.
 _CLASS_DTYPES = "iufbUSO"
@@ -78,13 +85,13 @@ def save_model(estimator: CountClassifier, path: Any) -> None:
         "names": None if names == _attribute_names(fitted.schema) else to_plain(names, "the column names"),
         "hints": to_plain(dict(fitted.hints), "the hints"),
         "held": to_plain(estimator.held_, "what the model holds"),
-        "class_dtype": None if dtype is None else dtype.str if dtype.kind in _CLASS_DTYPES else "|O",
+        "class_dtype": plain_class_dtype(dtype),
     }
     write_saved(Saved("model", manifest, arrays), place)
 
 
-def load(path: Any) -> CountClassifier:
-    """Read a classifier that was saved: it predicts the same, bit for bit, and can go on learning.
+def load(path: Any) -> Any:
+    """Read a classifier or a mixture that was saved: it predicts the same, bit for bit, and can go on learning.
 
     Nothing in the file is run. A file that is damaged, foreign or newer is refused with a
     :class:`~bayeskit.errors.ModelFormatError` that says what to do.
@@ -101,7 +108,8 @@ def load(path: Any) -> CountClassifier:
     place = as_path(path)
     with naming(place):
         saved = read_saved(place, "model")
-        return _rebuilt(saved)
+        home, rebuild = _OTHERS.get(saved.content.get("estimator"), (__name__, "_rebuilt"))
+        return getattr(import_module(home), rebuild)(saved)
 
 
 def _rebuilt(saved: Saved) -> CountClassifier:
@@ -127,7 +135,7 @@ def _rebuilt(saved: Saved) -> CountClassifier:
             "Save the model again, with this version."
         )
     estimator._fitted = fitted
-    estimator._class_dtype = _class_dtype(content["class_dtype"])
+    estimator._class_dtype = class_dtype(content["class_dtype"])
     estimator._renew()
     if fitted.named and len(fitted.names) != estimator.n_features_in_:
         raise ModelFormatError(f"it names {len(fitted.names)} columns of {estimator.n_features_in_}.")
@@ -164,13 +172,19 @@ def _class_of(name: str) -> type[CountClassifier]:
     return found
 
 
-def _class_dtype(code: Any) -> np.dtype[Any] | None:
+def class_dtype(code: Any) -> np.dtype[Any] | None:
+    """Read the dtype of labels."""
     if code is None:
         return None
     dtype = np.dtype(code) if isinstance(code, str) else None
     if dtype is None or dtype.kind not in _CLASS_DTYPES or dtype.names is not None:
         raise ModelFormatError(f"its classes have the dtype {code!r}, which labels cannot have.")
     return dtype
+
+
+def plain_class_dtype(dtype: np.dtype[Any] | None) -> str | None:
+    """Return the dtype of labels as text."""
+    return None if dtype is None else dtype.str if dtype.kind in _CLASS_DTYPES else "|O"
 
 
 def _refuse_changed(estimator: CountClassifier, fitted: Fitted) -> None:

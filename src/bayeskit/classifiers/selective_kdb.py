@@ -47,6 +47,8 @@ class SelectiveKDB(Structured):
         As in :class:`~bayeskit.NaiveBayes`; missing parents as in :class:`~bayeskit.KDB`.
     numeric, cut_points, calibration
         As in :class:`~bayeskit.TAN`; with "gaussian" numeric attributes always stay.
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`.
 
     Attributes
     ----------
@@ -94,6 +96,9 @@ class SelectiveKDB(Structured):
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         n_jobs: int | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Any = None,
     ) -> None:
         self._keep(locals())
 

@@ -43,6 +43,9 @@ class SemiNaive(CountClassifier):
     unseen: Unseen
     calibration: str | None
     n_jobs: int | None
+    semi_supervised: bool
+    unlabelled_weight: float | str
+    missing_label: Any
 
     def _keep(self, given: Mapping[str, Any]) -> None:
         """Store the parameters of ``__init__``, which are among its local variables, as they were given."""
@@ -103,6 +106,7 @@ class SemiNaive(CountClassifier):
         )
 
     def _check_settings(self) -> None:
+        super()._check_settings()
         if self.smoothing is not None and self.alpha is not None:
             raise SettingError(
                 "Give smoothing= or alpha=, not both: alpha is short for smoothing=Lidstone(alpha)."

@@ -42,6 +42,8 @@ class SPODE(Structured):
         As in :class:`~bayeskit.NaiveBayes`. A super-parent that is missing is summed over.
     numeric, cut_points, calibration
         As in :class:`~bayeskit.TAN`.
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`.
 
     Attributes
     ----------
@@ -83,6 +85,9 @@ class SPODE(Structured):
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         n_jobs: int | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Any = None,
     ) -> None:
         self._keep(locals())
 

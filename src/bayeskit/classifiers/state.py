@@ -43,7 +43,7 @@ class State(ClassifierMixin, BaseEstimator):
         return Recipe()
 
     # What is held to be told, not to be used: models that differ in it alone can be merged.
-    _told = frozenset({"losses", "scores"})
+    _told = frozenset({"losses", "scores", "completion"})
 
     def _choose(self, source: Source) -> dict[str, Any]:
         """Choose from rows what no statistic decides; it is then held."""

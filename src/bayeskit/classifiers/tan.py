@@ -44,6 +44,8 @@ class TAN(Structured):
     cut_points : mapping from attribute to ascending numbers, optional
         For attributes whose cut points are known.
     calibration : None, "temperature" or "isotonic"
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`.
 
     Attributes
     ----------
@@ -87,6 +89,9 @@ class TAN(Structured):
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         n_jobs: int | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Any = None,
     ) -> None:
         self._keep(locals())
 

@@ -14,7 +14,8 @@ from bayeskit.classifiers.doors import (
     dtype_of_target,
     same,
 )
-from bayeskit.classifiers.state import State
+from bayeskit.classifiers.semi_supervision import SemiSupervision
+from bayeskit.data.encoded import Encoded
 from bayeskit.data.source import Source
 from bayeskit.errors import Incompatible, UsageError
 from bayeskit.learning.calibration import calibrate, check_method
@@ -23,7 +24,7 @@ from bayeskit.learning.lazy import Lazy, Refresh
 from bayeskit.schema import Name, Variable
 
 
-class Learning(State):
+class Learning(SemiSupervision):
     """Every way to change what a classifier has learned. Each is all or nothing and returns the classifier."""
 
     def fit(
@@ -44,7 +45,8 @@ class Learning(State):
         X : array, frame, sparse matrix, iterator of batches, :class:`bayeskit.Batches`, or path
             A batch is (X, y), (X, y, weights), or rows that hold the target column.
         y : array of shape (n,), optional
-            The class of each row; or give ``target``.
+            The class of each row; or give ``target``. With ``semi_supervised=True`` some may be missing: None, NaN, or
+            −1 among whole numbers.
         sample_weight : array of shape (n,), number or column name, optional
             A row of weight 0 is absent: it makes no class, no state and no floor.
         target : column name, optional
@@ -58,12 +60,16 @@ class Learning(State):
         self._refuse_sparse(X)
         source = Source(X, y, sample_weight, target, columns, exclude, encoding)
         self._say_y_is_needed(source)
-        with self._holding(source):
+        labelled, unlabelled = self._parted(source)
+        with self._numbering(source), self._holding(labelled):
             fitted = self._new_fitted(Variable("y" if target is None else target, "categorical"))
-            fitted.absorb(source)
+            kept: list[Encoded] | None = None if unlabelled is None else []
+            fitted.absorb(labelled, kept)
             fitted.check_classes()
-            self._calibrate(source, fitted)
-            self._adopt(fitted, y if y is not None else dtype_of_target(X, target))
+            if kept is not None and unlabelled is not None:
+                self._complete(fitted, kept, unlabelled)
+            self._calibrate(labelled, fitted)
+            self._adopt(fitted, self._label_source(y if y is not None else dtype_of_target(X, target)))
         return self
 
     @contextmanager
@@ -100,14 +106,15 @@ class Learning(State):
         """Add rows to what was learned before.
 
         Without ``classes`` a class never seen before enlarges the model; with ``classes`` (needed only
-        at the first call) any other label is refused.
+        at the first call) any other label is refused. After a semi-supervised ``fit`` the expected counts of its
+        unlabelled rows stay as they are; rows without a label are refused here.
         """
         if self._lazy_state() is not None:
             raise UsageError(
                 "A lazy model counts its source itself. Add the rows to the source, then call refresh()."
             )
         self._refuse_sparse(X)
-        source = Source(X, y, sample_weight, target)
+        source = self._all_labelled(Source(X, y, sample_weight, target))
         self._say_y_is_needed(source)
         fitted = self._fitted_or_none()
         if fitted is None:
@@ -209,6 +216,11 @@ class Learning(State):
             How much of the counts to remember.
         """
         self._check_settings()
+        if self.semi_supervised:
+            raise UsageError(
+                "A lazy model counts only what a question needs, and unlabelled rows are gone over many times. Use "
+                "fit, or semi_supervised=False."
+            )
         self._refuse_sparse(source)
         named = isinstance(target, str)
         y, column = (None, target) if named else (target, None)

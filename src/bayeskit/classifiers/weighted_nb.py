@@ -13,13 +13,14 @@ from bayeskit.classifiers.semi_naive import SemiNaive
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.encode import Unseen, match_columns
 from bayeskit.data.source import Source
+from bayeskit.data.table import Table
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.leave_one_out import encode_learned
 from bayeskit.learning.naive import Naive
 from bayeskit.learning.recipe import Form
 from bayeskit.learning.weighting import Loss, Weighted, choose_weights
-from bayeskit.report import Explanation, explain, one_row
+from bayeskit.report import Explanation, explain
 from bayeskit.report.weighted import weigh
 from bayeskit.schema import Name, Schema
 
@@ -46,6 +47,11 @@ class WeightedNB(SemiNaive):
     cut_points : mapping from attribute to ascending numbers, optional
         For attributes whose cut points are known.
     calibration : None, "temperature" or "isotonic"
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`, but by self-training: weights make a model of the class given a row, not
+        of rows, so there is no likelihood for EM to climb. Unlabelled rows are shared by their posteriors and counted,
+        again and again until the shares are still. That is no EM and guarantees nothing; ``history_`` holds log P(y |
+        x) of the labelled rows, which may fall, and the best step is kept.
 
     Attributes
     ----------
@@ -84,6 +90,9 @@ class WeightedNB(SemiNaive):
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         n_jobs: int | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Any = None,
     ) -> None:
         self._keep(locals())
 
@@ -93,17 +102,15 @@ class WeightedNB(SemiNaive):
         weights = self.held_.get("weights", {}) if self.weights is None else self.weights
         return {v.name: float(weights.get(v.name, 1.0)) for v in self.schema_.attributes}
 
-    def explain(self, row: Any, *, lang: str = "en") -> Explanation:
+    def _explained(self, table: Table, lang: str) -> Explanation:
         lazy = self._lazy_state()
         fitted = lazy.fitted if lazy is not None else self._require("explain")
         model, statistics = self._model, self.statistics_
-        table = match_columns(one_row(row), model.schema, fitted.names if fitted.named else None, fitted.who)
+        table = match_columns(table, model.schema, fitted.names if fitted.named else None, fitted.who)
         assert fitted.recipe is not None
         plain = replace(model, conditionals=tuple(c.plain for c in model.conditionals))
         labels = self._labels(model.schema).tolist()
         return weigh(explain(plain, statistics, fitted.recipe, table, labels, lang=lang), self.weights_)
-
-    explain.__doc__ = CountClassifier.explain.__doc__
 
     def sample(self, n: int, seed: Any = None, given_class: Any = None) -> tuple[Any, Any]:
         """Refuse: a weighted product is no distribution of rows."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -52,7 +53,7 @@ class Contender:
 
 
 def contenders(numeric: list[int], categorical: list[int], states: Any) -> list[Contender]:
-    """List the models: ours on the table as it is, the yardsticks on a matrix made for them.
+    """List the models of the demonstration: ours on the table as it is, the yardsticks on a matrix made for them.
 
     Parameters
     ----------
@@ -60,24 +61,8 @@ def contenders(numeric: list[int], categorical: list[int], states: Any) -> list[
     states : mapping
         The states that the table declares.
     """
-    from sklearn.compose import ColumnTransformer
-    from sklearn.dummy import DummyClassifier
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.impute import SimpleImputer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
     from bayeskit import AODE, TAN, AutoBayes, NaiveBayes
-
-    def logistic() -> Any:
-        numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
-        categories = OneHotEncoder(handle_unknown="ignore")
-        encode = ColumnTransformer([("numbers", numbers, numeric), ("categories", categories, categorical)])
-        return make_pipeline(encode, LogisticRegression(max_iter=1000))
-
-    def forest() -> Any:
-        return make_pipeline(SimpleImputer(strategy="median"), RandomForestClassifier(random_state=0))
+    from bayeskit.cli.compare_yardsticks import forest, logistic, majority
 
     found = [Contender("NaiveBayes()", lambda: NaiveBayes(states=states), True)]
     if numeric:
@@ -88,9 +73,9 @@ def contenders(numeric: list[int], categorical: list[int], states: Any) -> list[
         Contender("TAN()", lambda: TAN(states=states), True),
         Contender("AODE()", lambda: AODE(states=states), True),
         Contender("AutoBayes()", lambda: AutoBayes(states=states), True),
-        Contender("logistic regression", logistic, False),
-        Contender("random forest", forest, False),
-        Contender("majority class", lambda: DummyClassifier(strategy="prior"), False),
+        Contender("logistic regression", lambda: logistic(numeric, categorical), False),
+        Contender("random forest", lambda: forest(0), False),
+        Contender("majority class", majority, False),
     ]
 
 
@@ -113,34 +98,97 @@ def as_matrix(columns: Columns, numeric: set[str]) -> Floats:
     return np.column_stack(made)
 
 
-def folds_of(y: NDArray[Any], most: int = 5) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return (train, test) of each fold: as many as the rarest class has rows, at most five."""
+def folds_of(
+    y: NDArray[Any], most: int = 5, seed: int = 0, *, keep: bool = False
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return (train, test) of each fold: as many as the rarest class has rows, at most five.
+
+    With ``keep`` there are as many as are asked for, and a rare class is absent from some of them.
+    """
+    import warnings
+
     from sklearn.model_selection import StratifiedKFold
 
-    rarest = int(np.unique(y, return_counts=True)[1].min())
-    split = StratifiedKFold(max(2, min(most, rarest)), shuffle=True, random_state=0)
-    return list(split.split(np.zeros(len(y)), y))
+    counts = np.unique(y, return_counts=True)[1]
+    least = int(counts.max() if keep else counts.min())
+    split = StratifiedKFold(max(2, min(most, least)), shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        if keep:  # whoever keeps the folds says in words of their own that a class is rare
+            warnings.simplefilter("ignore")
+        return list(split.split(np.zeros(len(y)), y))
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a model said of rows that it had not learned: posteriors (n, K), CPU seconds, and it itself in each fold."""
+
+    posterior: Floats
+    seconds: float
+    models: tuple[Any, ...]
+
+
+def tried(
+    contender: Contender,
+    columns: Columns,
+    matrix: Floats,
+    y: NDArray[Any],
+    folds: Any,
+    classes: NDArray[Any],
+    *,
+    target: str | None = None,
+    most_warm: int | None = None,
+    after_fold: Callable[[], None] = lambda: None,
+) -> Trial:
+    """Fit and ask one model in each fold; rows that are in no test part keep a posterior of 0.
+
+    Parameters
+    ----------
+    folds : list of (train, test), places of rows
+    target : str, optional
+        What models that take the table call the class.
+    most_warm : int, optional
+        Loops are compiled on so many rows at most; by default on all of the first fold.
+    after_fold : called after each fold
+    """
+    found, seconds = np.zeros((len(y), len(classes))), 0.0
+    models: list[Any] = []
+    if contender.takes_table:  # loops are compiled once in a lifetime, which is not the model's time
+        train, test = folds[0]
+        train = train if most_warm is None else train[:: max(1, len(train) // most_warm)]
+        some, others = ({n: c[rows] for n, c in columns.items()} for rows in (train, test[: most_warm or 1]))
+        contender.make().fit(some, y[train]).predict_proba(others)
+    for train, test in folds:
+        parts: list[Any] = [{n: c[rows] for n, c in columns.items()} for rows in (train, test)]
+        if not contender.takes_table:
+            parts = [matrix[train], matrix[test]]
+        begin = time.process_time()
+        with nullcontext() if contender.takes_table else _one_thread():
+            if contender.takes_table and target is not None:
+                model = contender.make().fit({**parts[0], target: y[train]}, target=target)
+            else:
+                model = contender.make().fit(parts[0], y[train])
+            answer = model.predict_proba(parts[1])
+        seconds += time.process_time() - begin
+        found[np.ix_(test, np.searchsorted(classes, model.classes_))] = answer
+        models = [*models, model] if contender.takes_table else [model]
+        after_fold()
+    return Trial(found, seconds, tuple(models))
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    """Hold OpenMP to one thread: those that wait for work on a busy machine burn the CPU time that is measured."""
+    from importlib import import_module
+
+    limits: AbstractContextManager[Any] = import_module("threadpoolctl").threadpool_limits(1)
+    return limits
 
 
 def cross_validate(
     contender: Contender, columns: Columns, matrix: Floats, y: NDArray[Any], folds: Any, classes: NDArray[Any]
 ) -> Score:
     """Score one model on rows that it has not learned."""
-    found, seconds = np.zeros((len(y), len(classes))), 0.0
-    if contender.takes_table:  # loops are compiled once in a lifetime, which is not the model's time
-        train, test = folds[0]
-        some = {n: c[train] for n, c in columns.items()}
-        contender.make().fit(some, y[train]).predict_proba({n: c[test[:1]] for n, c in columns.items()})
-    for train, test in folds:
-        parts: list[Any] = [{n: c[rows] for n, c in columns.items()} for rows in (train, test)]
-        if not contender.takes_table:
-            parts = [matrix[train], matrix[test]]
-        begin = time.process_time()
-        model = contender.make().fit(parts[0], y[train])
-        answer = model.predict_proba(parts[1])
-        seconds += time.process_time() - begin
-        found[np.ix_(test, np.searchsorted(classes, model.classes_))] = answer
-    return Score(contender.name, *figures(found, np.searchsorted(classes, y)), seconds)
+    trial = tried(contender, columns, matrix, y, folds, classes)
+    return Score(contender.name, *figures(trial.posterior, np.searchsorted(classes, y)), trial.seconds)
 
 
 def figures(posterior: Floats, truth: NDArray[np.intp]) -> tuple[float, float, float]:

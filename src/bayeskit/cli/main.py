@@ -2,27 +2,83 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
+from bayeskit.cli.commands.bayes import bayes
+from bayeskit.cli.commands.compare import compare
+from bayeskit.cli.commands.demo import demo
+from bayeskit.cli.commands.discretize import discretize
+from bayeskit.cli.commands.doctor import doctor
+from bayeskit.cli.commands.explain import explain
+from bayeskit.cli.commands.fit import fit
+from bayeskit.cli.commands.forget import forget
+from bayeskit.cli.commands.inspect import inspect
+from bayeskit.cli.commands.merge import merge
+from bayeskit.cli.commands.network.convert import convert
+from bayeskit.cli.commands.network.explain import explain as explain_answer
+from bayeskit.cli.commands.network.independent import independent
+from bayeskit.cli.commands.network.learn import learn
+from bayeskit.cli.commands.network.mpe import mpe
+from bayeskit.cli.commands.network.query import query
+from bayeskit.cli.commands.network.sample import sample
+from bayeskit.cli.commands.network.show import show
+from bayeskit.cli.commands.predict import predict
+from bayeskit.cli.commands.textbook import textbook
+from bayeskit.cli.commands.update import update
+from bayeskit.cli.commands.warmup import warmup
+from bayeskit.cli.door import Door
+from bayeskit.cli.spread import spread
 from bayeskit.version import __version__
+
+# In the order in which --help lists them: a new command is one line here and one file.
+COMMANDS: tuple[Callable[..., None], ...] = (
+    demo,
+    compare,
+    fit,
+    predict,
+    explain,
+    update,
+    forget,
+    merge,
+    inspect,
+    discretize,
+    bayes,
+    textbook,
+    warmup,
+    doctor,
+)
+NETWORK_COMMANDS: tuple[Callable[..., None], ...] = (
+    learn,
+    query,
+    explain_answer,
+    independent,
+    mpe,
+    show,
+    sample,
+    convert,
+)
+
+_CODES = (
+    "Exit codes: 0 done, 1 a check failed, 2 it cannot be done as asked, 3 a fault of ours, 130 interrupted."
+)
 
 app = typer.Typer(
     name="bayeskit",
+    cls=Door,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    epilog=_CODES,
 )
-
-
-class Lang(StrEnum):
-    """The language of what is printed."""
-
-    en = "en"
-    zh = "zh"
+network = typer.Typer(
+    name="network",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Bayesian networks: learn them, ask them, draw them.",
+)
 
 
 def _print_version(wanted: bool) -> None:
@@ -41,27 +97,11 @@ def root(
     """Bayesian classification, from naive Bayes to Bayesian networks."""
 
 
-@app.command()
-def demo(
-    name: Annotated[str, typer.Argument(help="A bundled table: adult, mushroom, iris, melon, …")] = "adult",
-    lang: Annotated[Lang, typer.Option("--lang", help="The language of the page.")] = Lang.en,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
-) -> None:
-    """Train on a bundled table: compare models, explain a row, decide under a loss."""
-    from bayeskit.cli.demo import run
-    from bayeskit.cli.output import print_json
-    from bayeskit.cli.show import print_demo
-    from bayeskit.cli.stories import known_names, table_name
-
-    table = table_name(name)
-    if table is None:
-        typer.echo(f"There is no table {name!r}. There are: {', '.join(known_names())}.", err=True)
-        raise typer.Exit(2)
-    result = run(table, lang.value)
-    if as_json:
-        print_json(result.to_dict())
-    else:
-        print_demo(result)
+for command in COMMANDS:
+    app.command()(spread(command))
+for command in NETWORK_COMMANDS:
+    network.command()(spread(command))
+app.add_typer(network)
 
 
 if __name__ == "__main__":

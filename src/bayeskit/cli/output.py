@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import typer
+
+from bayeskit.cli.flags import in_flags
 
 # Wide enough for a page of fractions, and the same in a terminal, a pipe and a file.
 WIDTH = 100
@@ -62,4 +64,25 @@ def noting_warnings() -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught):
-        note(text)
+        note(in_flags(text))
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> Any:
+    """Make a table for a Rich console; the columns from ``right`` on hold numbers."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=SIMPLE, pad_edge=False)
+    for j, header in enumerate(headers):
+        made.add_column(Text(header), justify="right" if j >= right else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*map(Text, row))
+    return made
+
+
+def show(text: str) -> None:
+    """Print a line of the result; characters that standard output cannot encode are replaced."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
+    typer.echo(text)

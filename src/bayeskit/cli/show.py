@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.cli.output import console
+from bayeskit.cli.output import console, table
 from bayeskit.cli.words import words_of
 from bayeskit.report.fractions import number, share
 from bayeskit.report.page import page_of
@@ -52,20 +52,6 @@ def _section(screen: Any, title: str) -> None:
     screen.print(f"\n{title}", style="bold cyan")
 
 
-def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> Any:
-    """Make a table; the columns from ``right`` on hold numbers."""
-    from rich.box import SIMPLE
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE, pad_edge=False)
-    for j, header in enumerate(headers):
-        table.add_column(Text(header), justify="right" if j >= right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
-
-
 def _columns(demo: Demo, words: Words) -> Any:
     rows = []
     for column in demo.columns:
@@ -75,7 +61,7 @@ def _columns(demo: Demo, words: Words) -> Any:
         rows.append((column.name, read_as, suggestion, str(column.missing or "")))
     headers = [words[key] for key in ("column", "read_as", "suggestion", "missing")]
     kept = [j for j in range(4) if j < 2 or any(row[j] for row in rows)]
-    return _table([headers[j] for j in kept], [[row[j] for j in kept] for row in rows], 3 if 2 in kept else 2)
+    return table([headers[j] for j in kept], [[row[j] for j in kept] for row in rows], 3 if 2 in kept else 2)
 
 
 def _scores(demo: Demo, words: Words) -> Any:
@@ -83,7 +69,7 @@ def _scores(demo: Demo, words: Words) -> Any:
         (_name(s, words), f"{s.error:.1%}", f"{s.log_loss:.3f}", f"{s.brier:.3f}", f"{s.cpu_seconds:.2f}")
         for s in demo.scores
     ]
-    return _table([words[key] for key in ("model", "error", "log_loss", "brier", "cpu")], rows, 1)
+    return table([words[key] for key in ("model", "error", "log_loss", "brier", "cpu")], rows, 1)
 
 
 def _name(score: Score, words: Words) -> str:
@@ -120,7 +106,7 @@ def _print_verdict(screen: Any, demo: Demo, words: Words) -> None:
         terms = " + ".join(f"{number(cost)} · {_bracketed(p)}" for cost, p in zip(costs, shown) if cost)
         rows.append((names.get(action, str(action)), f"{terms or '0'} = {risk:.4g}"))
     screen.print(demo.story.stake[demo.lang])
-    screen.print(_table([words["action"], words["risk"]], rows, 2))
+    screen.print(table([words["action"], words["risk"]], rows, 2))
     if verdict.reject is not None and min(verdict.risks) > verdict.reject:
         text = words["rejected"].format(label=e.prediction, risk=min(verdict.risks), reject=verdict.reject)
     else:

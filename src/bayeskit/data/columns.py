@@ -133,6 +133,9 @@ def _factorize_floats(array: NDArray[Any], name: Name) -> Coded:
 
 
 def _factorize_objects(array: NDArray[Any], name: Name) -> Coded:
+    text = _factorize_text(array)
+    if text is not None:
+        return text
     index: dict[Label, int] = {}
     codes = np.empty(len(array), dtype=np.intp)
     for i, value in enumerate(array.tolist()):
@@ -148,6 +151,24 @@ def _factorize_objects(array: NDArray[Any], name: Name) -> Coded:
                 f"Column {name!r} holds {value!r} (a {type(value).__name__}) at row {i}, which cannot be a category."
             ) from None
     return Coded(codes, list(index))
+
+
+def _factorize_text(array: NDArray[Any]) -> Coded | None:
+    """Code cells that are text or None, ten times as fast as any cells; None where there are others."""
+    cells = array.tolist()
+    try:
+        distinct = dict.fromkeys(cells)
+    except TypeError:  # some cell cannot be looked up
+        return None
+    if any(type(label) is not str and label is not None for label in distinct):
+        return None
+    missing = None in distinct
+    distinct.pop(None, None)
+    labels: list[Label] = [*distinct]
+    index: dict[Label, int] = {label: code for code, label in enumerate(labels)}
+    if missing:
+        index[None] = -1
+    return Coded(np.fromiter(map(index.__getitem__, cells), np.intp, len(cells)), labels)
 
 
 def factorize_codes(numbers: NDArray[Any], name: Name) -> Coded:
@@ -193,5 +214,6 @@ def numbers_of_array(array: NDArray[Any], name: Name) -> NDArray[Any]:
     except ValueError as error:
         said = str(error).rstrip(".")
         raise ColumnError(
-            f"Column {name!r} is to be numeric, but {said}. Leave it out, or use NaiveBayes, which takes categories."
+            f"Column {name!r} is to be numeric, but {said}. Leave it out, or use what takes categories: NaiveBayes or "
+            "LatentClass without a numeric family for it, a discrete node in a network."
         ) from None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from bayeskit.errors import ColumnError, DataError, SettingError
 
 Batch = dict[str, NDArray[Any]]
 _USABLE = ("int64", "float64", "bool", "str")
+# To plan a query takes DuckDB a time that grows with the square of what is asked.
+_COLUMNS_AT_ONCE = 128
 
 
 class FileSource:
@@ -43,6 +46,8 @@ class FileSource:
         Texts that mean that a cell is missing.
     rows_per_batch : int, default 122,880
         The default is DuckDB's own unit of work.
+    most_columns : int, optional
+        Refuse a file with more of them, before its rows are looked at.
 
     Attributes
     ----------
@@ -71,10 +76,12 @@ class FileSource:
         separator: str | None = None,
         missing: Sequence[str] = ("",),
         rows_per_batch: int = 122_880,
+        most_columns: int | None = None,
     ) -> None:
         if rows_per_batch < 1:
             raise SettingError(f"rows_per_batch={rows_per_batch!r} must be at least 1.")
         self.path, self.rows_per_batch = Path(path).absolute(), rows_per_batch
+        self._most_columns = most_columns
         self._shown = shown = repr(os.fspath(path))
         texts = (missing,) if isinstance(missing, str) else tuple(missing)
         self._format: Text | Parquet
@@ -118,6 +125,29 @@ class FileSource:
             raise DataError(f"{self._shown} has changed since it was opened. Make a new FileSource of it.")
         return self._read()
 
+    def reread(
+        self, columns: Sequence[str] | None = None, kinds: Mapping[str, str] | None = None
+    ) -> FileSource:
+        """Return a source of some of these columns, some read as another kind; the file is not surveyed again.
+
+        Parameters
+        ----------
+        columns : names, optional
+            Of the columns to read, in this order.
+        kinds : {name: "str" or "float64"}, optional
+            A column of text that is to be numbers fails when a batch holds a cell that is none.
+        """
+        wanted = dict(kinds or {})
+        fields = self._fields if columns is None else _chosen(self._fields, columns, None, self._shown)
+        source = copy(self)
+        source._fields = [
+            self._format.read_as(field, wanted[field.name]) if field.name in wanted else field
+            for field in fields
+        ]
+        source.names = tuple(field.name for field in source._fields)
+        source.dtypes = {field.name: field.kind for field in source._fields}
+        return source
+
     def _read(self) -> Iterator[Batch]:
         query = ", ".join(f"{field.expression} AS o{i}" for i, field in enumerate(self._fields))
         with self._opened() as (connection, table):
@@ -132,6 +162,11 @@ class FileSource:
         try:
             with self._opened() as (connection, table):
                 fields = _chosen(self._format.fields(connection, table), columns, exclude, self._shown)
+                if self._most_columns is not None and len(fields) > self._most_columns:
+                    raise ColumnError(
+                        f"{self._shown} has {len(fields):,} columns, and {self._most_columns:,} at most are read. "
+                        "Make a file of the columns that matter."
+                    )
                 tests = [list(self._format.tests) for _ in fields]
                 if self._format.tests:
                     # Most columns of text betray themselves at once, and need no test over the whole file.
@@ -231,10 +266,15 @@ def _count(
     connection: Any, table: str, fields: list[Field], tests: list[list[str]]
 ) -> tuple[int, list[tuple[int, dict[str, int]]]]:
     """How many rows there are; for each column how many cells are filled and how many pass each test."""
-    asked = ["count(*)"]
-    for field, kinds in zip(fields, tests):
-        asked.append(f"count({field.column})")
-        asked += [f"count(*) FILTER (WHERE {LOOKS[kind].format(field.column)})" for kind in kinds]
-    rows, *answers = connection.execute(f"SELECT {', '.join(asked)} FROM {table}").fetchone()
-    answer = iter(answers)
-    return rows, [(next(answer), {kind: next(answer) for kind in kinds}) for kinds in tests]
+    rows, counts = 0, []
+    for first in range(0, len(fields), _COLUMNS_AT_ONCE):
+        some, kept = fields[first : first + _COLUMNS_AT_ONCE], tests[first : first + _COLUMNS_AT_ONCE]
+        asked = ["count(*)"]
+        for field, kinds in zip(some, kept):
+            asked.append(f"count({field.column})")
+            # Not FILTER: each such aggregate holds a buffer for all columns (500 of them took 5 GB).
+            asked += [f"count(CASE WHEN {LOOKS[kind].format(field.column)} THEN 1 END)" for kind in kinds]
+        rows, *answers = connection.execute(f"SELECT {', '.join(asked)} FROM {table}").fetchone()
+        answer = iter(answers)
+        counts += [(next(answer), {kind: next(answer) for kind in kinds}) for kinds in kept]
+    return rows, counts

@@ -119,6 +119,10 @@ class Text:
             )
         return _cast(replace(field, kind=kind, nulls=filled < rows))
 
+    def read_as(self, field: Field, kind: str) -> Field:
+        """Read a column as text or as numbers, whatever its cells look like."""
+        return _cast(replace(field, kind=kind))
+
     def mend(self) -> bool:
         """After a failure: whether reading a copy with even line ends is worth a try."""
         if self.even or not mixed_newlines(self.path):
@@ -169,6 +173,12 @@ class Parquet:
                 expression=f"CASE WHEN {text} IN ({texts}) THEN NULL ELSE {text} END" if texts else text,
             )
         return replace(field, expression=field.column) if field.kind == "bool" else _cast(field)
+
+    def read_as(self, field: Field, kind: str) -> Field:
+        """Read a column as text or as numbers, whatever its type."""
+        as_text = kind == "str" and field.kind != "str"
+        column = f"CAST({field.column} AS VARCHAR)" if as_text else field.column
+        return self.typed(replace(field, column=column, kind=kind), 1, 0 if field.nulls else 1, {})
 
     def mend(self) -> bool:
         """A Parquet file that cannot be read is not worth a second try."""

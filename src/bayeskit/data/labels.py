@@ -15,6 +15,8 @@ from bayeskit.schema import Variable
 # Sums of weights are multiplied with squares and fourth powers of values; these leave room for that.
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 
+_WAY_OUT = "leave rows without one out, or let a classifier learn from them too with semi_supervised=True"
+
 
 def as_labels(y: Any, n_rows: int) -> Any:
     """Return y as a one-dimensional array (or narwhals series) of n_rows labels."""
@@ -86,7 +88,9 @@ def factorize_labels(y: Any) -> Coded:
         if y.dtype.kind == "f":
             finite = y[np.isfinite(y)]
             if len(finite) < len(y):
-                raise DataError("Input y contains NaN or infinity. Every row to be learned needs its class.")
+                raise DataError(
+                    f"Input y contains NaN or infinity. Every row to be learned needs its class: {_WAY_OUT}."
+                )
             if (finite != np.rint(finite)).any():
                 raise DataError(
                     "Unknown label type: continuous. y holds fractions; a classifier needs class labels "
@@ -95,7 +99,7 @@ def factorize_labels(y: Any) -> Coded:
         coded = factorize_array(y, "y")
     if not isinstance(coded.labels, range) and len(coded.codes) and int(coded.codes.min()) < 0:
         row = int((np.asarray(coded.codes) < 0).argmax())
-        raise DataError(f"Input y contains NaN: the class of row {row} is missing. Leave such rows out.")
+        raise DataError(f"Input y contains NaN: the class of row {row} is missing; {_WAY_OUT}.")
     return coded
 
 

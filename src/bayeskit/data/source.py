@@ -59,7 +59,8 @@ class Source:
     """Rows from anywhere, as an iterator of :class:`Rows`.
 
     ``data`` is rows in memory, :class:`Batches`, an iterator, or the path of a CSV or Parquet file. With
-    ``target`` the labels are a column of the rows; ``weights`` may then name another.
+    ``target`` the labels are a column of the rows; ``weights`` may then name another. ``keep`` says which rows of a
+    batch are given out: it returns them, or None where there are none.
     """
 
     data: Any
@@ -69,6 +70,7 @@ class Source:
     columns: Sequence[Name] | None = None
     exclude: Sequence[Name] | None = None
     encoding: str | None = None
+    keep: Callable[[Rows], Rows | None] | None = None
 
     @property
     def one_shot(self) -> bool:
@@ -87,6 +89,11 @@ class Source:
             )
 
     def __iter__(self) -> Iterator[Rows]:
+        if self.keep is None:
+            return self._all()
+        return (kept for kept in map(self.keep, self._all()) if kept is not None)
+
+    def _all(self) -> Iterator[Rows]:
         if is_path(self.data):
             yield from self._from_file()
         elif isinstance(self.data, (Batches, Iterator)):

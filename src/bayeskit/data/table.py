@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -76,6 +76,17 @@ class Table:
             return Table(self.n_rows, names, self.named, frame=self.frame.select(list(names)))
         arrays = tuple(self.raw(place[name]) for name in names)
         return Table(self.n_rows, names, self.named, arrays=arrays)
+
+    def take(self, rows: NDArray[np.intp]) -> Table:
+        """Return the table of these rows, in this order."""
+        return replace(
+            self,
+            n_rows=len(rows),
+            matrix=None if self.matrix is None else self.matrix[rows],
+            frame=None if self.frame is None else self.frame[rows],
+            arrays=None if self.arrays is None else tuple(array[rows] for array in self.arrays),
+            block=None if self.block is None else self.block[rows],
+        )
 
 
 @lru_cache(maxsize=64)

@@ -83,4 +83,22 @@ REGISTRY: Mapping[str, Entry] = {
         licence=_UCI,
         target="class",
     ),
+    "credit": Entry(
+        title="Credit approval: 690 applications, 15 attributes with meaningless names, granted (+) or not (-)",
+        source="J. R. Quinlan 1987, UCI Machine Learning Repository (crx.data)",
+        licence=_UCI,
+        target="class",
+    ),
+    "sms": Entry(
+        title="SMS Spam Collection: 5,574 short messages in English, ham or spam; 403 are copies of others",
+        source="T. A. Almeida and J. M. Gómez Hidalgo 2011, UCI Machine Learning Repository",
+        licence=_UCI,
+        target="class",
+    ),
+    "news": Entry(
+        title="Four of the 20 newsgroups: 1,320 posts; the first 800 are for training, the others were written later",
+        source="K. Lang 1995, by-date version: a sample without headers, signatures and addresses of people",
+        licence="Posts to public Usenet groups, freely used for research; no licence is stated.",
+        target="class",
+    ),
 }

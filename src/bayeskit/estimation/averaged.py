@@ -138,18 +138,29 @@ class Averaged:
         return [slice(a, min(a + step, n_rows)) for a in range(0, n_rows, step)]
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        for rows in self._blocks(chunk.n_rows):
+            part = chunk.take(rows)
+            self._combine(part, self.scores(part), self.log_weights, None, out[rows])
+
+    def scores(self, chunk: Chunk) -> Floats:
+        """Return log P(c, x_i) + Σ_j log P(x_j | c, x_i) of every super-parent i, NaN where x_i is none: (n, d, K)."""
         d, k = len(self.cells.sizes), self.cells.counts.shape[2]
         width, table = self._padded
         first, eligible = self._first
-        codes = self._without_general(chunk.codes, np.zeros(chunk.n_rows))
+        codes = np.ascontiguousarray(self._without_general(chunk.codes, np.zeros(chunk.n_rows)))
+        scores = np.empty((chunk.n_rows, d, k))
         places = np.empty(d, dtype=np.uintp)
-        for rows in self._blocks(chunk.n_rows):
-            scores = np.empty((rows.stop - rows.start, d, k))
-            score_parents(codes[rows], self.starts, table, width, first, eligible, places, scores)
-            part = chunk.take(rows)
-            if self.numeric is not None:
-                self.numeric.scores(part, scores)
-            self._combine(part, scores, self.log_weights, None, out[rows])
+        score_parents(codes, self.starts, table, width, first, eligible, places, scores)
+        if self.numeric is not None:
+            self.numeric.scores(chunk, scores)
+        return scores
+
+    def log_given(self, codes: NDArray[Any], i: int) -> Floats:
+        """Return log P(x_j | c, x_i) of all attributes j of one row, 0 where they say nothing: shape (d, K)."""
+        width, table = self._padded
+        places = self.starts[:-1].astype(np.intp) + codes.astype(np.intp)
+        blocks = table.reshape(int(self.starts[-1]), -1, width)
+        return np.asarray(blocks[places[i], places, : self.cells.counts.shape[2]])
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add log P(c, x) with the weight ``own`` of each row taken out of its own counts."""

@@ -11,7 +11,9 @@ from bayeskit.counting.totals import refuse_unusable
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import UsageError
 from bayeskit.estimation.kernels.block import add_product
-from bayeskit.estimation.multinomial import checked_alpha
+from bayeskit.estimation.kernels.left_out_complement import score_complement
+from bayeskit.estimation.multinomial import checked_alpha, entries_of
+from bayeskit.statistics.part import never_counted
 from bayeskit.statistics.totals import Totals
 
 Floats = NDArray[np.float64]
@@ -27,10 +29,15 @@ class Complement:
         The weights, the classes of a word side by side; 0 in place of an infinite one.
     certain : float array of shape (V, K), or None
         One where the weight is infinite: with ``alpha=0``, no other class has the word.
+    totals, alpha, norm : Totals, array of shape (V,), bool
+        What the weights were estimated from.
     """
 
     table: Floats
     certain: Floats | None
+    totals: Totals
+    alpha: Floats
+    norm: bool
 
     @property
     def feature_log_prob(self) -> Floats:
@@ -54,12 +61,33 @@ class Complement:
         if not np.isfinite(out).all():
             refuse_unusable(chunk.block, signed=True, first_row=chunk.first_row)
         if self.certain is not None:
-            # As alpha → 0 a weight grows as −log alpha: what counts first is how much of the text is
-            # certain for each class, and only among equals (up to rounding) the finite rest.
             evidence = np.zeros(out.shape)
             add_product(chunk.block, self.certain, evidence)
-            most = evidence.max(axis=1, keepdims=True)
-            out[evidence < most - 1e-12 * np.abs(most)] = -np.inf
+            _rule_out(evidence, out)
+
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
+        block, label = entries_of(chunk.block), np.asarray(chunk.target, dtype=np.intp)
+        others, whole = _others(self.totals, self.alpha)
+        # A word that is certain for a class has no finite weight there.
+        there = others > 0.0
+        log_others = np.log(others, out=np.zeros_like(others), where=there)
+        log_whole = np.log(whole, out=np.zeros_like(whole), where=whole > 0.0)
+        live = there.sum(axis=1).astype(np.float64)
+        scores, evidence = np.zeros((2, *out.shape))
+        negative = score_complement(
+            *(block.indptr, block.indices, block.data, label, own),
+            *(np.ascontiguousarray(self.totals.sums.T), self.totals.sums.sum(axis=0), self.alpha, whole),
+            *(live * log_whole - log_others.sum(axis=1), live),
+            *(len(whole) * float(np.finfo(np.float64).eps), self.norm, scores, evidence),
+        )
+        if negative < 0.0:
+            raise never_counted(negative)
+        if not np.isfinite(scores).all():
+            refuse_unusable(chunk.block, signed=True, first_row=chunk.first_row)
+        if not self.norm:
+            _rule_out(evidence, scores)
+        out += scores
 
     def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         raise UsageError(
@@ -94,14 +122,10 @@ def estimate_complement(totals: Totals, alpha: ArrayLike = 1.0, norm: bool = Fal
     array([[0.25, 0.75],
            [0.75, 0.25]])
     """
-    n_classes, width = totals.sums.shape
-    everywhere = totals.sums.sum(axis=0)
-    others = everywhere - totals.sums
-    # What a sum of K numbers minus one of them may keep by rounding, or fall below zero.
-    others[others <= n_classes * np.finfo(np.float64).eps * everywhere] = 0.0
-    others += checked_alpha(alpha, width)
+    pseudo = np.array(np.broadcast_to(checked_alpha(alpha, totals.sums.shape[1]), totals.sums.shape[1]))
+    others, sums = _others(totals, pseudo)
     certain = (others <= 0) if others.min(initial=1.0) <= 0 else None
-    whole = others.sum(axis=1, keepdims=True)
+    whole = sums[:, None]
     if certain is not None:
         others[certain] = 1.0
         whole[whole <= 0] = 1.0
@@ -115,7 +139,30 @@ def estimate_complement(totals: Totals, alpha: ArrayLike = 1.0, norm: bool = Fal
     return Complement(
         np.ascontiguousarray(weights.T),
         None if certain is None else np.ascontiguousarray(certain.T, dtype=np.float64),
+        totals,
+        pseudo,
+        norm,
     )
+
+
+def _others(totals: Totals, alpha: Floats) -> tuple[Floats, Floats]:
+    """Return the smoothed totals of each class's complement, of shape (K, V), and their sums (K,)."""
+    everywhere = totals.sums.sum(axis=0)
+    others = everywhere - totals.sums
+    # What a sum of K numbers minus one of them may keep by rounding, or fall below zero.
+    others[others <= len(others) * np.finfo(np.float64).eps * everywhere] = 0.0
+    others += alpha
+    return others, others.sum(axis=1)
+
+
+def _rule_out(evidence: Floats, out: Floats) -> None:
+    """Give −inf to classes for which less of a text is certain than for another.
+
+    As alpha → 0 a weight grows as −log alpha: what counts first is how much of the text is certain for each class, and
+    only among equals (up to rounding) the finite rest.
+    """
+    most = evidence.max(axis=1, keepdims=True)
+    out[evidence < most - 1e-12 * np.abs(most)] = -np.inf
 
 
 def _normed(weights: Floats, certain: NDArray[np.bool_] | None) -> Floats:

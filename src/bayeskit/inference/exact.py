@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,12 @@ from bayeskit.inference.apart import connected
 from bayeskit.inference.assignment import Assignment
 from bayeskit.inference.elimination import most_probable_targets
 from bayeskit.inference.evidence import Evidence
+from bayeskit.inference.expected import (
+    Batches,
+    completed_one_by_one,
+    expected_one_by_one,
+    margins_one_by_one,
+)
 from bayeskit.inference.family_margins import family_margins
 from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.memory import guarded_shape, require, require_table
@@ -158,6 +165,62 @@ class Exact:
         if self.is_small:
             return answer_whole(self, self._whole(max_memory, target), rows, target, max_memory)
         return answer_patterns(self, rows, target, max_memory)
+
+    def expected(
+        self, rows: Ints, weights: Floats, max_memory: float = MAX_MEMORY, n_jobs: int | None = None
+    ) -> tuple[Floats, Floats]:
+        r"""Return the expected counts of every factor's cells, and log P(row) of each row: the E-step.
+
+        .. math:: \bar n_{f, x} = \sum_i w_i \, P(x_f = x \mid \text{row}_i)
+
+        Counts are laid out as ``potentials.values``. A row that is impossible has log P −inf and adds nothing.
+        """
+        batches = self._batches(max_memory, n_jobs)
+        if batches is None:
+            return expected_one_by_one(self, rows, weights, max_memory)
+        return batches.expected(rows, weights)
+
+    def margins_rows(
+        self, rows: Ints, max_memory: float = MAX_MEMORY, n_jobs: int | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return P(x_v | row) of every variable, one after the other (potentials.offsets), and log P(row), by rows.
+
+        A row that is impossible has log P −inf and zeros.
+        """
+        batches = self._batches(max_memory, n_jobs)
+        return margins_one_by_one(self, rows, max_memory) if batches is None else batches.margins(rows)
+
+    def completed(
+        self, rows: Ints, max_memory: float = MAX_MEMORY, n_jobs: int | None = None
+    ) -> tuple[Ints, Floats]:
+        """Return each row with its most probable states in the missing cells, and the log of that probability.
+
+        Of several equally probable completions any one is taken, always the same.
+        """
+        batches = self._batches(max_memory, n_jobs)
+        return completed_one_by_one(self, rows, max_memory) if batches is None else batches.completed(rows)
+
+    def with_values(self, values: Floats) -> Exact:
+        """Return an engine with other numbers in the same tables; trees are shared, since only sizes shape them."""
+        made = object.__new__(Exact)
+        made.__dict__.update(self.__dict__)
+        made.potentials = replace(self.potentials, values=values)
+        made._lock = threading.RLock()
+        with self._lock:
+            trees = {target: loaded.tree for target, loaded in self._loaded.items()}
+        made._loaded = {
+            target: Loaded.of(tree, made.potentials, self._free) for target, tree in trees.items()
+        }
+        return made
+
+    def _batches(self, max_memory: float, n_jobs: int | None) -> Batches | None:
+        """Return the whole tree for many rows at once; None where it is too large for that."""
+        if not self.is_small:
+            return None
+        try:
+            return Batches(self, self._whole(max_memory), max_memory, n_jobs)
+        except TooLarge:
+            return None
 
     def _asked(
         self, evidence: Evidence, max_memory: float, *, take_max: bool

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.grouped import grouped
-from bayeskit.inference.kernels.rows import LANES, answer_rows
+from bayeskit.inference.kernels.lanes import LANES
+from bayeskit.inference.kernels.rows import answer_rows
 from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.memory import require
 from bayeskit.inference.potentials import Potentials

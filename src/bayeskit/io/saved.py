@@ -131,6 +131,9 @@ def replace_file(path: Path, data: bytes) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     # A link stays a link: the file it points to is replaced.
     place = Path(os.path.realpath(path))
+    if place.exists() and not place.is_file():
+        place.write_bytes(data)  # a device or a pipe is written to; renamed over, it would be gone
+        return
     temporary = place.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         try:

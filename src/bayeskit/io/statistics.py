@@ -83,8 +83,8 @@ def pack_statistics(statistics: Statistics) -> tuple[dict[str, Any], dict[str, N
     """Return the plain values and the arrays; statistics that could not be read back are refused."""
     schema, plan = statistics.schema, statistics.plan
     content = {
-        "attributes": [_pack_variable(v) for v in schema.attributes],
-        "target": _pack_variable(schema.target),
+        "attributes": [pack_variable(v) for v in schema.attributes],
+        "target": pack_variable(schema.target),
         "plan": [[p.kind, [to_plain(name, "a column name") for name in p.attributes]] for p in plan.patterns],
     }
     arrays = {
@@ -104,8 +104,8 @@ def unpack_statistics(content: dict[str, Any], arrays: Arrays) -> Statistics:
         if key not in content:
             raise ModelFormatError(f"it does not tell its {key}. Save it again.")
     most = min(max((len(a) for a in arrays.values() if a.ndim), default=0), _MOST_STATES)
-    attributes = tuple(_unpack_variable(plain, most) for plain in content["attributes"])
-    target = _unpack_variable(content["target"], most)
+    attributes = tuple(unpack_variable(plain, most) for plain in content["attributes"])
+    target = unpack_variable(content["target"], most)
     if target.kind != "categorical":
         raise ModelFormatError(f"its class {target.name!r} is {target.kind}, not categorical.")
     schema = Schema(attributes, target)
@@ -124,7 +124,8 @@ def unpack_statistics(content: dict[str, Any], arrays: Arrays) -> Statistics:
 # -- schema and plan -------------------------------------------------------------------------------
 
 
-def _pack_variable(variable: Variable) -> dict[str, Any]:
+def pack_variable(variable: Variable) -> dict[str, Any]:
+    """Return a variable as plain values."""
     n, states = variable.size, variable.states
     # The codes of a coded column may be millions; (False, True) are equal to (0, 1) and yet no such codes.
     coded = (
@@ -138,7 +139,8 @@ def _pack_variable(variable: Variable) -> dict[str, Any]:
     }
 
 
-def _unpack_variable(plain: dict[str, Any], most: int) -> Variable:
+def unpack_variable(plain: dict[str, Any], most: int) -> Variable:
+    """Return the variable; one whose states are told as a number has ``most`` of them at most."""
     name, states, simple = from_plain(plain["name"]), plain["states"], dict(plain)
     del simple["name"], simple["states"]
     cuts = _unpack_cuts(name, simple.pop("cuts", None))

@@ -5,7 +5,7 @@ No row is set aside for it: each is judged by the model of the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -185,15 +185,25 @@ def calibrate(fitted: Fitted, source: Source, method: str) -> Temperature | Isot
 def spread_posteriors(fitted: Fitted, source: Source) -> tuple[Floats, Codes, Floats]:
     """Return the leave-one-out log-posteriors, classes and weights of rows spread evenly over a source."""
     assert fitted.recipe is not None
-    left_out = LeftOut(fitted.statistics, fitted.recipe)
-    most = MOST_ROWS if left_out.fast and not left_out.balanced else MOST_REFITS
+    return spread_left_out(LeftOut(fitted.statistics, fitted.recipe), learned_chunks(fitted, source))
+
+
+def spread_left_out(
+    left_out: LeftOut, chunks: Iterable[Chunk], most: int | None = None
+) -> tuple[Floats, Codes, Floats]:
+    """Return the log-posteriors, classes and weights of rows spread evenly over chunks, each row left out.
+
+    Of at most so many rows; unless told, of fewer where each takes an estimate anew.
+    """
+    if most is None:
+        most = MOST_ROWS if left_out.fast and not left_out.balanced else MOST_REFITS
 
     def score(part: Chunk) -> tuple[Floats, Codes, Floats]:
         assert part.target is not None
         joint, log_prior = left_out.scores(part, np.minimum(part.row_weights, 1.0))
         return log_posterior(joint, log_prior), part.target.astype(np.intp), part.row_weights
 
-    posterior, target, weights = spread(learned_chunks(fitted, source), score, most)
+    posterior, target, weights = spread(chunks, score, most)
     return posterior, target, weights
 
 

@@ -28,7 +28,8 @@ class CorrelationTests:
     ----------
     correlation : array of shape (variables, variables)
         NaN where a column is constant: it depends on nothing.
-    n_rows : int
+    n_rows : float
+        The rows, or their weight.
     name : "cor", "zf", "mi-g"
 
     Notes
@@ -44,7 +45,7 @@ class CorrelationTests:
     [0.0121, 1.0]
     """
 
-    def __init__(self, correlation: Floats, n_rows: int, name: str = "cor") -> None:
+    def __init__(self, correlation: Floats, n_rows: float, name: str = "cor") -> None:
         self.test = as_independence_test(name, continuous=True)
         self.n_rows = n_rows
         self._correlation = np.array(correlation, np.float64)

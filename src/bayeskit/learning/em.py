@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from bayeskit.errors import BayeskitError
+from bayeskit.errors import BayeskitError, DataError
 from bayeskit.learning.acceleration import Accelerator
 from bayeskit.learning.interrupts import interrupts
 
@@ -69,7 +69,8 @@ class Climbing:
     accelerate : bool
         Extrapolate from every two steps (SQUAREM). The problem must be `Accelerated`.
     one_more : bool
-        Make another step after the one that changed next to nothing, as scikit-learn does.
+        Make another step after the one that changed next to nothing, as scikit-learn does; where ``max_iter`` leaves
+        none, it has not converged.
     """
 
     tol: float = 1e-3
@@ -125,6 +126,8 @@ class _Ascent(Generic[P, S]):
 
     def move(self, to: P, statistics: S, value: float) -> float:
         """Go to parameters whose E-step is done; return the gain."""
+        if not math.isfinite(value):
+            raise _not_finite(f"Step {len(self.history)} of EM", value)
         gain = value - self.history[-1]
         self.fell |= gain < -ROUNDING * abs(value)
         self.here, self.statistics = to, statistics
@@ -169,6 +172,9 @@ def climb(
     """
     end = None if how.time_limit is None else time.monotonic() + how.time_limit
     statistics, value = problem.expect(start)
+    # A start that the prior forbids is no place to stay, but one to leave.
+    if math.isnan(value) or value == math.inf:
+        raise _not_finite("The start of EM", value)
     ascent: _Ascent[P, Any] = _Ascent(problem, start, statistics, [value], start, value)
     accelerator = Accelerator(problem) if how.accelerate else None
     converged, stopped = False, None
@@ -181,9 +187,18 @@ def climb(
                 stopped = "interrupt"
             elif end is not None and time.monotonic() > end:
                 stopped = "time"
-        if converged and how.one_more and len(ascent.history) <= how.max_iter:
-            _step(ascent, how, None)
+        if converged and how.one_more:
+            converged = len(ascent.history) <= how.max_iter
+            if converged:
+                _step(ascent, how, None)
     return Climb(ascent.best, tuple(ascent.history), ascent.best_value, converged, stopped, ascent.fell)
+
+
+def _not_finite(what: str, value: float) -> DataError:
+    return DataError(
+        f"{what} has the value {value}: some numbers are too large, or lie too far apart. Change the units of the "
+        "columns, begin elsewhere, or use a prior."
+    )
 
 
 def _step(ascent: _Ascent[P, Any], how: Climbing, accelerator: Accelerator | None) -> bool:
@@ -219,7 +234,9 @@ def climb_best(
 ) -> tuple[Climb[P], list[float]]:
     """Make a few steps from every start, and go on from the best of them.
 
-    A start from which the first step fails is passed over, unless all do.
+    A start from which the first step fails is passed over, unless all do. Where the likelihood has no bound the highest
+    value says nothing: a problem may have ``sound(parameters)``, and then a start that ends soundly is preferred, the
+    best of them by its short run, to any that does not.
 
     Returns
     -------
@@ -233,34 +250,51 @@ def climb_best(
         only = climb(problem, makers[0](), how, told)
         return only, [only.value]
     end = None if how.time_limit is None else time.monotonic() + how.time_limit
-    best: Climb[P] | None = None
+    runs: list[Climb[P]] = []
     values: list[float] = []
     failure: BayeskitError | None = None
     for make in makers:
-        left = None if end is None else max(end - time.monotonic(), 0.0)
         try:
-            found = climb(
-                problem, make(), replace(how, max_iter=min(short, how.max_iter), time_limit=left), told
-            )
+            run = climb(problem, make(), _rest(how, end, min(short, how.max_iter)), told)
         except BayeskitError as error:
             failure = failure or error
             values.append(-math.inf)
             continue
-        values.append(found.value)
-        if best is None or found.value > best.value:
-            best = found
-        if found.stopped:
+        values.append(run.value)
+        runs.append(run)
+        if run.stopped:
             break
-    if best is None:
+    if not runs:
         assert failure is not None
         raise failure
+    sound: Callable[[P], bool] = getattr(problem, "sound", lambda parameters: True)
+    runs.sort(key=lambda run: -run.value)
+    ended: list[Climb[P]] = []
+    # Without a sound one, the best of all is as good as any.
+    for run in [run for run in runs if sound(run.parameters)] or runs[:1]:
+        ended.append(_gone_on(problem, run, how, end, told))
+        if ended[-1].stopped or sound(ended[-1].parameters):
+            return ended[-1], values
+    return max(ended, key=lambda found: found.value), values
+
+
+def _rest(how: Climbing, end: float | None, max_iter: int) -> Climbing:
+    """The same climbing with so many steps, and the time that is left."""
     left = None if end is None else max(end - time.monotonic(), 0.0)
-    if best.converged or best.stopped or best.n_iter >= how.max_iter:
-        return best, values
-    rest = climb(
-        problem, best.parameters, replace(how, max_iter=how.max_iter - best.n_iter, time_limit=left), told
-    )
+    return replace(how, max_iter=max_iter, time_limit=left)
+
+
+def _gone_on(
+    problem: Any,
+    run: Climb[P],
+    how: Climbing,
+    end: float | None,
+    told: Callable[[int, float], None] | None,
+) -> Climb[P]:
+    """Go on from where a short run ended."""
+    if run.converged or run.stopped or run.n_iter >= how.max_iter:
+        return run
+    rest = climb(problem, run.parameters, _rest(how, end, how.max_iter - run.n_iter), told)
     # The short run may have ended below its best, where the rest began.
-    history = best.history + rest.history[1:]
-    fell = best.fell or rest.fell
-    return Climb(rest.parameters, history, rest.value, rest.converged, rest.stopped, fell), values
+    history, fell = run.history + rest.history[1:], run.fell or rest.fell
+    return Climb(rest.parameters, history, rest.value, rest.converged, rest.stopped, fell)

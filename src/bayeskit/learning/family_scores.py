@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from bayeskit.counting.kernels.extensions import score_extensions, score_tables
+from bayeskit.counting.kernels.weighted_extensions import score_weighted
 from bayeskit.learning.packed_rows import PackedRows
 from bayeskit.structure.questions import Family, Question, members
 from bayeskit.structure.scores import Score
@@ -33,6 +34,8 @@ class FamilyScores:
     sizes : int64 array
         The declared states of each variable.
     score : Score
+    weights : float64 array, optional
+        What each row weighs: as many rows as that. One each where it is left out.
 
     Examples
     --------
@@ -41,17 +44,20 @@ class FamilyScores:
     [array([-2.77258872]), array([0.])]
     """
 
-    def __init__(self, columns: NDArray[Any], sizes: Ints, score: Score) -> None:
+    def __init__(
+        self, columns: NDArray[Any], sizes: Ints, score: Score, weights: Floats | None = None
+    ) -> None:
         n = columns.shape[1]
         # One more column, of one state: a family without further parents is one with this.
         alone = np.zeros((1, n), columns.dtype)
-        self._rows = PackedRows(np.vstack([columns, alone]), np.append(sizes, 1))
+        self._rows = PackedRows(np.vstack([columns, alone]), np.append(sizes, 1), weights is None)
+        self._weights = weights
         self._columns, self._sizes = self._rows.columns, self._rows.sizes
         self._alone = np.array([len(sizes)], np.int64)
         self.score = score
         self.n_rows = n
-        self._penalty = score.penalty(n)
-        counts = np.arange(n + 1, dtype=np.float64)
+        self._penalty = score.penalty(n if weights is None else float(weights.sum()))
+        counts = np.arange(n + 1 if weights is None else 0, dtype=np.float64)
         self._x_log_x = counts * np.log(np.maximum(counts, 1.0))
         self._known: dict[tuple[int, int], float] = {}
 
@@ -123,21 +129,14 @@ class FamilyScores:
                 out[m] = self._count_by_sorting(child, v, code, declared)
             return
         code = code * np.uint32(r) + self._columns[child]
-        score_extensions(
-            self._columns,
-            self._sizes,
-            code,
-            q,
-            r,
-            more,
-            self.score.by_likelihood,
-            self.score.weight,
-            self.score.name == "bds",
-            float(declared),
-            self._x_log_x,
-            np.empty(2 * q * r * largest, np.int32),
-            out,
-        )
+        by_score = self.score.by_likelihood, self.score.weight, self.score.name == "bds", float(declared)
+        if self._weights is None:
+            cells = np.empty(2 * q * r * largest, np.int32)
+            of_rows = self._columns, self._sizes, code, q, r, more
+            score_extensions(*of_rows, *by_score, self._x_log_x, cells, out)
+        else:
+            weighted = self._columns, self._sizes, code, self._weights, q, r, more
+            score_weighted(*weighted, *by_score, np.empty(q * r * largest), out)
 
     def _count_by_sorting(self, child: int, v: int, code: NDArray[np.uint32], declared: int) -> float:
         """Score one family from the cells that occur: never more than there are rows."""
@@ -145,12 +144,16 @@ class FamilyScores:
         _, above = np.unique(
             code.astype(np.int64) * int(self._sizes[v]) + self._columns[v], return_inverse=True
         )
-        cells = np.unique(above * r + self._columns[child], return_counts=True)[1]
-        of_parents = np.bincount(above)
+        _, cell = np.unique(above * r + self._columns[child], return_inverse=True)
+        cells, of_parents = np.bincount(cell, self._weights), np.bincount(above, self._weights)
         if self.score.by_likelihood:
-            return float(self._x_log_x[cells].sum() - self._x_log_x[of_parents].sum())
+            return _sum_x_log_x(cells) - _sum_x_log_x(of_parents)
         weight = self.score.weight
         q = float(len(of_parents) if self.score.name == "bds" else declared * int(self._sizes[v]))
         a = -weight if weight < 0.0 else weight / (q * r)
         inside = gammaln(a + cells).sum() - len(cells) * gammaln(a)
         return float(inside - gammaln(a * r + of_parents).sum() + len(of_parents) * gammaln(a * r))
+
+
+def _sum_x_log_x(counts: NDArray[Any]) -> float:
+    return float((counts * np.log(counts)).sum())

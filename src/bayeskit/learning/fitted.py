@@ -67,13 +67,15 @@ class Fitted:
 
     # -- counting ------------------------------------------------------------------------------
 
-    def absorb(self, source: Source) -> None:
-        """Add all rows of a source; nothing is changed unless all could be counted."""
+    def absorb(self, source: Source, kept: list[Encoded] | None = None) -> None:
+        """Add all rows of a source, and to ``kept`` in codes; nothing is changed unless all could be counted."""
         before = (self.tally.statistics if self.tally else None), self.tally, self.recipe, self.named
         try:
             empty = True
             for rows in source:
-                self._absorb_rows(rows)
+                encoded = self._absorb_rows(rows)
+                if kept is not None:
+                    kept.append(encoded)
                 empty = False
             if empty:
                 raise DataError(
@@ -96,7 +98,7 @@ class Fitted:
             given_class_prior(self.recipe.class_prior, target)
         class_factors(self.recipe.class_weight, self.tally.statistics.class_counts, target)
 
-    def _absorb_rows(self, rows: Rows) -> None:
+    def _absorb_rows(self, rows: Rows) -> Encoded:
         first = self.tally is None
         if self.tally is None:
             self.named, self.names = rows.table.named, rows.table.names
@@ -115,6 +117,13 @@ class Fitted:
             self.hints = hints_of(encoded)
         if first and self.warns:
             warn_of_identifiers(rows.table, self.tally.schema)
+        return encoded
+
+    def complete(self, statistics: Statistics) -> None:
+        """Put statistics in place of those counted: the same rows, and expected ones beside them."""
+        assert self.tally is not None
+        self.tally.statistics = statistics
+        self._model = None
 
     def forget(self, source: Source) -> None:
         """Take all rows of a source away, or none of them."""

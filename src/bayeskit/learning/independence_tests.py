@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from bayeskit.counting.kernels.contingency import measure_extensions, measure_tables
+from bayeskit.counting.kernels.weighted_extensions import measure_weighted
 from bayeskit.learning.packed_rows import PackedRows
 from bayeskit.structure.questions import Question, Test, members
 from bayeskit.structure.tests_of_independence import as_independence_test
@@ -41,6 +42,8 @@ class IndependenceTests:
         With fewer rows for each degree of freedom the test is not made, because it has no power there: p is NaN,
         which is neither above a level nor below it. A search then does not take an arc away, nor add one. 0: all
         tests are made.
+    weights : float64 array, optional
+        What each row weighs: as many rows as that. One each where it is left out.
 
     Examples
     --------
@@ -54,11 +57,19 @@ class IndependenceTests:
     J. Hausser and K. Strimmer, "Entropy inference and the James-Stein estimator", JMLR 10 (2009), for mi-sh.
     """
 
-    def __init__(self, columns: NDArray[Any], sizes: Ints, name: str = "g2", min_rows: float = 5.0) -> None:
+    def __init__(
+        self,
+        columns: NDArray[Any],
+        sizes: Ints,
+        name: str = "g2",
+        min_rows: float = 5.0,
+        weights: Floats | None = None,
+    ) -> None:
         self.test = as_independence_test(name, continuous=False)
         self.min_rows = min_rows
-        self.n_rows = columns.shape[1]
-        self._rows = PackedRows(columns, sizes)
+        self.n_rows = columns.shape[1] if weights is None else float(weights.sum())
+        self._rows = PackedRows(columns, sizes, weights is None)
+        self._weights = weights
         self._sizes = self._rows.sizes
         self._largest = int(self._sizes.max(initial=1))
         self._known: dict[tuple[int, int, int], Answer] = {}
@@ -84,11 +95,7 @@ class IndependenceTests:
     def _answer(self, groups: dict[tuple[int, int], list[int]]) -> None:
         found = [self._measure(a, given, np.array(others, np.int64)) for (a, given), others in groups.items()]
         measured = np.concatenate(found)
-        statistic, degrees = measured[:, 0], measured[:, 1]
-        # A variable of one state depends on nothing.
-        p = np.where(degrees > 0, chdtrc(np.maximum(degrees, 1.0), np.maximum(statistic, 0.0)), 1.0)
-        p[np.isnan(statistic)] = np.nan
-        answers = zip(statistic.tolist(), degrees.tolist(), p.tolist())
+        answers = zip(*measured.T.tolist(), p_values(measured[:, 0], measured[:, 1]).tolist())
         for (a, given), others in groups.items():
             for b in others:
                 self._known[a, b, given] = next(answers)
@@ -147,17 +154,18 @@ class IndependenceTests:
         r = int(self._sizes[a])
         code, q = self._rows.code(z, declared)
         code = code * np.uint32(r) + self._rows.columns[a]
-        measure_extensions(
-            self._rows.columns,
-            self._sizes,
-            code,
-            others,
-            q,
-            r,
-            declared,
-            self.test.name == "mi-sh",
-            self.test.name.startswith("x2"),
-            np.empty(2 * q * r * int(self._sizes[others].max()), np.int32),
-            *np.empty((2, self._largest)),
-            out,
-        )
+        cells, room = q * r * int(self._sizes[others].max()), np.empty((2, self._largest))
+        how = others, q, r, declared, self.test.name == "mi-sh", self.test.name.startswith("x2")
+        rows = self._rows.columns, self._sizes, code
+        if self._weights is None:
+            measure_extensions(*rows, *how, np.empty(2 * cells, np.int32), *room, out)
+        else:
+            measure_weighted(*rows, self._weights, self.n_rows, *how, np.empty(cells), *room, out)
+
+
+def p_values(statistic: Floats, degrees: Floats) -> Floats:
+    """Return how likely χ² of so many degrees of freedom is at least as large; NaN where a test was not made."""
+    # A variable of one state depends on nothing.
+    p = np.where(degrees > 0, chdtrc(np.maximum(degrees, 1.0), np.maximum(statistic, 0.0)), 1.0)
+    p[np.isnan(statistic)] = np.nan
+    return p

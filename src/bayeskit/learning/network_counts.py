@@ -38,10 +38,7 @@ class NetworkCounts:
     def of(cls, network: Network, columns: NodeColumns, weights: Floats | None = None) -> NetworkCounts:
         """Count the rows of columns that are named after the nodes, whose states are the nodes'."""
         discrete = [node for node in network.nodes if node.is_discrete]
-        schema = Schema(tuple(node.variable for node in discrete), EVERYTHING)
-        names = tuple(node.name for node in discrete)
-        families: Any = tuple((node.name, *node.parents) for node in discrete)
-        plan = Plan((Pattern("tables", names), Pattern("families", families)))
+        schema, plan = wanted(network)
         place = {name: j for j, name in enumerate(columns.names)}
         codes = np.empty((columns.n_rows, len(discrete)), schema.code_dtype)
         for j, node in enumerate(discrete):
@@ -71,8 +68,8 @@ class NetworkCounts:
     def table(self, network: Network, name: Name) -> Floats:
         """Return n(parents, child) of a discrete node, the child's axis last."""
         families: Any = self.tables.parts["families"]
-        keys, counts = families.levels(self.tables.schema.position[name])[-1]
         shape = network.shape_of(name)
+        (keys, counts), *_ = families.levels(self.tables.schema.position[name], lowest=len(shape) - 1)
         cells = np.zeros(shape)
         # Keys have one code more for each variable, for missing cells, which are not here.
         wide = [size + 1 for size in shape]
@@ -100,6 +97,15 @@ class NetworkCounts:
         mine, theirs = self.tables, other.tables
         if mine.plan != theirs.plan or mine.schema != theirs.schema or self.parents != other.parents:
             raise Incompatible("The two networks have other nodes, states or arcs, and cannot be added.")
+
+
+def wanted(network: Network) -> tuple[Schema, Plan]:
+    """Return the discrete nodes as a schema of one class, and what is counted of them."""
+    discrete = [node for node in network.nodes if node.is_discrete]
+    families: Any = tuple((node.name, *node.parents) for node in discrete)
+    tables = Pattern("tables", tuple(node.name for node in discrete))
+    schema = Schema(tuple(node.variable for node in discrete), EVERYTHING)
+    return schema, Plan((tables, Pattern("families", families)))
 
 
 def configurations(network: Network, name: Name) -> tuple[list[Name], list[Name], int]:

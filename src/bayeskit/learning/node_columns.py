@@ -22,6 +22,7 @@ from bayeskit.schema import Name, Variable, first_twice
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Codes = NDArray[Any]
 
 _Read = tuple[Variable, Ints | None, Floats | None]
 
@@ -38,12 +39,12 @@ class NodeColumns:
     Attributes
     ----------
     variables : one for each column; states are closed, a numeric variable is continuous
-    codes : for each variable its codes, −1 missing (int64); None where it is continuous
+    codes : for each variable its codes, −1 missing (whole numbers of any signed type); None where it is continuous
     numbers : for each variable its numbers, NaN missing; None where it is discrete
     """
 
     variables: tuple[Variable, ...]
-    codes: tuple[Ints | None, ...]
+    codes: tuple[Codes | None, ...]
     numbers: tuple[Floats | None, ...]
     n_rows: int
 
@@ -108,7 +109,7 @@ class NodeColumns:
             len(rows),
         )
 
-    def canonical_order(self) -> Ints:
+    def canonical_order(self, weights: Floats | None = None) -> Ints:
         """Return an order of the columns that depends on their cells alone, not on their places or names.
 
         A search breaks ties by order; with this one, shuffling or renaming columns cannot change its answer.
@@ -116,24 +117,33 @@ class NodeColumns:
         columns that are equal cell by cell by their names.
         """
 
-        told = [self._told(j) for j in range(len(self.variables))]
+        told = [self._told(j, weights) for j in range(len(self.variables))]
         common = Counter(told)
 
         def key(j: int) -> tuple[tuple[bool, float], bytes, str]:
             # A digest takes longer than all the rest, and few columns need one.
-            cells = self.codes[j] if self.codes[j] is not None else self.numbers[j]
-            assert cells is not None
-            digest = hashlib.sha256(cells.tobytes()).digest() if common[told[j]] > 1 else b""
-            return told[j], digest, repr(self.names[j])
+            return told[j], self._digest(j) if common[told[j]] > 1 else b"", repr(self.names[j])
 
         return np.array(sorted(range(len(self.variables)), key=key), np.int64)
 
-    def _told(self, j: int) -> tuple[bool, float]:
+    def _digest(self, j: int) -> bytes:
+        codes = self.codes[j]
+        cells = codes if codes is not None else self.numbers[j]
+        assert cells is not None
+        found = hashlib.sha256()
+        for start in range(0, self.n_rows, 2**20):
+            # Codes in one type, whatever they are kept in: the same cells have the same digest.
+            some = cells[start : start + 2**20]
+            found.update((some if codes is None else some.astype(np.int64)).tobytes())
+        return found.digest()
+
+    def _told(self, j: int, weights: Floats | None) -> tuple[bool, float]:
         """Return whether a column is continuous, and its entropy where it is not."""
         codes = self.codes[j]
         if codes is None:
             return True, 0.0
-        p = np.bincount(codes + 1)[1:] / max(self.n_rows, 1)
+        total = max(self.n_rows, 1) if weights is None else float(weights.sum())
+        p = np.bincount(codes + 1, weights)[1:] / total
         p = np.sort(p[p > 0])
         return False, round(float(-(p * np.log(p)).sum()), 9)
 
@@ -192,7 +202,7 @@ def read_nodes(
     numbers: list[Floats | None] = []
     for j, name in enumerate(table.names):
         if name in measured:
-            found: _Read = Variable(name, "numeric"), None, _finite(table.numbers(j), name)
+            found: _Read = Variable(name, "numeric"), None, finite(table.numbers(j), name)
         else:
             found = _read(table, j, name, declared.get(name), cuts.get(name))
         variable, coded, values = found
@@ -205,12 +215,8 @@ def read_nodes(
 def _read(table: Table, j: int, name: Name, states: Any, cut: Any) -> _Read:
     if cut is not None:
         if table.kind(j) != "numeric":
-            raise ColumnError(f"discretize names {name!r}, which does not hold numbers. Leave it out.")
-        values = _finite(table.numbers(j), name)
-        points = frequency_cut_points(values, cut, name=name) if isinstance(cut, int) else cut
-        variable = cut_variable(name, points)
-        column = code_intervals(values, variable, name)
-        return variable, _with_missing(column[:], variable), None
+            raise no_numbers_to_cut(name)
+        return cut_numbers(table.numbers(j), name, cut)
     kind = table.kind(j)
     if states is not None:
         start = Variable(name, "categorical", states, n_declared=len(states), closed=True)
@@ -220,12 +226,9 @@ def _read(table: Table, j: int, name: Name, states: Any, cut: Any) -> _Read:
     values = table.numbers(j)
     if is_whole(table, j):
         if len(np.unique(values[~np.isnan(values)])) > MOST_INTEGERS:
-            raise ColumnError(
-                f"{name!r} holds whole numbers with more than {MOST_INTEGERS} values. Pass discretize={{{name!r}: 5}}, "
-                "make it float (a continuous node), or make it text or a category (a state for each value)."
-            )
+            raise too_many_integers(name)
         return _discrete(table, j, Variable(name, "categorical"))
-    return Variable(name, "numeric"), None, _finite(values, name)
+    return Variable(name, "numeric"), None, finite(values, name)
 
 
 def _discrete(table: Table, j: int, variable: Variable) -> tuple[Variable, Ints, None]:
@@ -237,12 +240,35 @@ def _discrete(table: Table, j: int, variable: Variable) -> tuple[Variable, Ints,
         if kept.size < variable.size:
             moved = np.array([*(kept.codes.get(state, -1) for state in variable.states), -1], np.int64)
             variable, codes = kept, moved[codes]
+    return sealed(variable), codes, None
+
+
+def sealed(variable: Variable) -> Variable:
+    """Return a variable whose states are settled; it must have some."""
     if not variable.size:
         raise ColumnError(
             f"{variable.name!r} has no cell that is there. Leave it out, or declare its states."
         )
-    sealed = Variable(variable.name, "categorical", variable.states, n_declared=variable.size, closed=True)
-    return sealed, codes, None
+    return Variable(variable.name, "categorical", variable.states, n_declared=variable.size, closed=True)
+
+
+def cut_numbers(numbers: NDArray[Any], name: Name, cut: Any) -> tuple[Variable, Ints, None]:
+    """Read numbers as intervals: so many of about equally many rows, or between given points."""
+    values = finite(numbers, name)
+    points = frequency_cut_points(values, cut, name=name) if isinstance(cut, int) else cut
+    variable = cut_variable(name, points)
+    return variable, _with_missing(code_intervals(values, variable, name)[:], variable), None
+
+
+def no_numbers_to_cut(name: Name) -> ColumnError:
+    return ColumnError(f"discretize names {name!r}, which does not hold numbers. Leave it out.")
+
+
+def too_many_integers(name: Name) -> ColumnError:
+    return ColumnError(
+        f"{name!r} holds whole numbers with more than {MOST_INTEGERS} values. Pass discretize={{{name!r}: 5}}, "
+        "make it float (a continuous node), or make it text or a category (a state for each value)."
+    )
 
 
 def _with_missing(codes: NDArray[Any], variable: Variable) -> Ints:
@@ -251,7 +277,8 @@ def _with_missing(codes: NDArray[Any], variable: Variable) -> Ints:
     return wide
 
 
-def _finite(values: NDArray[Any], name: Name) -> Floats:
+def finite(values: NDArray[Any], name: Name) -> Floats:
+    """Return numbers as doubles; NaN is missing, what cannot be squared and summed is refused."""
     numbers = np.ascontiguousarray(values, dtype=np.float64)
     if np.isinf(numbers).any():
         row = int(np.isinf(numbers).argmax())

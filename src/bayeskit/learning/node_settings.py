@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.data.columns import is_missing
 from bayeskit.data.table import Table
 from bayeskit.errors import ColumnError, SettingError
 from bayeskit.schema import Name, first_twice
@@ -61,11 +62,15 @@ def cuts_by_name(discretize: Any, table: Table) -> dict[Name, Any]:
 def is_whole(table: Table, j: int) -> bool:
     """Tell whether a column of numbers is one of whole numbers.
 
-    Where cells are missing its numbers come as floats; the frame knows what they are.
+    Where cells are missing its numbers come as floats; the frame, or the cells of a list, know what they are.
     """
     if table.frame is not None:
         return bool(table.frame.schema[table.names[j]].is_integer())
-    return table.numbers(j).dtype.kind in "iu"
+    raw = table.raw(j)
+    if raw.dtype.kind == "O":
+        cells = [value for value in raw if not is_missing(value)]
+        return bool(cells) and all(isinstance(value, (int, np.integer)) for value in cells)
+    return raw.dtype.kind in "iu"
 
 
 def _intervals(given: Any) -> int:

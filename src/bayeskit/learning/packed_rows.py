@@ -29,13 +29,16 @@ class PackedRows:
     columns : unsigned integer array of shape (variables, rows)
     sizes : int64 array
         The declared states of each variable.
+    with_bits : bool
+        Without them for rows that have weights: a bit has none.
     """
 
-    def __init__(self, columns: NDArray[Any], sizes: Ints) -> None:
+    def __init__(self, columns: NDArray[Any], sizes: Ints, with_bits: bool = True) -> None:
         self.columns = columns
         self.sizes = np.asarray(sizes, np.int64)
         self.n_rows = int(columns.shape[1])
-        packed = np.where(self.sizes <= MOST_PLANES, self.sizes, 0)
+        self._with_bits = with_bits
+        packed = np.where(self.sizes <= (MOST_PLANES if with_bits else 0), self.sizes, 0)
         self._any_wide = bool((packed < self.sizes).any())
         self._first = np.concatenate([[0], np.cumsum(packed)]).astype(np.int64)
         self.planes = np.empty((int(self._first[-1]), (self.n_rows + 63) >> 6), np.uint64)
@@ -47,14 +50,14 @@ class PackedRows:
 
     def split(self, more: Ints) -> NDArray[np.bool_] | None:
         """Tell wide variables from others where there are both: one shall not keep the rest from their bits."""
-        if not self._any_wide:
+        if not self._any_wide or not self._with_bits:
             return None
         wide = self.is_wide(more)
         return wide if 0 < wide.sum() < len(more) else None
 
     def suits_bits(self, inside: Ints, more: Ints, configurations: float) -> bool:
         """Tell whether tables of so many configurations with each of ``more`` are best counted by bits."""
-        few = configurations * float(self.sizes[more].mean()) <= FEW_CELLS
+        few = self._with_bits and configurations * float(self.sizes[more].mean()) <= FEW_CELLS
         return few and not (self._any_wide and bool(self.is_wide(np.append(inside, more)).any()))
 
     def tables(self, inside: Ints, more: Ints, configurations: int) -> tuple[Ints, Ints]:

@@ -38,9 +38,11 @@ class MixedScores:
     ----------
     columns : NodeColumns; its complete rows are used
     score : Score
+    weights : float64 array, optional
+        What each complete row weighs: as many rows as that. One each where it is left out.
     """
 
-    def __init__(self, columns: NodeColumns, score: Score) -> None:
+    def __init__(self, columns: NodeColumns, score: Score, weights: Floats | None = None) -> None:
         if not score.by_likelihood:
             raise SettingError(
                 f"score={score.name!r} is for discrete columns only. Continuous ones are scored by loglik, aic or bic."
@@ -51,17 +53,18 @@ class MixedScores:
         self._sizes = columns.sizes
         codes = columns.code_matrix()
         self._codes = codes
-        self._tables = FamilyScores(codes, columns.sizes[self._discrete], score)
+        self._tables = FamilyScores(codes, columns.sizes[self._discrete], score, weights)
         self._numbers = {
             int(v): row for v, row in zip(np.flatnonzero(~columns.is_discrete), columns.number_matrix())
         }
         self.n_rows = int(columns.complete.sum())
-        self._penalty = score.penalty(self.n_rows)
+        self._weights = np.ones(self.n_rows) if weights is None else weights
+        self._penalty = score.penalty(float(self._weights.sum()))
         self._known: dict[tuple[int, int], float] = {}
         order = sorted(self._numbers)
         everything = np.column_stack([np.empty((self.n_rows, 0)), *(self._numbers[v] for v in order)])
         # Where no discrete parent parts the rows, one matrix of moments serves every family.
-        self._all = Regressions.plainly(everything, np.zeros(self.n_rows, np.int64), np.ones(self.n_rows), 1)
+        self._all = Regressions.plainly(everything, np.zeros(self.n_rows, np.int64), self._weights, 1)
         self._in_all = {v: k for k, v in enumerate(order)}
 
     @property
@@ -108,7 +111,7 @@ class MixedScores:
                 wide = cell * int(self._sizes[v]) + self._codes[self._place[v]]
                 seen, cell = np.unique(wide, return_inverse=True)
             z = np.column_stack([self._numbers[v] for v in (*numeric, child)])
-            moments = Regressions.plainly(z, cell, np.ones(self.n_rows), len(seen))
+            moments = Regressions.plainly(z, cell, self._weights, len(seen))
         else:
             moments = self._all.columns([self._in_all[v] for v in (*numeric, child)])
         spread = self._all.columns([self._in_all[child]]).pooled()[1] or 1.0

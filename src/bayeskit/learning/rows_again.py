@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Encoded
 from bayeskit.data.source import Source
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.leave_one_out import encode_learned
@@ -17,11 +18,16 @@ from bayeskit.learning.leave_one_out import encode_learned
 def learned_chunks(fitted: Fitted, source: Source) -> Iterator[Chunk]:
     """Read a source in the codes of what was counted from it; rows without weight are left out."""
     for rows in source:
-        for chunk in encode_learned(fitted, fitted.schema, rows).chunks():
-            if chunk.weights is not None and not (chunk.weights > 0.0).all():
-                chunk = chunk.take(np.flatnonzero(chunk.weights > 0.0))
-            if chunk.n_rows:
-                yield chunk
+        yield from chunks_with_weight(encode_learned(fitted, fitted.schema, rows))
+
+
+def chunks_with_weight(encoded: Encoded) -> Iterator[Chunk]:
+    """Cut rows in codes into chunks; rows without weight are left out."""
+    for chunk in encoded.chunks():
+        if chunk.weights is not None and not (chunk.weights > 0.0).all():
+            chunk = chunk.take(np.flatnonzero(chunk.weights > 0.0))
+        if chunk.n_rows:
+            yield chunk
 
 
 def spread(

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayeskit.errors import DataError, SettingError
-from bayeskit.learning.family_scores import FamilyScores
-from bayeskit.learning.independence_tests import IndependenceTests
+from bayeskit.learning.answers import Answers
 from bayeskit.learning.node_columns import NodeColumns
-from bayeskit.learning.regression_scores import MixedScores
 from bayeskit.learning.run_search import run_search
 from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.questions import Family, Question, Search, Test, members
+from bayeskit.structure.questions import Family, Search, members
 from bayeskit.structure.scores import Score
 from bayeskit.structure.search.auto import auto
 from bayeskit.structure.search.chow_liu import chow_liu
@@ -28,6 +27,8 @@ from bayeskit.structure.search.mmhc import mmhc
 from bayeskit.structure.search.order import order_search
 from bayeskit.structure.search.pc import pc
 
+Floats = NDArray[np.float64]
+
 METHODS = ("auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc")
 
 
@@ -38,7 +39,7 @@ class Settings:
     method: str = "auto"
     score: Score = field(default_factory=Score)
     alpha: float = 0.01
-    test: str = "g2-adf"
+    test: str | None = None
     max_given: int | None = 3
     order: Sequence[int] | None = None
     restarts: int = 0
@@ -62,59 +63,42 @@ class Found:
     stopped: str | None
 
 
-class Answers:
-    """Answers both kinds of question over the complete rows of some columns."""
-
-    def __init__(self, columns: NodeColumns, score: Score, test: str = "g2-adf") -> None:
-        self._columns, self._test = columns, test
-        mixed = not bool(columns.is_discrete.all())
-        self.scores: Any = (
-            MixedScores(columns, score)
-            if mixed
-            else FamilyScores(columns.code_matrix(), columns.sizes, score)
-        )
-        self._tests: IndependenceTests | None = None
-
-    def __call__(self, question: Question) -> list[Any]:
-        if question and isinstance(question[0], Test):
-            if self._tests is None:
-                self._tests = IndependenceTests(self._columns.code_matrix(), self._columns.sizes, self._test)
-            return self._tests(question)
-        found: list[Any] = self.scores(question)
-        return found
-
-    @property
-    def n_asked(self) -> int:
-        return int(self.scores.n_scored)
-
-
 def search_network(
-    columns: NodeColumns, arcs: Arcs, settings: Settings, told: Callable[[int], None] | None = None
+    columns: NodeColumns,
+    arcs: Arcs,
+    settings: Settings,
+    told: Callable[[int], None] | None = None,
+    weights: Floats | None = None,
 ) -> Found:
     """Learn the arcs between columns; the answer does not depend on their order or names.
 
-    The columns are put in an order of their own before the search and back after it.
+    The columns are put in an order of their own before the search and back after it. A row of weight w is as many
+    rows as that.
     """
-    n = int(columns.complete.sum())
-    if n == 0:
+    if weights is not None:
+        # A row without weight is none: neither a configuration that occurs nor the logarithm of a count.
+        columns, weights = (columns, weights) if weights.all() else _with_weight(columns, weights)
+    if not columns.complete.any():
         emptiest = columns.names[int(np.argmax(columns.n_missing))]
         raise DataError(
             "Every row has a missing cell, and scores of different rows cannot be compared. Leave out the columns that "
             f"are missing most, such as {emptiest!r}."
         )
-    place = columns.canonical_order()
+    place = columns.canonical_order(weights)
     back = np.argsort(place)
-    sorted_columns, limits = columns.reordered(place), _moved(arcs, place, back)
+    sorted_columns, limits = columns.reordered(place), moved(arcs, place, back)
     # The tree of the largest likelihood is one thing, its score another.
     of_search = Score("loglik") if settings.method == "chow-liu" else settings.score
-    answers = Answers(sorted_columns, of_search, settings.test)
+    counted = None if weights is None else weights[columns.complete]
+    answers = Answers(sorted_columns, of_search, settings.test, counted)
     order = None if settings.order is None else [int(back[v]) for v in settings.order]
     search = _search(sorted_columns, limits, settings, order)
     tell = None if told is None else lambda: told(answers.n_asked)
     outcome = run_search(search, answers, time_limit=settings.time_limit, told=tell)
     graph = outcome.graph
     directed = extended(graph, limits) if graph.undirected else graph.parents
-    final = answers if of_search == settings.score else Answers(sorted_columns, settings.score)
+    same = of_search == settings.score
+    final = answers if same else Answers(sorted_columns, settings.score, None, counted, answers.joined)
     score = sum(float(final([Family(v, mine)])[0][0]) for v, mine in enumerate(directed))
     parents = [tuple(sorted(int(place[p]) for p in members(directed[int(back[v])]))) for v in range(limits.n)]
     undirected = frozenset(
@@ -125,7 +109,6 @@ def search_network(
 
 def _search(columns: NodeColumns, arcs: Arcs, settings: Settings, order: list[int] | None) -> Search:
     rng = np.random.default_rng(settings.seed)
-    discrete = bool(columns.is_discrete.all())
     match settings.method:
         case "auto":
             return auto(arcs, rng=rng)
@@ -145,16 +128,13 @@ def _search(columns: NodeColumns, arcs: Arcs, settings: Settings, order: list[in
                 raise SettingError(
                     'method="k2" needs order=, the columns in an order in which parents come first.'
                 )
+            _require_order(arcs, columns, order)
             return k2(arcs, order)
         case "chow-liu":
             _require_free(arcs, columns, "chow-liu")
             if arcs.max_parents == 0 < arcs.n - 1:
                 raise SettingError('method="chow-liu" learns a tree, and max_parents is 0.')
             return chow_liu(arcs.n)
-        case "pc" | "mmhc" if not discrete:
-            raise SettingError(
-                f'method={settings.method!r} tests discrete columns only. Use discretize=, or method="auto".'
-            )
         case "pc":
             return pc(arcs, alpha=settings.alpha, max_given=settings.max_given)
         case "mmhc":
@@ -164,6 +144,15 @@ def _search(columns: NodeColumns, arcs: Arcs, settings: Settings, order: list[in
                 max_given=arcs.n if settings.max_given is None else settings.max_given,
             )
     raise SettingError(f"method is {settings.method!r}; there are {', '.join(METHODS)}.")
+
+
+def _require_order(arcs: Arcs, columns: NodeColumns, order: list[int]) -> None:
+    rank = {v: k for k, v in enumerate(order)}
+    for child, needed in enumerate(arcs.required):
+        for parent in members(needed):
+            if rank[parent] > rank[child]:
+                a, b = columns.names[parent], columns.names[child]
+                raise SettingError(f"The arc {a!r} → {b!r} is required, but order names {b!r} before {a!r}.")
 
 
 def _require_free(arcs: Arcs, columns: NodeColumns, method: str) -> None:
@@ -179,16 +168,22 @@ def _require_free(arcs: Arcs, columns: NodeColumns, method: str) -> None:
         )
 
 
-def _moved(arcs: Arcs, place: Any, back: Any) -> Arcs:
+def moved(arcs: Arcs, place: Any, back: Any) -> Arcs:
     """Return the limits of the columns in their new places."""
     if arcs.is_free:
         return arcs
 
-    def moved(some: int) -> int:
+    def new(some: int) -> int:
         return sum(1 << int(back[v]) for v in members(some))
 
     return Arcs(
-        tuple(moved(arcs.allowed[int(v)]) for v in place),
-        tuple(moved(arcs.required[int(v)]) for v in place),
+        tuple(new(arcs.allowed[int(v)]) for v in place),
+        tuple(new(arcs.required[int(v)]) for v in place),
         arcs.max_parents,
     )
+
+
+def _with_weight(columns: NodeColumns, weights: Floats) -> tuple[NodeColumns, Floats]:
+    """Leave out the rows that weigh nothing."""
+    rows = np.flatnonzero(weights)
+    return columns.take(rows), weights[rows]

@@ -9,6 +9,7 @@ from bayeskit.graphs.network import Network
 from bayeskit.learning.network_counts import NetworkCounts
 from bayeskit.networks.analysis import Analysis
 from bayeskit.networks.building import network_of
+from bayeskit.networks.climbs import Climbed
 from bayeskit.networks.drawing import Drawing
 from bayeskit.networks.editing import Editing
 from bayeskit.networks.fitting import Fitting
@@ -82,7 +83,7 @@ class BayesianNetwork(Fitting, Structure, Editing, Queries, Sampling, Analysis, 
         self._network = network
         self._kept = Kept(network)
         # Counts belong to the network they were counted for.
-        self._learned: NetworkCounts | None = None
+        self._learned: NetworkCounts | Climbed | None = None
         self._prior: dict[str, Any] = {}
 
     @property

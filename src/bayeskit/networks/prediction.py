@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.data.labels import as_weights
 from bayeskit.errors import DataError, SuspectResult
 from bayeskit.networks.answering import Answering
 from bayeskit.networks.arguments import choice
@@ -86,6 +87,36 @@ class Prediction(Answering):
         choice(unseen, "unseen", ("ignore", "error"))
         door = self._door
         return door.log_prob(Rows(data, door.variables, unseen), allowed(max_memory))
+
+    def log_likelihood(
+        self,
+        data: Any,
+        sample_weight: Any = None,
+        *,
+        unseen: Unseen = "ignore",
+        max_memory: float | None = None,
+    ) -> float:
+        r"""Return the log probability of all rows together, missing cells summed out; −inf where one is impossible.
+
+        .. math:: \ell = \sum_i w_i \log P(\text{row}_i)
+
+        Parameters
+        ----------
+        data, unseen, max_memory : as in `predict_proba`
+        sample_weight : one number a row; rows of weight 0 do not matter, even impossible ones
+
+        Examples
+        --------
+        >>> from bayeskit import BayesianNetwork
+        >>> coin = BayesianNetwork({"coin": []}).set_cpt("coin", {"heads": 0.5, "tails": 0.5})
+        >>> round(coin.log_likelihood({"coin": ["heads", None, "tails"]}), 4)
+        -1.3863
+        """
+        logs = self.log_prob(data, unseen=unseen, max_memory=max_memory)
+        weights = as_weights(sample_weight, len(logs))
+        if weights is None:
+            return float(logs.sum())
+        return float(weights[weights > 0.0] @ logs[weights > 0.0])
 
     def _predicted(
         self, data: Any, target: Name, unseen: Unseen, impossible: Impossible, max_memory: float | None

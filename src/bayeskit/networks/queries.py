@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayeskit.networks.answers import MostProbable
 from bayeskit.networks.memory import allowed
 from bayeskit.networks.prediction import Prediction
 from bayeskit.schema import Name
+
+if TYPE_CHECKING:
+    from bayeskit.report.information_value import Questions
+    from bayeskit.report.network_explanation import NetworkExplanation
 
 Given = Mapping[Name, Any] | None
 
@@ -104,6 +109,83 @@ class Queries(Prediction):
         log P(targets, evidence). Ties go to the lowest states, nodes in order.
         """
         return self._door.map((targets,), evidence, soft, allowed(max_memory))
+
+    def explain(
+        self,
+        target: Name,
+        evidence: Given = None,
+        soft: Given = None,
+        *,
+        lang: str = "en",
+        max_cells: int = 2000,
+        max_memory: float | None = None,
+    ) -> NetworkExplanation:
+        """Show how P(target | evidence) comes about: the factors, one sum after the other, the normaliser.
+
+        Only what the question needs takes part. Numbers are fractions of what the tables have written in them, so that
+        the answer is exact. ``str`` and notebooks show it; it has ``to_html``, ``to_latex``, ``to_json``, ``to_dict``.
+
+        Parameters
+        ----------
+        target : a discrete node that is not observed
+        evidence, soft, max_memory : see the class
+        lang : "en" or "zh"
+        max_cells : int
+            Where the products have more cells together no page is made, but a `SettingError` that says how many.
+
+        Examples
+        --------
+        >>> from bayeskit.networks.examples import wet_grass
+        >>> page = wet_grass().explain("rain", evidence={"wet": "yes"})
+        >>> page.order, [str(p) for p in page.exact_posterior]
+        (('sprinkler',), ['9/34', '25/34'])
+        """
+        from bayeskit.networks.explaining import explain_query
+
+        page = explain_query(self._network, self._door, target, evidence, soft, lang, max_cells)
+        if not page.normaliser or (
+            page.cancelled and self.log_probability(evidence, soft, max_memory) == -math.inf
+        ):
+            raise self._door.impossible(evidence, soft, allowed(max_memory))
+        return page
+
+    def ask_next(
+        self,
+        target: Name,
+        evidence: Given = None,
+        candidates: Any = None,
+        costs: Any = None,
+        loss: Any = None,
+        *,
+        lang: str = "en",
+    ) -> Questions:
+        """Return which node is most worth observing next to know the target, as a ranked table.
+
+        A node is worth the bits that it is expected to tell about the target or, with a loss, the risk that it is
+        expected to save; less what observing it costs. Exact: every state of every candidate is gone through.
+
+        Parameters
+        ----------
+        target : a discrete node that is not observed
+        evidence : {node: state}, optional
+        candidates : nodes, optional
+            All that are not observed, unless given; continuous ones have no states and are left out.
+        costs : {node: number}, optional
+            In bits or, with a loss, in its unit; 0 for those not named.
+        loss : as in :func:`bayeskit.decision.decide`, optional
+            Its classes are the states of the target.
+        lang : "en" or "zh"
+
+        Examples
+        --------
+        >>> from bayeskit.networks.examples import wet_grass
+        >>> found = wet_grass().ask_next("rain", evidence={"wet": "yes"}, costs={"sprinkler": 0.5})
+        >>> [(row.name, round(row.net, 4)) for row in found]
+        [('joe', 0.5537), ('sprinkler', 0.0783)]
+        """
+        from bayeskit.networks.worth_asking import worth_asking
+
+        return worth_asking(self, self._door, target, evidence, candidates, costs, loss, lang)
 
     def _family_margins(self, evidence: Given) -> tuple[list[Any], float]:
         """Return P(parents, node | evidence) of every node of a discrete network, and log P(evidence)."""

@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, Any
 _HOMES = {
     "Average": "bayeskit.report.average",
     "Attribute": "bayeskit.report.explanation",
+    "Contributions": "bayeskit.report.contributions",
     "Explanation": "bayeskit.report.explanation",
     "Factor": "bayeskit.report.explanation",
     "LeftOut": "bayeskit.report.explanation",
+    "NetworkExplanation": "bayeskit.report.network_explanation",
+    "Novelty": "bayeskit.report.novelty",
+    "Questions": "bayeskit.report.information_value",
+    "Risks": "bayeskit.report.risks",
     "SuperParent": "bayeskit.report.average",
     "explain": "bayeskit.report.arithmetic",
     "information": "bayeskit.report.information_table",
@@ -20,9 +25,14 @@ _HOMES = {
 __all__ = [
     "Attribute",
     "Average",
+    "Contributions",
     "Explanation",
     "Factor",
     "LeftOut",
+    "NetworkExplanation",
+    "Novelty",
+    "Questions",
+    "Risks",
     "SuperParent",
     "explain",
     "information",
@@ -33,8 +43,13 @@ __all__ = [
 if TYPE_CHECKING:
     from bayeskit.report.arithmetic import explain
     from bayeskit.report.average import Average, SuperParent
+    from bayeskit.report.contributions import Contributions
     from bayeskit.report.explanation import Attribute, Explanation, Factor, LeftOut
     from bayeskit.report.information_table import information, pairs
+    from bayeskit.report.information_value import Questions
+    from bayeskit.report.network_explanation import NetworkExplanation
+    from bayeskit.report.novelty import Novelty
+    from bayeskit.report.risks import Risks
     from bayeskit.report.row import one_row
 
 

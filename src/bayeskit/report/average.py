@@ -3,12 +3,56 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 from bayeskit.report.explanation import Attribute, Factor
+
+
+class Unwritten(Sequence[Attribute]):
+    """Attributes that are written down when someone looks: of many super-parents a page shows a few.
+
+    It is equal to the tuple of its attributes, and pickled as one.
+
+    Examples
+    --------
+    >>> later = Unwritten(lambda: (Attribute("a", 1, "table", (Factor(0.0, "2/2"),)),))
+    >>> len(later), later[0].name, later == (later[0],)
+    (1, 'a', True)
+    """
+
+    def __init__(self, write: Callable[[], tuple[Attribute, ...]]) -> None:
+        self._write = write
+
+    @cached_property
+    def written(self) -> tuple[Attribute, ...]:
+        return self._write()
+
+    @overload
+    def __getitem__(self, place: int) -> Attribute: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Attribute, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Attribute | tuple[Attribute, ...]:
+        return self.written[place]
+
+    def __len__(self) -> int:
+        return len(self.written)
+
+    def __eq__(self, other: object) -> bool:
+        return self.written == (other.written if isinstance(other, Unwritten) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.written)
+
+    def __repr__(self) -> str:
+        return repr(self.written)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self.written,)
 
 
 @dataclass(frozen=True)
@@ -23,19 +67,24 @@ class SuperParent:
         By what it is multiplied in the sum; 1 unless super-parents are weighed.
     first : tuple of Factor
         P(c, x_i) of each class.
-    attributes : tuple of Attribute
+    attributes : sequence of Attribute
         P(x_j | c, x_i) of the others.
+    product : tuple of float, optional
+        ``log_products``, where they are known before the attributes are written down.
     """
 
     name: Hashable
     value: Any
     weight: float
     first: tuple[Factor, ...]
-    attributes: tuple[Attribute, ...]
+    attributes: Sequence[Attribute]
+    product: tuple[float, ...] | None = None
 
     @cached_property
     def log_products(self) -> tuple[float, ...]:
         """log P(c, x_i) ∏ P(x_j | c, x_i) of each class."""
+        if self.product is not None:
+            return self.product
         return tuple(
             sum([a.factors[k].log for a in self.attributes], factor.log)
             for k, factor in enumerate(self.first)
@@ -65,8 +114,20 @@ class Average:
 
     def shares(self, k: int) -> tuple[float, ...]:
         """Return the part of each super-parent in the sum of class k; 0 where the sum is."""
-        total = self.factors[k].log
-        return tuple(math.exp(t[k] - total) if total > -math.inf else 0.0 for t in self._terms)
+        return self._shares[k]
+
+    @cached_property
+    def families(self) -> frozenset[str]:
+        """The families of all attributes: each is a child of the first super-parent, or that is itself."""
+        return frozenset(a.family for s in self.super_parents[:2] for a in s.attributes)
+
+    @cached_property
+    def _shares(self) -> tuple[tuple[float, ...], ...]:
+        totals = [factor.log for factor in self.factors]
+        return tuple(
+            tuple(math.exp(t[k] - total) if total > -math.inf else 0.0 for t in self._terms)
+            for k, total in enumerate(totals)
+        )
 
     @cached_property
     def _terms(self) -> tuple[tuple[float, ...], ...]:

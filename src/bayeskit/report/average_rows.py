@@ -32,7 +32,8 @@ def average_rows(
         key = "super_parent" if parent.weight == 1.0 else "super_parent_weighed"
         name = words[key].format(name=parent.name, weight=short(parent.weight))
         rows.append((name, value, products, _share(shares[i]), odds))
-        factors += 1 + len(parent.attributes)
+        if factors <= MOST_ROWS:  # beyond that the attributes are not even written down
+            factors += 1 + len(parent.attributes)
         if place == 0 or factors <= MOST_ROWS:
             rows += _factors(e, parent, order, words)
         else:

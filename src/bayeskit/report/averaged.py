@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bayeskit.estimation.averaged import Averaged
 from bayeskit.estimation.pair_cells import IMAGINARY
-from bayeskit.report.average import Average, SuperParent
-from bayeskit.report.dependence import Item, cell_density
+from bayeskit.report.average import Average, SuperParent, Unwritten
+from bayeskit.report.dependence import Floats, Item, cell_density
 from bayeskit.report.explanation import Attribute, Factor, LeftOut
 from bayeskit.report.fractions import fraction
-from bayeskit.report.pair_share import share_factor
+from bayeskit.report.pair_share import pair_workings
 from bayeskit.report.shown import Shown
 
 
 def average_of(averaged: Averaged, row: Shown) -> tuple[Average, dict[Any, Item]] | None:
     """Return what every super-parent says and which attributes are left out; None where there is no super-parent."""
     kept = _kept(averaged, row)
-    found = [s for s in (_super_parent(averaged, row, i, kept) for i in kept) if s is not None]
+    scores = averaged.scores(row.chunk)[0]
+    found = [s for s in (_super_parent(averaged, row, i, kept, scores[i]) for i in kept) if s is not None]
     if not found:
         return None
     return Average(tuple(found)), _left_out(averaged, row, kept)
@@ -37,37 +39,38 @@ def _is_present(averaged: Averaged, j: int, code: int) -> bool:
     return code < int(averaged.cells.sizes[j]) or code == int(averaged.cells.real[j]) + 1
 
 
-def _super_parent(averaged: Averaged, row: Shown, i: int, kept: list[int]) -> SuperParent | None:
-    cells, u = averaged.cells, row.code(i)
-    if u >= cells.sizes[i]:
-        return None
-    g = int(cells.offsets[i]) + u
-    n, rows = cells.counts[g, g], float(cells.first[i].sum())
-    least = averaged.min_count - 1e-9 * max(1.0, averaged.min_count)
-    if not (n.sum() >= least and n.sum() > 0):
-        return None
-    imaginary, whole = float(averaged.joint[g]), float(averaged.joint_total[i])
-    first = tuple(
-        Factor(_log((float(m) + imaginary) / (rows + whole)), fraction(float(m), imaginary, rows, whole))
-        for m in n
-    )
-    attributes = [_child(averaged, row, j, i) for j in kept if j != i]
-    attributes += _numeric(averaged, row, i)
+def _super_parent(
+    averaged: Averaged, row: Shown, i: int, kept: list[int], scores: Floats
+) -> SuperParent | None:
+    """Write down what one attribute says; ``scores`` are the logarithms of its products, NaN where it is no parent."""
     weight = float(np.exp(averaged.log_weights[0, i]))
-    if not weight > 0.0:
+    if np.isnan(scores).all() or not weight > 0.0:
         return None
-    name, children = row.schema.categorical[i].name, tuple(a for a in attributes if a is not None)
-    return SuperParent(name, row.value(i), weight, first, children)
+    cells = averaged.cells
+    g = int(cells.offsets[i]) + row.code(i)
+    rows, imaginary = float(cells.first[i].sum()), float(averaged.joint[g])
+    whole = float(averaged.joint_total[i])
+    first = tuple(
+        Factor(_log((n + imaginary) / (rows + whole)), fraction(n, imaginary, rows, whole))
+        for n in cells.counts[g, g].tolist()
+    )
+    name, children = row.schema.categorical[i].name, Unwritten(partial(_children, averaged, row, i, kept))
+    return SuperParent(name, row.value(i), weight, first, children, tuple(scores.tolist()))
 
 
-def _child(averaged: Averaged, row: Shown, j: int, i: int) -> Attribute | None:
-    cells, x, u = averaged.cells, row.code(j), row.code(i)
-    if _says_nothing(averaged, row, j):
-        return None
-    factors = tuple(share_factor(cells, j, x, i, u, c) for c in range(cells.counts.shape[2]))
-    family = "table" if cells.mode[j] == IMAGINARY else "back-off"
-    name = row.schema.categorical[j].name
-    return Attribute(name, row.value(j), family, factors, row.is_unknown(j), row.given([i]))
+def _children(averaged: Averaged, row: Shown, i: int, kept: list[int]) -> tuple[Attribute, ...]:
+    """Write down what all others say, given attribute i."""
+    codes = averaged._without_general(row.chunk.codes, np.zeros(1))[0]
+    logs, above = averaged.log_given(codes, i), row.given([i])
+    cells, u, found = averaged.cells, row.code(i), list[Attribute]()
+    for j in kept:
+        if j == i or _says_nothing(averaged, row, j):
+            continue
+        factors = tuple(map(Factor, logs[j].tolist(), pair_workings(cells, j, row.code(j), i, u)))
+        family = "table" if cells.mode[j] == IMAGINARY else "back-off"
+        name = row.schema.categorical[j].name
+        found.append(Attribute(name, row.value(j), family, factors, row.is_unknown(j), above))
+    return (*found, *_numeric(averaged, row, i))
 
 
 def _says_nothing(averaged: Averaged, row: Shown, j: int) -> bool:

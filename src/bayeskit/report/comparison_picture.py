@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bayeskit.errors import SettingError
-from bayeskit.report.network_svg import _rule, as_svg
 from bayeskit.report.picture import Picture
 from bayeskit.report.scene import Style
 
@@ -27,13 +26,8 @@ DIFFERENCES = {
 class ComparisonPicture(Picture):
     """A drawing of two networks; ``str(picture)`` is the SVG, a notebook shows it, ``save`` writes it as .svg."""
 
-    @cached_property
-    def svg(self) -> str:
-        """The picture as the text of an SVG file."""
-        light = "".join(_rule(name, style, 0) for name, style in DIFFERENCES.items())
-        dark = "".join(_rule(name, style, 1, colours_only=True) for name, style in DIFFERENCES.items())
-        more = f"{light}@media (prefers-color-scheme:dark){{{dark}}}"
-        return as_svg(self.scene).replace("</style>", f"{more}</style>", 1)
+    def _styles(self) -> Mapping[str, Style]:
+        return DIFFERENCES
 
     def save(self, path: Any) -> Path:
         """Write the picture to an .svg file and return its path."""

@@ -12,7 +12,7 @@ from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.pair_cells import IMAGINARY
 from bayeskit.report.explanation import Attribute, Factor, LeftOut
 from bayeskit.report.fractions import centre, number, short
-from bayeskit.report.pair_share import pair_share
+from bayeskit.report.pair_share import pair_workings
 from bayeskit.report.shown import Shown
 
 Floats = NDArray[np.float64]
@@ -63,7 +63,7 @@ def _block(conditional: OneParent, j: int) -> Floats:
 def _single(conditional: OneParent, row: Shown, j: int, logs: Floats) -> Attribute:
     parent, cells = int(conditional.parents[j]), conditional.cells
     above = _height(row, parent)
-    workings = [pair_share(cells, j, row.code(j), parent, above, c)[1] for c in range(len(logs))]
+    workings = pair_workings(cells, j, row.code(j), parent, above)
     family = "table" if cells.mode[j] == IMAGINARY else "back-off"
     factors = tuple(map(Factor, logs.tolist(), workings))
     name = row.schema.categorical[j].name

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from bayeskit.report.average import Average
+    from bayeskit.report.risks import Risks
 
-Reason = Literal["missing", "unseen", "constant", "summed", "general", "unused"]
+Reason = Literal["missing", "unseen", "constant", "summed", "general", "unused", "same"]
 PriorSource = Literal["counts", "given", "unused", "nothing known"]
 Form = Literal["product", "average", "alone", "evidence"]
 
@@ -68,7 +69,8 @@ class LeftOut:
     """An attribute that is no factor of its own, and why.
 
     It is "missing", "unseen", "constant"; not known and "summed" over by the factors of those that depend on it; so
-    "general" that it follows from another value of the row; or "unused": not taken into the model.
+    "general" that it follows from another value of the row; "unused": not taken into the model; or its factor is the
+    "same" in every class.
     """
 
     name: Hashable
@@ -104,6 +106,12 @@ class Explanation:
         By what the product of the factors falls short of the answer.
     fallback : tuple of float, optional
         log P(c), the answer for a row that is impossible in every class, where it is no factor.
+    prior_given : tuple of (name, value)
+        The parents of the class, where a network gives it some.
+    calibrated : tuple of float, optional
+        What ``calibration`` makes of the posterior.
+    risks : Risks, optional
+        What each action risks, where a loss was given.
 
     Examples
     --------
@@ -125,6 +133,9 @@ class Explanation:
     average: Average | None = None
     rest: tuple[Factor, ...] | None = None
     fallback: tuple[float, ...] | None = None
+    prior_given: tuple[tuple[Hashable, Any], ...] = ()
+    calibrated: tuple[float, ...] | None = None
+    risks: Risks | None = None
 
     @cached_property
     def log_joint(self) -> tuple[float, ...]:
@@ -208,23 +219,68 @@ class Explanation:
         a, b = (factors[k].log for k in self.ranking[:2])
         return math.nan if a == b == -math.inf else a - b
 
+    def with_loss(self, loss: Any = None, reject: float | None = None, actions: Any = None) -> Explanation:
+        """Return the same page with the risk of each action under it, as :func:`bayeskit.decision.decide` takes it.
+
+        The risks are those of the calibrated posterior where there is one.
+
+        Examples
+        --------
+        >>> even = (Factor(math.log(0.5)), Factor(math.log(0.5)))
+        >>> coin = Explanation("coin", ("head", "tail"), even, (), ())
+        >>> coin.with_loss([[0, 3], [1, 0]]).risks.risks
+        (1.5, 0.5)
+        """
+        from bayeskit.report.risks import risks_of
+
+        return replace(
+            self, risks=risks_of(self.calibrated or self.posterior, self.classes, loss, reject, actions)
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values fit for JSON; infinite numbers as "inf" and "-inf"."""
         from bayeskit.report.plain import explanation_to_dict
 
         return explanation_to_dict(self)
 
-    def __str__(self) -> str:
+    def to_json(self, indent: int | None = None) -> str:
+        """Return :meth:`to_dict` as JSON."""
+        import json
+
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent, allow_nan=False)
+
+    def to_html(self) -> str:
+        """Return the page as a table of HTML, without styles or scripts, every word escaped."""
+        return self._repr_html_()
+
+    def to_latex(self, document: bool = False) -> str:
+        r"""Return the page as LaTeX, its fractions as ``\frac``.
+
+        Parameters
+        ----------
+        document : bool
+            A whole document, to be compiled as it is, instead of a table to be pasted into one. Chinese needs XeLaTeX
+            or LuaLaTeX.
+        """
+        from bayeskit.report.latex import explanation_latex
+
+        return explanation_latex(self, document)
+
+    def page(self) -> Any:
+        """Return the page as words in cells: a :class:`~bayeskit.report.page.Page`."""
         from bayeskit.report.page import page_of
+
+        return page_of(self)
+
+    def __str__(self) -> str:
         from bayeskit.report.text import as_text
 
-        return as_text(page_of(self))
+        return as_text(self.page())
 
     def _repr_html_(self) -> str:
         from bayeskit.report.html import as_html
-        from bayeskit.report.page import page_of
 
-        return as_html(page_of(self))
+        return as_html(self.page())
 
 
 def _factors(explanation: Explanation, k: int) -> list[float]:

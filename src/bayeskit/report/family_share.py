@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
 from bayeskit.estimation.families import FamilyTries
@@ -35,33 +38,38 @@ def family_shares(
             fraction(a, mass, b, whole) if b + whole > 0.0 else nothing
             for a, b in zip(n.tolist(), total.tolist())
         ]
-    written = [f"1/{number(1.0 / float(rule.base[f]))}"] * conditional.n_classes
-    below: list[float | str] = list(written)
-    for level, (n, total, states) in enumerate(found):
-        for c in np.flatnonzero(total > 0.0).tolist():
-            constant = float(states[c] if rule.mode[f] == WITTEN_BELL else rule.constants[first + level])
-            written[c] = back_off(float(n[c]), constant, below[c], float(total[c]))
-            below[c] = float(levels[level, c])
-    return written
+    base = f"1/{number(1.0 / float(rule.base[f]))}"
+    return [_backed_off(found, c, rule, f, first, levels, base) for c in range(conditional.n_classes)]
+
+
+def _backed_off(found: list[Counts], c: int, rule: Any, f: int, first: int, levels: Floats, base: str) -> str:
+    """Write the last level that has rows of class c; it leans on the one before."""
+    heights = [level for level, (_, total, _) in enumerate(found) if total[c] > 0.0]
+    if not heights:
+        return base
+    level = heights[-1]
+    n, total, states = (float(a[c]) for a in found[level])
+    constant = states if rule.mode[f] == WITTEN_BELL else float(rule.constants[first + level])
+    return back_off(n, constant, float(levels[heights[-2], c]) if len(heights) > 1 else base, total)
 
 
 def _counted(conditional: FamilyTries, counted: Families, row: Shown, f: int, used: int) -> list[Counts]:
-    """Return what was counted with none, one … of the parents."""
+    """Return what was counted with none, one … of the parents: the cells that agree with the row so far."""
     trie, k = conditional.trie, conditional.n_classes
     child, first = int(trie.child[f]), int(trie.first_parent[f])
-    radix, x, context, found = int(trie.sizes[child]) + 1, row.code(child), 0, list[Counts]()
-    for level, (keys, counts) in enumerate(counted.levels(f, trie.is_state)[: used + 1]):
-        n, total, states = np.zeros((3, k))
-        here = keys // (radix * k) == context
-        classes, weights = keys[here] % k, counts[here]
-        np.add.at(total, classes, weights)
-        np.add.at(states, classes, 1.0)
-        of_x = keys[here] // k % radix == x
-        n[classes[of_x]] = weights[of_x]
-        found.append((n, total, states))
+    radix, x = int(trie.sizes[child]) + 1, row.code(child)
+    keys, counts = counted.cells(f)
+    behind = math.prod(int(trie.sizes[i]) + 1 for i in trie.parents[first : int(trie.first_parent[f + 1])])
+    found = list[Counts]()
+    for level in range(used + 1):
+        table = np.bincount(keys % (radix * k), counts, minlength=radix * k).reshape(radix, k)
+        if not trie.is_state[child]:
+            table[-1] = 0.0  # rows without the child
+        found.append((table[x] if x < radix else np.zeros(k), table.sum(axis=0), (table > 0.0).sum(axis=0)))
         if level < used:
+            # A key is the parents' codes, the first one highest, then the child's and the class.
             i = int(trie.parents[first + level])
-            # A state never seen: no context has it, nor any with more parents.
-            seen = context >= 0 and row.code(i) <= int(trie.sizes[i])
-            context = context * (int(trie.sizes[i]) + 1) + row.code(i) if seen else -1
+            behind //= int(trie.sizes[i]) + 1
+            same = keys // (radix * k * behind) % (int(trie.sizes[i]) + 1) == row.code(i)
+            keys, counts = keys[same], counts[same]
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bayeskit.report.picture_text import xml
 from bayeskit.report.scene import STYLES, Group, Line, Rectangle, Scene, Style, Words
 
@@ -9,8 +11,16 @@ ROOT = "bayeskit-network"
 FONT = 'system-ui,"Segoe UI",Roboto,"Noto Sans","Noto Sans CJK SC","PingFang SC","Microsoft YaHei",sans-serif'
 
 
-def as_svg(scene: Scene) -> str:
+def as_svg(scene: Scene, more: Mapping[str, Style] | None = None, *, shrinks: bool = False) -> str:
     """Write a picture. Every text is escaped, nothing is referred to by number or address.
+
+    Parameters
+    ----------
+    scene : Scene
+    more : mapping from name to style, optional
+        Styles beside those of every picture.
+    shrinks : bool
+        Make it no wider than the page it stands on.
 
     Examples
     --------
@@ -18,11 +28,12 @@ def as_svg(scene: Scene) -> str:
     '<title>&lt;b&gt;</title><desc></desc>'
     """
     width, height = number(scene.width), number(scene.height)
+    narrow = 'style="max-width:100%;height:auto" ' if shrinks else ""
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="{ROOT}" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" aria-label="{xml(scene.title)}">',
+        f'<svg {narrow}xmlns="http://www.w3.org/2000/svg" class="{ROOT}" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" role="img" aria-label="{xml(scene.title)}">',
         f"<title>{xml(scene.title)}</title><desc>{xml(scene.description)}</desc>",
-        f"<style>{stylesheet()}</style>",
+        f"<style>{stylesheet(more)}</style>",
         f'<rect class="page" width="{width}" height="{height}" rx="10"/>',
         *map(_group, scene.groups),
         "</svg>",
@@ -30,12 +41,21 @@ def as_svg(scene: Scene) -> str:
     return "\n".join(lines) + "\n"
 
 
-def stylesheet() -> str:
+def stylesheet(more: Mapping[str, Style] | None = None) -> str:
     """Return the styles. All begin with the class of the picture, so that a page around it keeps its own."""
     font = f".{ROOT} text{{font-family:{FONT}}}"
-    light = "".join(_rule(name, style, 0) for name, style in STYLES.items())
-    dark = "".join(_rule(name, style, 1, colours_only=True) for name, style in STYLES.items())
-    return f"{font}{light}@media (prefers-color-scheme:dark){{{dark}}}"
+    return font + rules(STYLES) + (rules(more) if more else "")
+
+
+def rules(styles: Mapping[str, Style]) -> str:
+    """Write styles for a light page, and their colours for a dark one.
+
+    >>> rules({"dot": Style(fill=("#000", "#fff"))})
+    '.bayeskit-network .dot{fill:#000}@media (prefers-color-scheme:dark){.bayeskit-network .dot{fill:#fff}}'
+    """
+    light = "".join(_rule(name, style, 0) for name, style in styles.items())
+    dark = "".join(_rule(name, style, 1, colours_only=True) for name, style in styles.items())
+    return f"{light}@media (prefers-color-scheme:dark){{{dark}}}"
 
 
 def _rule(name: str, style: Style, shade: int, colours_only: bool = False) -> str:

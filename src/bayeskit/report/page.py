@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bayeskit.report.average_rows import Row, average_rows
-from bayeskit.report.cells import attribute_text, cell_text, name_text, odds_text
+from bayeskit.report.cells import attribute_text, cell_text, name_text, odds_text, value_text
 from bayeskit.report.explanation import Explanation, Factor
 from bayeskit.report.fractions import magnitude, share
+from bayeskit.report.risks import risk_rows
 from bayeskit.report.width import display_width
 from bayeskit.report.words import words_of
 
@@ -55,11 +56,14 @@ def page_of(explanation: Explanation, lang: str | None = None) -> Page:
     (('P(coin)', '', '1/2 = 0.5', '1/2 = 0.5', '0'),)
     """
     lang = lang or explanation.lang
-    for shown in range(len(explanation.classes), 1, -1):
-        page = _page(explanation, shown, lang)
-        if shown == 2 or sum(page.widths) + 2 * len(page.widths) <= WIDEST:
-            return page
-    return _page(explanation, len(explanation.classes), lang)
+    n_classes = len(explanation.classes)
+    page = _page(explanation, n_classes, lang)
+    widths = page.widths
+    total, shown = sum(widths) + 2 * len(widths), n_classes
+    while shown > 2 and total > WIDEST:
+        shown -= 1
+        total -= widths[2 + shown] + 2  # the columns of the classes follow a name and a value
+    return page if shown == n_classes else _page(explanation, shown, lang)
 
 
 def _page(e: Explanation, shown: int, lang: str) -> Page:
@@ -89,6 +93,7 @@ def _page(e: Explanation, shown: int, lang: str) -> Page:
         (words[joint], "", *(magnitude(e.log_joint[k]) for k in order), *gap, *end),
         (words["evidence"], "", magnitude(e.log_evidence), *blank, *gap, *none),
         (words["posterior"], "", *(_posterior(e, k) for k in order), *gap, *none),
+        *((name, value, *cells, *gap, *none) for name, value, cells in _decided(e, order, words)),
     )
     title = words["title"].format(target=e.target, label=e.prediction, p=_posterior(e, e.ranking[0]))
     return Page(title, header, rows, totals, tuple(_notes(e, shown, folded, words)))
@@ -99,7 +104,8 @@ def _lines(e: Explanation, order: Sequence[int], words: Words) -> tuple[list[Row
     factors: list[tuple[str, str, tuple[Factor, ...]]] = []
     if e.form != "average":
         prior = words[_PRIORS[e.prior_source]].format(target=e.target)
-        factors.append((prior, "", e.prior))
+        given = ", ".join(f"{name}={value_text(value, False, words)}" for name, value in e.prior_given)
+        factors.append((prior, f"| {given}" if given else "", e.prior))
     lines, folded = average_rows(e, e.average, order, words) if e.average is not None else ([], 0)
     if e.average is not None and e.attributes:
         factors.append((words["sum"], "", e.average.factors))
@@ -115,9 +121,20 @@ def _lines(e: Explanation, order: Sequence[int], words: Words) -> tuple[list[Row
     return lines, folded
 
 
+def _decided(e: Explanation, order: Sequence[int], words: Words) -> list[tuple[str, str, tuple[str, ...]]]:
+    """What stands under the posterior: the calibrated one, and the risks."""
+    found = []
+    if e.calibrated is not None:
+        cells = tuple(share(e.calibrated[k], 1.0 - e.calibrated[k]) for k in order)
+        found.append((words["calibrated"], "", cells))
+    if e.risks is not None:
+        found += risk_rows(e.risks, e.calibrated or e.posterior, order, words)
+    return found
+
+
 def _notes(e: Explanation, shown: int, folded: int, words: Words) -> list[str]:
     notes = []
-    for reason in ("missing", "summed", "unseen", "constant", "general", "unused"):
+    for reason in ("missing", "summed", "unseen", "constant", "general", "unused", "same"):
         names = [
             name_text(o.name) + (f" = {o.value}" if o.value is not None and reason in _WITH_VALUE else "")
             for o in e.left_out
@@ -135,16 +152,14 @@ def _notes(e: Explanation, shown: int, folded: int, words: Words) -> list[str]:
     if e.runner_up is not None:
         key = "log_odds_note" if e.average is None else "log_odds_only"
         notes.append(words[key].format(a=e.prediction, b=e.runner_up))
-    attributes = [
-        *e.attributes,
-        *(a for s in (e.average.super_parents if e.average else ()) for a in s.attributes),
-    ]
-    families = {a.family for a in attributes}
+    if e.risks is not None:
+        notes.append(words["risk_note"])
+    families = {a.family for a in e.attributes} | (e.average.families if e.average else set())
     if e.prior_source == "counts" or "table" in families or e.average is not None:
         notes.append(words["tables"])
     if "back-off" in families:
         notes.append(words["back_off"])
-    if any(a.given for a in e.attributes):
+    if e.prior_given or any(a.given for a in e.attributes):
         notes.append(words["given"])
     legend = [words[family] for family in _FAMILY_NOTES if family in families]
     if families & {"gaussian", "student", "kernel", "covariance"}:

@@ -1,61 +1,81 @@
-"""One cell P(x_j | c, x_i) as arithmetic: counts, imaginary counts, back-off."""
+"""The cells P(x_j | c, x_i) of all classes c as arithmetic: counts, imaginary counts, back-off."""
 
 from __future__ import annotations
 
-import math
+import numpy as np
+from numpy.typing import NDArray
 
 from bayeskit.estimation.pair_cells import BACK_OFF, IMAGINARY, PairCells
-from bayeskit.report.explanation import Factor
 from bayeskit.report.fractions import back_off, fraction, number
 
+Floats = NDArray[np.float64]
+Share = tuple[float, str]
 
-def pair_share(cells: PairCells, j: int, x: int, i: int, u: int, c: int) -> tuple[float, str]:
-    """Return P(x_j = x | c, x_i = u), or P(x_j = x | c) with ``i`` below 0, and how it is reckoned.
+
+def pair_shares(cells: PairCells, j: int, x: int, i: int, u: int) -> list[Share]:
+    """Return P(x_j = x | c, x_i = u) of each class, or P(x_j = x | c) with ``i`` below 0, and how it is reckoned.
 
     The same steps as the kernel that fills the tables, one cell at a time.
     """
-    real = int(cells.real[j])
-    start, novel = int(cells.offsets[j]), x > real
-    here = start + min(x, real)
-    alike = float(cells.alike[j])
-    even = 1.0 / alike, f"1/{number(alike)}"
-    n0 = 0.0 if novel else float(cells.counts[here, here, c])
-    total0, n1, total1, above = float(cells.first[j, c]), 0.0, 0.0, -1
+    real, start = int(cells.real[j]), int(cells.offsets[j])
+    novel, here = x > real, start + min(x, real)
+    nothing = np.zeros(cells.counts.shape[2])
+    n0, total0 = nothing if novel else cells.counts[here, here], cells.first[j]
+    n1, total1, above = nothing, nothing, -1
     if i >= 0 and u <= int(cells.real[i]):
         above = int(cells.offsets[i]) + u
-        spare = 0.0 if int(cells.sizes[j]) > real else float(cells.counts[above, start + real, c])
-        total1 = max(float(cells.counts[above, above, c]) - spare, 0.0)
-        n1 = 0.0 if novel else float(cells.counts[above, here, c])
+        spare = 0.0 if int(cells.sizes[j]) > real else cells.counts[above, start + real]
+        total1 = np.maximum(cells.counts[above, above] - spare, 0.0)
+        n1 = nothing if novel else cells.counts[above, here]
     if cells.mode[j] == IMAGINARY:
         scale = float(cells.scale[i, j]) if i >= 0 else 1.0
         mass = scale * float(cells.extra[j] if novel else cells.mass[here])
-        n, total = (n1, total1) if i >= 0 else (n0, total0)
-        whole = scale * float(cells.total_mass[j])
         if novel and not cells.extra[j]:
-            return 1.0, "1"
-        if total + whole <= 0.0:
-            return even
-        return (n + mass) / (total + whole), fraction(n, mass, total, whole)
+            return [(1.0, "1")] * len(nothing)
+        n, total = (n1, total1) if i >= 0 else (n0, total0)
+        return _plain(n.tolist(), total.tolist(), mass, scale * float(cells.total_mass[j]), _even(cells, j))
     # A level that no attribute has needs no constant, and may have none.
-    c0, c1 = map(float, [*cells.constants, 1.0, 1.0][:2])
+    c0, c1 = (np.full(len(nothing), constant) for constant in [*cells.constants, 1.0, 1.0][:2])
     if cells.mode[j] != BACK_OFF:
-        c0 = _distinct(cells, j, -1, c)
-        c1 = _distinct(cells, j, above, c) if total1 > 0.0 else 0.0
-    p, written = even
-    if total0 + c0 > 0.0:
-        p, written = (n0 + c0 * p) / (total0 + c0), back_off(n0, c0, written, total0)
-    if i < 0 or total1 + c1 <= 0.0:
-        return p, written
-    return (n1 + c1 * p) / (total1 + c1), back_off(n1, c1, p, total1)
+        c0 = _distinct(cells, j, -1)
+        c1 = np.where(total1 > 0.0, _distinct(cells, j, above), 0.0)
+    found = [_leaning(_even(cells, j), *level) for level in zip(*(a.tolist() for a in (n0, total0, c0)))]
+    if i < 0:
+        return found
+    levels = zip(*(a.tolist() for a in (n1, total1, c1)))
+    return [
+        _leaning((share[0], share[0]), *level) if level[1] + level[2] > 0.0 else share
+        for share, level in zip(found, levels)
+    ]
 
 
-def share_factor(cells: PairCells, j: int, x: int, i: int, u: int, c: int) -> Factor:
-    """Return the factor of one cell."""
-    p, written = pair_share(cells, j, x, i, u, c)
-    return Factor(math.log(p) if p > 0.0 else -math.inf, written)
+def pair_workings(cells: PairCells, j: int, x: int, i: int, u: int) -> list[str]:
+    """Return how the probability of each class is written."""
+    return [written for _, written in pair_shares(cells, j, x, i, u)]
 
 
-def _distinct(cells: PairCells, j: int, above: int, c: int) -> float:
-    """Count the states of attribute j that are seen with class c, and with a parent's state unless below 0."""
-    states = range(int(cells.offsets[j]), int(cells.offsets[j]) + int(cells.sizes[j]))
-    return float(sum(cells.counts[g if above < 0 else above, g, c] > 0.0 for g in states))
+def _even(cells: PairCells, j: int) -> Share:
+    alike = float(cells.alike[j])
+    return 1.0 / alike, f"1/{number(alike)}"
+
+
+def _plain(n: list[float], total: list[float], mass: float, whole: float, even: Share) -> list[Share]:
+    return [
+        ((a + mass) / (b + whole), fraction(a, mass, b, whole)) if b + whole > 0.0 else even
+        for a, b in zip(n, total)
+    ]
+
+
+def _leaning(below: tuple[float, float | str], n: float, total: float, constant: float) -> Share:
+    """Lean on the estimate with a parent less, given as a number and as it is written."""
+    p, written = below
+    if total + constant <= 0.0:
+        return p, str(written)
+    return (n + constant * p) / (total + constant), back_off(n, constant, written, total)
+
+
+def _distinct(cells: PairCells, j: int, above: int) -> Floats:
+    """Count the states of attribute j that are seen with each class, and with a parent's state unless below 0."""
+    states = np.arange(int(cells.offsets[j]), int(cells.offsets[j]) + int(cells.sizes[j]))
+    seen = cells.counts[states if above < 0 else above, states]
+    return np.asarray((seen > 0.0).sum(axis=0), dtype=np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -9,14 +10,14 @@ from typing import Any
 
 from bayeskit.errors import SettingError
 from bayeskit.report.network_svg import as_svg
-from bayeskit.report.scene import Scene
+from bayeskit.report.scene import STYLES, Scene, Style
 
 # What matplotlib writes; SVG needs nothing beside bayeskit.
 _BY_MATPLOTLIB = (".png", ".pdf", ".jpg", ".jpeg")
 
 
 class Picture:
-    """A drawing of a network.
+    """A drawing, of a network or a chart.
 
     ``str(picture)`` is the SVG; a notebook shows it; ``save`` writes it.
 
@@ -26,13 +27,20 @@ class Picture:
     <Picture: a network, 10 × 20 pixels>
     """
 
+    # Whether it becomes smaller on a page that is narrower.
+    _shrinks = False
+
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
+
+    def _styles(self) -> Mapping[str, Style]:
+        """Return the styles that it has beside those of every picture."""
+        return {}
 
     @cached_property
     def svg(self) -> str:
         """The picture as the text of an SVG file."""
-        return as_svg(self.scene)
+        return as_svg(self.scene, self._styles(), shrinks=self._shrinks)
 
     def __str__(self) -> str:
         return self.svg
@@ -46,6 +54,8 @@ class Picture:
     def save(self, path: Any) -> Path:
         """Write the picture to a file and return its path: .svg always; .png, .pdf and .jpg if matplotlib is there.
 
+        Whoever stops it half-way finds the old file, or none.
+
         Parameters
         ----------
         path : str or path
@@ -56,14 +66,17 @@ class Picture:
         file = Path(path)
         suffix = file.suffix.lower()
         if suffix == ".svg":
-            file.write_text(self.svg, encoding="utf-8")
+            data = self.svg.encode()
         elif suffix in _BY_MATPLOTLIB:
-            from bayeskit.report.picture_matplotlib import save
+            from bayeskit.report.picture_matplotlib import as_bytes
 
-            save(self.scene, file)
+            data = as_bytes(self.scene, file.name, {**STYLES, **self._styles()})
         else:
             known = ", ".join((".svg", *_BY_MATPLOTLIB))
             raise SettingError(
                 f"A picture cannot be saved as {file.name!r}: its suffix says the format, one of {known}."
             )
+        from bayeskit.io.saved import replace_file
+
+        replace_file(file, data)
         return file

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
-from pathlib import Path
+from io import BytesIO
+from pathlib import PurePath
 from typing import Any
 
 from bayeskit.errors import UsageError
-from bayeskit.report.scene import STYLES, Line, Rectangle, Scene, Words
+from bayeskit.report.charts.fonts import installed, warn_of_boxes
+from bayeskit.report.scene import STYLES, Line, Rectangle, Scene, Style, Words
 
 # Pixels of a picture for each inch of paper, and how many of the file's for one of these. A very large picture
 # is written coarser: matplotlib refuses more than 2^16 pixels a side.
@@ -15,46 +18,41 @@ PER_INCH = 72.0
 FINENESS = 2.0
 MOST_PIXELS = 30_000.0
 
-_FONTS = [
-    "Noto Sans CJK SC",
-    "Noto Sans CJK JP",
-    "PingFang SC",
-    "Microsoft YaHei",
-    "SimHei",
-    "Arial Unicode MS",
-]
 _ALIGN = {"start": "left", "middle": "center", "end": "right"}
 
 
-def save(scene: Scene, path: Path) -> None:
-    """Draw a picture and write it in the format that the suffix names."""
+def as_bytes(scene: Scene, name: str, styles: Mapping[str, Style] = STYLES) -> bytes:
+    """Draw a picture in the format that the suffix of the name says; ``styles`` may hold more than the usual ones."""
     try:
-        fonts_of = import_module("matplotlib.font_manager")
+        import_module("matplotlib.font_manager")
         figures = import_module("matplotlib.figure")
     except ImportError:
         raise UsageError(
-            f"Writing {path.name!r} needs matplotlib. Install it (pip install matplotlib), or save the picture "
+            f"Writing {name!r} needs matplotlib. Install it (pip install matplotlib), or save the picture "
             "as .svg, which needs nothing."
         ) from None
-    installed = {font.name for font in fonts_of.fontManager.ttflist}
-    fonts = ["DejaVu Sans", *(font for font in _FONTS if font in installed)]
+    fonts = ["DejaVu Sans", *installed()]
+    marks = (mark for group in scene.groups for mark in group.marks)
+    warn_of_boxes(mark.text for mark in marks if isinstance(mark, Words))
     width, height = max(scene.width, 1.0), max(scene.height, 1.0)
     figure = figures.Figure(figsize=(width / PER_INCH, height / PER_INCH))
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)
     axes.axis("off")
-    figure.set_facecolor(STYLES["page"].fill[0] if STYLES["page"].fill else "white")
+    figure.set_facecolor(styles["page"].fill[0] if styles["page"].fill else "white")
     for order, group in enumerate(scene.groups):
         for mark in group.marks:
-            _draw(axes, mark, order, fonts)
+            _draw(axes, mark, styles[mark.style], order, fonts)
     fineness = min(FINENESS, MOST_PIXELS / max(width, height))
-    figure.savefig(path, dpi=PER_INCH * fineness, facecolor=figure.get_facecolor())
+    file = BytesIO()
+    kind = PurePath(name).suffix.lower().removeprefix(".")
+    figure.savefig(file, format=kind, dpi=PER_INCH * fineness, facecolor=figure.get_facecolor())
+    return file.getvalue()
 
 
-def _draw(axes: Any, mark: Rectangle | Words | Line, order: int, fonts: list[str]) -> None:
+def _draw(axes: Any, mark: Rectangle | Words | Line, style: Style, order: int, fonts: list[str]) -> None:
     patches, outline = import_module("matplotlib.patches"), import_module("matplotlib.path").Path
-    style = STYLES[mark.style]
     fill = style.fill[0] if style.fill else "none"
     look = {
         "facecolor": fill,

@@ -38,6 +38,7 @@ def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
         "runner_up": plain(e.runner_up),
         "prior": [_factor(f) for f in e.prior],
         "prior_source": e.prior_source,
+        "prior_given": [{"name": plain(name), "value": plain(value)} for name, value in e.prior_given],
         "prior_log_odds": plain(e.prior_log_odds),
         "form": e.form,
         "attributes": [_attribute(a, plain(odds[i])) for i, a in enumerate(e.attributes)],
@@ -52,7 +53,9 @@ def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
         "evidence": plain(e.evidence),
         "log_odds": plain(e.log_odds),
         "posterior": plain(e.posterior),
+        "calibrated": plain(e.calibrated),
         "impossible": e.impossible,
+        "risks": e.risks.to_dict() if e.risks is not None else None,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 
 def display_width(text: str) -> int:
@@ -32,3 +33,15 @@ def padded(text: str, width: int, right: bool = False) -> str:
     """
     blanks = " " * max(0, width - display_width(text))
     return blanks + text if right else text + blanks
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Put cells under each other, two blanks between columns.
+
+    Examples
+    --------
+    >>> aligned([("纹理", "1"), ("a", "2")])
+    ['纹理  1', 'a     2']
+    """
+    widths = [max(display_width(row[j]) for row in rows) for j in range(len(rows[0]))]
+    return ["  ".join(padded(cell, width) for cell, width in zip(row, widths)).rstrip() for row in rows]

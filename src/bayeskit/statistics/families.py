@@ -111,7 +111,7 @@ class Families:
         np.add.at(table, (keys // behind % radices[place], keys // k % radices[0], keys % k), counts)
         return table[:-1, :-1]
 
-    def levels(self, f: int, is_state: NDArray[np.bool_] | None = None) -> list[Cells]:
+    def levels(self, f: int, is_state: NDArray[np.bool_] | None = None, lowest: int = 0) -> list[Cells]:
         """Return the counts of the first l parents, l = 0, …, k, over the rows where those and the child are there.
 
         Parameters
@@ -119,6 +119,8 @@ class Families:
         f : int
         is_state : bool array over the categorical attributes, optional
             Where missing is a state like any other.
+        lowest : int
+            The first l that is wanted.
 
         Returns
         -------
@@ -131,7 +133,7 @@ class Families:
         keys, counts = self.cells(f)
         low = radices[0] * k  # of the child and the class
         found: list[Cells] = []
-        for level in range(len(names) - 1, -1, -1):
+        for level in range(len(names) - 1, lowest - 1, -1):
             here = keys // k % radices[0] != spare[0]
             rest = keys // max(low, 1)
             for radix, missing in zip(radices[level:0:-1], spare[level:0:-1]):
@@ -139,7 +141,7 @@ class Families:
                     here &= rest % radix != missing
                 rest = rest // radix
             found.append((keys, counts) if here.all() else (keys[here], counts[here]))
-            if level:
+            if level > lowest:
                 keys, counts = _summed(keys // (low * radices[level]) * low + keys % low, counts)
         return found[::-1]
 

@@ -17,8 +17,10 @@ class IndependenceTest:
         Of tables: ``g2`` (2n times the mutual information, and so also called ``mi``), ``x2`` (Pearson),
         ``g2-adf`` and ``x2-adf`` (degrees of freedom of the states that occur), ``mi-sh`` (the table shrunk
         towards the uniform one). Of numbers: ``cor`` (Student's t), ``zf`` (Fisher's z), ``mi-g`` (2n times the
-        mutual information of Gaussian variables).
+        mutual information of Gaussian variables). Of both together: ``mi-cg`` (2n times the mutual information of a
+        conditional-Gaussian model).
     continuous : bool
+        Whether it takes numbers.
 
     Examples
     --------
@@ -32,14 +34,33 @@ class IndependenceTest:
 
 TABLE_TESTS = ("g2", "x2", "g2-adf", "x2-adf", "mi-sh")
 NUMBER_TESTS = ("cor", "zf", "mi-g")
+MIXED_TESTS = ("mi-cg",)
 OTHER_WORDS = {"mi": "g2", "mi-adf": "g2-adf", "chi2": "x2"}
 
 
-def as_independence_test(name: str, continuous: bool | None = None) -> IndependenceTest:
-    """Read the name of a test; with ``continuous``, it must be one for columns of that kind."""
-    found = OTHER_WORDS.get(name, name)
-    offered = {None: TABLE_TESTS + NUMBER_TESTS, False: TABLE_TESTS, True: NUMBER_TESTS}[continuous]
-    if found not in offered:
+def as_independence_test(
+    name: str, continuous: bool | None = None, *, mixed: bool = False
+) -> IndependenceTest:
+    """Read the name of a test; with ``continuous`` or ``mixed``, it must be one for columns of that kind."""
+    found = OTHER_WORDS.get(name, name) if isinstance(name, str) else name
+    offered: tuple[str, ...] = MIXED_TESTS
+    of = " of columns of both kinds"
+    if not mixed:
+        offered = {None: TABLE_TESTS + NUMBER_TESTS + MIXED_TESTS, False: TABLE_TESTS, True: NUMBER_TESTS}[
+            continuous
+        ]
         of = {None: "", False: " of discrete columns", True: " of numeric columns"}[continuous]
+    if found not in offered:
         raise SettingError(f"test is {name!r}; the tests{of} are {', '.join(offered)}.")
-    return IndependenceTest(found, found in NUMBER_TESTS)
+    return IndependenceTest(found, found not in TABLE_TESTS)
+
+
+def default_test(n_discrete: int, n_continuous: int) -> str:
+    """Return the test for columns of these kinds.
+
+    >>> default_test(8, 0), default_test(0, 8), default_test(4, 4)
+    ('g2-adf', 'cor', 'mi-cg')
+    """
+    if not n_continuous:
+        return "g2-adf"
+    return "mi-cg" if n_discrete else "cor"

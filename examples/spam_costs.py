@@ -1,0 +1,104 @@
+"""Spam where a lost letter costs twenty times as much as an advertisement: a loss, a calibration, the right to ask."""
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
+
+from _charts import lines, shares
+from _story import Story
+from bayeskit import MultinomialNB, datasets
+from bayeskit.decision import decide
+from bayeskit.report.width import aligned
+
+say = Story("spam_costs")
+messages = datasets.load("sms")
+# Copies would be learned and judged at once: one of each is enough.
+label_of = dict(zip(messages.columns["text"], messages.y))
+texts, labels = np.array(list(label_of), dtype=object), np.array(list(label_of.values()))
+order = np.random.default_rng(0).permutation(len(texts))
+learn, judge = np.array_split(order, 2)
+words = CountVectorizer(token_pattern=r"\w+|[£$!]")
+X, X_test = words.fit_transform(texts[learn]), words.transform(texts[judge])
+truth = labels[judge]
+spam = (truth == "spam").mean()
+say(
+    f"{len(learn):,} short messages to learn from, {len(judge):,} to be judged by, {spam:.0%} of them spam.",
+    f"用 {len(learn):,} 条短信学习，用 {len(judge):,} 条检验，其中 {spam:.0%} 是垃圾短信。",
+)
+LOSS = {"delete": {"ham": 20, "spam": 0}, "keep": {"ham": 0, "spam": 1}}
+EQUAL = {"delete": {"ham": 1, "spam": 0}, "keep": {"ham": 0, "spam": 1}}
+ASK = 0.1  # what it costs to show a message to somebody
+say(
+    f"To delete a letter costs 20, to keep an advertisement 1, to ask somebody {ASK}.\n",
+    f"误删一封正常短信的代价为 20，留下一条广告为 1，请人看一眼为 {ASK}。\n",
+)
+
+
+def outcome(actions):
+    """Return what each action cost, given what the message was."""
+    return np.array([ASK if a == "ask" else LOSS[a][c] for a, c in zip(actions, truth)])
+
+
+def tell(en, zh, actions):
+    """Make a line of the table."""
+    lost = sum(a == "delete" and c == "ham" for a, c in zip(actions, truth))
+    kept = sum(a == "keep" and c == "spam" for a, c in zip(actions, truth))
+    asked = sum(a == "ask" for a in actions)
+    return (say.text(en, zh), str(lost), str(kept), str(asked), f"{outcome(actions).sum():.1f}")
+
+
+def posterior_of(calibration):
+    """Return P(ham), P(spam) of the messages to judge."""
+    return MultinomialNB(alpha=0.1, calibration=calibration).fit(X, labels[learn]).predict_proba(X_test)
+
+
+plain, calibrated = posterior_of(None), posterior_of("temperature")
+asking = ["delete", "keep", "ask"]
+table = [
+    (
+        say.text("rule", "规则"),
+        *(
+            say.text(*pair)
+            for pair in (("lost", "误删"), ("let in", "漏网"), ("asked", "询问"), ("cost", "总代价"))
+        ),
+    ),
+    tell("keep everything", "全部留下", ["keep"] * len(truth)),
+    tell("the more probable class", "取概率较大的类", decide(plain, EQUAL).actions),
+    tell("least risk", "风险最小", decide(plain, LOSS).actions),
+    tell("least risk, calibrated", "风险最小，先校准", decide(calibrated, LOSS).actions),
+    tell("the same, or ask", "同上，可询问", decide(calibrated, LOSS, reject=ASK, actions=asking).actions),
+]
+print("\n".join(f"  {line}" for line in aligned(table)))
+say(
+    "\nThe loss deletes only where P(spam) > 20/21. Naive Bayes is too sure of itself (every word is a witness of its"
+    "\nown), so that alone does not save all letters; calibrated by leave-one-out on the rows learned, it does.",
+    "\n按损失矩阵，P(spam) > 20/21 才删。朴素贝叶斯过于自信（每个词都被当成独立的证人），所以仅凭损失还救不回全部"
+    "\n正常短信；用训练样本的留一法校准之后就可以了。",
+)
+
+
+def curve(posterior):
+    """Return, for each share of messages shown to somebody, the riskiest first, what the others cost on average."""
+    chosen = decide(posterior, LOSS)
+    risky_first = np.argsort(-chosen.risk, kind="stable")
+    cost = outcome(chosen.actions)[risky_first]
+    left = cost[::-1].cumsum()[::-1] / len(cost)
+    most = int(0.1 * len(cost))
+    return [(i / len(cost), float(left[i])) for i in range(0, most, 4)]
+
+
+curves = {
+    say.text("as naive Bayes says", "朴素贝叶斯原样"): curve(plain),
+    say.text("calibrated", "校准后"): curve(calibrated),
+}
+top = max(cost for points in curves.values() for _, cost in points)
+ticks = [(round(0.01 * k, 2), f"{0.01 * k:.2f}") for k in range(int(top / 0.01) + 2)]
+title = say.text(
+    "What mistakes cost when the riskiest are shown to somebody",
+    "把风险最大的短信交给人看，其余的错误代价多少",
+)
+note = say.text(
+    "A lost letter costs 20, an advertisement 1.", "误删一封正常短信代价 20，放过一条广告代价 1。"
+)
+across = say.text("share of messages shown", "交给人看的比例")
+up = say.text("cost of the others, for each message", "其余短信的代价（平均到每条）")
+say.end(lines(title, [note], curves, across, up, shares(0.1, 0.02), ticks))

@@ -1,0 +1,109 @@
+"""The tables of a network classifier where the class of some rows is not known: EM over its network."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.classifiers.bayes_net_columns import network_of, with_class
+from bayeskit.data.missing_labels import MissingLabels
+from bayeskit.data.source import Source
+from bayeskit.errors import ColumnError, NotConverged
+from bayeskit.graphs.dag import Dag
+from bayeskit.graphs.network import Network
+from bayeskit.learning.em import Climb, Climbing, climb
+from bayeskit.learning.network_em import NetworkProblem
+from bayeskit.learning.network_starts import start_network
+from bayeskit.learning.node_columns import NodeColumns
+from bayeskit.learning.semi_supervised import LEAST_GAIN, MOST_STEPS
+from bayeskit.networks.bayesian_network import BayesianNetwork
+from bayeskit.networks.climbs import Climbed
+from bayeskit.networks.fitting import fit_settings
+from bayeskit.networks.memory import get_max_memory
+
+
+def complete_network(
+    source: Source, labelled: NodeColumns, dag: Dag, settings: Any
+) -> tuple[BayesianNetwork, NodeColumns, Climb[Network]]:
+    """Fit a graph that labelled rows have chosen to all rows.
+
+    Parameters
+    ----------
+    source : Source, of all rows
+    labelled : NodeColumns
+        The labelled ones: kinds and cut points of columns are theirs, states are those of all.
+    dag : Dag over some of the columns and the class
+    settings : the classifier, or anything with its parameters as attributes
+
+    Returns
+    -------
+    network, columns of all rows, and how EM went
+    """
+    rows = next(iter(source))
+    missing = MissingLabels.found(source, settings.missing_label).rows(rows.y, rows.table.n_rows)
+    cuts = {v.name: list(v.cuts) for v in labelled.variables if v.cuts is not None}
+    numeric = [v.name for v in labelled.variables if v.kind == "numeric"]
+    columns, _ = with_class(
+        rows.table,
+        rows.y,
+        source.target,
+        settings.states,
+        cuts or None,
+        missing=missing,
+        continuous=numeric,
+    )
+    for before, after in zip(labelled.variables, columns.variables, strict=True):
+        if before.kind != after.kind:
+            raise ColumnError(
+                f"{before.name!r} holds whole numbers in the labelled rows and others in the unlabelled ones. Make it "
+                f"float, cut it (discretize={{{before.name!r}: 5}}), or declare its states."
+            )
+    weights = np.where(missing, float(settings.unlabelled_weight), 1.0)
+    prior = fit_settings(settings.prior)["prior"]
+    climb = climb_unlabelled(network_of(dag, columns), columns, weights, prior, settings.seed)
+    network = BayesianNetwork._of(climb.parameters)
+    total = float(weights.sum())
+    network._learned = Climbed(climb.history, climb.converged, (climb.value,), total, climb.fell)
+    return network, columns, climb
+
+
+def climb_unlabelled(
+    network: Network, columns: NodeColumns, weights: NDArray[np.float64], prior: Any, seed: int
+) -> Climb[Network]:
+    r"""Estimate the tables by EM, the class being one more missing cell.
+
+    .. math:: \sum_{i \in L} \log P(c_i, x_i) + \lambda \sum_{u \in U} \log P(x_u) + \sum a \log \theta
+
+    is climbed, a being the imaginary counts of the prior. Other cells that are missing are summed out too.
+
+    Parameters
+    ----------
+    network : Network
+        The graph, with the states of all columns.
+    columns : NodeColumns
+    weights : array of shape (n,)
+        1 for labelled rows, λ for the others.
+    prior : prior of the tables
+    seed : int
+        Of the tables that no row shows whole.
+    """
+    made: Any = NetworkProblem
+    if not network.is_discrete:
+        from bayeskit.learning.network_em_mixed import MixedNetworkProblem
+
+        made = MixedNetworkProblem
+    problem = made(network, columns, weights, prior, max_memory=get_max_memory())
+    start = start_network(network, columns, weights, np.random.default_rng(seed), jitter=False)
+    how = Climbing(LEAST_GAIN * float(weights.sum()), MOST_STEPS, accelerate=True)
+    found = climb(problem, start, how)
+    if not found.converged and found.stopped is None:
+        warnings.warn(
+            f"EM over the unlabelled rows was still moving after {found.n_iter} steps (see history_). The network is "
+            "that of the best step; a smaller unlabelled_weight often settles sooner.",
+            NotConverged,
+            stacklevel=5,
+        )
+    return found

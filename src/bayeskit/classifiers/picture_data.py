@@ -1,0 +1,207 @@
+"""From a fitted classifier to the numbers of its pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayeskit.classifiers.answers import Answers
+from bayeskit.data.encode import encode, match_columns
+from bayeskit.data.table import Table, open_table
+from bayeskit.errors import ColumnError, DataError, SettingError, UsageError
+from bayeskit.learning.model import Model, class_prior_of, weighted_classes
+from bayeskit.learning.naive import Naive
+from bayeskit.learning.recipe import Recipe
+from bayeskit.priors import Lidstone, MEstimate, Smoothing, backs_off
+from bayeskit.report.charts.class_profile import ClassProfile, class_profile
+from bayeskit.report.charts.nomogram import Nomogram, nomogram
+from bayeskit.report.charts.regions import Regions, Side
+from bayeskit.report.charts.terms import all_terms, need_separate_factors, nothing_known, span_of, terms_of
+from bayeskit.report.charts.words import chart_words
+from bayeskit.report.row import one_row
+from bayeskit.report.shown import Shown
+from bayeskit.schema import Label, Name, Schema
+from bayeskit.statistics import Statistics
+
+
+def _recipe(model: Answers) -> tuple[Recipe, Any]:
+    lazy = model._lazy_state()
+    fitted = lazy.fitted if lazy is not None else model._require("draw")
+    assert fitted.recipe is not None
+    return fitted.recipe, fitted
+
+
+def nomogram_of(
+    model: Answers, label: Label | None, against: Label | None, row: Any, most: int, lang: str
+) -> Nomogram:
+    """Make the nomogram of a classifier."""
+    recipe, fitted = _recipe(model)
+    estimated, statistics = model._model, model.statistics_
+    need_separate_factors(estimated, type(model).__name__, "a nomogram")
+    schema = estimated.schema
+    terms = all_terms(estimated, statistics.moments if schema.numeric else None)
+    readings = []
+    if row is not None:
+        names = fitted.names if fitted.named else None
+        table = match_columns(one_row(row), schema, names, type(model).__name__)
+        shown = Shown(schema, table, encode(table, schema, recipe.unseen).chunk(0, 1))
+        for variable in schema.attributes:
+            if variable.kind == "numeric":
+                cell = shown.chunk.values[:, schema.numeric_index[variable.name]]
+            else:
+                cell = shown.chunk.codes[:, [v.name for v in schema.categorical].index(variable.name)]
+            readings.append((variable.name, shown.raw(variable.name), terms_of(estimated, variable, cell)[0]))
+    return nomogram(
+        terms,
+        estimated.joint_chunk(nothing_known(estimated))[0],
+        model._labels(schema).tolist(),
+        target=schema.target.name,
+        label=label,
+        against=against,
+        row=readings,
+        most=most,
+        lang=lang,
+    )
+
+
+def class_profile_of(model: Answers, attributes: Sequence[Name] | None, most: int, lang: str) -> ClassProfile:
+    """Make the class profile of a classifier, whatever depends on what in it: each attribute given the class alone."""
+    recipe, _ = _recipe(model)
+    statistics = model.statistics_
+    if statistics.schema.block is not None:
+        raise UsageError(
+            f"{type(model).__name__} reads all columns as one text; a profile of every word is no picture."
+        )
+    alone = _naive_model(statistics, recipe)
+    terms = all_terms(alone, statistics.moments if statistics.schema.numeric else None)
+    labels = model._labels(statistics.schema).tolist()
+    target = statistics.schema.target.name
+    return class_profile(
+        terms, np.exp(alone.log_prior), labels, target=target, attributes=attributes, most=most, lang=lang
+    )
+
+
+def _naive_model(statistics: Statistics, recipe: Recipe) -> Model:
+    """Estimate every attribute given the class, present values only; a prior that leans on parents spreads one row."""
+    smoothing = recipe.smoothing
+    default, by_name = smoothing.default, smoothing.by_name
+    plain = MEstimate(1.0) if backs_off(default) else default
+    others = {name: MEstimate(1.0) if backs_off(prior) else prior for name, prior in by_name.items()}
+    plain_smoothing = Smoothing(plain or Lidstone(1.0), others, smoothing.numeric)
+    simple = replace(
+        recipe, form=Naive(), smoothing=plain_smoothing, missing="ignore", unseen="ignore", covariance=None
+    )
+    weighted = weighted_classes(statistics, recipe)
+    prior = class_prior_of(weighted, simple)
+    return Model(statistics.schema, prior.log, Naive().conditionals(weighted, simple, prior))
+
+
+def regions_of(
+    model: Answers,
+    x: Name,
+    y: Name,
+    given: Mapping[Name, Any] | None,
+    rows: Any,
+    labels: Any,
+    grid: int,
+    lang: str,
+) -> Regions:
+    """Ask a classifier for the posterior over two of its attributes."""
+    chart_words(lang)
+    _, fitted = _recipe(model)
+    schema, known = model.schema_, dict(given or {})
+    if schema.block is not None:
+        raise UsageError(
+            f"{type(model).__name__} reads all columns as one text; regions are for two attributes."
+        )
+    for name in (x, y, *known):
+        if name not in schema.position:
+            listed = ", ".join(repr(v.name) for v in schema.attributes[:12])
+            raise ColumnError(f"There is no attribute {name!r}. There are {listed}.")
+    if x == y or x in known or y in known:
+        raise SettingError(
+            f"x, y and given must name different attributes, not {x!r}, {y!r} and {list(known)!r}."
+        )
+    if isinstance(grid, bool) or not isinstance(grid, (int, np.integer)) or not 2 <= grid <= 400:
+        raise SettingError(f"grid is {grid!r}; give a whole number from 2 to 400.")
+    statistics = model.statistics_
+    across, up = (_side(schema, statistics, name, int(grid)) for name in (x, y))
+    n = len(across.values) * len(up.values)
+    cells: dict[Name, Any] = {name: [value] * n for name, value in known.items()}
+    cells[x] = list(across.values) * len(up.values)
+    cells[y] = [value for value in up.values for _ in across.values]
+    posterior = model.predict_proba(_rows(schema, cells, n, fitted.named))
+    dots = _dots(model, fitted, rows, labels, x, y)
+    return Regions(
+        schema.target.name,
+        tuple(model._labels(schema).tolist()),
+        across,
+        up,
+        posterior.reshape(len(up.values), len(across.values), -1),
+        tuple(known.items()),
+        dots,
+        lang,
+    )
+
+
+def _side(schema: Schema, statistics: Statistics, name: Name, grid: int) -> Side:
+    variable = schema[name]
+    if variable.cuts is not None:
+        if not variable.cuts:
+            raise UsageError(
+                f"{name!r} was cut into one interval: it tells nothing of the class. Choose another."
+            )
+        margin = 0.5 * (variable.cuts[-1] - variable.cuts[0]) or max(abs(variable.cuts[0]), 1.0) * 0.5
+        values = np.linspace(variable.cuts[0] - margin, variable.cuts[-1] + margin, grid)
+        return Side(name, True, tuple(values.tolist()))
+    if variable.kind == "numeric":
+        column = schema.numeric_index[name]
+        return Side(name, True, tuple(span_of(statistics.moments, column, n=grid).tolist()))
+    if not variable.size:
+        raise UsageError(f"{name!r} has no states: it was missing in every row learned.")
+    return Side(name, False, variable.states)
+
+
+def _rows(schema: Schema, cells: Mapping[Name, Any], n: int, named: bool) -> Any:
+    """Make a table of these cells, all others missing."""
+    columns: dict[Name, Any] = {}
+    for variable in schema.attributes:
+        numeric = variable.kind == "numeric" or variable.cuts is not None
+        column = np.full(n, np.nan) if numeric else np.full(n, None, dtype=object)
+        if variable.name in cells:
+            column[:] = cells[variable.name]
+        columns[variable.name] = column
+    if named:
+        return columns
+    matrix = np.empty((n, len(columns)), dtype=object)
+    for j, column in enumerate(columns.values()):
+        matrix[:, j] = column
+    return matrix
+
+
+def _dots(
+    model: Answers, fitted: Any, rows: Any, labels: Any, x: Name, y: Name
+) -> tuple[tuple[Any, Any, int], ...]:
+    if rows is None:
+        return ()
+    table = match_columns(open_table(rows), model.schema_, fitted.names if fitted.named else None, fitted.who)
+    classes = model.classes_.tolist()
+    found = [None] * table.n_rows if labels is None else np.asarray(labels).tolist()
+    if len(found) != table.n_rows or any(label not in classes for label in found):
+        raise DataError(
+            f"labels= gives the class of each of the {table.n_rows} rows, one of {', '.join(map(repr, classes[:8]))}."
+        )
+    columns = [_column(table, model.schema_, name) for name in (x, y)]
+    return tuple((a, b, classes.index(label)) for a, b, label in zip(*columns, found))
+
+
+def _column(table: Table, schema: Schema, name: Name) -> list[Any]:
+    j = schema.position[name]
+    if table.frame is not None:
+        cells = table.frame.get_column(table.names[j]).to_list()
+    else:
+        cells = table.raw(j).tolist()
+    return [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]

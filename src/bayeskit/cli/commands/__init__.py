@@ -1,0 +1,1 @@
+"""One file a command: a function whose parameters are its arguments and options."""

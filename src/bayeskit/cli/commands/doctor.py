@@ -1,0 +1,108 @@
+"""doctor: whether everything is there that bayeskit needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from bayeskit.cli.options import Common
+
+WORDS = {
+    "needed": ("needed", "必需"),
+    "extra": ("extra", "可选"),
+    "absent": ("not installed", "未安装"),
+    "threads": ("threads", "线程"),
+    "cache": ("compiled loops", "编译缓存"),
+    "cache_told": ("{n} files, {size:.1f} MB in {folder}", "{n} 个文件，{size:.1f} MB，位于 {folder}"),
+    "read_only": (
+        "{folder} cannot be written: set NUMBA_CACHE_DIR",
+        "{folder} 不可写：请设置 NUMBA_CACHE_DIR",
+    ),
+    "good": ("All is well.", "一切正常。"),
+    "bad": ("Something is amiss: {list}.", "存在问题：{list}。"),
+}
+EXTRAS = ("pandas", "polars", "pyarrow", "matplotlib", "networkx", "dask", "pyspark", "rjieba")
+THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+def doctor(common: Common) -> None:
+    """Look at versions, extras, threads and the cache.
+
+    Exit code 1 where something is amiss.
+    """
+    from bayeskit.cli.output import console, print_json, show, table
+
+    found = examined()
+    if common.as_json:
+        print_json(found)
+    else:
+        absent = common.say(WORDS["absent"])
+        needed, extra = common.say(WORDS["needed"]), common.say(WORDS["extra"])
+        rows = [("bayeskit", found["bayeskit"], ""), ("Python", found["python"], "")]
+        rows += [(name, version or absent, needed) for name, version in found["needed"].items()]
+        rows += [(name, version or absent, extra) for name, version in found["extras"].items()]
+        cache = found["cache"]
+        told = common.say(
+            WORDS["cache_told"], n=cache["files"], size=cache["bytes"] / 1e6, folder=cache["folder"]
+        )
+        if not cache["writable"]:
+            told = common.say(WORDS["read_only"], folder=cache["folder"])
+        rows += [
+            (common.say(WORDS["threads"]), str(found["threads"]), ""),
+            (common.say(WORDS["cache"]), told, ""),
+        ]
+        rows += [(name, value, "") for name, value in found["settings"].items()]
+        console().print(table(["", "", ""], rows, 3))
+        good = not found["amiss"]
+        show(common.say(WORDS["good" if good else "bad"], list=common.listed(found["amiss"])))
+    if found["amiss"]:
+        raise typer.Exit(1)
+
+
+def examined() -> dict[str, Any]:
+    """Return everything as plain values. Nothing heavy is imported: versions are read from what pip wrote down."""
+    import os
+    import platform
+    import re
+    from importlib.metadata import PackageNotFoundError, requires, version
+
+    from bayeskit.cli.cache import cache_folder, is_writable, kept
+    from bayeskit.version import __version__
+
+    def version_of(name: str) -> str | None:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            return None
+
+    try:
+        declared = [text for text in requires("bayeskit") or [] if "extra ==" not in text]
+    except PackageNotFoundError:  # run from its sources, not installed
+        declared = [
+            "numpy",
+            "scipy",
+            "scikit-learn",
+            "numba",
+            "narwhals",
+            "duckdb",
+            "safetensors",
+            "typer",
+            "rich",
+        ]
+    needed = [re.split(r"[^\w.-]", text)[0] for text in declared]
+    folder = cache_folder()
+    files, size = kept(folder)
+    versions = {name: version_of(name) for name in needed}
+    writable = is_writable(folder)
+    amiss = [name for name, found in versions.items() if found is None]
+    return {
+        "bayeskit": __version__,
+        "python": platform.python_version(),
+        "needed": versions,
+        "extras": {name: version_of(name) for name in EXTRAS},
+        "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "settings": {name: os.environ[name] for name in THREAD_SETTINGS if name in os.environ},
+        "cache": {"folder": str(folder), "writable": writable, "files": files, "bytes": size},
+        "amiss": [*amiss, *([] if writable else ["the cache cannot be written"])],
+    }

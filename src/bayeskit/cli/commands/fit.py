@@ -1,0 +1,91 @@
+"""fit: learn a classifier from a table and save it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from bayeskit.cli.options import Common, Data, Drop, Output, Reading
+
+WORDS = {
+    "learned": (
+        "{model} has learned {n:,} rows of {data}: {d} attributes, {k} values of {target} ({counts}).",
+        "{model} 已从 {data} 学习 {n:,} 个样本：{d} 个属性，{target} 有 {k} 个取值（{counts}）。",
+    ),
+    "written": ("Written to {path}.", "已写入 {path}。"),
+    "next": ("next: ", "下一步："),
+    "compiling": (
+        "compiling, once: the loops are kept for the next time",
+        "正在编译（仅此一次）：编译结果会保存备用",
+    ),
+}
+
+
+def fit(
+    data: Data,
+    target: Annotated[str, typer.Option("--target", metavar="COL", help="The column to predict.")],
+    output: Output,
+    reading: Reading,
+    common: Common,
+    model: Annotated[
+        str, typer.Option("--model", help="nb, spode, tan, aode, a2de, kdb, skdb, weighted, auto or net.")
+    ] = "nb",
+    alpha: Annotated[
+        float | None, typer.Option("--alpha", help="Imaginary rows in each cell (1: Laplace).")
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param", metavar="NAME=VALUE", help="Any other parameter, such as k=3 or numeric=kernel."
+        ),
+    ] = None,
+    drop: Drop = None,
+) -> None:
+    """Learn a classifier from a table and save it.
+
+    Numbers get a normal density (nb) or intervals (the others), words a table; missing cells are left out of the
+    counts. What --model net finds is a model like any other; 'bayeskit network' shows and asks the network in it.
+    """
+    from bayeskit.cli.estimators import made, parameters_of
+    from bayeskit.cli.models import class_counts, refuse_network_suffix
+    from bayeskit.cli.output import note, noting_compilation
+    from bayeskit.cli.rows import opened
+    from bayeskit.cli.writing import replaced
+
+    estimator = made(model, parameters_of(param, alpha))
+    if model == "net":
+        refuse_network_suffix(output)
+    # The output comes first: who cannot write there should not learn so after the work.
+    with replaced(output) as temporary, opened(data, reading) as rows:
+        rows.need(target)
+        rows = rows.without(drop)
+        rows.need_two_classes(target)
+        with noting_compilation(common.say(WORDS["compiling"])):
+            # A search over networks looks at all rows at once.
+            by_batch = hasattr(estimator, "partial_fit")
+            estimator.fit(rows.for_learning() if by_batch else rows.columns(), target=target)
+        estimator.save(temporary)
+    _tell(estimator, class_counts(estimator), rows.shown, common, output)
+    if data != "-" and not common.as_json:
+        note(common.say(WORDS["next"]) + f"bayeskit explain {output} {data} --row 1")
+
+
+def _tell(estimator: Any, counts: list[float], shown: str, common: Common, output: str) -> None:
+    from bayeskit.cli.output import print_json, show
+    from bayeskit.report.plain import plain
+
+    schema = estimator.schema_
+    by_class = dict(zip(estimator.classes_.tolist(), counts))
+    if common.as_json:
+        classes = [{"label": plain(label), "rows": count} for label, count in by_class.items()]
+        print_json(
+            {"model": type(estimator).__name__, "target": str(schema.target.name), "rows": sum(counts)}
+            | {"attributes": [str(v.name) for v in schema.attributes], "classes": classes, "written": output}
+        )
+        return
+    told = common.listed(f"{label} {count:g}" for label, count in by_class.items())
+    values = {"model": type(estimator).__name__, "n": int(sum(counts)), "data": shown}
+    values |= {"d": len(schema.attributes), "k": len(counts), "target": schema.target.name, "counts": told}
+    show(common.say(WORDS["learned"], **values))
+    show(common.say(WORDS["written"], path=output))

@@ -1,0 +1,89 @@
+"""inspect: what a saved model is and what it has learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bayeskit.cli.options import Common, ModelFile
+
+WORDS = {
+    "title": ("{model}, {rows:g} rows, target {target}", "{model}，{rows:g} 个样本，预测目标 {target}"),
+    "parameters": ("Set: {list}", "参数：{list}"),
+    "held": ("Chosen from rows and held: {list}", "由样本选定并固定：{list}"),
+    "class": ("class", "类"),
+    "rows": ("rows", "样本数"),
+    "prior": ("share", "占比"),
+    "attribute": ("attribute", "属性"),
+    "kind": ("kind", "类型"),
+    "values": ("values", "取值"),
+    "categorical": ("categories", "类别"),
+    "numeric": ("numbers", "数值"),
+    "intervals": ("intervals", "区间"),
+    "block": ("counts", "计数"),
+}
+# So many values of an attribute are spelt out.
+MOST_VALUES = 6
+
+
+def inspect(model: ModelFile, common: Common) -> None:
+    """Show the classes, attributes and parameters of a model."""
+    from bayeskit.cli.models import open_classifier
+    from bayeskit.cli.output import print_json
+
+    found = described(open_classifier(model))
+    if common.as_json:
+        print_json(found)
+    else:
+        _print(found, common)
+
+
+def described(estimator: Any) -> dict[str, Any]:
+    """Return what there is to tell, as plain values."""
+    from bayeskit.cli.models import class_counts
+    from bayeskit.report.plain import plain
+
+    schema = estimator.schema_
+    counts = class_counts(estimator)
+    defaults = type(estimator)().get_params(deep=False)
+    changed = {k: v for k, v in estimator.get_params(deep=False).items() if repr(v) != repr(defaults.get(k))}
+    return {
+        "model": type(estimator).__name__,
+        "target": plain(schema.target.name),
+        "rows": sum(counts),
+        "classes": [{"label": plain(c), "rows": n} for c, n in zip(estimator.classes_.tolist(), counts)],
+        "parameters": {
+            name: value if isinstance(value, dict) else plain(value) for name, value in changed.items()
+        },
+        "held": sorted(estimator.held_),
+        "attributes": [
+            {
+                "name": plain(v.name),
+                "kind": "intervals" if v.cuts is not None else v.kind,
+                "values": plain(v.states),
+            }
+            for v in schema.attributes
+        ],
+    }
+
+
+def _print(found: dict[str, Any], common: Common) -> None:
+    from bayeskit.cli.output import console, show, table
+
+    show(common.say(WORDS["title"], **{key: found[key] for key in ("model", "rows", "target")}))
+    if found["parameters"]:
+        told = common.listed(f"{name}={value!r}" for name, value in found["parameters"].items())
+        show(common.say(WORDS["parameters"], list=told))
+    if found["held"]:
+        show(common.say(WORDS["held"], list=common.listed(name.replace("_", " ") for name in found["held"])))
+    total = found["rows"] or 1.0
+    classes = [(str(c["label"]), f"{c['rows']:g}", f"{c['rows'] / total:.1%}") for c in found["classes"]]
+    headers = [common.say(WORDS[key]) for key in ("class", "rows", "prior")]
+    screen = console()
+    screen.print(table(headers, classes, 1))
+    rows = []
+    for attribute in found["attributes"]:
+        values = attribute["values"]
+        more = "…" if len(values) > MOST_VALUES else ""
+        spelt = common.listed([*values[:MOST_VALUES], *([more] if more else [])])
+        rows.append((str(attribute["name"]), common.say(WORDS[attribute["kind"]]), spelt))
+    screen.print(table([common.say(WORDS[key]) for key in ("attribute", "kind", "values")], rows, 3))

@@ -1,0 +1,46 @@
+"""merge: one model of what several have learned."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bayeskit.cli.options import Common, Output
+
+WORDS = {
+    "merged": (
+        "{n} models merged: {model} rests on {total:g} rows. Written to {path}.",
+        "已合并 {n} 个模型：{model} 共学习 {total:g} 个样本。已写入 {path}。",
+    ),
+}
+
+
+def merge(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL MODEL...", help="Models saved by 'fit'.")],
+    output: Output,
+    common: Common,
+) -> None:
+    """Merge saved models into one.
+
+    It is the same as one model fitted to the rows of all.
+
+    They must have the same parameters and columns, and hold the same cut points and structure.
+    """
+    from bayeskit.cli.models import open_classifier
+    from bayeskit.cli.output import print_json, show
+    from bayeskit.cli.writing import replaced
+    from bayeskit.errors import UsageError
+
+    if len(models) < 2:
+        raise UsageError("One model alone cannot be merged. Give two or more, then -o FILE.")
+    first, *others = (open_classifier(model, "merge") for model in models)
+    for other in others:
+        first.merge(other)
+    with replaced(output) as temporary:
+        first.save(temporary)
+    name, total = type(first).__name__, float(first.statistics_.class_counts.sum())
+    if common.as_json:
+        print_json({"model": name, "merged": models, "rows": total, "written": output})
+    else:
+        show(common.say(WORDS["merged"], n=len(models), model=name, total=total, path=output))

@@ -1,0 +1,1 @@
+"""The commands about networks: ``bayeskit network ...``."""

@@ -1,0 +1,44 @@
+"""network convert: a network from one file format into another."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bayeskit.cli.options import Common, NetworkFile
+
+WORDS = {
+    "written": ("{nodes} nodes written to {path}.", "已将 {nodes} 个结点写入 {path}。"),
+}
+
+
+def convert(
+    net: NetworkFile,
+    output: Annotated[
+        str, typer.Argument(metavar="FILE", help="Ends in .bif, .xml, .net, .xdsl, .uai or .json.")
+    ],
+    common: Common,
+    source: Annotated[
+        str | None,
+        typer.Option("--from", metavar="FORMAT", help="The format of NET, where its name does not tell."),
+    ] = None,
+    wanted: Annotated[
+        str | None, typer.Option("--to", metavar="FORMAT", help="bif, xmlbif, net, xdsl, uai or json.")
+    ] = None,
+    normalize: Annotated[
+        bool, typer.Option("--normalize", help="Divide rows of tables by their sums, whatever these are.")
+    ] = False,
+) -> None:
+    """Write a network in another format; what the format cannot hold is refused."""
+    from bayeskit.cli.evidence import open_network
+    from bayeskit.cli.output import print_json, show
+    from bayeskit.cli.writing import replaced
+
+    network = open_network(net, source, normalize)
+    with replaced(output) as temporary:
+        network.write(temporary, wanted)
+    if common.as_json:
+        print_json({"nodes": len(network), "written": output})
+    else:
+        show(common.say(WORDS["written"], nodes=len(network), path=output))

@@ -1,0 +1,74 @@
+"""network query: what is known of nodes, given what was observed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from bayeskit.cli.options import Common, Given, NetworkFile
+
+WORDS = {
+    "given": ("given {evidence}: probability {p}", "已知 {evidence}，其概率为 {p}"),
+    "given_density": ("given {evidence}: log density {p}", "已知 {evidence}，其对数密度为 {p}"),
+    "state": ("state", "状态"),
+    "probability": ("probability", "概率"),
+    "normal": ("mean {mean}, standard deviation {sd}", "均值 {mean}，标准差 {sd}"),
+}
+
+
+def query(
+    net: NetworkFile,
+    common: Common,
+    targets: Annotated[
+        list[str] | None, typer.Argument(metavar="[TARGET]...", help="Nodes to ask for; none: all of them.")
+    ] = None,
+    given: Given = None,
+    joint: Annotated[bool, typer.Option("--joint", help="Ask for the targets together.")] = False,
+) -> None:
+    """Compute the probabilities of nodes given what was observed, exactly."""
+    from bayeskit.cli.answers import answers_of
+    from bayeskit.cli.evidence import named, open_network, read_given
+    from bayeskit.cli.models import variables_of
+    from bayeskit.cli.output import print_json
+    from bayeskit.errors import UsageError
+
+    network = open_network(net)
+    evidence = read_given(network, given)
+    observed = {str(name) for name in evidence}
+    asked = [named(network, t) for t in targets or [n for n in variables_of(network) if n not in observed]]
+    if joint and not targets:
+        raise UsageError("--joint: name the nodes to ask for together.")
+    groups = [asked] if joint else [[name] for name in asked]
+    log = network.log_probability(evidence) if evidence else 0.0
+    found = answers_of(network, groups, evidence)
+    if common.as_json:
+        print_json({"given": list(given or ()), "log_probability": log, "answers": found})
+    else:
+        _print(found, given, log, _has_numbers(network, evidence), common)
+
+
+def _has_numbers(network: Any, evidence: dict[Any, Any]) -> bool:
+    from bayeskit.cli.models import variables_of
+
+    return any(variables_of(network)[str(name)].kind == "numeric" for name in evidence)
+
+
+def _print(
+    found: list[dict[str, Any]], given: list[str] | None, log: float, dense: bool, common: Common
+) -> None:
+    from bayeskit.cli.output import console, show, table
+    from bayeskit.report.fractions import magnitude
+
+    if given:
+        key, p = ("given_density", f"{log:.4g}") if dense else ("given", magnitude(log))
+        show(common.say(WORDS[key], evidence=common.listed(given), p=p))
+    screen = console()
+    probability = common.say(WORDS["probability"])
+    for answer in found:
+        if "mean" in answer:
+            told = common.say(WORDS["normal"], mean=f"{answer['mean']:.4g}", sd=f"{answer['sd']:.4g}")
+            show(f"{answer['nodes'][0]}: {told}")
+            continue
+        rows = [(*map(str, cell["states"]), f"{cell['probability']:.4f}") for cell in answer["cells"]]
+        screen.print(table([*map(str, answer["nodes"]), probability], rows, len(answer["nodes"])))

@@ -1,0 +1,47 @@
+"""network sample: rows drawn from a network."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from bayeskit.cli.options import Common, Given, MaybeOutput, NetworkFile
+
+WORDS = {
+    "written": ("{n:,} rows written to {path}.", "已将 {n:,} 个样本写入 {path}。"),
+}
+
+
+def sample(
+    net: NetworkFile,
+    common: Common,
+    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="How many rows to draw.")] = 10,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same rows.")] = 0,
+    given: Given = None,
+    output: MaybeOutput = None,
+) -> None:
+    """Draw rows from a network, with or without something observed."""
+    from bayeskit.cli.evidence import open_network, read_given
+    from bayeskit.cli.models import variables_of
+    from bayeskit.cli.output import print_json, show
+    from bayeskit.cli.writing import RowWriter, form_of, opened_text
+
+    network = open_network(net)
+    # Codes rather than rows: these would come as a frame of pandas, which takes longer to import than to draw.
+    drawn = network.sample(n, seed, read_given(network, given), as_codes=True)
+    columns: list[list[Any]] = []
+    for j, variable in enumerate(variables_of(network).values()):
+        cells = drawn[:, j].tolist()
+        is_state = variable.kind == "categorical"
+        columns.append([variable.states[int(code)] for code in cells] if is_state else cells)
+    with opened_text(output) as stream:
+        writer = RowWriter(stream, list(variables_of(network)), form_of(output, common.as_json))
+        writer.write(zip(*columns))
+        writer.close()
+    if output in (None, "-"):
+        return
+    if common.as_json:
+        print_json({"rows": n, "written": output})
+    else:
+        show(common.say(WORDS["written"], n=n, path=output))

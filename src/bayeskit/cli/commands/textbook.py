@@ -1,0 +1,121 @@
+"""textbook: the exercises that every course does by hand, with every number recomputed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bayeskit.cli.options import Common
+
+WORDS = {
+    "page": ("page", "页"),
+    "title": ("title", "标题"),
+    "numbers": ("numbers", "数值个数"),
+    "largest": ("largest difference", "最大相对差"),
+    "result": ("", "结果"),
+    "agree": ("agree", "一致"),
+    "differ": ("DIFFER", "不一致"),
+    "next": (
+        "bayeskit textbook {name} prints a page, with --hide one for class; --check recomputes all of them.",
+        "bayeskit textbook {name} 打印一页，加 --hide 留空供课堂使用；--check 重新计算全部数值。",
+    ),
+    "passed": (
+        "Every number printed is that of exact fractions and that of the library.",
+        "所有印出的数值都与精确分数、与本库的计算一致。",
+    ),
+}
+
+
+def textbook(
+    common: Common,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[PAGE]", help="spam, melon8, melon3, lihang, grass, structures or em; none lists them."
+        ),
+    ] = None,
+    hide: Annotated[
+        bool, typer.Option("--hide", help="Leave blanks for the numbers of the working.")
+    ] = False,
+    latex: Annotated[
+        bool, typer.Option("--latex", help="Print LaTeX, to be pasted into a document.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Recompute all pages, or PAGE; exit with 1 if one differs.")
+    ] = False,
+) -> None:
+    """Work through an exercise of the textbooks, in exact fractions.
+
+    A page has the question, the working, the answer, and what widely copied sources print instead.
+    """
+    from bayeskit.cli.names import did_you_mean
+    from bayeskit.cli.output import print_json, show
+    from bayeskit.errors import SettingError, UsageError
+    from bayeskit.report.textbook.latex import as_latex
+    from bayeskit.report.textbook.pages import PAGES
+    from bayeskit.report.textbook.text import as_text
+
+    if name is not None and name not in PAGES:
+        raise SettingError(f"There is no page {name!r}. {did_you_mean(name, PAGES)}")
+    if latex and common.as_json:
+        raise UsageError("--latex and --json are two forms of one page. Give one of them.")
+    if check and (hide or latex):
+        raise UsageError(
+            "--check prints no page, so --hide and --latex mean nothing with it. Leave them out."
+        )
+    if name is None and (hide or latex):
+        raise UsageError(f"Which page? Name one: {', '.join(PAGES)}.")
+    if check:
+        _check(list(PAGES) if name is None else [name], common)
+    elif name is None:
+        _list(common)
+    else:
+        sheet = PAGES[name](common.lang.value)
+        if common.as_json:
+            print_json(sheet.to_dict(hide))
+        else:
+            show(as_latex(sheet, hide) if latex else as_text(sheet, hide))
+
+
+def _list(common: Common) -> None:
+    from bayeskit.cli.output import console, print_json, show, table
+    from bayeskit.report.textbook.pages import PAGES
+
+    sheets = [make(common.lang.value) for make in PAGES.values()]
+    if common.as_json:
+        print_json([{"page": sheet.name, "title": sheet.title} for sheet in sheets])
+        return
+    headers = [common.say(WORDS[key]) for key in ("page", "title")]
+    console().print(table(headers, [(sheet.name, sheet.title) for sheet in sheets], 2))
+    show(common.say(WORDS["next"], name=sheets[0].name))
+
+
+def _check(names: list[str], common: Common) -> None:
+    from bayeskit.cli.output import console, note, print_json, show, table
+    from bayeskit.cli.textbook_check import check
+    from bayeskit.report.textbook.pages import PAGES
+
+    checks = [check(PAGES[name](common.lang.value)) for name in names]
+    failed = [each for each in checks if each.differing]
+    if common.as_json:
+        print_json({"agree": not failed, "pages": [each.to_dict() for each in checks]})
+    else:
+        rows = [
+            (
+                each.page,
+                common.say(WORDS["differ" if each.differing else "agree"]),
+                str(each.compared),
+                f"{each.largest:.1e}",
+            )
+            for each in checks
+        ]
+        headers = [common.say(WORDS[key]) for key in ("page", "result", "numbers", "largest")]
+        console().print(table(headers, rows, 2))
+        if not failed:
+            show(common.say(WORDS["passed"]))
+    for each in failed:
+        for difference in each.differing:
+            note(f"{each.page}: {difference}.")
+    if failed:
+        raise typer.Exit(1)

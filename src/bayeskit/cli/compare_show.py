@@ -1,0 +1,199 @@
+"""A comparison on the terminal: what was understood, the table, the verdict, what to type next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from bayeskit.cli.options import Common
+from bayeskit.cli.output import console, note, table
+from bayeskit.report.comparison_report.comparison import Column, Comparison, Measure
+from bayeskit.report.comparison_report.standings import bytes_text
+from bayeskit.report.comparison_report.verdict import WORDS as NAMES
+from bayeskit.report.comparison_report.verdict import ceiling_text, name_of, verdict
+
+WORDS = {
+    "rows": (
+        "{path}: {n:,} rows, {d} attributes used; to be predicted: {target} ({counts})",
+        "{path}：{n:,} 个样本，使用 {d} 个属性；预测目标：{target}（{counts}）",
+    ),
+    "unlabelled": (
+        "{n:,} rows without a value of {target} are left out.",
+        "{n:,} 个样本没有 {target} 的取值，未使用。",
+    ),
+    "columns": ("What was understood of the columns", "对各列的理解"),
+    "column": ("column", "列"),
+    "read_as": ("read as", "读作"),
+    "suggestion": ("might also suit", "也可考虑"),
+    "missing": ("missing", "缺失"),
+    "states": ("{n:,} values", "{n:,} 个取值"),
+    "table": ("categories", "类别"),
+    "gaussian": ("numbers", "数值"),
+    "student": ("a Student density", "t 分布密度"),
+    "kernel": ("a kernel density", "核密度"),
+    "poisson": ("a Poisson count", "泊松计数"),
+    "bernoulli": ("yes or no", "是或否"),
+    "left_out": ("left out: {why}", "未使用：{why}"),
+    "identifier": ("names the row (--keep to use it)", "只是样本编号（如要使用：--keep）"),
+    "constant": ("one value only", "只有一个取值"),
+    "copy": ("a copy of {target} (--keep to use it)", "与 {target} 一一对应（如要使用：--keep）"),
+    "date": ("dates (--keep to use it)", "日期（如要使用：--keep）"),
+    "dropped": ("dropped as asked", "按要求去掉"),
+    "more": ("{n} more columns of categories or numbers", "另外 {n} 列"),
+    "folds": (
+        "Models on the same {k} folds: each row is judged by a model that never saw it (± deviation over folds)",
+        "各模型在相同的 {k} 折上比较：每个样本都由未见过它的模型判断（± 各折标准差）",
+    ),
+    "test": (
+        "Models learned from {a}, judged on {b}: {n:,} rows (± standard error)",
+        "各模型由 {a} 学习，在 {b} 的 {n:,} 个样本上评判（± 标准误）",
+    ),
+    "model": ("model", "模型"),
+    "cost": ("cost", "代价"),
+    "error": ("error", "错误率"),
+    "log_loss": ("log-loss", "对数损失"),
+    "brier": ("Brier", "Brier"),
+    "auc": ("AUC", "AUC"),
+    "cpu": ("CPU s", "CPU 秒"),
+    "size": ("size", "大小"),
+    "p": ("p", "p"),
+    "is_best": ("best", "最好"),
+    "is_tied": ("tied", "难分"),
+    "tie_note": (
+        "tied: a paired test cannot tell it from the best (p ≥ 0.05).",
+        "难分：配对检验不能将其与最好者区分（p ≥ 0.05）。",
+    ),
+    "failed": ("Not compared: {name}: {why}", "未参加比较：{name}：{why}"),
+    "next": ("next:", "下一步："),
+    "written": ("Written: {paths}.", "已写入：{paths}。"),
+    "validating": ("trying {model}", "正在试 {model}"),
+}
+# So many columns are listed one by one; of those that are used, the first ones.
+MOST_COLUMNS = 40
+
+
+@contextmanager
+def progress(common: Common, contenders: int, folds: int) -> Iterator[Callable[[str], Callable[[], None]]]:
+    """Show how far it is, on standard error: a bar on a terminal, a line for each model elsewhere."""
+    from rich.console import Console
+
+    screen = Console(stderr=True)
+    names = NAMES[common.lang.value]
+    if not screen.is_terminal:
+
+        def tell(name: str) -> Callable[[], None]:
+            note(common.say(WORDS["validating"], model=names.get(name, name)))
+            return lambda: None
+
+        yield tell
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task("", total=contenders * folds)
+        begun = iter(range(contenders + 1))
+
+        def advance(name: str) -> Callable[[], None]:
+            # A model that failed half-way leaves no gap: each begins where the ones before would have ended.
+            bar.update(task, completed=next(begun) * folds, description=names.get(name, name))
+            return lambda: bar.advance(task)
+
+        yield advance
+
+
+def print_comparison(
+    found: Comparison, next_lines: Sequence[str], written: Sequence[str], common: Common
+) -> None:
+    """Print all of it."""
+    say, screen = common.say, console()
+    used = sum(column.left_out is None for column in found.columns)
+    counts = common.listed(f"{label} {n:,}" for label, n in zip(found.classes, found.class_counts))
+    values = {"path": found.table.path, "n": found.table.rows, "d": used, "target": found.target}
+    screen.print(say(WORDS["rows"], counts=counts, **values), style="bold")
+    if found.table.unlabelled:
+        screen.print(say(WORDS["unlabelled"], n=found.table.unlabelled, target=found.target))
+    _section(screen, say(WORDS["columns"]))
+    screen.print(_columns(found, common))
+    if found.test is None:
+        _section(screen, say(WORDS["folds"], k=found.folds))
+    else:
+        values = {"a": found.table.path, "b": found.test.path, "n": found.test.rows}
+        _section(screen, say(WORDS["test"], **values))
+    screen.print(_standings(found, common))
+    if any(s.tied and s.p is not None for s in found.standings):
+        screen.print(say(WORDS["tie_note"]), style="dim")
+    for name, why in found.failed:
+        screen.print(say(WORDS["failed"], name=name, why=why))
+    screen.print(f"\n{verdict(found)}", style="bold")
+    screen.print(ceiling_text(found))
+    if written:
+        screen.print(say(WORDS["written"], paths=common.listed(written)))
+    screen.print(f"\n{say(WORDS['next'])}", style="bold")
+    for line in next_lines:
+        screen.print(f"  {line}", soft_wrap=True)  # never broken, so that it can be copied
+
+
+def _section(screen: Any, title: str) -> None:
+    screen.print(f"\n{title}", style="bold cyan")
+
+
+def _columns(found: Comparison, common: Common) -> Any:
+    say = common.say
+    left = [column for column in found.columns if column.left_out is not None]
+    room = max(MOST_COLUMNS - len(left), 8)
+    used = [column for column in found.columns if column.left_out is None]
+    shown = {column.name for column in (*used[:room], *left[:MOST_COLUMNS])}
+    rows = [_column(column, found.target, common) for column in found.columns if column.name in shown]
+    if len(shown) < len(found.columns):
+        rows.append(("…", say(WORDS["more"], n=len(found.columns) - len(shown)), "", ""))
+    headers = [say(WORDS[key]) for key in ("column", "read_as", "suggestion", "missing")]
+    kept = [j for j in range(4) if j < 2 or any(row[j] for row in rows)]
+    return table([headers[j] for j in kept], [[row[j] for j in kept] for row in rows], 3 if 2 in kept else 2)
+
+
+def _column(column: Column, target: str, common: Common) -> tuple[str, str, str, str]:
+    say = common.say
+    if column.left_out is not None:
+        why = say(WORDS[column.left_out], target=target)
+        return column.name, say(WORDS["left_out"], why=why), "", ""
+    states = say(WORDS["states"], n=column.states) if column.states else ""
+    read_as = common.listed(filter(None, (say(WORDS[column.family]), states)))
+    suggestion = say(WORDS[column.suggestion]) if column.suggestion else ""
+    return column.name, read_as, suggestion, f"{column.missing:,}" if column.missing else ""
+
+
+def _standings(found: Comparison, common: Common) -> Any:
+    say, has_cost = common.say, found.best.cost is not None
+    # Where the cost decides, Brier's score makes room for it; the report and --json have both.
+    keys = ["model", *(["cost"] if has_cost else []), "error", "log_loss"]
+    keys += [*([] if has_cost else ["brier"]), "auc", "p", "cpu", "size"]
+    rows = []
+    for s in found.standings:
+        chance = say(WORDS["is_best" if s.p is None else "is_tied"]) if s.tied else _p(s.p or 0.0)
+        cells = [name_of(s, common.lang.value), *([_close(s.cost)] if s.cost is not None else [])]
+        cells += [_percent(s.error), _close(s.log_loss), *([] if has_cost else [_close(s.brier)])]
+        cells += [_close(s.auc), chance]
+        rows.append([*cells, f"{s.cpu_seconds:.2f}", bytes_text(s.size)])
+    return table([say(WORDS[key]) for key in keys], rows, 1)
+
+
+def _p(value: float) -> str:
+    return f"{value:.3f}" if value >= 0.0005 else "<.001"
+
+
+def _percent(measure: Measure) -> str:
+    spread = "" if measure.deviation is None else f"±{100 * measure.deviation:.1f}"
+    return f"{100 * measure.value:.1f}{spread}%"
+
+
+def _close(measure: Measure) -> str:
+    """Write a number and its spread in a few signs, so that all columns stand on one line.
+
+    >>> _close(Measure(0.3141, 0.002)), _close(Measure(1.5))
+    ('0.314±.002', '1.500')
+    """
+    if measure.deviation is None:
+        return f"{measure.value:.3f}"
+    return f"{measure.value:.3f}±{measure.deviation:.3f}".replace("±0.", "±.")

@@ -1,0 +1,68 @@
+"""The chest clinic: findings one after the other, explaining away, and what to ask next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bayeskit.cli.demos.asking import posterior_part, posteriors, why
+from bayeskit.cli.demos.told import Part, Told
+from bayeskit.report.textbook.found import chooser
+
+
+def tell(lang: str) -> Told:
+    """Return the demonstration in a language."""
+    from bayeskit.networks.examples import asia
+
+    say, network = chooser(lang), asia()
+    xray: dict[Any, Any] = {"xray": "yes"}
+    both = {**xray, "asia": "yes"}
+    found = posteriors(network, ("tub", "lung", "bronc"), ({}, xray, both, {**both, "smoke": "no"}))
+    apart, apart_lines = why(network, "asia", "lung", (), lang)
+    joined, joined_lines = why(network, "asia", "lung", ("xray",), lang)
+    asked = network.sensitivity_to_findings("lung", both)
+    ranked = [{"node": str(row.node), "information": float(row.mutual_information)} for row in asked.rows]
+    return Told(
+        "asia",
+        say(
+            "The chest clinic of Lauritzen and Spiegelhalter: an abnormal X-ray, and a visit to Asia",
+            "Lauritzen 与 Spiegelhalter 的胸科诊所：X 光片异常，又去过亚洲",
+        ),
+        (
+            posterior_part(
+                say("1. As findings come in", "1. 随着检查结果逐一得知"),
+                say("a patient comes in", "病人刚来"),
+                found,
+                (
+                    say(
+                        "A visit to Asia says nothing about cancer by itself. It speaks for tuberculosis, "
+                        "which explains the "
+                        "X-ray: P(lung) falls from {a:.1%} to {b:.1%}.",
+                        "去过亚洲本身与肺癌无关，但它使肺结核更可能，X 光片的异常便有了解释：肺癌的概率从 "
+                        "{a:.1%} 降到 {b:.1%}。",
+                    ).format(a=found[1]["lung"], b=found[2]["lung"]),
+                ),
+            ),
+            Part(
+                say("2. Why: the paths between them", "2. 原因：两者之间的路径"), apart_lines + joined_lines
+            ),
+            Part(
+                say("3. What to ask next about lung cancer", "3. 关于肺癌，接下来该问什么"),
+                (
+                    say(
+                        "In nats, with the X-ray and the visit known; 'either' is no test, it only says "
+                        "that one of the two "
+                        "diseases is there.",
+                        "单位为奈特，X 光片与去过亚洲均已知；either 不是检查，只表示两种病至少有其一。",
+                    ),
+                ),
+                (say("node", "结点"), say("information", "信息量")),
+                tuple((str(each["node"]), f"{each['information']:.4f}") for each in ranked),
+            ),
+        ),
+        (
+            "python -c \"from bayeskit.networks.examples import asia; asia().write('asia.bif')\"",
+            "bayeskit network query asia.bif lung --given xray=yes --given asia=yes",
+            "bayeskit network independent asia.bif asia lung --given xray",
+        ),
+        {"posteriors": found, "independence": [apart, joined], "ask_next": ranked},
+    )

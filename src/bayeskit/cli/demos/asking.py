@@ -1,0 +1,59 @@
+"""Questions that both networks are asked: posteriors as findings come in, and why a path is open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bayeskit.cli.demos.told import Part
+
+Seen = Mapping[Any, Any]
+
+
+def posteriors(network: Any, nodes: Sequence[str], steps: Sequence[Seen]) -> list[dict[str, Any]]:
+    """Return P(node = yes | seen) of each node, for each set of findings.
+
+    Examples
+    --------
+    >>> from bayeskit.networks.examples import wet_grass
+    >>> found = posteriors(wet_grass(), ["rain"], [{}, {"wet": "yes"}])
+    >>> [round(each["rain"], 4) for each in found]
+    [0.2, 0.7353]
+    """
+    return [
+        {"given": dict(seen)}
+        | {node: float(network.query(node, evidence=dict(seen))["yes"]) for node in nodes}
+        for seen in steps
+    ]
+
+
+def posterior_part(
+    heading: str, nothing: str, found: Sequence[Mapping[str, Any]], lines: tuple[str, ...]
+) -> Part:
+    """Draw the posteriors as a table."""
+    nodes = [key for key in found[0] if key != "given"]
+    rows = []
+    for each in found:
+        seen = ", ".join(f"{node} = {state}" for node, state in each["given"].items())
+        rows.append((seen or nothing, *(f"{each[node]:.4f}" for node in nodes)))
+    return Part(heading, lines, ("", *(f"P({node} = yes)" for node in nodes)), tuple(rows))
+
+
+def why(
+    network: Any, a: str, b: str, given: Sequence[str], lang: str
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return whether two nodes are independent and by which paths, as values and as lines."""
+    found = network.why_independent(a, b, list(given))
+    zh = lang == "zh"
+    known = "、".join(given) if zh else ", ".join(given)
+    if zh:
+        verdict = "独立" if found.independent else "可能相关"
+        first = f"{f'已知 {known} 时' if given else '什么都没有观测时'}，{a} 与 {b} {verdict}："
+    else:
+        verdict = "are independent" if found.independent else "may depend on each other"
+        first = f"{a} and {b} {verdict} when {known or 'nothing'} is observed:"
+    words = {True: "阻断" if zh else "blocked", False: "连通" if zh else "open"}
+    paths = [f"  {path}{'：' if zh else ': '}{words[path.blocked]}" for path in found.paths]
+    plain = [{"path": str(path), "blocked": path.blocked} for path in found.paths]
+    data = {"a": a, "b": b, "given": list(given), "independent": found.independent, "paths": plain}
+    return data, (first, *paths)

@@ -1,0 +1,141 @@
+"""The one place where errors become a line on standard error and an exit code.
+
+====  =====================================================================
+code  meaning
+====  =====================================================================
+0     done
+1     a check was made and did not pass (``doctor``)
+2     it cannot be done as asked: the line says what is wrong and what to do
+3     an error nobody foresaw: please report it
+130   interrupted; no file was changed
+====  =====================================================================
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from bayeskit.cli.flags import in_flags
+from bayeskit.cli.output import note
+
+REFUSED, UNFORESEEN, INTERRUPTED = 2, 3, 130
+
+_WAYS_OUT = {
+    errno.ENOENT: "Check the path.",
+    errno.ENOTDIR: "Check the path.",
+    errno.EISDIR: "Name a file in it.",
+    errno.EACCES: "Check your rights to it, or choose another place.",
+    errno.EPERM: "Check your rights to it, or choose another place.",
+    errno.EROFS: "Choose another place.",
+    errno.ENOSPC: "Make room, or choose another place.",
+    errno.EDQUOT: "Make room, or choose another place.",
+}
+
+
+class Debugging:
+    """Whether ``--debug`` was given to the command that runs now."""
+
+    on = False
+
+
+def set_debugging(wanted: bool) -> bool:
+    """Remember ``--debug``: the callback of the option."""
+    Debugging.on = Debugging.on or wanted
+    return wanted
+
+
+class Door(TyperGroup):
+    """The root of the commands: whatever one of them raises ends here."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        def run() -> Any:
+            return super(Door, self).main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+
+        return sys.exit(guarded(run)) if standalone_mode else run()
+
+
+def guarded(run: Callable[[], Any]) -> int:
+    """Run a command and return its exit code; an error is told in one line, with ``--debug`` also where it arose."""
+    Debugging.on = False
+    try:
+        code = run()
+        sys.stdout.flush()  # a disk that is full behind standard output says so only now
+        code = code if isinstance(code, int) else 0
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except Exception as error:
+        if Debugging.on:
+            import traceback
+
+            traceback.print_exc()
+        if isinstance(error, OSError) and error.filename is None:
+            _give_up_output()
+        code = REFUSED if is_foreseen(error) else UNFORESEEN
+        if not (isinstance(error, OSError) and error.errno == errno.EPIPE):
+            note(one_line(error))
+    if code == INTERRUPTED:
+        note("Interrupted: no file was changed.")
+    return code
+
+
+def is_foreseen(error: BaseException) -> bool:
+    """Whether an error is about what was asked, not about how it was done."""
+    from bayeskit.errors import BayeskitError
+
+    return isinstance(error, (BayeskitError, OSError, MemoryError)) or _is_usage(error)
+
+
+def one_line(error: BaseException) -> str:
+    """Say what went wrong, and what to do, in one line.
+
+    Examples
+    --------
+    >>> one_line(OSError(errno.ENOSPC, "No space left on device", "out.csv"))
+    "'out.csv': No space left on device. Make room, or choose another place."
+    """
+    return " ".join(_told(error).split())
+
+
+def _told(error: Any) -> str:
+    if _is_usage(error):
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context is not None else "bayeskit"
+        return f"{path}: {error.format_message()} See '{path} --help'."
+    if isinstance(error, OSError):
+        about = f"{os.fsdecode(error.filename)!r}" if error.filename is not None else "standard output"
+        way_out = _WAYS_OUT.get(error.errno or 0, "Check the path and the disk.")
+        return f"{about}: {error.strerror or error}. {way_out}"
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this. Use fewer columns (--drop), or fewer rows (--limit)."
+    if is_foreseen(error):
+        return in_flags(str(error))
+    return f"Unforeseen {type(error).__name__}: {error}. Please report it, with what --debug prints."
+
+
+def _is_usage(error: BaseException) -> bool:
+    # Newer releases of Typer have a Click of their own, so its class has no one name.
+    return hasattr(error, "format_message") and hasattr(error, "exit_code")
+
+
+def _give_up_output() -> None:
+    """Let nothing more be written to standard output: the interpreter would fail on it again when it ends."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

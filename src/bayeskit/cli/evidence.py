@@ -1,0 +1,89 @@
+"""``NODE=STATE`` as people type it → evidence; the network's file → the network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bayeskit.cli.models import existing, is_classifier, variables_of
+from bayeskit.cli.names import did_you_mean
+from bayeskit.errors import SettingError
+
+
+def open_network(path: str, format: str | None = None, normalize: bool = False) -> Any:
+    """Read a network, or take the one that a saved classifier is."""
+    existing(path)
+    if format is None and is_classifier(path):
+        from bayeskit import load
+
+        model = load(path)
+        if not hasattr(model, "network_"):
+            raise SettingError(
+                f"{path!r} holds a {type(model).__name__}, which is no one network. Use TAN or NB."
+            )
+        return model.network_
+    from bayeskit import read_network
+
+    return read_network(path, format, normalize)
+
+
+def named(network: Any, name: str) -> Any:
+    """Return the name of a node as the network has it: a file of numbers names its nodes 0, 1, 2."""
+    variables = variables_of(network)
+    if name not in variables:
+        raise SettingError(f"There is no node {name!r}. {did_you_mean(name, variables)}")
+    return variables[name].name
+
+
+def split(text: str, known: Any, option: str) -> tuple[str, bool, str]:
+    """Part ``NODE=STATE`` or ``NODE!=STATE``: the node, whether it is that state, the state.
+
+    Names may hold the sign themselves, so the longest known name before one is taken.
+
+    Examples
+    --------
+    >>> split("wet=yes", ["wet"], "--given"), split("a=b=c", ["a=b"], "--given"), split("wet!=no", ["wet"], "")
+    (('wet', True, 'yes'), ('a=b', True, 'c'), ('wet', False, 'no'))
+    """
+    names = sorted(map(str, known), key=len, reverse=True)
+    for name in names:
+        for sign in ("!=", "="):
+            if text.startswith(name + sign):
+                return name, sign == "=", text[len(name + sign) :]
+    name, sign, _ = text.partition("=")
+    if not sign:
+        raise SettingError(f"{option} {text!r} is not NAME=VALUE.")
+    raise SettingError(f"{option}: there is no {name.removesuffix('!')!r}. {did_you_mean(name, names)}")
+
+
+def read_given(network: Any, given: Sequence[str] | None) -> dict[Any, Any]:
+    """Read evidence: states by their names, numbers for continuous nodes."""
+    from bayeskit.networks.negation import Not
+
+    variables = variables_of(network)
+    found: dict[Any, Any] = {}
+    excluded: dict[Any, list[str]] = {}
+    for text in given or ():
+        name, is_so, state = split(text, variables, "--given")
+        variable = variables[name]
+        if variable.kind == "numeric":
+            if not is_so:
+                raise SettingError(
+                    f"--given {text!r}: {name!r} is a number, and no number is excluded. Use =."
+                )
+            found[variable.name] = number_of(name, state, "--given")
+        elif is_so and variable.name in found:
+            raise SettingError(f"--given names {name!r} twice. Give it once.")
+        elif is_so:
+            found[variable.name] = state
+        else:
+            excluded.setdefault(variable.name, []).append(state)
+    return {**{name: Not(*states) for name, states in excluded.items()}, **found}
+
+
+def number_of(name: str, text: str, option: str) -> float:
+    """Read a number, or say that it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        raise SettingError(f"{option}: {name!r} is a number, and {text!r} is none.") from None

@@ -1,0 +1,38 @@
+"""Messages of the library in the words of the command line: ``exclude=['id']`` is ``--drop id`` here."""
+
+from __future__ import annotations
+
+import re
+
+# The library tells its callers which argument to pass; whoever types commands has flags instead.
+_FLAGS = (
+    (r"exclude=\['([^']*)'\]", r"--drop '\1'"),
+    (r"discretize=\{'([^']*)': (\d+)\}", r"--discretize '\1=\2'"),
+    (r'encoding="([^"]*)"', r"--encoding \1"),
+    (r"encoding=", "--encoding"),
+    (r"separator=", "--sep"),
+    (r'\(numeric="gaussian"\)', "(--param numeric=gaussian)"),
+    (r'target="\.\.\."', "--target"),
+    (r", or pass format=\.", "."),
+    (r"Pass format=, one of", "Convert it: 'bayeskit network convert --from', one of"),
+    (
+        r"Raise max_memory=, observe some of these, or sample: approximate\(\.\.\.\)\.",
+        "Observe some of these.",
+    ),
+    (r"made by save\(\)", "made by 'bayeskit fit'"),
+    (r"make it float \(a continuous node\), or make it text or a category", "or --numeric, or --categorical"),
+    (r"columns= names|exclude= names", "You name"),
+)
+
+
+def in_flags(message: str) -> str:
+    """Put flags in the place of arguments.
+
+    Examples
+    --------
+    >>> in_flags("Leave it out with exclude=['id'].")
+    "Leave it out with --drop 'id'."
+    """
+    for pattern, flag in _FLAGS:
+        message = re.sub(pattern, flag, message)
+    return message

@@ -1,0 +1,87 @@
+"""A page of arithmetic as a command writes it: text, HTML, LaTeX or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+
+class Form(StrEnum):
+    """How the page is written."""
+
+    text = "text"
+    html = "html"
+    latex = "latex"
+    json = "json"
+
+
+FormOption = Annotated[Form, typer.Option("--format", help="How the page is written.")]
+Ask = Annotated[
+    bool, typer.Option("--ask", help="List which missing value is most worth asking for instead.")
+]
+Cost = Annotated[
+    list[str] | None, typer.Option("--cost", metavar="COL=NUMBER", help="What asking for COL costs.")
+]
+Loss = Annotated[
+    str | None,
+    typer.Option("--loss", metavar="FILE", help="CSV of costs: a row an action, a column a class."),
+]
+
+
+def write_page(page: Any, title: str, form: Form, output: str | None) -> None:
+    """Write an explanation or a list of questions; text on the screen is drawn by Rich where the page is a table."""
+    from bayeskit.cli.output import console
+    from bayeskit.cli.paper import as_document
+    from bayeskit.cli.writing import opened_text
+    from bayeskit.report.text import as_rich
+
+    if form is Form.text and output in (None, "-") and hasattr(page, "page"):
+        console().print(as_rich(page.page()))
+        return
+    match form:
+        case Form.text:
+            text = str(page)
+        case Form.html:
+            text = as_document(title, page._repr_html_(), page.lang)
+        case Form.latex:
+            text = page.to_latex()
+        case Form.json:
+            text = json.dumps(page.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+    with opened_text(output) as stream:
+        stream.write(text + "\n")
+
+
+def read_prices(given: Sequence[str] | None, names: Collection[str]) -> dict[str, float]:
+    """Read ``COL=NUMBER``.
+
+    Examples
+    --------
+    >>> read_prices(["纹理=0.5"], ["纹理", "色泽"])
+    {'纹理': 0.5}
+    """
+    from bayeskit.cli.evidence import number_of, split
+    from bayeskit.errors import SettingError
+
+    found: dict[str, float] = {}
+    for text in given or ():
+        name, is_so, number = split(text, names, "--cost")
+        if not is_so:
+            raise SettingError(f"--cost {text!r} is not COL=NUMBER.")
+        found[name] = number_of(name, number, "--cost")
+    return found
+
+
+def refuse_strays(ask: bool, form: Form, cost: Sequence[str] | None, reject: float | None = None) -> None:
+    """Refuse options that would do nothing."""
+    from bayeskit.errors import UsageError
+
+    if cost and not ask:
+        raise UsageError("--cost is what a question costs. Add --ask, or leave it out.")
+    if ask and reject is not None:
+        raise UsageError("--ask weighs answers by --loss alone. Leave --reject out.")
+    if ask and form is Form.latex:
+        raise UsageError("--ask is written as text, html or json. Choose one of these for --format.")

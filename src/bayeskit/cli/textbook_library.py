@@ -1,0 +1,172 @@
+"""The numbers of the textbook's pages as the library computes them, without scikit-learn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Numbers = dict[str, float]
+
+
+def spam() -> Numbers:
+    """Bayes' rule."""
+    from bayeskit.decision import bayes_rule
+
+    prior = {"spam": 0.7, "ham": 0.3}
+    found: Numbers = {}
+    for about, spam, ham in (("word", 0.9, 0.01), ("no word", 0.1, 0.99)):
+        answer = bayes_rule(prior, {"spam": spam, "ham": ham})
+        found |= {f"P({about})": float(answer.evidence), f"P(spam | {about})": float(answer["spam"])}
+    return found
+
+
+def melon8() -> Numbers:
+    """Naive Bayes on eight melons."""
+    clear = {"色泽": "青绿", "纹理": "清晰", "密度": 0.6}
+    states: dict[Any, Any] = {"纹理": ["清晰", "稍糊", "模糊"]}
+    found: Numbers = {}
+    for about, row, alpha, unbiased in (
+        ("clear, n − 1", clear, 0, True),
+        ("clear, n", clear, 0, False),
+        ("blurred, Laplace", {**clear, "纹理": "稍糊"}, 1, True),
+    ):
+        joint = naive_bayes("melon8", row, alpha, unbiased, states=states)
+        share = joint["否"] / sum(joint.values())
+        found |= {f"{about}: {c}": joint[c] for c in ("是", "否")} | {f"{about}: P(否 | x)": share}
+    return found
+
+
+def melon3() -> Numbers:
+    """Naive Bayes on seventeen melons."""
+    names = ("色泽", "根蒂", "敲声", "纹理", "脐部", "触感", "密度", "含糖率")
+    row = dict(zip(names, ("青绿", "蜷缩", "浊响", "清晰", "凹陷", "硬滑", 0.697, 0.46)))
+    found: Numbers = {}
+    for alpha in (0, 1):
+        for divisor, unbiased in (("n − 1", True), ("n", False)):
+            joint, about = naive_bayes("melon3", row, alpha, unbiased), f"α = {alpha}, {divisor}"
+            found |= {f"{about}: {c}": joint[c] for c in ("是", "否")}
+            found[f"{about}: P(是 | x)"] = joint["是"] / sum(joint.values())
+    crisp = naive_bayes("melon3", {**row, "敲声": "清脆"}, 1, False)
+    return found | {"清脆, α = 1, n: P(是 | x)": crisp["是"] / sum(crisp.values())}
+
+
+def lihang() -> Numbers:
+    """Naive Bayes on fifteen rows, whose numbers are names."""
+    found: Numbers = {}
+    for alpha in (0, 1):
+        joint = naive_bayes("lihang", {"x1": 2, "x2": "S"}, alpha, False, categorical="all")
+        found |= {f"α = {alpha}: y = 1": joint[1], f"α = {alpha}: y = −1": joint[-1]}
+        found[f"α = {alpha}: P(y = −1 | x)"] = joint[-1] / sum(joint.values())
+    return found
+
+
+def grass() -> Numbers:
+    """Queries to the network of the wet lawn."""
+    from bayeskit.networks.examples import wet_grass
+
+    network = wet_grass()
+    wet: dict[Any, Any] = {"wet": "yes"}
+    both: dict[Any, Any] = {**wet, "joe": "yes"}
+    found = {f"P({about})": math.exp(network.log_probability(seen)) for about, seen in _seen(wet, both)}
+    for about, seen in _seen(wet, both):
+        for letter, node in (("R", "rain"), ("S", "sprinkler")):
+            found[f"P({letter}=1 | {about})"] = network.query(node, evidence=seen)["yes"]
+    return found | {"P(S=1 | J=1)": network.query("sprinkler", evidence={"joe": "yes"})["yes"]}
+
+
+def structures() -> Numbers:
+    """Queries to three networks of three nodes, and one of four."""
+    found: Numbers = {}
+    for name, network in _basic().items():
+        for about, given, seen in (("", "", {}), (" | c", " | c", {"c": 1})):
+            a, b = (network.query(node, evidence=seen)[1] for node in "ab")
+            found[f"{name}: P(a, b{about})"] = network.query("a", "b", evidence=seen)[1, 1]
+            found[f"{name}: P(a{given}) P(b{given})"] = a * b
+    for about, seen in (
+        ("c", {"c": 1}),
+        ("c, b", {"c": 1, "b": 1}),
+        ("d", {"d": 1}),
+        ("d, b", {"d": 1, "b": 1}),
+    ):
+        found[f"collider: P(a | {about})"] = _basic()["collider"].query("a", evidence=seen)[1]
+    return found
+
+
+def em() -> Numbers:
+    """EM of a network of two nodes until nothing changes, from two starts."""
+    from bayeskit.networks.bayesian_network import BayesianNetwork
+
+    throws = {"throw": [1, 1, 0, 1, 0, 0, 1, 0, 1, 1]}
+    found: Numbers = {}
+    for start in ((0.4, 0.6, 0.7), (0.5, 0.5, 0.5)):
+        pi, p, q = start
+        coins = BayesianNetwork({"coin": [], "throw": ["coin"]}, states={"coin": ["B", "C"], "throw": [0, 1]})
+        coins = coins.set_cpt("coin", [pi, 1 - pi]).set_cpt("throw", [[1 - p, p], [1 - q, q]])
+        made = coins.fit(throws, method="em", prior="mle", start=coins.copy())
+        cells = made.cpt("coin")["B"], made.cpt("throw")["B", 1], made.cpt("throw")["C", 1]
+        found |= {f"{start}: {letter}": float(cell) for letter, cell in zip("πpq", cells)}
+    return found
+
+
+LIBRARY: Mapping[str, Callable[[], Numbers]] = {
+    page.__name__: page for page in (spam, melon8, melon3, lihang, grass, structures, em)
+}
+
+
+def naive_bayes(
+    table: str,
+    row: Mapping[str, Any],
+    alpha: float,
+    unbiased: bool,
+    categorical: str = "from_dtype",
+    states: Mapping[Any, Any] | None = None,
+) -> dict[Any, float]:
+    """Return P(c, x) of one row, by the path that every classifier takes.
+
+    Examples
+    --------
+    >>> found = naive_bayes("lihang", {"x1": 2, "x2": "S"}, 0, False, categorical="all")
+    >>> {label: round(p, 6) for label, p in found.items()}
+    {-1: 0.066667, 1: 0.022222}
+    """
+    from bayeskit import datasets
+    from bayeskit.data.reading import Reading
+    from bayeskit.data.source import Source
+    from bayeskit.data.table import open_table
+    from bayeskit.learning.fitted import Fitted
+    from bayeskit.learning.recipe import Recipe
+    from bayeskit.priors import as_smoothing
+    from bayeskit.schema import Variable
+
+    data, smoothing = datasets.load(table), as_smoothing(None, alpha)
+    recipe = Recipe(smoothing=smoothing, class_smoothing=smoothing.default, unbiased=unbiased)
+    target = Variable(data.target, "categorical")
+    fitted = Fitted(
+        Reading(categorical, states or {}), lambda schema: recipe, who=table, target=target, warns=False
+    )
+    fitted.absorb(Source({name: data.columns[name] for name in data.attributes}, data.y))
+    log, model = fitted.joint(open_table({name: [value] for name, value in row.items()}))
+    return {c: math.exp(value) for c, value in zip(model.schema.target.states, log[0].tolist())}
+
+
+def _seen(wet: dict[Any, Any], both: dict[Any, Any]) -> tuple[tuple[str, dict[Any, Any]], ...]:
+    return ("B=1", wet), ("B=1, J=1", both)
+
+
+def _basic() -> dict[str, Any]:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
+
+    likely, sure = [[0.8, 0.2], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]]
+    fork = BayesianNetwork({"c": [], "a": ["c"], "b": ["c"]}, states=[0, 1])
+    chain = BayesianNetwork({"a": [], "c": ["a"], "b": ["c"]}, states=[0, 1])
+    collider = BayesianNetwork({"a": [], "b": [], "c": ["a", "b"], "d": ["c"]}, states=[0, 1])
+    child = [[[0.9, 0.1], [0.5, 0.5]], [[0.6, 0.4], [0.1, 0.9]]]
+    return {
+        "fork": fork.set_cpt("c", [0.6, 0.4]).set_cpt("a", likely).set_cpt("b", sure),
+        "chain": chain.set_cpt("a", [0.7, 0.3]).set_cpt("c", likely).set_cpt("b", sure),
+        "collider": collider.set_cpt("a", [0.7, 0.3])
+        .set_cpt("b", [0.4, 0.6])
+        .set_cpt("c", child)
+        .set_cpt("d", likely),
+    }

@@ -1,0 +1,220 @@
+"""Tables as their posteriors see them: the mean P(x | parents, c), and how many rows, real and imaginary, stand behind.
+
+A Dirichlet with the model's estimate as its mean and n + a rows in all is the posterior of counts n under imaginary
+counts a. Under back-off the imaginary rows of a table are distributed as the one with a parent less, so there the real
+counts and the number of imaginary rows are told apart. Constants of back-off that were chosen by the same rows are no
+prior: taken as one they would count these rows twice (90% intervals then hold 74% of true posteriors at 30 rows). In
+their place stands one imaginary row for each state.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.chunk import Chunk
+from bayeskit.estimation.families import FamilyTries
+from bayeskit.estimation.kernels.families import BACK_OFF, PLAIN
+from bayeskit.estimation.kernels.trie import find_context
+from bayeskit.estimation.one_parent import OneParent
+from bayeskit.estimation.pair_cells import BACK_OFF as PAIRS_BACK_OFF
+from bayeskit.estimation.pair_cells import IMAGINARY
+from bayeskit.estimation.table import TableConditional
+from bayeskit.schema import LARGEST_BYTE_TABLE
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+# For each attribute, whether rows chose the constants of its back-off.
+Flags = NDArray[np.bool_]
+
+
+class Shares(Protocol):
+    """The tables of some categorical attributes.
+
+    Attributes
+    ----------
+    children, parents : lists
+        The attribute of each table, and those it depends on beside the class.
+    above_mode : array over the attributes
+        What to add to every count where the estimate is the mode of the posterior, not its mean.
+    """
+
+    children: list[int]
+    parents: list[list[int]]
+    above_mode: Floats
+
+    def is_hole(self, j: int, codes: Codes) -> NDArray[np.bool_]:
+        """Tell which codes of attribute j mean that nothing is known."""
+        ...
+
+    def codes(self, j: int) -> list[int]:
+        """Return the codes whose probabilities sum to one."""
+        ...
+
+    def backs_off(self, f: int) -> bool:
+        """Tell whether a table leans on the one with a parent less."""
+        ...
+
+    def of(self, f: int, contexts: Codes, codes: Codes) -> tuple[Floats, Floats]:
+        """Return P(code | context, c), shape (m, R, K), and the rows behind, shape (m, K), where it does not."""
+        ...
+
+    def counted(self, f: int, context: Codes, codes: Codes) -> tuple[Floats, Floats]:
+        """Return n(code, context, c), shape (R, K), and the imaginary rows, shape (K,), where it does.
+
+        The context may be of the first parents only.
+        """
+        ...
+
+
+class PlainShares:
+    """The tables of naive Bayes: no parent but the class."""
+
+    def __init__(self, tables: TableConditional, above_mode: Floats) -> None:
+        assert tables.counted is not None
+        self.tables, self._behind, self.above_mode = tables, tables.counted, above_mode
+        self.children = list(range(len(tables.offsets) - 1))
+        self.parents: list[list[int]] = [[] for _ in self.children]
+        self._total = self._behind.arrays[4] + self._behind.prior[:, None]
+
+    def _size(self, j: int) -> int:
+        return int(self.tables.offsets[j + 1] - self.tables.offsets[j]) - 2
+
+    def is_hole(self, j: int, codes: Codes) -> NDArray[np.bool_]:
+        return np.asarray((codes == self._size(j)) & (not self._behind.spare[j]))
+
+    def codes(self, j: int) -> list[int]:
+        size, stop = self._size(j), int(self.tables.offsets[j + 1])
+        spare = [size] if self._behind.spare[j] else []
+        return [*range(size), *spare, *([size + 1] if self.tables.log_table[stop - 1].any() else [])]
+
+    def of(self, f: int, contexts: Codes, codes: Codes) -> tuple[Floats, Floats]:
+        start = int(self.tables.offsets[f])
+        return np.exp(self.tables.log_table[start + codes])[None], self._total[f][None]
+
+    def backs_off(self, f: int) -> bool:
+        return False
+
+    def counted(self, f: int, context: Codes, codes: Codes) -> tuple[Floats, Floats]:
+        raise AssertionError("the tables of naive Bayes have nothing to back off to")
+
+
+class PairShares:
+    """The tables of SPODE and TAN: at most one parent beside the class."""
+
+    def __init__(self, pairs: OneParent, above_mode: Floats, by_rows: Flags) -> None:
+        self.pairs, self.above_mode, self._by_rows = pairs, above_mode, by_rows
+        self.children = list(range(len(pairs.parents)))
+        self.parents = [[int(i)] if i >= 0 else [] for i in pairs.parents]
+
+    def is_hole(self, j: int, codes: Codes) -> NDArray[np.bool_]:
+        cells = self.pairs.cells
+        return np.asarray((codes >= int(cells.sizes[j])) & (codes != int(cells.real[j]) + 1))
+
+    def codes(self, j: int) -> list[int]:
+        real, sizes = int(self.pairs.cells.real[j]), int(self.pairs.cells.sizes[j])
+        is_open = sizes > 0 and self.pairs.cells.alike[j] > sizes
+        return [*range(sizes), *([real + 1] if is_open else [])]
+
+    def of(self, f: int, contexts: Codes, codes: Codes) -> tuple[Floats, Floats]:
+        width, start = int(self.pairs.cells.real[f]) + 2, int(self.pairs.starts[f])
+        above = contexts[:, 0] if self.parents[f] else np.zeros(len(contexts), np.int64)
+        table = self.pairs.table[start + above[:, None] * width + codes[None, :]]
+        return np.exp(table), np.stack([self._rows(f, int(u)) for u in above])
+
+    def _rows(self, j: int, above: int) -> Floats:
+        cells, parents = self.pairs.cells, self.parents[j]
+        spread = cells.scale[parents[0], j] if parents else 1.0
+        own = self._counts(j, np.array([above] * len(parents)), np.arange(int(cells.sizes[j])))
+        return np.asarray(own.sum(axis=0) + spread * cells.total_mass[j])
+
+    def backs_off(self, f: int) -> bool:
+        return bool(self.pairs.cells.mode[f] != IMAGINARY)
+
+    def counted(self, f: int, context: Codes, codes: Codes) -> tuple[Floats, Floats]:
+        cells = self.pairs.cells
+        counts = self._counts(f, context, codes)
+        if cells.mode[f] == PAIRS_BACK_OFF:
+            weight = len(codes) if self._by_rows[f] else cells.constants[len(context)]
+            return counts, np.full(counts.shape[1], float(weight))
+        return counts, (counts > 0).sum(axis=0).astype(np.float64)
+
+    def _counts(self, j: int, context: Codes, codes: Codes) -> Floats:
+        """n(code, c) in a context, 0 for a value never learned."""
+        cells = self.pairs.cells
+        here = int(cells.offsets[j]) + np.minimum(codes, int(cells.real[j]))
+        found = cells.counts[here, here]
+        if len(context):
+            i, above = self.parents[j][0], int(context[0])
+            known = above <= int(cells.real[i])
+            found = cells.counts[int(cells.offsets[i]) + above, here] if known else np.zeros_like(found)
+        return np.where((codes <= int(cells.real[j]))[:, None], found, 0.0)
+
+
+class TrieShares:
+    """The tables of kDB: any number of parents, counts only where rows fell."""
+
+    def __init__(self, tries: FamilyTries, above_mode: Floats, by_rows: Flags) -> None:
+        self.tries, self.above_mode, self._by_rows = tries, above_mode, by_rows
+        trie = tries.trie
+        self.children = [int(j) for j in trie.child]
+        bounds = zip(trie.first_parent[:-1], trie.first_parent[1:])
+        self.parents = [[int(j) for j in trie.parents[a:b]] for a, b in bounds]
+        self._open = {child: bool(tries.rule.is_open[f]) for f, child in enumerate(self.children)}
+
+    def is_hole(self, j: int, codes: Codes) -> NDArray[np.bool_]:
+        trie = self.tries.trie
+        return np.asarray((codes == int(trie.sizes[j])) & (not trie.is_state[j]))
+
+    def codes(self, j: int) -> list[int]:
+        size, state = int(self.tries.trie.sizes[j]), bool(self.tries.trie.is_state[j])
+        return [*range(size + state), *([size + 1] if self._open.get(j, False) else [])]
+
+    def of(self, f: int, contexts: Codes, codes: Codes) -> tuple[Floats, Floats]:
+        m, r, d = len(contexts), len(codes), len(self.tries.trie.sizes)
+        kind = np.uint8 if self.tries.trie.sizes.max(initial=0) <= LARGEST_BYTE_TABLE else np.uint32
+        rows = np.zeros((m * r, d), dtype=kind)
+        rows[:, self.parents[f]] = np.repeat(contexts, r, axis=0)
+        rows[:, self.children[f]] = np.tile(codes, m)
+        levels = self.tries.level_probabilities(f, Chunk(m * r, rows, np.empty((m * r, 0))))
+        weight = np.stack([self._rows(f, context) for context in contexts])
+        return levels[:, -1].reshape(m, r, -1), weight
+
+    def _rows(self, f: int, context: Codes) -> Floats:
+        """The rows behind a table with all its parents, under imaginary counts."""
+        trie = self.tries.trie
+        last, node = int(trie.first_parent[f]) + f + len(context), self._node(f, context)
+        found = np.full(self.tries.n_classes, float(self.tries.rule.mass_total[last]))
+        if node >= 0:
+            entries = slice(int(trie.entry_start[node]), int(trie.entry_start[node + 1]))
+            found[trie.entry_class[entries]] += trie.entry_weight[entries]
+        return found
+
+    def backs_off(self, f: int) -> bool:
+        return bool(self.tries.rule.mode[f] != PLAIN)
+
+    def counted(self, f: int, context: Codes, codes: Codes) -> tuple[Floats, Floats]:
+        trie, node = self.tries.trie, self._node(f, context)
+        counts = np.zeros((int(codes.max(initial=0)) + 1, self.tries.n_classes))
+        if node >= 0:
+            for cell in range(int(trie.cell_start[node]), int(trie.cell_start[node + 1])):
+                some = slice(int(trie.count_start[cell]), int(trie.count_start[cell + 1]))
+                counts[trie.cell_state[cell], trie.count_class[some]] = trie.count_weight[some]
+        if self.tries.rule.mode[f] == BACK_OFF:
+            level = int(trie.first_parent[f]) + f + len(context)
+            weight = len(codes) if self._by_rows[self.children[f]] else self.tries.rule.constants[level]
+            return counts[codes], np.full(counts.shape[1], float(weight))
+        return counts[codes], (counts > 0).sum(axis=0).astype(np.float64)
+
+    def _node(self, f: int, context: Codes) -> int:
+        """Return the number of a context, −1 where it was never seen."""
+        trie, key = self.tries.trie, 0
+        g = int(trie.first_parent[f]) + f + len(context)
+        for parent, u in zip(self.parents[f], context.tolist()):
+            if u > int(trie.sizes[parent]):
+                return -1
+            key = key * (int(trie.sizes[parent]) + 1) + u
+        look_up = (trie.shift[g], trie.hash_keys, trie.key_start[g], trie.node_of, trie.node_start[g])
+        return int(find_context(*look_up, np.int64(key)))

@@ -1,0 +1,101 @@
+"""A fitted model of hidden classes: what new rows are read by, and how a batch moves it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.encode import encode, match_columns
+from bayeskit.data.encoded import Encoded
+from bayeskit.data.table import Table
+from bayeskit.errors import DataError
+from bayeskit.estimation.kernels.posterior import normalise
+from bayeskit.learning.mixtures.latent_model import with_floor
+from bayeskit.learning.mixtures.latent_problem import LatentProblem
+from bayeskit.learning.mixtures.latent_rows import latent_rows
+from bayeskit.learning.model import Model, estimate
+from bayeskit.learning.recipe import Recipe
+from bayeskit.schema import Name
+from bayeskit.statistics import Statistics
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LatentFit:
+    """The components, and the expected statistics behind them.
+
+    Attributes
+    ----------
+    model : Model
+    statistics : Statistics
+        Of all rows so far, shared out among the components.
+    recipe : Recipe
+    names : tuple, or None where columns are known by their place
+    floor : float
+        No variance is below this share of the attribute's own over all rows.
+    """
+
+    model: Model
+    statistics: Statistics
+    recipe: Recipe
+    names: tuple[Name, ...] | None
+    floor: float
+
+    def matched(self, table: Table) -> Table:
+        """Bring the columns of a table into the order learned."""
+        return match_columns(table, self.model.schema, self.names, "LatentClass")
+
+    def joint(self, table: Table, n_jobs: int | None) -> Floats:
+        """Return log P(k, x) of each row; a value never learned is taken for missing."""
+        encoded = encode(self.matched(table), self.model.schema, "ignore")
+        return self.model.joint(encoded, n_jobs)
+
+    def shares(self, table: Table, n_jobs: int | None) -> tuple[Floats, int]:
+        """Return P(k | x) of each row, and how many rows were impossible and got P(k)."""
+        joint = self.joint(table, n_jobs)
+        impossible = int(normalise(joint, self.model.log_prior))
+        return joint, impossible
+
+    def moved(self, table: Table, weights: Floats | None, share: float, n_jobs: int | None) -> LatentFit:
+        """Return the model after one step of online EM over a batch that counts for ``share`` of it.
+
+        The rows are shared out by the model as it is. A state that is new in them is missing there, and counted.
+        """
+        table = self.matched(table)
+        posterior, _ = self.shares(table, n_jobs)
+        encoded: Encoded = replace(encode(table, self.model.schema, "grow"), weights=weights)
+        rows = latent_rows(encoded, self.recipe, n_jobs)
+        problem = LatentProblem(rows, self.recipe, len(self.model.log_prior), n_jobs=n_jobs)
+        batch, seen = problem.gather(rows.spread(posterior)), self.statistics.total
+        total = seen + rows.total
+        kept = self.statistics.scale((1.0 - share) * total / seen)
+        statistics = kept.merge(batch.scale(share * total / rows.total))
+        model = estimate(statistics, self.recipe)
+        if "moments" in statistics.parts:
+            pooled = replace(statistics, parts={**statistics.parts, "moments": statistics.moments.pooled()})
+            model = with_floor(model, self.floor, pooled)
+        return replace(self, statistics=statistics, model=model)
+
+
+def check_shares(share: object, n_rows: int, n_components: int) -> Floats:
+    """Read a start given as the share of each component in each row."""
+    try:
+        array = np.array(share, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.shape != (n_rows, n_components):
+        raise DataError(
+            f"start has shape {array.shape}; for {n_rows} rows and {n_components} components give the share of each "
+            f"component in each row, an array of shape {(n_rows, n_components)}, or a fitted LatentClass."
+        )
+    with np.errstate(invalid="ignore"):
+        fine = (array >= 0.0).all(axis=1) & (abs(array.sum(axis=1) - 1.0) <= 1e-6)
+    if not fine.all():
+        row = int((~fine).argmax())
+        raise DataError(
+            f"start gives row {row} the shares {array[row].tolist()!r}. Give numbers from 0 to 1 that add up to 1."
+        )
+    return array

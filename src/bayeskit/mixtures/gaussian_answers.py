@@ -1,0 +1,192 @@
+"""What a fitted Gaussian mixture answers: components, densities, criteria, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from bayeskit.data.columns import is_missing
+from bayeskit.data.labels import as_weights
+from bayeskit.errors import DataError
+from bayeskit.learning.mixtures.components import Components
+from bayeskit.learning.mixtures.gaussian_problem import log_joint, shares_of
+from bayeskit.mixtures.component_choice import candidate
+from bayeskit.mixtures.component_table import ComponentTable
+from bayeskit.mixtures.label_matching import listed
+from bayeskit.mixtures.mixture_door import whole
+from bayeskit.mixtures.numeric_rows import NumericColumns, read_numbers
+
+if TYPE_CHECKING:
+    from bayeskit.report.picture import Picture
+
+Floats = NDArray[np.float64]
+
+
+class GaussianAnswers(DensityMixin, BaseEstimator):
+    """Every answer is a function of ``weights_``, ``means_`` and ``covariances_``.
+
+    Missing cells (NaN) are left out of a row: what is asked is answered from the cells that are there.
+    """
+
+    weights_: Floats
+    means_: Floats
+    covariances_: Floats
+    covariance_type_: str
+    collapsed_: tuple[int, ...]
+    _columns: NumericColumns
+    random_state: Any
+    n_jobs: int | None
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the most probable component of each row."""
+        return np.asarray(self._log_joint(X).argmax(axis=1), dtype=np.int64)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each component given each row, of shape (n, components)."""
+        return shares_of(self._log_joint(X))[0]
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return the logarithm of the density at each row; 0 where every cell is missing."""
+        return shares_of(self._log_joint(X))[1]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean log-density of the rows."""
+        found = self.score_samples(X)
+        weights = as_weights(sample_weight, len(found))
+        return float(found.mean() if weights is None else weights @ found / weights.sum())
+
+    def bic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return Schwarz's criterion on these rows, −2 log L + p log n; the lower the better."""
+        return float(self._criteria(X, sample_weight).bic)
+
+    def aic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return Akaike's criterion on these rows, −2 log L + 2 p; the lower the better."""
+        return float(self._criteria(X, sample_weight).aic)
+
+    def sample(self, n_samples: int = 1) -> tuple[Floats, NDArray[np.int64]]:
+        """Draw rows, those of the first component first, and tell the component of each.
+
+        The draws of scikit-learn: the same model and ``random_state`` give the same rows.
+        """
+        check_is_fitted(self)
+        n = whole("n_samples", n_samples, 1)
+        rng = check_random_state(self.random_state)
+        counts = rng.multinomial(n, self.weights_)
+        found, (_, d) = self._components(), self.means_.shape
+        drawn = []
+        for k, count in enumerate(counts.tolist()):
+            if found.matrices:
+                drawn.append(rng.multivariate_normal(found.means[k], found.full_covariances[k], count))
+            else:
+                drawn.append(found.means[k] + rng.standard_normal((count, d)) * np.sqrt(found.variances[k]))
+        return np.vstack(drawn), np.repeat(np.arange(len(counts)), counts)
+
+    def describe(self) -> ComponentTable:
+        """Return a table of the components: weight, mean and standard deviation in every column."""
+        check_is_fitted(self)
+        return ComponentTable(self._components(), self._columns.labels)
+
+    def plot(
+        self,
+        X: Any,
+        *,
+        columns: Sequence[Any] | None = None,
+        labels: Any = None,
+        path: Any = None,
+        lang: str = "en",
+    ) -> Picture:
+        """Draw rows over two columns in the colour of their component, and an ellipse round each component.
+
+        Parameters
+        ----------
+        X : the rows
+        columns : two columns, by name or place, optional
+            The first two unless told.
+        labels : one for each row, optional
+            Known classes, shown as shapes; None and NaN are unlabelled rows.
+        path : str or path, optional
+            Save the picture too: .svg, or .png and .pdf where matplotlib is installed.
+        lang : "en" or "zh"
+
+        Examples
+        --------
+        >>> from bayeskit import GaussianMixture
+        >>> rows = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 2.0], [2.0, 1.0]])
+        >>> GaussianMixture(1).fit(rows).plot(rows)
+        <Picture: 1 component over x0 and x1, 440 × 491 pixels>
+        """
+        from bayeskit.report.mixture_picture import mixture_picture
+
+        components, found = self.predict(X), self._components()
+        pair = self._columns.two(columns)
+        values, _ = read_numbers(X, type(self).__name__, self._columns)
+        if labels is not None:
+            labels = ["no label" if is_missing(label) else label for label in listed(labels, "labels")]
+            if len(labels) != len(values):
+                raise DataError(
+                    f"There are {len(values)} rows and {len(labels)} labels. Give one for each row."
+                )
+        spread = found.full_covariances[:, pair][:, :, pair]
+        names = (self._columns.labels[pair[0]], self._columns.labels[pair[1]])
+        picture = mixture_picture(
+            values[:, pair], components, found.weights, found.means[:, pair], spread, names, labels, lang=lang
+        )
+        if path is not None:
+            picture.save(path)
+        return picture
+
+    def _criteria(self, X: Any, sample_weight: Any) -> Any:
+        found = self.score_samples(X)
+        weights = as_weights(sample_weight, len(found))
+        total = float(len(found) if weights is None else weights.sum())
+        value = float(found.sum() if weights is None else weights @ found)
+        return candidate(len(self.weights_), "", value, self._n_parameters(), total, True)
+
+    def _n_parameters(self) -> int:
+        k, d = self.means_.shape
+        return n_parameters(k, d, self.covariance_type_)
+
+    def _components(self) -> Components:
+        collapsed = getattr(self, "collapsed_", ())
+        return Components(self.weights_, self.means_, self.covariances_, self.covariance_type_, collapsed)
+
+    def _log_joint(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        values, _ = read_numbers(X, type(self).__name__, self._columns)
+        return log_joint(values, self._components(), self.n_jobs)
+
+    def _repr_html_(self) -> str:
+        if not self.__sklearn_is_fitted__():
+            return f"<pre>{escape(repr(self))}</pre>"
+        return self.describe()._repr_html_()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        # scikit-learn's diagram would say nothing of the components.
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "means_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def n_parameters(n_components: int, n_columns: int, covariance_type: str) -> int:
+    """Return the number of free parameters: weights but one, means, variances and covariances.
+
+    >>> [n_parameters(2, 3, kind) for kind in ("full", "tied", "diag", "spherical")]
+    [19, 13, 13, 9]
+    """
+    k, d = n_components, n_columns
+    triangle = d * (d + 1) // 2
+    of_covariances = {"full": k * triangle, "tied": triangle, "diag": k * d, "spherical": k}[covariance_type]
+    return of_covariances + k * d + k - 1

@@ -1,0 +1,177 @@
+"""What a fitted model of hidden classes answers: components, likelihoods, criteria, profiles, samples."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp, xlogy
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.exceptions import NotFittedError
+
+from bayeskit.classifiers.doors import warn_of_impossible
+from bayeskit.classifiers.sampling import sample_rows
+from bayeskit.data.labels import as_weights
+from bayeskit.data.table import Table, open_table
+from bayeskit.errors import DataTypeError, SettingError
+from bayeskit.learning.mixtures.latent_fit import LatentFit
+from bayeskit.learning.mixtures.latent_model import n_parameters
+from bayeskit.mixtures.component_choice import Candidate, candidate
+from bayeskit.mixtures.mixture_door import whole
+from bayeskit.report.class_profiles import ClassProfiles, class_profiles
+from bayeskit.schema import Schema
+from bayeskit.statistics import Statistics
+
+Floats = NDArray[np.float64]
+
+
+class LatentAnswers(DensityMixin, BaseEstimator):
+    """Every answer is a function of the components; missing cells, and values never learned, are left out of a row."""
+
+    n_jobs: int | None
+    _fitted: LatentFit
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the most probable component of each row; of equals the first."""
+        return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return P(k | x) of each row: shape (n, components); rows are finite and sum to one.
+
+        A row that is impossible under every component gets the weights of the components, with a warning.
+        """
+        share, impossible = self._state().shares(opened(X, type(self).__name__), self.n_jobs)
+        warn_of_impossible(impossible)
+        return share
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return log P(x) of each row: 0 where every cell is missing, −inf where it is impossible."""
+        joint = self._state().joint(opened(X, type(self).__name__), self.n_jobs)
+        return np.asarray(logsumexp(joint, axis=1))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean of log P(x) over the rows."""
+        found, weights = self._weighed(X, sample_weight)
+        return float(_total(found, weights) / weights.sum())
+
+    def bic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return Schwarz's criterion on these rows, −2 log L + p log n; the lower the better."""
+        return self._criteria(X, sample_weight).bic
+
+    def aic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return Akaike's criterion on these rows, −2 log L + 2 p; the lower the better."""
+        return self._criteria(X, sample_weight).aic
+
+    def entropy(self, X: Any, sample_weight: Any = None) -> float:
+        r"""Return how sure the components of these rows are, from 0 (not at all) to 1 (wholly).
+
+        .. math:: R^2 = 1 + \frac{\sum_i w_i \sum_k r_{ik} \log r_{ik}}{\log K \sum_i w_i}
+
+        with r the posteriors: the relative entropy that latent class programs print. One component is wholly sure.
+        """
+        share = self.predict_proba(X)
+        weights = as_weights(sample_weight, len(share))
+        lost = xlogy(share, share).sum(axis=1)
+        if share.shape[1] == 1:
+            return 1.0
+        return float(1.0 + np.average(lost, weights=weights) / np.log(share.shape[1]))
+
+    def sample(self, n_samples: int = 1, seed: Any = None) -> tuple[Any, NDArray[np.int64]]:
+        """Draw rows and tell the component of each; a frame where the model was learned from one.
+
+        Parameters
+        ----------
+        n_samples : int
+        seed : int or numpy Generator, optional
+        """
+        n = whole("n_samples", n_samples, 1)
+        state = self._state()
+        try:
+            rng = np.random.default_rng(seed)
+        except (TypeError, ValueError):
+            raise SettingError(f"seed is {seed!r}; give a whole number, a numpy Generator or None.") from None
+        rows, components = sample_rows(state.model, state.names is not None, n, rng, None)
+        return rows, components.astype(np.int64)
+
+    @property
+    def weights_(self) -> Floats:
+        """P(k), the share of each component in all rows: the largest first, after ``fit``."""
+        return np.asarray(np.exp(self._state().model.log_prior))
+
+    @property
+    def n_components_(self) -> int:
+        """How many components there are."""
+        return len(self._state().model.log_prior)
+
+    @property
+    def n_parameters_(self) -> int:
+        """How many numbers were free to choose."""
+        return n_parameters(self._state().model)
+
+    @property
+    def profiles_(self) -> ClassProfiles:
+        """Every attribute in every component: its distribution, its mean and deviation, or its rate."""
+        return class_profiles(self._state().model)
+
+    @property
+    def schema_(self) -> Schema:
+        """The attributes with their states, and the hidden class."""
+        return self._state().model.schema
+
+    @property
+    def statistics_(self) -> Statistics:
+        """The sums behind the components: those of naive Bayes, every row shared out among them."""
+        return self._state().statistics
+
+    def _state(self) -> LatentFit:
+        if "_fitted" not in self.__dict__:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments "
+                "before using this estimator."
+            )
+        return self._fitted
+
+    def _weighed(self, X: Any, sample_weight: Any) -> tuple[Floats, Floats]:
+        found = self.score_samples(X)
+        weights = as_weights(sample_weight, len(found))
+        return found, np.ones(len(found)) if weights is None else weights
+
+    def _criteria(self, X: Any, sample_weight: Any) -> Candidate:
+        found, weights = self._weighed(X, sample_weight)
+        total = float(weights.sum())
+        return candidate(self.n_components_, "", _total(found, weights), self.n_parameters_, total, True)
+
+    def _repr_html_(self) -> str:
+        if not self.__sklearn_is_fitted__():
+            return f"<pre>{escape(repr(self))}</pre>"
+        return self.profiles_._repr_html_()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        # scikit-learn's diagram would say nothing of the components.
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_fitted" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _total(found: Floats, weights: Floats) -> float:
+    """Σ w log P(x): a row without weight counts for nothing, also where it is impossible."""
+    there = weights > 0.0
+    return float(weights[there] @ found[there])
+
+
+def opened(X: Any, who: str) -> Table:
+    """Open rows; a sparse matrix is refused."""
+    table = open_table(X)
+    if table.block is not None:
+        raise DataTypeError(f"Sparse data was passed for X, but {who} needs dense data. Use X.toarray().")
+    return table

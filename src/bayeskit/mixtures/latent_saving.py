@@ -1,0 +1,166 @@
+"""A fitted model of hidden classes ↔ one file: its parameters, its schema, its sums and its components."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import ModelFormatError, UsageError
+from bayeskit.estimation.gaussian import Gaussian
+from bayeskit.estimation.poisson import Poisson
+from bayeskit.estimation.presence import Presence
+from bayeskit.estimation.table import TableConditional
+from bayeskit.io.labels import from_plain, to_plain
+from bayeskit.io.saved import Arrays, Saved, as_path, write_saved
+from bayeskit.io.statistics import pack_statistics, unpack_statistics
+from bayeskit.learning.mixtures.latent_fit import LatentFit
+from bayeskit.learning.mixtures.latent_model import flat, unflat
+from bayeskit.learning.mixtures.latent_rows import hidden_class
+from bayeskit.learning.model import Model, estimate, plan_for
+from bayeskit.mixtures.component_choice import Candidate, ComponentChoice
+from bayeskit.mixtures.latent_class import LatentClass
+from bayeskit.statistics import Statistics
+
+Floats = NDArray[np.float64]
+
+# What EM may have moved in each kind of conditional; the rest follows from the sums.
+_MOVED: dict[type, tuple[str, ...]] = {
+    TableConditional: ("log_table",),
+    Gaussian: ("mean", "mean_low", "variance", "deviation", "used"),
+    Poisson: ("rates",),
+    Presence: ("log_present", "log_missing", "present", "missing"),
+}
+_FACTS = ("converged_", "n_iter_", "fell_", "lower_bound_", "lower_bounds_")
+_HISTORY = ("history_", "starts_")
+_FIELDS = ("parameters", "statistics", "names", "facts", "choice")
+_WAY_OUT = "Save it again."
+
+
+def save_latent(mixture: LatentClass, path: Any) -> None:
+    """Write a fitted model to one file, whole or not at all."""
+    place, state = as_path(path), mixture._state()
+    if type(mixture) is not LatentClass:
+        raise UsageError(
+            f"A {type(mixture).__name__} of {type(mixture).__module__} cannot be saved, only a LatentClass itself."
+        )
+    mixture._checked()
+    if (mixture._recipe(), float(mixture.variance_floor)) != (state.recipe, state.floor):
+        raise UsageError(
+            "families, missing, alpha or variance_floor were changed after fitting, so the model on file would not be "
+            "this one. Set them back, or fit again, then save."
+        )
+    sums, arrays = pack_statistics(state.statistics)
+    choice = mixture.__dict__.get("choice_")
+    tried = None if choice is None else (choice.criterion, [astuple(c) for c in choice.candidates])
+    content = {
+        "estimator": "LatentClass",
+        "parameters": {key: to_plain(value, key) for key, value in mixture.get_params(deep=False).items()},
+        "statistics": sums,
+        "names": to_plain(state.names, "the column names"),
+        "facts": {name: to_plain(getattr(mixture, name), name) for name in _FACTS},
+        "choice": to_plain(tried, "the choice"),
+    }
+    moved = {name: np.ascontiguousarray(array) for name, array in _arrays_of(state.model).items()}
+    history = {name: getattr(mixture, name) for name in _HISTORY}
+    write_saved(Saved("model", content, {**arrays, **moved, **history}), place)
+
+
+def rebuilt_mixture(saved: Saved) -> LatentClass:
+    """Return the model that a file holds; a file that contradicts itself is refused."""
+    content, arrays = saved.content, saved.arrays
+    missing = [name for name in _FIELDS if name not in content] + [n for n in _HISTORY if n not in arrays]
+    missing += [name for name in _FACTS if name not in content.get("facts", ())]
+    if missing:
+        raise ModelFormatError(f"it does not tell its {', '.join(missing)}. {_WAY_OUT}")
+    unknown = [key for key in content["parameters"] if key not in LatentClass._get_param_names()]
+    if unknown:
+        raise ModelFormatError(
+            f"it gives LatentClass the parameters {unknown!r}, which this version does not have. "
+            "Install a newer bayeskit."
+        )
+    mixture = LatentClass(**{key: from_plain(value) for key, value in content["parameters"].items()})
+    mixture._checked()
+    own = {name: a for name, a in arrays.items() if not name.startswith("model/") and name not in _HISTORY}
+    statistics, recipe = unpack_statistics(content["statistics"], own), mixture._recipe()
+    schema = statistics.schema
+    if schema.target != hidden_class(schema.n_classes) or plan_for(schema, recipe) != statistics.plan:
+        raise ModelFormatError(
+            "its sums are not those of a LatentClass with its parameters. Save it again, with this version."
+        )
+    plain = from_plain(content["names"])
+    names = None if plain is None else tuple(plain)
+    if names is not None and names != tuple(variable.name for variable in schema.attributes):
+        raise ModelFormatError(f"its columns are not those of its sums. {_WAY_OUT}")
+    floor = float(mixture.variance_floor)
+    model = _with_arrays(estimate(statistics, recipe), arrays, floor)
+    _check(model, statistics)
+    mixture._fitted = LatentFit(model, statistics, recipe, names, floor)
+    for name in _FACTS:
+        setattr(mixture, name, from_plain(content["facts"][name]))
+    for name in _HISTORY:
+        setattr(mixture, name, arrays[name])
+    mixture.n_features_in_ = len(schema.attributes)
+    if names is not None and all(isinstance(name, str) for name in names):
+        mixture.feature_names_in_ = np.array(names, dtype=object)
+    tried = from_plain(content["choice"])
+    if tried is not None:
+        mixture.choice_ = ComponentChoice(tuple(Candidate(*fields) for fields in tried[1]), tried[0])
+    return mixture
+
+
+def _arrays_of(model: Model) -> dict[str, Any]:
+    found: dict[str, Any] = {"model/log_prior": model.log_prior}
+    for i, conditional in enumerate(model.conditionals):
+        for name in _MOVED[type(conditional)]:
+            found[f"model/{i}/{name}"] = getattr(conditional, name)
+    return found
+
+
+def _with_arrays(like: Model, arrays: Arrays, floor: float) -> Model:
+    """Return the model of the sums with the components of the file; both must have the same shape."""
+    wanted = {name: np.asarray(array) for name, array in _arrays_of(like).items()}
+    there = {name for name in arrays if name.startswith("model/")}
+    odd = sorted(there ^ wanted.keys()) or [
+        name
+        for name, array in wanted.items()
+        if (arrays[name].shape, arrays[name].dtype) != (array.shape, array.dtype)
+    ]
+    if odd:
+        raise ModelFormatError(f"its {odd[0]} does not go with its sums. {_WAY_OUT}")
+    conditionals: list[Any] = []
+    for i, conditional in enumerate(like.conditionals):
+        more: dict[str, Any] = {name: arrays[f"model/{i}/{name}"] for name in _MOVED[type(conditional)]}
+        if isinstance(conditional, Gaussian):
+            more["floor"] = max(conditional.floor, floor)
+        if not isinstance(conditional, Presence):
+            more["counted"] = None
+        conditionals.append(replace(conditional, **more))
+    return Model(like.schema, np.asarray(arrays["model/log_prior"]), tuple(conditionals))
+
+
+def _check(model: Model, statistics: Statistics) -> None:
+    """Refuse components that are no distributions."""
+    # Only the logarithm of an exact zero is not finite.
+    for name, array in _arrays_of(model).items():
+        least = -np.inf if "log_" in name else np.finfo(np.float64).min
+        if not ((array >= least) & (array < np.inf)).all():
+            raise ModelFormatError(f"its {name} holds numbers that cannot be. {_WAY_OUT}")
+    for conditional in model.conditionals:
+        below = (
+            isinstance(conditional, Gaussian)
+            and not ((conditional.deviation > 0.0) & (conditional.variance >= 0.0)).all()
+        ) or (isinstance(conditional, Poisson) and not (conditional.rates >= 0.0).all())
+        if below:
+            raise ModelFormatError(f"a deviation or a rate in it is below zero. {_WAY_OUT}")
+    pooled = statistics
+    if "moments" in statistics.parts:
+        pooled = replace(statistics, parts={**statistics.parts, "moments": statistics.moments.pooled()})
+    # Normalised once more, probabilities that add up to one stay as they are.
+    with np.errstate(all="ignore"):
+        again = _arrays_of(unflat(flat(model, pooled), model, pooled))
+    for name, array in _arrays_of(model).items():
+        if "log_" in name and not np.allclose(np.exp(array), np.exp(again[name]), rtol=0.0, atol=1e-6):
+            raise ModelFormatError(f"the probabilities of its {name} do not add up to one. {_WAY_OUT}")

@@ -1,0 +1,52 @@
+"""Charts: small values with numbers in them that draw themselves, as SVG and with Matplotlib."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# Name → module, imported when asked for.
+_HOMES = {
+    "Chart": "bayeskit.report.charts.chart",
+    "CostCurve": "bayeskit.report.charts.cost_chart",
+    "Nomogram": "bayeskit.report.charts.nomogram",
+    "ClassProfile": "bayeskit.report.charts.class_profile",
+    "Regions": "bayeskit.report.charts.regions",
+    "RejectCurve": "bayeskit.report.charts.reject_chart",
+    "Reliability": "bayeskit.report.charts.reliability_chart",
+    "cost_curve": "bayeskit.report.charts.cost_chart",
+    "reject_curve": "bayeskit.report.charts.reject_chart",
+    "reliability": "bayeskit.report.charts.reliability_chart",
+}
+
+__all__ = [
+    "Chart",
+    "ClassProfile",
+    "CostCurve",
+    "Nomogram",
+    "Regions",
+    "RejectCurve",
+    "Reliability",
+    "cost_curve",
+    "reject_curve",
+    "reliability",
+]
+
+if TYPE_CHECKING:
+    from bayeskit.report.charts.chart import Chart
+    from bayeskit.report.charts.class_profile import ClassProfile
+    from bayeskit.report.charts.cost_chart import CostCurve, cost_curve
+    from bayeskit.report.charts.nomogram import Nomogram
+    from bayeskit.report.charts.regions import Regions
+    from bayeskit.report.charts.reject_chart import RejectCurve, reject_curve
+    from bayeskit.report.charts.reliability_chart import Reliability, reliability
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'bayeskit.report.charts' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,184 @@
+"""Do posteriors keep their word? The reliability diagram, with how many rows stand behind each point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayeskit.errors import SettingError
+from bayeskit.report.charts.axis import (
+    WIDTH,
+    Mark,
+    Scale,
+    dashes,
+    dot,
+    frame,
+    polyline,
+    straight,
+)
+from bayeskit.report.charts.chart import Chart
+from bayeskit.report.charts.legend import heading
+from bayeskit.report.charts.outcomes import outcomes
+from bayeskit.report.charts.ticks import percent_ticks
+from bayeskit.report.charts.words import chart_words
+from bayeskit.report.scene import Group, Rectangle, Scene, Words
+from bayeskit.schema import Label
+
+Floats = NDArray[np.float64]
+_Z = 1.959963984540054  # of 95%
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability(Chart):
+    """Rows in bins of their posterior; bins without rows are left out.
+
+    Attributes
+    ----------
+    label : label or None
+        The class whose posterior it is; None: that of the class chosen, against whether it was right.
+    predicted, observed : arrays of shape (b,)
+        The mean posterior of the rows in a bin, and the share of them that are of the class.
+    lower, upper : arrays of shape (b,)
+        A 95% interval of the share (Wilson).
+    counts : array of shape (b,)
+    edges : array
+        Where the bins begin and end.
+    error : float
+        The mean distance of share and posterior over the rows (ECE).
+    """
+
+    label: Label | None
+    predicted: Floats
+    observed: Floats
+    lower: Floats
+    upper: Floats
+    counts: NDArray[np.int64]
+    edges: Floats
+    error: float
+    lang: str = "en"
+
+    def _texts(self) -> tuple[str, list[str]]:
+        words = chart_words(self.lang)
+        said = {"label": self.label, "gap": f"{self.error:.3f}", "n": f"{int(self.counts.sum()):,}"}
+        of_class = self.label is not None
+        title = words["reliability_title" if of_class else "reliability_top"].format(**said)
+        note = words["reliability_note" if of_class else "reliability_note_top"].format(**said)
+        return title, [note, words["reliability_gap"].format(**said)]
+
+    def scene(self) -> Scene:
+        words = chart_words(self.lang)
+        title, notes = self._texts()
+        marks, top = heading(title, notes)
+        top += 24
+        x, y = Scale(0, 1, 56, WIDTH - 24), Scale(0, 1, top + 300, top)
+        marks += frame(x, y, percent_ticks(), percent_ticks(), words["predicted"], words["observed"])
+        marks.append(dashes(x(0), y(0), x(1), y(1), "chart-reference"))
+        curve: list[Mark] = []
+        for p, low, high in zip(self.predicted, self.lower, self.upper):
+            curve.append(straight(x(p), y(low), x(p), y(high), "thin-0"))
+        points = [(x(p), y(s)) for p, s in zip(self.predicted, self.observed)]
+        curve += [polyline(points, "line-0"), *(dot(*point, 4.5, "dot-0") for point in points)]
+        listed = "; ".join(
+            f"{p:.3f}: {s:.3f} ({n:,})" for p, s, n in zip(self.predicted, self.observed, self.counts)
+        )
+        bars, bottom = self._bars(x, y.start + 64, words["rows"])
+        groups = (Group(title, tuple(marks)), Group(listed, tuple(curve)), Group(words["rows"], tuple(bars)))
+        return Scene(WIDTH, bottom, title, listed, groups)
+
+    def _bars(self, x: Scale, top: float, name: str) -> tuple[list[Mark], float]:
+        """How many rows are in each bin: bars from the same edges as above, the numbers over them."""
+        height, most = 44.0, max(int(self.counts.max(initial=1)), 1)
+        base = top + 20 + height
+        marks: list[Mark] = [
+            Words(16, top, name, "chart-text"),
+            straight(x.start, base, x.stop, base, "chart-axis"),
+        ]
+        inside = np.clip(np.searchsorted(self.edges[1:-1], self.predicted), 0, len(self.edges) - 2)
+        for b, n in zip(inside, self.counts):
+            left, right = x(self.edges[b]), x(self.edges[b + 1])
+            tall = max(height * n / most, 1.0)
+            marks.append(Rectangle(left + 1, base - tall, max(right - left - 2, 1.0), tall, "fill-0"))
+            if right - left >= 26:
+                marks.append(
+                    Words((left + right) / 2, base - tall - 4, _short(int(n)), "chart-small", "middle")
+                )
+        return marks, base + 16
+
+    def _on_axes(self, axes: Any) -> None:
+        words = chart_words(self.lang)
+        axes.plot([0, 1], [0, 1], "--", color="#7d8a92", linewidth=1)
+        spread = np.abs(np.stack([self.lower, self.upper]) - self.observed)
+        axes.errorbar(self.predicted, self.observed, yerr=spread, marker="o", capsize=2)
+        axes.set_xlabel(words["predicted"])
+        axes.set_ylabel(words["observed"])
+        axes.set_title(self._texts()[0])
+
+
+def _short(n: int) -> str:
+    """Write a number of rows in at most four signs.
+
+    >>> _short(987), _short(12_345), _short(1_234_567)
+    ('987', '12k', '1.2M')
+    """
+    if n < 10_000:
+        return str(n)
+    return f"{n / 1000:.0f}k" if n < 1_000_000 else f"{n / 1e6:.1f}M"
+
+
+def reliability(
+    y: ArrayLike,
+    posterior: ArrayLike,
+    classes: Any,
+    *,
+    label: Label | None = None,
+    bins: int = 10,
+    strategy: str = "uniform",
+    lang: str = "en",
+) -> Reliability:
+    """Compare posteriors with what came true.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        The class of each row.
+    posterior : array of shape (n, K)
+        As ``predict_proba`` gives them, of any classifier.
+    classes : sequence of K labels
+    label : label, optional
+        Whose posterior to look at. Without it: of two classes the second, of more the one chosen, against whether it
+        was right.
+    bins : int
+    strategy : "uniform" or "quantile"
+        Bins of the same width, or of about as many rows each.
+    lang : "en" or "zh"
+
+    Examples
+    --------
+    >>> found = reliability([0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.15, 0.85], [0.25, 0.75]], [0, 1], bins=2)
+    >>> found.counts, found.predicted, found.observed.round(3)
+    (array([1, 3]), array([0.1, 0.8]), array([0.   , 0.667]))
+    """
+    chart_words(lang)
+    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or not 1 <= bins <= 1000:
+        raise SettingError(f"bins is {bins!r}; give a whole number from 1 to 1000.")
+    label, p, hit = outcomes(y, posterior, classes, label)
+    if strategy == "uniform":
+        edges = np.linspace(0.0, 1.0, bins + 1)
+    elif strategy == "quantile":
+        edges = np.percentile(p, np.linspace(0, 1, bins + 1) * 100)
+    else:
+        raise SettingError(f"strategy is {strategy!r}; choose 'uniform' or 'quantile'.")
+    inside = np.searchsorted(edges[1:-1], p)
+    counts = np.bincount(inside, minlength=bins)
+    full = counts > 0
+    n = counts[full]
+    predicted = np.bincount(inside, weights=p, minlength=bins)[full] / n
+    observed = np.bincount(inside, weights=hit, minlength=bins)[full] / n
+    middle = (observed + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z / (1 + _Z**2 / n) * np.sqrt(observed * (1 - observed) / n + (_Z / (2 * n)) ** 2)
+    error = float((n * np.abs(observed - predicted)).sum() / n.sum())
+    lower, upper = np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)
+    return Reliability(label, predicted, observed, lower, upper, n, edges, error, lang)

@@ -1,0 +1,18 @@
+"""A comparison of models as values, as sentences, and as one page of HTML."""
+
+from bayeskit.report.comparison_report.comparison import Column, Comparison, Held, Measure, Standing, Table
+from bayeskit.report.comparison_report.page import Findings, RowShown, as_page
+from bayeskit.report.comparison_report.verdict import verdict
+
+__all__ = [
+    "Column",
+    "Comparison",
+    "Findings",
+    "Held",
+    "Measure",
+    "RowShown",
+    "Standing",
+    "Table",
+    "as_page",
+    "verdict",
+]

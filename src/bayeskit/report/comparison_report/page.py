@@ -1,0 +1,200 @@
+"""A comparison as one page of HTML that stands alone: no script, no font and no picture from anywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bayeskit.report.charts.reliability_chart import reliability
+from bayeskit.report.comparison_report.bars import bars_svg
+from bayeskit.report.comparison_report.comparison import Column, Comparison
+from bayeskit.report.comparison_report.confusion import confusion_html
+from bayeskit.report.comparison_report.decisions import decisions_html
+from bayeskit.report.comparison_report.footnotes import Footnotes
+from bayeskit.report.comparison_report.markup import Html, filled, join, table, tag, text
+from bayeskit.report.comparison_report.standings import standings_html
+from bayeskit.report.comparison_report.structure import structure_svg
+from bayeskit.report.comparison_report.style import STYLE
+from bayeskit.report.comparison_report.verdict import ceiling_text, verdict
+from bayeskit.report.comparison_report.words import WORDS
+from bayeskit.report.explanation import Explanation
+from bayeskit.report.fractions import share
+from bayeskit.report.information_table import InformationTable
+from bayeskit.report.picture_text import plain
+from bayeskit.schema import Label, Name
+
+MOST_ATTRIBUTES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class RowShown:
+    """A row that is explained: "surest", "doubtful" or "worst", its number, its class, and what that was given."""
+
+    kind: str
+    number: int
+    truth: Label
+    probability: float
+    explanation: Explanation
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """All that the page tells.
+
+    Attributes
+    ----------
+    structure : parents of each attribute, beside the class
+    is_own : whether that is the graph of the pick, not the tree of TAN
+    command, versions, next_lines, loss_path : to do it again, and what to do then
+    """
+
+    comparison: Comparison
+    information: InformationTable
+    structure: Mapping[Name, Sequence[Name]]
+    is_own: bool
+    rows: tuple[RowShown, ...]
+    command: str
+    versions: Mapping[str, str]
+    next_lines: tuple[str, ...] = ()
+    loss_path: str | None = None
+    words: Mapping[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", WORDS[self.comparison.lang])
+
+
+def as_page(findings: Findings) -> str:
+    """Return the whole page."""
+    c, words = findings.comparison, findings.words
+    notes = Footnotes(c.lang)
+    used = sum(column.left_out is None for column in c.columns)
+    title = words["title"].format(target=c.target)
+    said = {"path": c.table.path, "rows": f"{c.table.rows:,}", "used": used, "classes": len(c.classes)}
+    parts = [
+        tag("h1", title),
+        tag("p", filled(words["subtitle"], **said), cls="faint"),
+        tag("p", verdict(c), cls="verdict"),
+        tag("p", ceiling_text(c)),
+        *_section(words["read"], _read(findings, notes)),
+        *_section(words["compare"], _compared(findings, notes)),
+        *_section(words["confusion"], confusion_html(c)),
+        *_section(words["reliability"], _reliability(c)),
+        *_section(words["attributes"], _attributes(findings, notes)),
+        *_section(words["structure"], _structure(findings)),
+        *_section(words["rows"], _rows(findings)),
+        *_section(words["decisions"], decisions_html(c, notes.mark("risk"), findings.loss_path)),
+        *_section(words["next"], tag("pre", Html("\n".join(map(text, findings.next_lines))))),
+        *_section(words["reproduce"], _reproduce(findings)),
+        *_section(words["glossary"], notes.listed()),
+    ]
+    language = "zh-CN" if c.lang == "zh" else "en"
+    return (
+        f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{text(title)}</title><style>{STYLE}</style></head>\n<body>\n"
+        + "\n".join(parts)
+        + "\n</body></html>\n"
+    )
+
+
+def _section(title: str, body: Html) -> tuple[Html, Html]:
+    return tag("h2", title), body
+
+
+def _read(findings: Findings, notes: Footnotes) -> Html:
+    c, words = findings.comparison, findings.words
+    counts = words["separator"].join(f"{label} {n:,}" for label, n in zip(c.classes, c.class_counts) if n)
+    said = [filled(words["read_text"], rows=f"{c.table.rows:,}", target=c.target, counts=counts)]
+    if c.table.unlabelled:
+        said.append(filled(words["unlabelled"], n=f"{c.table.unlabelled:,}"))
+    if c.test is not None:
+        said.append(filled(words["tested"], path=c.test.path, rows=f"{c.test.rows:,}"))
+    else:
+        said.append(filled(words["folded"], k=c.folds, fn=notes.mark("folds")))
+    used = [column for column in c.columns if column.left_out is None]
+    left = [column for column in c.columns if column.left_out is not None]
+    headers = [words[key] for key in ("column", "understood", "suggestion", "missing")]
+    parts = [tag("p", Html(" ".join(said)))]
+    rows = [_column(each, words) for each in used]
+    shown = [j for j in range(4) if j < 2 or any(row[j] for row in rows)]
+    cells = [[row[j] for j in shown] for row in rows]
+    parts.append(table([headers[j] for j in shown], cells, 3 if 2 in shown else 2))
+    if left:
+        reasons = [(each.name, words[str(each.left_out)].format(target=c.target)) for each in left]
+        parts += [tag("h3", words["left_out"]), table([words["column"], words["why"]], reasons, 2, "left")]
+        parts.append(tag("p", words["keep"], cls="faint"))
+    else:
+        parts.append(tag("p", words["none_left_out"], cls="faint"))
+    return join(parts)
+
+
+def _column(column: Column, words: Mapping[str, str]) -> tuple[str, str, str, str]:
+    states = words["states"].format(n=f"{column.states:,}") if column.states else ""
+    understood = words["separator"].join(filter(None, (words[column.family], states)))
+    suggestion = words[column.suggestion] if column.suggestion else ""
+    return column.name, understood, suggestion, f"{column.missing:,}" if column.missing else ""
+
+
+def _compared(findings: Findings, notes: Footnotes) -> Html:
+    c, words = findings.comparison, findings.words
+    failed = [tag("p", filled(words["failed"], name=n, why=why), cls="faint") for n, why in c.failed]
+    return join([Html(bars_svg(c)), standings_html(c, notes), *failed])
+
+
+def _reliability(c: Comparison) -> Html:
+    truth = [c.classes[k] for k in c.held.truth.tolist()]
+    return Html(reliability(truth, c.held.posterior.clip(0.0, 1.0), c.classes, lang=c.lang).svg())
+
+
+def _attributes(findings: Findings, notes: Footnotes) -> Html:
+    c, words, told = findings.comparison, findings.words, findings.information
+    said = {"fn": notes.mark("information"), "target": c.target, "entropy": f"{told.entropy:.3f}"}
+    rows = told.rows[:MOST_ATTRIBUTES]
+    most = max((row.information for row in rows), default=0.0) or 1.0
+    lines = []
+    for row in rows:
+        width = Html(f'style="width:{100 * row.information / most:.1f}%"')
+        meter = tag("span", tag("span", attributes=width), cls="meter")
+        lines.append((str(row.name), meter, f"{row.information:.4f}", f"{row.share:.1%}"))
+    headers = [words["attribute"], "", words["information"], words["of_all"]]
+    text_ = tag("p", filled(words["attributes_text"], **said), cls="faint")
+    return join([text_, table(headers, lines, 2)])
+
+
+def _structure(findings: Findings) -> Html:
+    c, words = findings.comparison, findings.words
+    said = {"pick": c.picked.name, "target": c.target}
+    if not any(findings.structure.values()):
+        return tag("p", filled(words["structure_none"], **said), cls="faint")
+    told = filled(words["structure_own" if findings.is_own else "structure_tree"], **said)
+    telling = [row.name for row in findings.information.rows]
+    svg, n = structure_svg(findings.structure, telling, words["structure"])
+    less = [filled(words["structure_less"], n=n)] if n < len(findings.structure) else []
+    return join([tag("p", Html(" ".join([told, *less])), cls="faint"), tag("div", Html(svg), cls="wide")])
+
+
+def _rows(findings: Findings) -> Html:
+    words = findings.words
+    parts = [tag("p", filled(words["rows_text"], pick=findings.comparison.picked.name), cls="faint")]
+    for row in findings.rows:
+        said = {
+            "row": f"{row.number:,}",
+            "truth": row.truth,
+            "p": share(row.probability, 1.0 - row.probability),
+        }
+        parts.append(tag("h3", filled(words[row.kind], **said)))
+        parts.append(tag("div", Html(plain(row.explanation._repr_html_())), cls="wide"))
+    if not any(row.kind == "worst" for row in findings.rows):
+        parts.append(tag("p", words["no_mistake"]))
+    return join(parts)
+
+
+def _reproduce(findings: Findings) -> Html:
+    c, words = findings.comparison, findings.words
+    files = [each for each in (c.table, c.test) if each is not None]
+    rows: list[tuple[object, object]] = [(words["seed"], str(c.seed))]
+    rows += [(words["hash"].format(path=each.path), tag("code", each.sha256)) for each in files]
+    rows.append(
+        (words["versions"], words["separator"].join(f"{n} {v}" for n, v in findings.versions.items()))
+    )
+    return join([tag("pre", findings.command), table([], rows, 2)])

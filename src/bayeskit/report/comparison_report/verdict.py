@@ -1,0 +1,114 @@
+"""The outcome of a comparison in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bayeskit.report.comparison_report.comparison import Comparison, Measure, Standing
+
+_EN = {
+    "wrong": "{pick} is the model of bayeskit to take: it is wrong about {target} in {value} of the rows it had not "
+    "seen (always saying {label}: {base})",
+    "costs": "{pick} is the model of bayeskit to take: its decisions about {target} cost {value} a row",
+    "best": "; nothing that was tried does better.",
+    "tied": "; {others} cannot be told from it.",
+    "tied_best": "; {best} has {figure}, a difference that may be chance.",
+    "beaten": "; {best} does better, with {figure}.",
+    "useless": "Nothing learned about {target} holds for new rows: {pick} is wrong in {value} of them, no better than "
+    "always saying {label} ({base}).",
+    "ceiling": "If the probabilities of {model} are right, no model at all can be right about more than {ceiling} of "
+    "such rows (95% interval {low} to {high}); {pick} is right about {right}.",
+    "no_ceiling": "How good any model could be cannot be told: by the probabilities of {model} at most {ceiling} of such "
+    "rows, yet {right} were right. They are too doubtful, or the rows too few.",
+    "majority": "majority class",
+    "logistic": "logistic regression",
+    "forest": "random forest",
+    "boosting": "gradient boosting",
+    "and": ", ",
+    "more": "{n} more",
+}
+_ZH = {
+    "wrong": "bayeskit 的模型中宜选 {pick}：对未见过的样本，预测 {target} 的错误率为 {value}"
+    "（总判 {label} 则为 {base}）",
+    "costs": "bayeskit 的模型中宜选 {pick}：据其对 {target} 作决策，平均每个样本代价 {value}",
+    "best": "；所试模型无一更好。",
+    "tied": "；{others}与它难分高下。",
+    "tied_best": "；{best}为 {figure}，差别或属偶然。",
+    "beaten": "；{best}更好，为 {figure}。",
+    "useless": "未学到对新样本有效的规律：{pick} 预测 {target} 的错误率为 {value}，并不优于总判 {label}（{base}）。",
+    "ceiling": "若 {model} 给出的概率可信，则任何模型在这类样本上的正确率都不会超过 {ceiling}"
+    "（95% 区间 {low} 至 {high}）；{pick} 的正确率为 {right}。",
+    "no_ceiling": "任何模型所能达到的上限无法估计：按 {model} 给出的概率，正确率至多 {ceiling}，而实际已达 {right}。"
+    "可能是概率过于保守，或样本太少。",
+    "majority": "多数类",
+    "logistic": "对数几率回归",
+    "forest": "随机森林",
+    "boosting": "梯度提升",
+    "and": "、",
+    "more": "另外 {n} 个",
+}
+WORDS: Mapping[str, Mapping[str, str]] = {"en": _EN, "zh": _ZH}
+# So many models that cannot be told from the pick are named.
+MOST_NAMED = 4
+
+
+def name_of(standing: Standing, lang: str) -> str:
+    """Return what a model is called: ours as they are written in Python, yardsticks in words."""
+    return standing.name if standing.ours else WORDS[lang][standing.key]
+
+
+def figure(measure: Measure, share: bool) -> str:
+    """Write a share in per cent, or a cost, with how much it varies.
+
+    >>> figure(Measure(0.1234, 0.004), True), figure(Measure(0.5), False)
+    ('12.3% ± 0.4%', '0.5')
+    """
+    if share:
+        spread = "" if measure.deviation is None else f" ± {measure.deviation:.1%}"
+        return f"{measure.value:.1%}{spread}"
+    spread = "" if measure.deviation is None else f" ± {measure.deviation:.2g}"
+    return f"{measure.value:.3g}{spread}"
+
+
+def verdict(found: Comparison) -> str:
+    """Say in one sentence which model to take, and whether that is certain."""
+    words, pick, best = WORDS[found.lang], found.picked, found.best
+    label, base = found.majority
+    share = pick.cost is None
+    said = {"pick": pick.name, "target": found.target, "label": label, "base": f"{base:.1%}"}
+    said["value"] = figure(pick.decisive, share)
+    if share and pick.error.value >= base:
+        return words["useless"].format(**said)
+    text = words["wrong" if share else "costs"].format(**said)
+    rivals = [s for s in found.standings if s.tied and s.key != pick.key]
+    if not pick.tied:
+        other = "beaten"
+    elif best.key != pick.key:
+        other = "tied_best"
+    else:
+        other = "tied" if rivals else "best"
+    names = [name_of(s, found.lang) for s in rivals]
+    if len(names) > MOST_NAMED + 1:
+        names = [*names[:MOST_NAMED], words["more"].format(n=len(names) - MOST_NAMED)]
+    said |= {"best": name_of(best, found.lang), "figure": figure(best.decisive, share)}
+    text += words[other].format(others=words["and"].join(names), **said)
+    return text[0].upper() + text[1:] if found.lang == "en" else text
+
+
+def ceiling_text(found: Comparison) -> str:
+    """Say what no model can surpass, as far as the best posteriors tell."""
+    low, high = found.ceiling.interval
+    if not found.ceiling_holds:
+        return WORDS[found.lang]["no_ceiling"].format(
+            model=name_of(found.of(found.ceiling_by), found.lang),
+            ceiling=f"{1.0 - low:.1%}",
+            right=f"{1.0 - found.least_error:.1%}",
+        )
+    return WORDS[found.lang]["ceiling"].format(
+        model=name_of(found.of(found.ceiling_by), found.lang),
+        ceiling=f"{1.0 - found.ceiling.value:.1%}",
+        low=f"{1.0 - high:.1%}",
+        high=f"{1.0 - low:.1%}",
+        pick=found.picked.name,
+        right=f"{1.0 - found.picked.error.value:.1%}",
+    )

@@ -1,0 +1,124 @@
+"""The logarithms that contributions are made of: naive Bayes in one pass, any other model row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.chunk import Chunk
+from bayeskit.estimation.covariance import GaussianClasses
+from bayeskit.estimation.presence import Presence
+from bayeskit.estimation.table import TableConditional
+from bayeskit.learning.model import Model
+from bayeskit.report.contributions import PRIOR, TOGETHER
+from bayeskit.report.explanation import Explanation
+from bayeskit.report.families import DENSITIES
+from bayeskit.schema import Name, Schema
+
+Floats = NDArray[np.float64]
+
+
+def is_separate(model: Model) -> bool:
+    """Whether each factor of the model is one attribute's alone, or a Gaussian of several."""
+    kinds = (TableConditional, Presence, GaussianClasses, *DENSITIES)
+    return model.schema.block is None and all(isinstance(c, kinds) for c in model.conditionals)
+
+
+def separate_logs(model: Model, chunk: Chunk) -> Floats:
+    """Return log P(c) and each attribute's log P(x_j | c): shape (n, 1 + attributes, K).
+
+    Attributes that are jointly Gaussian are given one after the other, in the order of the columns:
+    P(x_1 | c) P(x_2 | c, x_1) …
+    """
+    schema = model.schema
+    out = np.zeros((chunk.n_rows, 1 + len(schema.attributes), len(model.log_prior)))
+    out[:, 0] = model.log_prior if model.adds_prior else 0.0
+    for conditional in model.conditionals:
+        match conditional:
+            case TableConditional():
+                for i, variable in enumerate(schema.categorical):
+                    cells = int(conditional.offsets[i]) + chunk.codes[:, i].astype(np.intp)
+                    out[:, 1 + schema.position[variable.name]] += conditional.log_table[cells]
+            case Presence():
+                for i, place in enumerate(conditional.columns.tolist()):
+                    missing = np.isnan(chunk.values[:, place])[:, None]
+                    logs = np.where(missing, conditional.log_missing[i], conditional.log_present[i])
+                    out[:, 1 + schema.position[schema.numeric[place].name]] += logs
+            case _:
+                _add_numeric(conditional, schema, chunk, out)
+    return out
+
+
+def _add_numeric(conditional: Any, schema: Schema, chunk: Chunk, out: Floats) -> None:
+    """Show the conditional one column at a time; one that takes them together keeps those before it."""
+    together = isinstance(conditional, GaussianClasses)
+    values = np.full_like(chunk.values, np.nan)
+    before = np.zeros((chunk.n_rows, out.shape[2]))
+    for place in sorted(conditional.columns.tolist()):
+        if not together:
+            values[:] = np.nan
+            before[:] = 0.0
+        values[:, place] = chunk.values[:, place]
+        now = np.zeros_like(before)
+        conditional.add_log_prob(Chunk(chunk.n_rows, chunk.codes, values), now)
+        out[:, 1 + schema.position[schema.numeric[place].name]] += now - before
+        before = now
+
+
+def explained_logs(pages: Sequence[Explanation], names: Sequence[Name]) -> tuple[tuple[Name, ...], Floats]:
+    """Return the columns and the logarithms that explanations hold.
+
+    Attributes that share one factor share it evenly. The sum of an average over super-parents is taken apart by
+    their shares: column j has the mean, so weighed, of the logarithms of what they say of x_j (and P(x_i | c) goes to
+    x_i); by what the mean of the logarithms falls short of the logarithm of the sum stands under "(together)".
+    """
+    place = {name: 1 + j for j, name in enumerate(names)}
+    last = 1 + len(place)
+    logs = np.zeros((len(pages), last + 1, len(pages[0].classes) if pages else 0))
+    for out, page in zip(logs, pages):
+        out[0] = [f.log for f in page.prior]
+        for attribute in page.attributes:
+            _share(out, place, attribute)
+        if page.average is not None:
+            _average(out, place, page)
+        if page.rest is not None:
+            out[last] += [f.log for f in page.rest]
+    if not logs[:, last].any():
+        return (PRIOR, *names), logs[:, :last]
+    return (PRIOR, *names, TOGETHER), logs
+
+
+def _share(out: Floats, place: Mapping[Name, int], attribute: Any, weight: float | Floats = 1.0) -> None:
+    # A name may itself be a tuple; else a tuple is the names of several.
+    alone = attribute.name in place
+    names = (attribute.name,) if alone else attribute.name
+    logs = np.array([f.log for f in attribute.factors])
+    for name in names:
+        out[place[name]] += _times(weight, logs) / len(names)
+
+
+def _average(out: Floats, place: Mapping[Name, int], page: Explanation) -> None:
+    """Shares s_i of the sum: log Σ t_i = Σ s_i log t_i − Σ s_i log s_i, and the s_i of a class add up to one."""
+    average = page.average
+    assert average is not None
+    prior = np.array(page.fallback if page.fallback is not None else [0.0] * len(page.classes))
+    prior = np.where(np.isfinite(prior), prior, 0.0)
+    out[0] += prior
+    total = np.array([f.log for f in average.factors])
+    shares = np.array([average.shares(k) for k in range(len(total))]).T
+    before = out.sum(axis=0) - prior
+    for weight, parent in zip(shares, average.super_parents):
+        out[place[parent.name]] += _times(weight, np.array([f.log for f in parent.first]) - prior)
+        for attribute in parent.attributes:
+            _share(out, place, attribute, weight)
+    said = out.sum(axis=0) - before
+    out[-1] += np.where(np.isfinite(total), total - np.where(np.isfinite(said), said, 0.0), total)
+
+
+def _times(weight: float | Floats, logs: Floats) -> Floats:
+    """Weigh logarithms; what has no weight says nothing, even if it is impossible."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.asarray(weight) > 0.0, np.asarray(weight) * logs, 0.0)

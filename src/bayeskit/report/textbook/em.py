@@ -1,0 +1,172 @@
+"""Three coins: EM by hand from two starts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from bayeskit.report.textbook.found import Line, bracketed, chooser, decimal, exact, joined, line, word
+from bayeskit.report.textbook.sheet import Erratum, Grid, Result, Sheet, grid
+
+THROWS = (1, 1, 0, 1, 0, 0, 1, 0, 1, 1)
+Coins = tuple[Fraction, Fraction, Fraction]
+STARTS: dict[str, Coins] = {
+    "(0.4, 0.6, 0.7)": (Fraction(2, 5), Fraction(3, 5), Fraction(7, 10)),
+    "(0.5, 0.5, 0.5)": (Fraction(1, 2), Fraction(1, 2), Fraction(1, 2)),
+}
+PRINTED = {
+    "(0.4, 0.6, 0.7)": ("76/187", "51/95", "119/185"),
+    "(0.5, 0.5, 0.5)": ("1/2", "3/5", "3/5"),
+}
+
+
+def shares(coins: Coins) -> tuple[Fraction, Fraction]:
+    """The E-step: the share of coin B in a throw that shows heads, and in one that shows tails.
+
+    Examples
+    --------
+    >>> shares(STARTS["(0.4, 0.6, 0.7)"])
+    (Fraction(4, 11), Fraction(8, 17))
+    """
+    pi, p, q = coins
+    heads, tails = pi * p, pi * (1 - p)
+    return heads / (heads + (1 - pi) * q), tails / (tails + (1 - pi) * (1 - q))
+
+
+def step(coins: Coins) -> Coins:
+    """One step: shares, then counting with them.
+
+    Examples
+    --------
+    >>> step(STARTS["(0.4, 0.6, 0.7)"])
+    (Fraction(76, 187), Fraction(51, 95), Fraction(119, 185))
+    """
+    heads, tails = shares(coins)
+    ones, n = sum(THROWS), len(THROWS)
+    b = ones * heads + (n - ones) * tails
+    return b / n, ones * heads / b, ones * (1 - heads) / (n - b)
+
+
+def page(lang: str) -> Sheet:
+    """Return the page in a language."""
+    say = chooser(lang)
+    ends = {name: step(start) for name, start in STARTS.items()}
+    working: list[Line | Grid] = [
+        ("E:  μ = P(B | y) = π P(y | B) / (π P(y | B) + (1 − π) P(y | C))",),
+        ("M:  π = Σ μ / n,  p = Σ μ y / Σ μ,  q = Σ (1 − μ) y / Σ (1 − μ)",),
+    ]
+    for name, start in STARTS.items():
+        working.append((say(f"From (π, p, q) = {name}:", f"从 (π, p, q) = {name} 出发："),))
+        working += [_expected(start, say("heads", "正面"), say("tails", "反面")), *_counted(start)]
+        heads = ends[name][0] * ends[name][1] + (1 - ends[name][0]) * ends[name][2]
+        working.append(
+            line(
+                say(
+                    "Now P(y=1) = π p + (1 − π) q = {p}, the share of heads among the throws: the second "
+                    "step changes "
+                    "nothing.",
+                    "此时 P(y=1) = π p + (1 − π) q = {p}，恰为观测到的正面比例：第二步什么也不改变。",
+                ),
+                p=exact(heads),
+            )
+        )
+    first, second = (joined(", ", map(decimal, end)) for end in ends.values())
+    return Sheet(
+        name="em",
+        lang=lang,
+        title=say("Three coins", "三枚硬币"),
+        question=say(
+            "Coin A is thrown first: heads chooses coin B, tails coin C. The chosen coin is thrown, and "
+            "only this throw "
+            "is noted (1 is heads). Ten times: 1, 1, 0, 1, 0, 0, 1, 0, 1, 1. How often do A, B and C show "
+            "heads (π, p, "
+            "q)? Do one step of EM from (0.4, 0.6, 0.7) and one from (0.5, 0.5, 0.5).",
+            "先掷硬币 A，正面选 B，反面选 C；再掷选出的硬币，只记录这一次的结果（1 为正面）。十次结果是 1, "
+            "1, 0, 1, 0, 0, 1, 0, 1, 1。"
+            "A、B、C 出现正面的概率 π、p、q 各是多少？从 (0.4, 0.6, 0.7) 和 (0.5, 0.5, 0.5) 出发，各做一步 EM。",
+        ),
+        given=(grid(("y", *map(str, range(1, 11))), ("", *THROWS)),),
+        working=tuple(working),
+        answer=line(
+            say(
+                "({first}) from the first start, ({second}) from the second; both explain the throws equally well.",
+                "第一个起点得 ({first})，第二个得 ({second})；两者对数据的解释一样好。",
+            ),
+            first=first,
+            second=second,
+        ),
+        errata=(
+            Erratum(
+                say("EM finds the maximum of the likelihood.", "EM 会找到似然的全局最大值。"),
+                line(
+                    say(
+                        "No step lowers the likelihood, and it ends at a stationary point that depends on "
+                        "the {start}, "
+                        "as a rule a local maximum. Here a whole ridge, all (π, p, q) with π p + (1 − π) q "
+                        "= {p}, is "
+                        "equally good, so no number of restarts tells which is right.",
+                        "每一步都不会使似然下降，但终点只是一个驻点（通常是局部极大），取决于{start}。"
+                        "这里满足 π p + (1 − π) q = {p} "
+                        "的整条山脊都一样好，重启多少次也分不出哪个对。",
+                    ),
+                    start=word(say("start", "起点")),
+                    p=exact(Fraction(sum(THROWS), len(THROWS))),
+                ),
+            ),
+        ),
+        source=say(
+            "Li Hang (李航), Statistical Learning Methods (《统计学习方法》), Tsinghua University Press, "
+            "chapter 9.",
+            "李航《统计学习方法》，清华大学出版社，第 9 章。",
+        ),
+        results=tuple(
+            Result(f"{name}: {key}", value, text)
+            for name, end in ends.items()
+            for key, value, text in zip(("π", "p", "q"), end, PRINTED[name])
+        ),
+    )
+
+
+def _expected(coins: Coins, heads: str, tails: str) -> Grid:
+    pi, p, q = coins
+    rows = []
+    for name, b, c, share in zip((heads, tails), (p, 1 - p), (q, 1 - q), shares(coins)):
+        left = line("{a} · {b} = {c}", a=exact(pi), b=exact(b), c=exact(pi * b))
+        right = line("{a} · {b} = {c}", a=exact(1 - pi), b=exact(c), c=exact((1 - pi) * c))
+        rows.append((name, left, right, exact(share)))
+    return grid(("", "π P(y | B)", "(1 − π) P(y | C)", "μ"), *rows)
+
+
+def _counted(coins: Coins) -> list[Line]:
+    heads, tails = shares(coins)
+    ones = sum(THROWS)
+    zeros = len(THROWS) - ones
+    b = ones * heads + zeros * tails
+    c = len(THROWS) - b
+    made = step(coins)
+    total = line(
+        "{n} · {h} + {m} · {t} = {b}", n=word(ones), h=exact(heads), m=word(zeros), t=exact(tails), b=exact(b)
+    )
+    return [
+        line("Σ μ = {total}", total=total),
+        line(
+            "π = {b} / {n} = {p} = {s}",
+            b=bracketed(exact(b)),
+            n=word(len(THROWS)),
+            p=exact(made[0]),
+            s=decimal(made[0]),
+        ),
+        line(
+            "p = {a} / {b} = {p} = {s}",
+            a=bracketed(exact(ones * heads)),
+            b=bracketed(exact(b)),
+            p=exact(made[1]),
+            s=decimal(made[1]),
+        ),
+        line(
+            "q = {a} / {c} = {p} = {s}",
+            a=bracketed(exact(ones * (1 - heads))),
+            c=bracketed(exact(c)),
+            p=exact(made[2]),
+            s=decimal(made[2]),
+        ),
+    ]

@@ -1,0 +1,46 @@
+"""Run a command in this process, and check what every refusal looks like."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from bayeskit import datasets
+from bayeskit.cli.main import app
+
+
+def run(*arguments: Any, stdin: bytes | None = None) -> Any:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
+
+
+def done(*arguments: Any, stdin: bytes | None = None) -> str:
+    """Run a command that must succeed; return what it printed."""
+    result = run(*arguments, stdin=stdin)
+    assert result.exit_code == 0, result.output
+    return str(result.stdout)
+
+
+def refused(*arguments: Any, stdin: bytes | None = None) -> str:
+    """Run a command that must be refused: one line on standard error, nothing else, exit code 2."""
+    result = run(*arguments, stdin=stdin)
+    assert result.exit_code == 2, (result.exit_code, result.output)
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1 and result.stderr.endswith("\n"), result.stderr
+    assert "Traceback" not in result.stderr
+    return str(result.stderr)
+
+
+def write_table(path: Path, name: str, rows: slice = slice(None)) -> Path:
+    """Write a bundled table, or some rows of it, as CSV; missing cells are empty."""
+    data = datasets.load(name)
+    names = [*data.attributes, data.target]
+    columns = [data.columns[each] for each in data.attributes] + [data.y]
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        cells = ([None if v is None or v != v else v for v in column[rows].tolist()] for column in columns)
+        writer.writerows(zip(*cells))
+    return path

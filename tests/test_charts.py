@@ -1,0 +1,234 @@
+"""Charts: the numbers are those of the model and of scikit-learn; the pictures are whole, safe and readable."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from sklearn.calibration import calibration_curve
+
+from bayeskit import AODE, KDB, TAN, BernoulliNB, GaussianNB, NaiveBayes
+from bayeskit.datasets import load
+from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult, UsageError
+from bayeskit.report.charts import cost_curve, fonts, reject_curve, reliability
+from bayeskit.report.charts.legend import wrapped
+
+MELON, IRIS = load("melon3"), load("iris")
+RNG = np.random.default_rng(0)
+P = np.round(RNG.beta(0.6, 0.6, 500), 2)
+Y = (RNG.random(500) < P**1.5).astype(int)
+BOTH = np.column_stack([1 - P, P])
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+def test_reliability_is_that_of_scikit_learn(strategy):
+    found = reliability(Y, BOTH, [0, 1], bins=8, strategy=strategy)
+    observed, predicted = calibration_curve(Y, P, n_bins=8, strategy=strategy)
+    np.testing.assert_allclose(found.observed, observed, rtol=1e-12)
+    np.testing.assert_allclose(found.predicted, predicted, rtol=1e-12)
+    assert found.counts.sum() == 500
+    assert ((found.lower <= observed) & (observed <= found.upper)).all()
+    assert found.error == pytest.approx(np.average(np.abs(observed - predicted), weights=found.counts))
+
+
+def test_reliability_of_three_classes_is_that_of_the_one_chosen():
+    model = GaussianNB().fit(IRIS.X, IRIS.y)
+    posterior = model.predict_proba(IRIS.X)
+    found = model.reliability(IRIS.X, IRIS.y, bins=5)
+    right = model.predict(IRIS.X) == IRIS.y
+    assert found.label is None
+    assert (found.observed @ found.counts) == pytest.approx(right.sum())
+    assert (found.predicted @ found.counts) == pytest.approx(posterior.max(axis=1).sum())
+    one = model.reliability(IRIS.X, IRIS.y, label="Iris-setosa")
+    assert one.observed @ one.counts == pytest.approx(50)
+
+
+def test_the_area_under_the_cost_curve_is_the_brier_score():
+    curve = cost_curve(Y, BOTH, [0, 1])
+    assert curve.brier == pytest.approx(np.mean((P - Y) ** 2))
+    # Shares are whole hundredths and c goes in half ones: the midpoints between knots integrate a line exactly.
+    inner = curve.cost[1::2].mean()
+    assert inner == pytest.approx(curve.brier, abs=1e-12)
+    c = 0.3
+    said = c - 1e-12 <= P
+    paid = 2 * np.mean(c * (said & (Y == 0)) + (1 - c) * (~said & (Y == 1)))
+    assert curve.cost[60] == pytest.approx(paid)
+    assert (curve.best <= curve.cost + 1e-12).all()
+    assert (curve.best <= np.minimum(curve.always, curve.never) + 1e-12).all()
+
+
+def test_the_reject_curve_counts_rows():
+    curve = reject_curve(Y, BOTH, [0, 1])
+    sure, wrong = BOTH.max(axis=1), BOTH.argmax(axis=1) != Y
+    for place in (0, 7, len(curve.threshold) - 1):
+        kept = sure >= curve.threshold[place]
+        assert curve.rejected[place] == pytest.approx(1 - kept.mean())
+        assert curve.error[place] == pytest.approx(wrong[kept].mean())
+    chow = curve.at(0.2)
+    kept = sure >= 0.8 - 1e-12
+    assert chow.rejected == pytest.approx(1 - kept.mean())
+    assert chow.risk == pytest.approx(np.mean(wrong & kept) + 0.2 * (1 - kept.mean()))
+    assert curve.at(0.0).error <= curve.at(0.5).error == pytest.approx(wrong.mean())
+    with pytest.raises(SettingError, match="cost"):
+        curve.at(2)
+
+
+@pytest.mark.parametrize(
+    "model", [NaiveBayes(), TAN(), KDB(), AODE(numeric="gaussian")], ids=lambda m: type(m).__name__
+)
+def test_regions_are_the_posterior_on_the_grid(model):
+    model.fit(MELON.X, MELON.y)
+    given = {"触感": "硬滑", "脐部": "凹陷"}
+    names = ("色泽", "纹理")
+    if not isinstance(model, TAN | KDB):  # these cut 密度 into one interval of 17 rows
+        names = ("密度", "纹理")
+    found = model.regions(*names, given=given, grid=5)
+    for i in range(len(found.y.values)):
+        for j in range(len(found.x.values)):
+            row = {name: [None] for name in MELON.attributes} | {key: [value] for key, value in given.items()}
+            row |= {names[0]: [found.x.values[j]], names[1]: [found.y.values[i]]}
+            np.testing.assert_allclose(found.posterior[i, j], model.predict_proba(row)[0], rtol=1e-12)
+    assert found.chosen.shape == (3, len(found.x.values))
+
+
+def test_regions_of_numbers_that_are_cut_into_intervals_and_of_an_array():
+    X = IRIS.X.to_numpy()
+    found = TAN().fit(X, IRIS.y).regions("x2", "x3", grid=7, rows=X, labels=IRIS.y)
+    assert found.x.numeric and found.posterior.shape == (7, 7, 3) and len(found.dots) == 150
+    assert set(found.chosen.ravel().tolist()) == {0, 1, 2}
+
+
+def test_a_profile_holds_the_distributions_of_the_model():
+    model = NaiveBayes().fit(MELON.X, MELON.y)
+    found = model.class_profile()
+    np.testing.assert_allclose(found["纹理"].shares, model.table("纹理").probabilities, rtol=1e-12)
+    density = found["密度"]
+    area = np.trapezoid(density.shares, np.asarray(density.values), axis=1)
+    assert (np.abs(area - 1) < 0.03).all()
+    best = [d.information for d in found.distributions]
+    assert best == sorted(best, reverse=True) and best[0] > 0
+    # The same numbers under a model with arcs, whose table of an attribute alone is smoothed as naive Bayes smooths.
+    arcs = TAN(alpha=1.0, cut_points={"密度": [0.5], "含糖率": [0.2]}).fit(MELON.X, MELON.y)
+    np.testing.assert_allclose(
+        arcs.class_profile()["纹理"].shares, model.table("纹理").probabilities, rtol=1e-12
+    )
+    assert [d.name for d in model.class_profile(["触感", "密度"]).distributions] == ["触感", "密度"]
+
+
+def every_chart(lang="en"):
+    model = NaiveBayes().fit(MELON.X, MELON.y)
+    yield model.nomogram(row=MELON.X.iloc[[3]], lang=lang)
+    yield model.class_profile(lang=lang)
+    yield model.regions("密度", "色泽", given={"触感": "硬滑"}, rows=MELON.X, labels=MELON.y, lang=lang)
+    yield model.reliability(MELON.X, MELON.y, lang=lang)
+    yield model.reject_curve(MELON.X, MELON.y, lang=lang)
+    yield model.cost_curve(MELON.X, MELON.y, lang=lang)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_picture_is_one_whole_svg_for_a_telephone_and_in_its_language(lang, tmp_path):
+    for chart in every_chart(lang):
+        svg = chart.svg()
+        root = ElementTree.fromstring(svg)
+        assert float(root.get("width")) <= 480 and "max-width:100%" in root.get("style")
+        assert "Noto Sans CJK SC" in svg and "Microsoft YaHei" in svg
+        assert "http" not in svg.replace("http://www.w3.org/2000/svg", ""), "nothing is fetched"
+        assert chart._repr_html_() == svg
+        texts = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+        ours = re.sub("密度|色泽|是", "", texts[0])
+        assert bool(re.search("[\u4e00-\u9fff]", ours)) == (lang == "zh"), texts[0]
+        assert "{" not in "".join(texts) and "nan" not in svg
+        path = tmp_path / "chart.svg"
+        assert chart.save(path) == path and path.read_text(encoding="utf-8") == svg
+        # All that is drawn has a style, in the light and in the dark.
+        used = {node.get("class") for node in root.iter() if node.get("class")} - {root.get("class"), "page"}
+        light, dark = svg.split("</style>")[0].split("@media", 1)
+        for name in used:
+            assert f".{name}{{" in light + dark
+
+
+def test_what_people_type_is_escaped():
+    rows = {"<script>": ["a&b", "<i>"] * 4}
+    model = NaiveBayes().fit(rows, ["</svg>", '"'] * 4)
+    for chart in (model.nomogram(), model.class_profile(), model.reject_curve(rows, ["</svg>", '"'] * 4)):
+        svg = chart.svg()
+        assert "<script" not in svg and "<i>" not in svg and svg.count("</svg>") == 1
+        ElementTree.fromstring(svg)
+
+
+def test_matplotlib_draws_every_chart_and_chinese_without_boxes(tmp_path, monkeypatch):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    monkeypatch.setattr(fonts, "_warned", False)
+    monkeypatch.setattr(fonts, "installed", lambda: ["Noto Sans CJK SC"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SuspectResult)
+        for chart in every_chart("zh"):
+            axes = chart.plot()
+            for one in axes if isinstance(axes, list) else [axes]:
+                title = one.title
+                assert title.get_text()
+                assert "Noto Sans CJK SC" in title.get_fontfamily()
+            pyplot.close("all")
+    _, mine = pyplot.subplots()
+    chart = next(every_chart())
+    assert chart.plot(mine) is mine
+    assert chart.save(tmp_path / "nomogram.png").stat().st_size > 5000
+    # Without such a font: one warning, which says what helps, and no second one.
+    monkeypatch.setattr(fonts, "installed", list)
+    with pytest.warns(SuspectResult, match="fonts-noto-cjk"):
+        chart.plot()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SuspectResult)
+        chart.plot()
+    pyplot.close("all")
+
+
+def test_without_matplotlib_it_says_what_to_install(monkeypatch):
+    for name in ("matplotlib", "matplotlib.pyplot", "matplotlib.figure", "matplotlib.font_manager"):
+        monkeypatch.setitem(sys.modules, name, None)
+    chart = cost_curve(Y, BOTH, [0, 1])
+    with pytest.raises(UsageError, match=r"bayeskit\[plot\]"):
+        chart.plot()
+    with pytest.raises(UsageError, match="svg"):
+        chart.save("x.png")
+    with pytest.raises(SettingError, match=r"\.svg"):
+        chart.save("x.gif")
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: reliability(Y, BOTH, [0, 1], bins=0), SettingError),
+        (lambda: reliability(Y, BOTH, [0, 1], strategy="equal"), SettingError),
+        (lambda: reliability(Y, BOTH, [0, 1], label=2), SettingError),
+        (lambda: reliability(Y, BOTH, [0, 1], lang="de"), SettingError),
+        (lambda: reliability(Y[:3], BOTH, [0, 1]), DataError),
+        (lambda: reliability(Y + 5, BOTH, [0, 1]), DataError),
+        (lambda: reject_curve(Y, BOTH * np.nan, [0, 1]), DataError),
+        (lambda: cost_curve([0], [[0.2, 0.3, 0.5]], [0, 1, 2]), SettingError),
+        (lambda: NaiveBayes().fit(MELON.X, MELON.y).regions("密度", "密度"), SettingError),
+        (lambda: NaiveBayes().fit(MELON.X, MELON.y).regions("密度", "甜度"), ColumnError),
+        (lambda: NaiveBayes().fit(MELON.X, MELON.y).regions("密度", "色泽", grid=1), SettingError),
+        (
+            lambda: NaiveBayes().fit(MELON.X, MELON.y).regions("密度", "色泽", rows=MELON.X, labels=[1]),
+            DataError,
+        ),
+        (lambda: NaiveBayes().fit(MELON.X, MELON.y).class_profile(["甜度"]), ColumnError),
+        (lambda: BernoulliNB().fit(np.eye(4), [0, 1, 0, 1]).class_profile(), UsageError),
+    ],
+)
+def test_bad_input_is_named(call, error):
+    with pytest.raises(error) as caught:
+        call()
+    assert isinstance(caught.value, BayeskitError) and str(caught.value).endswith((".", ")."))
+
+
+def test_lines_break_where_they_may():
+    for line in wrapped("The quick brown fox jumps over the lazy dog", 90, 12.0):
+        assert not line.startswith(" ") and not line.endswith(" ")
+    assert all(not line.startswith("，") for line in wrapped("预测，" * 20, 60, 12.0))

@@ -1,0 +1,242 @@
+"""The commands over tables and models: each against the same thing done in Python."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bayeskit
+from bayeskit import AODE, KDB, NaiveBayes, datasets
+from bayeskit.cli.estimators import MODELS
+from cli_run import done, refused, run, write_table
+
+MELON = datasets.load("melon3")
+
+
+@pytest.fixture
+def melon(tmp_path: Path) -> Path:
+    return write_table(tmp_path / "melon.csv", "melon3")
+
+
+@pytest.fixture
+def model(tmp_path: Path, melon: Path) -> Path:
+    done("fit", melon, "--target", "好瓜", "-o", tmp_path / "m.bayes")
+    return tmp_path / "m.bayes"
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_fitted_file_is_the_model_of_python(melon: Path, tmp_path: Path) -> None:
+    path = tmp_path / "k.bayes"
+    told = done(
+        "fit",
+        melon,
+        "--target",
+        "好瓜",
+        "--model",
+        "kdb",
+        "--param",
+        "k=1",
+        "--alpha",
+        "0.5",
+        "-o",
+        path,
+        "--json",
+    )
+    assert json.loads(told)["classes"] == [{"label": "否", "rows": 9.0}, {"label": "是", "rows": 8.0}]
+    expected = KDB(k=1, alpha=0.5).fit(MELON.frame, target="好瓜").predict_proba(MELON.X)
+    assert bayeskit.load(path).predict_proba(MELON.X) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_every_model_fits_and_predicts(name: str, melon: Path, tmp_path: Path) -> None:
+    path = tmp_path / "m.bayes"
+    more = ("--param", "discretize=2") if name == "net" else ()
+    done("fit", melon, "--target", "好瓜", "--model", name, "-o", path, *more)
+    found = rows_of(done("predict", path, melon, "--proba"))
+    assert [int(row["row"]) for row in found] == list(range(1, 18))
+    for row in found:
+        p = {label: float(row[f"P({label})"]) for label in ("是", "否")}
+        assert sum(p.values()) == pytest.approx(1.0) and p[row["好瓜"]] == max(p.values())
+    expected = bayeskit.load(path).predict_proba(MELON.X)[:, 1]
+    assert [float(row["P(是)"]) for row in found] == expected.tolist()
+
+
+def test_predictions_from_standard_input_and_to_every_format(
+    model: Path, melon: Path, tmp_path: Path
+) -> None:
+    plain = rows_of(done("predict", model, melon))
+    expected = NaiveBayes().fit(MELON.X, MELON.y).predict(MELON.X)
+    assert [row["好瓜"] for row in plain] == expected.tolist()
+    piped = done("predict", model, "-", "--json", "--limit", "5", stdin=melon.read_bytes())
+    assert json.loads(piped) == [{"row": int(r["row"]), "好瓜": r["好瓜"]} for r in plain[:5]]
+    done("predict", model, melon, "-o", tmp_path / "out.jsonl")
+    lines = (tmp_path / "out.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["好瓜"] for line in lines] == [row["好瓜"] for row in plain]
+    told = json.loads(done("predict", model, melon, "-o", tmp_path / "out.csv", "--json"))
+    assert told["rows"] == 17 and sum(told["counts"].values()) == 17
+
+
+def test_a_loss_and_a_reject_decide(model: Path, melon: Path, tmp_path: Path) -> None:
+    loss = tmp_path / "loss.csv"
+    loss.write_text("action,否,是\nbuy,5,0\nleave,0,1\n", "utf-8")
+    found = rows_of(done("predict", model, melon, "--proba", "--loss", loss, "--reject", "0.3"))
+    for row in found:
+        risks = {"buy": 5 * float(row["P(否)"]), "leave": float(row["P(是)"])}
+        best = min(risks, key=lambda a: risks[a])
+        assert (row["action"], float(row["risk"])) == (
+            (best, pytest.approx(risks[best])) if risks[best] <= 0.3 else ("reject", 0.3)
+        )
+    assert {row["action"] for row in found} == {"buy", "leave", "reject"}
+    loss.write_text("action,否,shi\nbuy,5,0\n", "utf-8")
+    assert "'是'" in refused("predict", model, melon, "--loss", loss)
+
+
+def test_columns_are_read_as_they_were_learned(tmp_path: Path) -> None:
+    """A few rows may look like numbers, or be empty, where the whole column was of words."""
+    table = tmp_path / "codes.csv"
+    table.write_text("code,size,y\n01,1,a\n02,2,b\nx,3,a\n01,4,b\n01,5,a\n", "utf-8")
+    done("fit", table, "--target", "y", "-o", tmp_path / "m.bayes")
+    few = tmp_path / "few.csv"
+    few.write_text("size,code,else\n1,01,2020-01-01\n,02,2020-01-02\n", "utf-8")
+    found = rows_of(done("predict", tmp_path / "m.bayes", few, "--proba"))
+    expected = bayeskit.load(tmp_path / "m.bayes").predict_proba(
+        {"code": ["01", "02"], "size": [1.0, np.nan]}
+    )
+    assert [float(row["P(a)"]) for row in found] == expected[:, 0].tolist()
+
+
+def test_reading_flags(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_bytes("色;zip;n;y\n青;1;?;a\n青;2;3;b\n黑;1;4;a\n黑;2;5;x\n".encode("gbk"))
+    flags = ("--sep", ";", "--encoding", "gbk", "--missing", "?", "--categorical", "zip", "--limit", "3")
+    done("fit", table, "--target", "y", "-o", tmp_path / "m.bayes", *flags)
+    found = bayeskit.load(tmp_path / "m.bayes")
+    assert found.classes_.tolist() == ["a", "b"]  # the fourth row, of class x, is beyond the limit
+    assert found.schema_["zip"].states == ("1", "2")
+    assert found.schema_["n"].kind == "numeric"
+    told = refused("fit", table, "--target", "y", "-o", tmp_path / "m.bayes", "--sep", ";", "--numeric", "n")
+    assert "'?'" in told and "--missing" in told
+
+
+@pytest.mark.parametrize("name", ["nb", "tan", "aode"])
+def test_an_explanation_multiplies_to_the_prediction(name: str, melon: Path, tmp_path: Path) -> None:
+    path = tmp_path / "m.bayes"
+    done("fit", melon, "--target", "好瓜", "--model", name, "-o", path)
+    told = json.loads(done("explain", path, melon, "--row", "17", "--format", "json"))
+    assert told["posterior"] == pytest.approx(bayeskit.load(path).predict_proba(MELON.X[16:17])[0], abs=1e-12)
+
+
+def test_a_row_by_hand_and_its_pages(model: Path, tmp_path: Path) -> None:
+    by_hand = ("--set", "色泽=青绿", "--set", "密度=0.6")
+    told = json.loads(done("explain", model, *by_hand, "--json"))
+    row = {name: [None] for name in MELON.attributes} | {"色泽": ["青绿"], "密度": [0.6], "含糖率": [np.nan]}
+    assert told["posterior"] == pytest.approx(bayeskit.load(model).predict_proba(row)[0])
+    assert [a["name"] for a in told["attributes"]] == ["色泽", "密度"]
+    assert "对数几率" in done("explain", model, *by_hand, "--lang", "zh")
+    latex = done("explain", model, *by_hand, "--format", "latex")
+    assert latex == bayeskit.load(model).explain(row).to_latex() + "\n"
+    done("explain", model, *by_hand, "--format", "html", "-o", tmp_path / "e.html")
+    assert (tmp_path / "e.html").read_text("utf-8").startswith("<!doctype html>")
+    assert "Did you mean '青绿'" in run("explain", model, "--set", "色泽=青绿绿").stderr
+    assert "'密度'" in refused("explain", model, "--set", "密读=0.6")
+    assert "none" in refused("explain", model, "--set", "密度=heavy")
+    assert "17 rows" in refused("explain", model, tmp_path / "melon.csv", "--row", "18")
+    refused("explain", model)
+    refused("explain", model, tmp_path / "melon.csv")
+
+
+def test_update_forget_and_merge_are_exact(melon: Path, model: Path, tmp_path: Path) -> None:
+    parts = [
+        write_table(tmp_path / f"{i}.csv", "melon3", rows)
+        for i, rows in enumerate((slice(0, None, 2), slice(1, None, 2)))
+    ]
+    for i, part in enumerate(parts):
+        done("fit", part, "--target", "好瓜", "-o", tmp_path / f"{i}.bayes")
+    whole = bayeskit.load(model).predict_proba(MELON.X)
+
+    def same(path: Path) -> bool:
+        return bool(np.abs(bayeskit.load(path).predict_proba(MELON.X) - whole).max() < 1e-12)
+
+    done("merge", tmp_path / "0.bayes", tmp_path / "1.bayes", "-o", tmp_path / "both.bayes")
+    assert same(tmp_path / "both.bayes")
+    done("update", tmp_path / "0.bayes", parts[1], "-o", tmp_path / "up.bayes")
+    assert same(tmp_path / "up.bayes") and not same(tmp_path / "0.bayes")
+    told = json.loads(done("forget", tmp_path / "up.bayes", parts[0], "--json"))
+    assert (told["forget"], told["rows"]) == (9.0, 8.0)
+    done("update", tmp_path / "up.bayes", parts[0])
+    assert same(tmp_path / "up.bayes")
+    before = (tmp_path / "1.bayes").read_bytes()
+    refused("forget", tmp_path / "1.bayes", parts[0])
+    assert (tmp_path / "1.bayes").read_bytes() == before
+
+
+def test_inspect_tells_what_was_learned(melon: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.bayes"
+    done("fit", melon, "--target", "好瓜", "--model", "aode", "--param", "min_count=2", "-o", path)
+    told = json.loads(done("inspect", path, "--json"))
+    expected = AODE(min_count=2).fit(MELON.frame, target="好瓜")
+    assert told["rows"] == 17 and told["parameters"] == {"min_count": 2} and told["held"] == ["cut_points"]
+    assert [a["values"] for a in told["attributes"]] == [list(v.states) for v in expected.schema_.attributes]
+    page = done("inspect", path, "--lang", "zh")
+    assert "预测目标 好瓜" in page and "区间" in page
+
+
+def test_discretize_cuts_as_the_discretizer_does(tmp_path: Path) -> None:
+    iris = datasets.load("iris")
+    table = write_table(tmp_path / "iris.csv", "iris")
+    told = json.loads(
+        done("discretize", table, "--target", iris.target, "-o", tmp_path / "d.csv", "--codes", "--json")
+    )
+    cutter = bayeskit.Discretizer().fit(iris.X, iris.y)
+    assert told["cut_points"] == {
+        name: cuts.tolist() for name, cuts in zip(iris.attributes, cutter.cut_points_.values())
+    }
+    rows = rows_of((tmp_path / "d.csv").read_text("utf-8"))
+    codes = [[int(row[name]) for name in iris.attributes] for row in rows]
+    assert codes == np.asarray(cutter.transform(iris.X)).astype(int).tolist()
+    assert "(-inf, " in done("discretize", table, "--method", "width", "--bins", "3", "--limit", "4")
+    assert "--target" in refused("discretize", table)
+
+
+def test_options_that_mean_nothing_are_refused(melon: Path, tmp_path: Path) -> None:
+    fit: list[Any] = ["fit", melon, "--target", "好瓜", "-o", tmp_path / "m.bayes"]
+    for more, said in [
+        (["--model", "kbd"], "'kdb'"),
+        (["--param", "kk=2"], "no parameter 'kk'"),
+        (["--param", "alpha"], "NAME=VALUE"),
+        (["--drop", "密读"], "'密度'"),
+        (["--model", "auto", "--alpha", "1"], "no parameter 'alpha'"),
+        (["--model", "net", "-o", tmp_path / "m.bif"], "network convert"),
+        (["--limit", "0"], "--limit"),
+    ]:
+        assert said in refused(*fit, *more)
+    assert not (tmp_path / "m.bayes").exists()
+
+
+def test_a_table_of_many_columns_and_one_in_parquet(tmp_path: Path) -> None:
+    """Columns are surveyed some at a time; each keeps its own kind, whichever group it falls into."""
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    words = {f"w{i}": ["a", "b", "a", str(i)] for i in range(70)}
+    numbers = {f"n{i}": [i, 1.5, 2.0, 3.0] for i in range(70)}
+    table = {name: column for pair in zip(words.items(), numbers.items()) for name, column in pair}
+    lines = [",".join([*table, "y"]), *(",".join(map(str, row)) for row in zip(*table.values(), "pqpq"))]
+    (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    done("fit", tmp_path / "wide.csv", "--target", "y", "-o", tmp_path / "m.bayes")
+    kinds = {str(v.name): v.kind for v in bayeskit.load(tmp_path / "m.bayes").schema_.attributes}
+    assert kinds == dict.fromkeys(words, "categorical") | dict.fromkeys(numbers, "numeric")
+    few = {name: [7, 8] if name in words else ["1.5", None] for name in table}  # each of the other kind
+    parquet.write_table(pa.table(few), tmp_path / "few.parquet")
+    found = rows_of(done("predict", tmp_path / "m.bayes", tmp_path / "few.parquet", "--proba"))
+    as_learned = {name: ["7", "8"] if name in words else [1.5, np.nan] for name in table}
+    expected = bayeskit.load(tmp_path / "m.bayes").predict_proba(as_learned)
+    assert [float(row["P(p)"]) for row in found] == expected[:, 0].tolist()

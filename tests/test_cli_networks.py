@@ -1,0 +1,158 @@
+"""The commands over networks, and Bayes' rule by hand."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from bayeskit import read_network
+from bayeskit.cli.bayes_rule import by_hand
+from bayeskit.cli.square import widths_of
+from bayeskit.networks.examples import wet_grass
+from cli_run import done, refused, write_table
+
+
+@pytest.fixture
+def grass(tmp_path: Path) -> Path:
+    wet_grass().write(tmp_path / "grass.bif")
+    return tmp_path / "grass.bif"
+
+
+def probability(told: str, place: int = 0, state: str = "yes") -> float:
+    cells = json.loads(told)["answers"][place]["cells"]
+    return float(next(cell["probability"] for cell in cells if cell["states"] == [state]))
+
+
+def test_query_answers_the_textbook_question(grass: Path) -> None:
+    told = done("network", "query", grass, "rain", "sprinkler", "--given", "wet=yes", "--json")
+    found = [Fraction(probability(told, i)).limit_denominator(999) for i in (0, 1)]
+    assert found == [Fraction(25, 34), Fraction(23, 68)]
+    told = done("network", "query", grass, "sprinkler", "--given", "wet=yes", "--given", "joe!=no", "--json")
+    assert Fraction(probability(told)).limit_denominator(999) == Fraction(43, 268)
+    joint = json.loads(done("network", "query", grass, "rain", "wet", "--joint", "--json"))["answers"]
+    assert len(joint) == 1 and sum(cell["probability"] for cell in joint[0]["cells"]) == pytest.approx(1.0)
+    everything = json.loads(done("network", "query", grass, "--given", "wet=yes", "--json"))["answers"]
+    assert [answer["nodes"] for answer in everything] == [["rain"], ["sprinkler"], ["joe"]]
+    assert "0.7353" in done("network", "query", grass, "rain", "--given", "wet=yes", "--lang", "zh")
+
+
+def test_independence_comes_with_its_reason(grass: Path) -> None:
+    told = json.loads(done("network", "independent", grass, "joe", "sprinkler", "--given", "wet", "--json"))
+    assert told["independent"] is False
+    assert [(t["node"], t["blocks"]) for t in told["paths"][0]["turns"]] == [("rain", False), ("wet", False)]
+    assert "wet is head-to-head" in done("network", "independent", grass, "joe", "sprinkler")
+    assert "相互独立" in done("network", "independent", grass, "joe", "sprinkler", "--lang", "zh")
+
+
+def test_sample_learn_show_and_convert(grass: Path, tmp_path: Path) -> None:
+    done("network", "sample", grass, "-n", "2000", "-o", tmp_path / "rows.csv")
+    rows = (tmp_path / "rows.csv").read_text("utf-8").splitlines()
+    assert len(rows) == 2001 and rows[0] == "rain,sprinkler,joe,wet"
+    observed = json.loads(done("network", "sample", grass, "-n", "20", "--given", "wet=yes", "--json"))
+    assert {row["wet"] for row in observed} == {"yes"}
+    told = json.loads(done("network", "learn", tmp_path / "rows.csv", "-o", tmp_path / "l.json", "--json"))
+    assert sorted(map(tuple, told["arcs"]))[-1] == ("sprinkler", "wet")
+    more = ("--forbidden", "sprinkler,wet", "--forbidden", "wet,sprinkler")
+    done("network", "learn", tmp_path / "rows.csv", "-o", tmp_path / "f.json", *more)
+    assert ("sprinkler", "wet") not in read_network(tmp_path / "f.json").edges
+    (tmp_path / "numbers.csv").write_text(
+        "many,few,real\n" + "".join(f"{i},{i % 3},{i / 7}\n" for i in range(60)), "utf-8"
+    )
+    done("network", "learn", tmp_path / "numbers.csv", "-o", tmp_path / "n.bif", "--discretize", "2")
+    assert [len(read_network(tmp_path / "n.bif").states(name)) for name in ("many", "few", "real")] == [
+        2,
+        3,
+        2,
+    ]
+    told = refused("network", "learn", tmp_path / "numbers.csv", "-o", tmp_path / "n.bif")
+    assert "--discretize 'many=5'" in told
+    shown = done("network", "show", tmp_path / "l.json", "--svg", tmp_path / "l.svg", "--given", "wet=yes")
+    assert "rain, sprinkler" in shown
+    assert ElementTree.parse(tmp_path / "l.svg").getroot().tag.endswith("svg")
+    done("network", "convert", grass, tmp_path / "g.json")
+    assert read_network(tmp_path / "g.json").query("rain", evidence={"wet": "yes"})["yes"] == pytest.approx(
+        25 / 34
+    )
+    best = json.loads(done("network", "mpe", grass, "--given", "wet=yes", "--json"))
+    assert best["states"] == dict(wet_grass().mpe({"wet": "yes"}))
+
+
+def test_a_network_predicts_and_a_classifier_is_a_network(grass: Path, tmp_path: Path) -> None:
+    done("network", "sample", grass, "-n", "30", "-o", tmp_path / "rows.csv")
+    found = json.loads(done("predict", grass, tmp_path / "rows.csv", "--target", "rain", "--json"))
+    rows = [line.split(",") for line in (tmp_path / "rows.csv").read_text("utf-8").splitlines()[1:]]
+    data = {name: [row[j] for row in rows] for j, name in enumerate(("rain", "sprinkler", "joe", "wet"))}
+    assert [row["rain"] for row in found] == wet_grass().predict(data, "rain").tolist()
+    assert "--target" in refused("predict", grass, tmp_path / "rows.csv")
+    melon = write_table(tmp_path / "melon.csv", "melon2")
+    done("fit", melon, "--target", "好瓜", "--model", "tan", "-o", tmp_path / "tan.bayes")
+    told = done("network", "query", tmp_path / "tan.bayes", "好瓜", "--given", "纹理=清晰", "--json")
+    assert probability(told, 0, "是") > 0.5
+    assert "network query" in refused("inspect", grass)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["query", "{net}", "rian"], "'rain'"),
+        (["query", "{net}", "rain", "--given", "wett=yes"], "'wet'"),
+        (["query", "{net}", "rain", "--given", "wet=maybe"], "'yes'"),
+        (["query", "{net}", "rain", "--given", "wet"], "NAME=VALUE"),
+        (["query", "{net}", "rain", "--given", "wet=yes", "--given", "wet=no"], "twice"),
+        (["query", "{net}", "--joint"], "--joint"),
+        (["independent", "{net}", "joe", "snow"], "'snow'"),
+        (["show", "{net}", "--given", "wet=yes"], "--svg"),
+        (["convert", "{net}", "{folder}/x.txt"], "'x.txt'"),
+        (["sample", "{net}", "-n", "0"], "-n"),
+    ],
+)
+def test_wrong_questions_are_refused(grass: Path, tmp_path: Path, arguments: list[str], said: str) -> None:
+    assert said in refused("network", *(a.format(net=grass, folder=tmp_path) for a in arguments))
+    assert [path.name for path in tmp_path.iterdir()] == ["grass.bif"]
+
+
+def test_bayes_by_hand(tmp_path: Path) -> None:
+    question = ("bayes", "--prior", "spam=0.7,ham=0.3", "--likelihood", "ham=0.01,spam=0.9")
+    told = json.loads(done(*question, "--json"))
+    assert told["total"] == {"value": 0.633, "fraction": "633/1000"}
+    assert [c["posterior"]["fraction"] for c in told["classes"]] == ["210/211", "1/211"]
+    page = done(*question, "--svg", tmp_path / "s.svg")
+    assert "0.7·0.9 + 0.3·0.01 = 633/1000 = 0.633" in page and page.count("█") == 42 * 14
+    assert "全概率" in done(*question, "--lang", "zh")
+    boxes = ElementTree.parse(tmp_path / "s.svg").getroot().iter("{http://www.w3.org/2000/svg}rect")
+    areas = [
+        float(b.get("width", 0)) * float(b.get("height", 0)) for b in boxes if b.find("{*}title") is not None
+    ]
+    assert areas[0] / sum(areas) == pytest.approx(210 / 211, abs=1e-4)
+    assert sum(widths_of(by_hand("a=0.01,b=0.98,c=0.01", "a=1,b=1,c=1"), 7)) == 7
+    for prior, likelihood, said in [
+        ("a=0.5,b=0.4", "a=1,b=1", "0.9"),
+        ("a=1", "b=1", "'a'"),
+        ("a=1", "a=0", "P(x) is 0"),
+        ("a=x", "a=1", "'x'"),
+        ("a", "a=1", "CLASS=NUMBER"),
+        ("a=2,b=-1", "a=1,b=1", "negative"),
+    ]:
+        assert said in refused("bayes", "--prior", prior, "--likelihood", likelihood)
+
+
+def test_questions_to_networks_import_no_scikit_learn(grass: Path) -> None:
+    code = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from bayeskit.cli.main import app\n"
+        "lines = 'network query {0} rain', 'network explain {0} rain', 'network sample {0}'\n"
+        "for line in (*lines, 'bayes --prior a=1 --likelihood a=1'):\n"
+        "    assert CliRunner().invoke(app, line.format(sys.argv[1]).split()).exit_code == 0, line\n"
+        "sys.exit('imported' if 'sklearn' in sys.modules else 0)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(grass)], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr

@@ -1,0 +1,202 @@
+"""The page about a comparison: it stands alone, escapes everything, and its numbers are those of the posteriors."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from bayeskit import TAN
+from bayeskit.decision import bayes_risk
+from bayeskit.report import information
+from bayeskit.report.comparison_report import (
+    Column,
+    Comparison,
+    Findings,
+    Held,
+    Measure,
+    RowShown,
+    Standing,
+    Table,
+    as_page,
+    verdict,
+)
+from bayeskit.report.comparison_report.confusion import confusion_html
+from bayeskit.report.comparison_report.decisions import outcomes
+from bayeskit.report.comparison_report.words import GLOSSARY, WORDS
+
+EVIL = "<script>alert('x')</script>&\"{0}\x07"
+VOID = {"meta", "br", "rect", "path"}
+
+
+def standing(key: str, error: float, tied: bool = True, p: float | None = 0.4) -> Standing:
+    same = Measure(error, 0.01)
+    name = {"nb": "NaiveBayes()", "tan": "TAN()"}.get(key, key)
+    return Standing(
+        key, name, key in ("nb", "tan"), same, same, same, same, None, (error,) * 5, 1.5, 20_480, p, tied
+    )
+
+
+def comparison(n: int = 60, lang: str = "en", **changes: Any) -> Comparison:
+    rng = np.random.default_rng(0)
+    truth = (np.arange(n) % 3 == 0).astype(np.intp)
+    p = np.clip(0.25 + 0.5 * truth + rng.normal(0, 0.2, n), 0.02, 0.98)
+    posterior = np.stack([1 - p, p], axis=1)
+    found = Comparison(
+        table=Table(f"{EVIL}.csv", n, 2, "ab" * 32),
+        test=None,
+        target=EVIL,
+        classes=(f"no{EVIL}", "是"),
+        class_counts=(2 * n // 3, n // 3),
+        columns=(
+            Column(EVIL, "table", 3, 1),
+            Column("id", "", 0, 0, "identifier"),
+            Column("x", "gaussian", 0, 0),
+        ),
+        folds=5,
+        seed=7,
+        standings=(
+            standing("nb", 0.1, p=None),
+            standing("boosting", 0.12),
+            standing("majority", 0.33, False, 0.001),
+        ),
+        pick="nb",
+        ceiling=bayes_risk(posterior),
+        ceiling_by="nb",
+        held=Held(np.arange(1, n + 1), truth, posterior),
+        failed=((EVIL, EVIL),),
+        lang=lang,
+    )
+    return replace(found, **changes)
+
+
+def findings(found: Comparison) -> Findings:
+    columns = {EVIL: np.array(["a", "b", "<i>"] * 8, dtype=object), "x": np.arange(24.0)}
+    y = np.array([found.classes[k % 2] for k in range(24)], dtype=object)
+    model = TAN().fit({**columns, EVIL + "y": y}, target=EVIL + "y")
+    row = {name: column[0] for name, column in columns.items()}
+    shown = tuple(
+        RowShown(kind, 5, found.classes[0], 0.9, model.explain(row, lang=found.lang))
+        for kind in ("surest", "doubtful", "worst")
+    )
+    return Findings(
+        found,
+        information(model),
+        model.structure_,
+        True,
+        shown,
+        f"bayeskit {EVIL}",
+        {"bayeskit": "1"},
+        (EVIL,),
+    )
+
+
+class Nesting(HTMLParser):
+    """Check that what is opened is closed, and note what there is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.ids: set[str] = set()
+        self.links: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.ids |= {value or "" for name, value in attrs if name == "id"}
+        self.links |= {value or "" for name, value in attrs if name in ("href", "src")}
+        assert not any(name.startswith("on") for name, _ in attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_page_stands_alone_and_every_name_is_escaped(lang: str) -> None:
+    page = as_page(findings(comparison(lang=lang)))
+    seen = Nesting()
+    seen.feed(page)
+    assert not seen.open and not {"script", "img", "link", "iframe", "i"} & set(seen.tags)
+    assert seen.links == {f"#{anchor}" for anchor in seen.ids} and len(seen.ids) == len(GLOSSARY[lang])
+    addresses = set(re.findall(r"https?://[^\s\"'<]+", page))
+    assert addresses <= {"http://www.w3.org/2000/svg"} and "url(" not in page and "@import" not in page
+    assert "\x07" not in page and page.count("&lt;script&gt;") > 10
+    assert seen.tags.count("svg") == 3 and seen.tags.count("h2") == 11
+    for key in (
+        "read",
+        "compare",
+        "confusion",
+        "reliability",
+        "attributes",
+        "structure",
+        "rows",
+        "decisions",
+    ):
+        assert f"<h2>{WORDS[lang][key]}</h2>" in page
+    assert "prefers-color-scheme:dark" in page and "size:A4" in page and "ab" * 32 in page
+    for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        ElementTree.fromstring(svg)
+
+
+def test_both_languages_say_the_same_things() -> None:
+    assert WORDS["en"].keys() == WORDS["zh"].keys() and GLOSSARY["en"].keys() == GLOSSARY["zh"].keys()
+    for key, text in WORDS["en"].items():
+        assert set(re.findall(r"{\w+}", text)) == set(re.findall(r"{\w+}", WORDS["zh"][key])), key
+
+
+def test_the_verdict_tells_ties_as_ties() -> None:
+    base = {"target": "y", "classes": ("no", "yes")}
+    alone = (standing("nb", 0.1, p=None), standing("tan", 0.2, False, 0.01))
+    said = verdict(comparison(**base, standings=alone))
+    assert said == (
+        "NaiveBayes() is the model of bayeskit to take: it is wrong about y in 10.0% ± 1.0% of the rows it had not "
+        "seen (always saying no: 33.3%); nothing that was tried does better."
+    )
+    assert verdict(comparison(**base)).endswith("; gradient boosting cannot be told from it.")
+    ahead = (standing("boosting", 0.1, p=None), standing("nb", 0.12))
+    assert verdict(comparison(**base, standings=ahead)).endswith(
+        "; gradient boosting has 10.0% ± 1.0%, a difference that may be chance."
+    )
+    beaten = (standing("forest", 0.05, p=None), standing("nb", 0.12, False, 0.001))
+    assert verdict(comparison(**base, standings=beaten)).endswith(
+        "; random forest does better, with 5.0% ± 1.0%."
+    )
+    useless = (standing("nb", 0.4, p=None),)
+    assert "no better than always saying no (33.3%)" in verdict(comparison(**base, standings=useless))
+    assert "梯度提升与它难分高下" in verdict(comparison(**base, lang="zh"))
+
+
+def test_decisions_cost_what_came_true() -> None:
+    found = comparison(classes=("no", "yes"))
+    p, truth = found.held.posterior[:, 1], found.held.truth
+    plain, rare, reject = outcomes(found)
+    assert plain.cost == pytest.approx(((p > 0.5) != truth).mean()) and plain.cost == plain.likely
+    says_yes = 5 * p > 1 - p
+    assert rare.cost == pytest.approx(np.where(truth == 1, 5.0 * ~says_yes, says_yes).mean())
+    assert dict(rare.actions)["yes"] == pytest.approx(says_yes.mean()) and rare.fixed == pytest.approx(2 / 3)
+    refused = np.minimum(p, 1 - p) > 0.2
+    assert dict(reject.actions)["somebody else"] == pytest.approx(refused.mean())
+    assert reject.cost == pytest.approx(np.where(refused, 0.2, (p > 0.5) != truth).mean())
+    given = replace(found, losses={"buy": {"no": 9.0, "yes": 0.0}, "leave": {"no": 0.0, "yes": 1.0}})
+    buys = 9 * (1 - p) < p
+    assert outcomes(given)[1].cost == pytest.approx(np.where(buys, 9.0 * (truth == 0), truth == 1).mean())
+    assert outcomes(given)[1].likely is None
+
+
+def test_many_classes_share_a_line_of_the_matrix() -> None:
+    n, k = 400, 40
+    truth = (np.random.default_rng(0).random(n) ** 2 * k).astype(np.intp)
+    posterior = np.eye(k)[np.where(np.arange(n) % 4 == 0, (truth + 1) % k, truth)]
+    found = comparison(classes=tuple(range(k)), held=Held(np.arange(n), truth, posterior))
+    cells = re.findall(r"<td[^>]*>([\d,]+) ", confusion_html(found))
+    assert len(cells) == 144 and sum(int(cell.replace(",", "")) for cell in cells) == n

@@ -1,0 +1,99 @@
+"""Every setting of a search against every method: it changes the answer, or it is refused by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from bayeskit.errors import SettingError
+from bayeskit.learning.search_network import METHODS
+from bayeskit.networks.examples import asia
+from bayeskit.networks.learning import learn_network
+from bayeskit.networks.search_settings import TAKEN_BY
+from bayeskit.structure.scores import Score
+
+ROWS = asia().sample(800, seed=2)
+NAMES = list(ROWS.columns)
+GIVEN = {
+    "score": "aic",
+    "max_parents": 1,
+    "order": NAMES,
+    "alpha": 0.05,
+    "test": "x2",
+    "max_given": 1,
+    "restarts": 2,
+}
+
+
+def learned(method, **settings):
+    needed = {"order": NAMES} if method == "k2" else {}
+    return learn_network(ROWS, method, **(needed | settings))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_takes_a_setting_or_says_who_does(method):
+    for name, value in GIVEN.items():
+        taken, _ = TAKEN_BY[name]
+        if method in taken:
+            learned(method, **{name: value})
+            continue
+        with pytest.raises(SettingError, match=f"^{name} is .*method='{method}' does not take") as refused:
+            learned(method, **{name: value})
+        assert all(repr(other) in str(refused.value) for other in taken)
+        # What stands there anyway is no wish.
+        learned(method, **{name: TAKEN_BY[name][1]})
+
+
+@pytest.mark.parametrize("method", TAKEN_BY["max_parents"][0])
+def test_max_parents_is_kept(method):
+    network = learned(method, max_parents=1)
+    assert network.edges and max(len(network.parents(node)) for node in network.nodes) == 1
+
+
+@pytest.mark.parametrize("method", TAKEN_BY["score"][0])
+def test_the_score_matters(method):
+    # The tests of mmhc leave little to the score.
+    how = {"max_parents": 3, "alpha": 0.9, "max_given": 0} if method == "mmhc" else {"max_parents": 3}
+    assert len(learned(method, score="bic", **how).edges) < len(learned(method, score="loglik", **how).edges)
+
+
+@pytest.mark.parametrize("method", ["auto", "hill-climbing", "tabu", "order", "exact", "k2", "pc", "mmhc"])
+def test_what_is_known_is_kept(method):
+    network = learned(method, required=[("asia", "xray")], forbidden=[("either", "xray"), ("xray", "either")])
+    assert ("asia", "xray") in network.edges
+    assert not {("either", "xray"), ("xray", "either")} & {*network.edges}
+
+
+@pytest.mark.parametrize("method", ["ges", "chow-liu"])
+def test_what_is_known_is_refused(method):
+    for limit in (
+        {"required": [("asia", "xray")]},
+        {"forbidden": [("asia", "xray")]},
+        {"tiers": [["asia"], ["tub"]]},
+    ):
+        with pytest.raises(SettingError, match=r'cannot keep.*"hill-climbing"'):
+            learned(method, **limit)
+
+
+@pytest.mark.parametrize("method", ["pc", "mmhc"])
+def test_the_settings_of_tests_matter(method):
+    assert len(learned(method, alpha=0.5).edges) > len(learned(method, alpha=1e-6).edges)
+    assert len(learned(method, max_given=0).edges) > len(learned(method, max_given=3).edges)
+    assert len(learned(method, test="g2").edges) != len(learned(method, test="mi-sh", alpha=0.3).edges)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"ess": 5.0}, "does not look at it"),
+        ({"score": Score("bdeu"), "ess": 5.0}, "does not look at it"),
+        ({"max_memory": 2**30}, "rows are in memory"),
+        (
+            {"method": "k2", "order": NAMES, "required": [(NAMES[-1], NAMES[0])]},
+            "order names 'asia' before 'dysp'",
+        ),
+    ],
+)
+def test_settings_that_contradict_each_other(settings, says):
+    with pytest.raises(SettingError, match=says):
+        learn_network(ROWS, **settings)
+    assert learn_network(ROWS, "exact", max_memory=2**30, max_parents=2).edges

@@ -1,0 +1,324 @@
+"""The pages of the textbook and the demonstrations without a table: every number against an independent one."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from bayeskit.cli.demos import NAMES
+from bayeskit.cli.textbook_check import compared
+from bayeskit.cli.textbook_library import LIBRARY
+from bayeskit.report.textbook import em
+from bayeskit.report.textbook.found import Found, Line, exact, spoken
+from bayeskit.report.textbook.latex import as_latex
+from bayeskit.report.textbook.pages import PAGES
+from bayeskit.report.textbook.sheet import Grid, Sheet
+from bayeskit.report.textbook.text import WIDTH, as_text, wrapped
+from bayeskit.report.width import display_width
+from cli_run import done, refused, run
+
+LANGS = ("en", "zh")
+EVERY = [(name, lang) for name in PAGES for lang in LANGS]
+# What the books, and our documentation, print.
+FAMOUS = {
+    "spam": ["633/1000", "210/211", "0.99526", "70/367"],
+    "melon8": [
+        "3/4",
+        "0.78403",
+        "1.87941",
+        "0.07350",
+        "0.35239",
+        "0.82741",
+        "0.88169",
+        "1/7",
+        "0.089496",
+        "0.0245",
+    ],
+    "melon3": [
+        "4725/139264",
+        "32/37179",
+        "0.052379",
+        "6.8584e-05",
+        "0.998692",
+        "1/11",
+        "0.990619",
+        "6.80e-05",
+    ],
+    "lihang": ["1/45", "1/15", "3/4", "5/153", "28/459", "28/43", "12/11"],
+    "grass": ["34/125", "134/625", "25/34", "23/68", "125/134", "43/268"],
+    "structures": [
+        "59/250",
+        "19/125",
+        "177/1000",
+        "207/2000",
+        "15/32",
+        "27/62",
+        "165/424",
+        "13/34",
+        "49/200",
+    ],
+    "em": ["4/11", "8/17", "760/187", "76/187", "51/95", "119/185", "0.4064", "0.5368", "0.6432", "0.6000"],
+}
+
+
+def lines_of(sheet: Sheet) -> list[Line]:
+    """Everything that is worked out: lines, cells, the answer, the errata."""
+    found = [sheet.answer, *(erratum.right for erratum in sheet.errata)]
+    for item in sheet.working:
+        found += [cell for row in item.rows for cell in row] if isinstance(item, Grid) else [item]
+    return found
+
+
+@pytest.mark.parametrize(("name", "lang"), EVERY)
+def test_a_page_prints_what_the_books_print(name: str, lang: str) -> None:
+    text = done("textbook", name, "--lang", lang)
+    assert [number for number in FAMOUS[name] if number not in text] == []
+    assert max(map(display_width, text.splitlines())) <= WIDTH
+    assert (re.search("[一-鿿]{3}", text.splitlines()[0]) is not None) == (lang == "zh")
+
+
+_NUMBER = r"\d+(?:\.\d+)?(?:e-\d+)?"
+_SUM = rf"(?:{_NUMBER}|[ ·+/()])+"
+
+
+def value_of(expression: str) -> Fraction:
+    """Reckon numbers with signs between them."""
+    expression = expression.strip()
+    for bracket, other, at in (("(", ")", 0), (")", "(", -1)):  # one that belongs to the sentence around it
+        if expression.count(bracket) > expression.count(other) and expression[at] == bracket:
+            expression = expression.strip(bracket)
+    made = re.sub(_NUMBER, lambda number: f"Fraction('{number[0]}')", expression.replace("·", "*"))
+    # On these pages 3/4 is a number, and what is divided by another stands in brackets: Python's order serves.
+    return Fraction(eval(made, {"Fraction": Fraction}))
+
+
+def equations(line: Line) -> list[tuple[Fraction, Fraction]]:
+    """The numbers on both sides of each sign of equality."""
+    found = []
+    for left, right in pairwise(spoken(line).split(" = ")):
+        before, after = re.search(rf"(?<![=\w]){_SUM}$", left), re.match(_SUM, right)
+        # "… · 1/5" goes on from the cell before it: another test multiplies rows.
+        if before and after and re.match(r" *\(*\d", before[0]) and re.search(r"\d", after[0]):
+            found.append((value_of(before[0]), value_of(after[0])))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [("spam", 10), ("melon8", 6), ("melon3", 1), ("lihang", 4), ("grass", 12), ("structures", 4), ("em", 20)],
+)
+def test_both_sides_of_every_equation_are_equal(name: str, least: int) -> None:
+    found = [(line, *pair) for line in lines_of(PAGES[name]("en")) for pair in equations(line)]
+    for line, left, right in found:
+        assert float(left) == pytest.approx(float(right), rel=7e-4), spoken(line)
+    assert len(found) >= least
+
+
+@pytest.mark.parametrize("name", ["melon3", "lihang"])
+def test_every_row_of_fractions_multiplies_to_its_product(name: str) -> None:
+    grids = [i for i in PAGES[name]("en").working if isinstance(i, Grid) and i.header[-1] == "product"]
+    for row in [row for grid in grids for row in grid.rows]:
+        *factors, product = (Fraction(spoken(cell)) for cell in row[1:])
+        assert math.prod(factors) == product
+    assert len(grids) == {"melon3": 1, "lihang": 2}[name]
+
+
+@pytest.mark.parametrize(("name", "lang"), EVERY)
+def test_hidden_is_the_same_page_with_blanks(name: str, lang: str) -> None:
+    sheet = PAGES[name](lang)
+    shown, hidden = (done("textbook", name, "--lang", lang, *more) for more in ((), ("--hide",)))
+    assert shown.rstrip("\n") == as_text(sheet)
+    pairs = list(zip(shown.splitlines(), hidden.splitlines(), strict=True))
+    assert [display_width(a) for a, _ in pairs] == [display_width(b) for _, b in pairs]
+    assert all(set(b) <= {*a, "_"} for a, b in pairs)
+    start = shown.index("演算" if lang == "zh" else "Working")
+    assert shown[:start] == hidden[:start]  # what is given stays
+    blanks = sum(isinstance(piece, Found) for line in lines_of(sheet) for piece in line)
+    assert len(re.findall("_+", hidden.replace("N_i", "").replace("D_c", ""))) == blanks
+    for line in lines_of(sheet):
+        assert not any(isinstance(p, Found) and p.text in spoken(line, True) for p in line if "/" in str(p))
+
+
+def test_both_languages_find_the_same() -> None:
+    for make in PAGES.values():
+        english, chinese = make("en"), make("zh")
+        assert english.results == chinese.results
+        assert len(english.errata) == len(chinese.errata) > 0
+        numbers = [
+            sorted(
+                p.text for line in lines_of(s) for p in line if isinstance(p, Found) and p.value is not None
+            )
+            for s in (english, chinese)
+        ]
+        assert numbers[0] == numbers[1]
+
+
+def test_all_pages_agree_with_the_library() -> None:
+    assert "DIFFER" not in done("textbook", "--check")
+    told = json.loads(done("textbook", "--check", "--json"))
+    assert told["agree"] is True
+    assert [page["page"] for page in told["pages"]] == list(PAGES) == list(LIBRARY)
+    assert sum(page["numbers"] for page in told["pages"]) == 61
+    assert all(page["largest_difference"] < 1e-13 for page in told["pages"])
+
+
+def test_a_difference_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = LIBRARY["grass"]
+    monkeypatch.setitem(LIBRARY, "grass", lambda: real() | {"P(B=1)": 0.272000001})  # type: ignore[arg-type]
+    monkeypatch.setitem(em.PRINTED, "(0.4, 0.6, 0.7)", ("76/187", "51/96", "119/185"))
+    result = run("textbook", "--check")
+    assert result.exit_code == 1
+    lines = result.stderr.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["grass", "em"]
+    assert "P(B=1)" in lines[0] and "51/95 by fractions, 51/96 in print" in lines[1]
+    assert result.stdout.count("DIFFER") == 2
+    assert run("textbook", "grass", "--check").exit_code == 1
+    assert run("textbook", "spam", "--check").exit_code == 0
+    sheet = PAGES["spam"]("en")
+    found = LIBRARY["spam"]()
+    assert compared(sheet, found | {"more": 1.0}).differing == ("more is not on the page",)
+    assert len(compared(sheet, {"P(word)": float("nan")}).differing) == len(sheet.results)
+
+
+@cache
+def parse(formula: str) -> None:
+    """Refuse what is no mathematics: matplotlib reads enough of LaTeX for fractions and powers of ten."""
+    pytest.importorskip("matplotlib.mathtext").MathTextParser("path").parse(f"${formula}$")
+
+
+@pytest.mark.parametrize("hide", [False, True])
+@pytest.mark.parametrize(("name", "lang"), EVERY)
+def test_latex_is_whole(name: str, lang: str, hide: bool) -> None:
+    sheet = PAGES[name](lang)
+    latex = done("textbook", name, "--latex", "--lang", lang, *(["--hide"] if hide else []))
+    assert latex == as_latex(sheet, hide) + "\n"
+    depth = 0
+    for brace in re.findall(r"(?<!\\)[{}]", latex):
+        depth += 1 if brace == "{" else -1
+        assert depth >= 0
+    assert depth == 0
+    for kind in ("tabular", "center"):
+        assert latex.count(rf"\begin{{{kind}}}") == latex.count(rf"\end{{{kind}}}") >= 1
+    for columns, body in re.findall(r"\\begin\{tabular\}\{(l+)\}\n(.*?)\\end\{tabular\}", latex, re.S):
+        rows = [row for row in body.splitlines() if row != r"\hline"]
+        assert {len(re.findall(r"(?<!\\)&", row)) + 1 for row in rows} == {len(columns)}
+        assert all(row.endswith(r" \\") for row in rows)
+    formulas = re.findall(r"(?<!\\)\$(.+?)(?<!\\)\$", latex)
+    outside = re.sub(r"(?<!\\)\$(.+?)(?<!\\)\$", "", latex.partition("\n")[2])
+    assert not re.search(r"(?<!\\)[%#_^~$]|[←→·−σμπαΣ…]", outside)
+    for formula in set(formulas):
+        parse(formula)
+    blanks = sum(isinstance(piece, Found) for line in lines_of(sheet) for piece in line)
+    assert latex.count(r"\underline{\hspace{") == (blanks if hide else 0)
+    assert (r"\frac" in latex) is not hide
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_json_holds_the_numbers_and_hides_them(name: str) -> None:
+    told = json.loads(done("textbook", name, "--json"))
+    for result in PAGES[name]("en").results:
+        found = told["results"][result.name]
+        assert found["value"] == float(result.exact)
+        assert "fraction" not in found or Fraction(found["fraction"]) == result.exact
+    hidden = json.loads(done("textbook", name, "--json", "--hide"))
+    assert "results" not in hidden and '"numbers":' not in json.dumps(hidden)
+    assert "____" in hidden["answer"]["text"] and hidden["given"] == told["given"]
+
+
+def test_without_a_name_the_pages_are_listed() -> None:
+    assert [page["page"] for page in json.loads(done("textbook", "--json"))] == list(PAGES)
+    assert all(name in done("textbook", "--lang", "zh") for name in (*PAGES, "三枚硬币"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["melon9"], "'melon8'"),
+        (["em", "--latex", "--json"], "Give one"),
+        (["--check", "--hide"], "--hide"),
+        (["--latex"], "structures"),
+        (["em", "--lang", "fr"], "fr"),
+    ],
+)
+def test_what_means_nothing_is_refused(arguments: list[str], said: str) -> None:
+    assert said in refused("textbook", *arguments)
+
+
+def test_lines_break_where_they_may() -> None:
+    text = "一二三（四五）六，seven eight (nine) 十。"
+    for width in range(12, 50):
+        lines = wrapped(text, "  ", width)
+        assert "".join(line[2:] for line in lines).replace(" ", "") == text.replace(" ", "")
+        assert all(display_width(line) <= width and line[2] not in "，。）)" for line in lines)
+    assert spoken((exact(Fraction(3, 4)), " x"), hide=True) == "___ x"
+
+
+def test_neither_pages_nor_networks_nor_decisions_import_scikit_learn() -> None:
+    code = (
+        "import sys\nfrom bayeskit.cli.main import app\n"
+        "for a in (['textbook', '--check'], ['textbook', 'melon3'], ['demo', 'grass'], ['demo', 'asia'], "
+        "['demo', 'spam']):\n    app(a, standalone_mode=False)\n"
+        "sys.exit('sklearn' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def demos() -> dict[str, Any]:
+    return {name: json.loads(done("demo", name, "--json")) for name in NAMES if name != "news"}
+
+
+def test_demonstrations_of_networks(demos: dict[str, Any]) -> None:
+    seen = demos["grass"]["posteriors"]
+    assert [each["rain"] for each in seen] == pytest.approx([1 / 5, 25 / 34, 125 / 134, 5 / 9])
+    assert [each["sprinkler"] for each in seen] == pytest.approx([1 / 10, 23 / 68, 43 / 268, 1 / 10])
+    assert demos["grass"]["joe"] == pytest.approx({"seen": 67 / 85, "done": 0.36})
+    lung = [each["lung"] for each in demos["asia"]["posteriors"]]
+    assert lung[:3] == pytest.approx([11 / 200, 192500 / 393893, 3080 / 8291])
+    for name in ("grass", "asia"):
+        assert [each["independent"] for each in demos[name]["independence"]] == [True, False]
+    information = [each["information"] for each in demos["asia"]["ask_next"]]
+    assert information == sorted(information, reverse=True)
+
+
+def test_the_demonstration_of_a_decision(demos: dict[str, Any]) -> None:
+    for word in demos["spam"]["words"]:
+        spam, least = word["spam"], min(word["risks"].values())
+        assert word["risks"] == pytest.approx({"delete": 20 * (1 - spam), "keep": spam})
+        assert word["action"] == ("delete" if spam > 20 / 21 else "keep")
+        assert word["action_if_one_may_ask"] == ("ask" if least > 0.5 else word["action"])
+    # One of each: a probable spam that is kept is the point of the story.
+    assert [w["action"] for w in demos["spam"]["words"] if w["spam"] > 0.5] == ["delete", "delete", "keep"]
+
+
+def test_the_demonstrations_that_learn(demos: dict[str, Any]) -> None:
+    assert {each["sex"] for each in demos["mixture"]["groups"]} == {0, 1}
+    assert demos["mixture"]["agreed"] == 93
+
+
+def test_the_demonstration_of_texts() -> None:
+    told = json.loads(done("demo", "news", "--json", "--lang", "zh"))
+    errors = {each["model"]: each["error"] for each in told["models"]}
+    assert errors["majority class"] == 0.75
+    assert max(error for model, error in errors.items() if model.endswith("NB()")) < 0.4
+    assert "space" in told["telling_words"]["sci.space"]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "news"])
+def test_demonstrations_in_chinese(name: str) -> None:
+    result = run("demo", name, "--lang", "zh")
+    assert result.exit_code == 0, result.output
+    *page, first, second, third = result.stdout.splitlines()
+    assert page[-1] == "下一步：" and all(line.startswith("  ") for line in (first, second, third))
+    assert max(map(display_width, page)) <= 100
+    assert "1. " in result.stdout and "{" not in result.stdout
