@@ -54,21 +54,21 @@ def judge(texts, labels):
 
 
 def telling(model, most):
-    """Return for each class what speaks for it most, and how many times as frequent it is there as elsewhere."""
-    found, pieces, counts = [], model[0].get_feature_names_out(), model[1].feature_count_
+    """Return for each class the pairs that speak for it most, and how many times as frequent they are as elsewhere."""
+    found, pairs, counts = [], model[0].get_feature_names_out(), model[1].feature_count_
     for label, inside in zip(model.classes_, counts):
         outside = counts.sum(axis=0) - inside
         share, other = ((n + 1) / (n.sum() + len(n)) for n in (inside, outside))
-        # What a piece adds in the long run: a rare one may speak loudly, but it seldom speaks.
+        # What a pair adds in the long run: a rare one may speak loudly, but it seldom speaks.
         worth = share * np.log(share / other)
         kept = []
         for i in np.argsort(-worth, kind="stable"):
-            # Of 难吃 and 难 only the first to come; signs of punctuation not at all.
-            if pieces[i].isalnum() and not any(set(pieces[i]) & set(pieces[j]) for j in kept):
+            # Of 演唱 and 唱会 one is enough; signs of punctuation say nothing to a reader.
+            if pairs[i].isalpha() and not any(set(pairs[i]) & set(pairs[j]) for j in kept):
                 kept.append(i)
             if len(kept) == most:
                 break
-        found.append((str(label), [(pieces[i], float(share[i] / other[i])) for i in kept]))
+        found.append((str(label), [(pairs[i], float(share[i] / other[i])) for i in kept]))
     return found
 
 
@@ -76,20 +76,20 @@ if say.asked.rows:
     texts, labels = read(say.asked.rows)
     order = np.random.default_rng(0).permutation(len(texts))
     say(f"{len(texts):,} texts of {say.asked.rows}:", f"{say.asked.rows} 中的 {len(texts):,} 条文本：")
-    found = telling(judge([texts[i] for i in order], labels[order])[2], most=4)
+    found = telling(judge([texts[i] for i in order], labels[order])[1], most=4)
 else:
     rng = np.random.default_rng(0)
     titles, kinds = headlines(2000, rng)
     first, second = titles[:2]
     say(f"Headlines, made up, such as “{first}” and “{second}”:", f"拼凑的标题，如“{first}”“{second}”：")
-    found = telling(judge(titles, kinds)[2], most=3)
+    found = telling(judge(titles, kinds)[1], most=4)
     meals, verdicts = reviews(2000, rng)
     first, second = meals[:2]
     say(
         f"\nReviews, made up, such as “{first}” and “{second}”:", f"\n拼凑的外卖评价，如“{first}”“{second}”："
     )
     models = judge(meals, verdicts)
-    found += telling(models[2], most=4)
+    found += telling(models[1], most=4)
     say("\nP(好评), by characters and by both:", "\nP(好评)，只看单字与单字加双字：")
     asked = ["好吃", "不好吃", "难吃", "不难吃"]
     shares = [
@@ -110,7 +110,7 @@ else:
         "\n升到 85%；waimai_10k 的一万二千条外卖评价，由 85% 升到 88%。这些语料不便随库分发，下载后可用 --rows 指定。",
     )
 
-title = say.text("What speaks for each class", "最能说明各类的字词")
+title = say.text("What speaks for each class", "最能说明各类的双字")
 note = say.text(
     "How many times as frequent as elsewhere, on a logarithmic scale.", "频率是其他类的多少倍，按对数刻度。"
 )

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import runpy
 import sys
 import warnings
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
 
-from bayeskit import AODE, KDB, TAN, BernoulliNB, GaussianNB, NaiveBayes
+from bayeskit import AODE, KDB, TAN, BayesNetClassifier, BernoulliNB, GaussianMixture, GaussianNB, NaiveBayes
 from bayeskit.datasets import load
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult, UsageError
 from bayeskit.report.charts import cost_curve, fonts, reject_curve, reliability
 from bayeskit.report.charts.legend import wrapped
+from bayeskit.report.charts.palette import CHART_STYLES
+from bayeskit.report.component_chart import component_chart
+from bayeskit.report.curve_picture import curve_picture
+from bayeskit.report.picture_text import text_width
+from bayeskit.report.scene import STYLES, Words
 
 MELON, IRIS = load("melon3"), load("iris")
 RNG = np.random.default_rng(0)
@@ -149,6 +158,83 @@ def test_every_picture_is_one_whole_svg_for_a_telephone_and_in_its_language(lang
         light, dark = svg.split("</style>")[0].split("@media", 1)
         for name in used:
             assert f".{name}{{" in light + dark
+
+
+def drawn_charts(lang):
+    """Every chart but the nomogram, which has a test of its own, and what is hard to lay out."""
+    yield from (chart.picture() for chart in list(every_chart(lang))[1:])
+    iris = NaiveBayes().fit(IRIS.X * 1e6, IRIS.y)
+    yield iris.regions(
+        "petallength", "petalwidth", grid=9, rows=IRIS.X * 1e6, labels=IRIS.y, lang=lang
+    ).picture()
+    yield iris.reject_curve(IRIS.X * 1e6, IRIS.y, lang=lang).picture()
+    names = [f"a rather long name of class {i % 9}" for i in range(150)]
+    many = GaussianMixture(14, random_state=0, max_iter=2, tol=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield many.fit(IRIS.X).plot(IRIS.X * 1.0, labels=names, lang=lang)
+    grid = [(kind, n, 1e6 + 10 * n) for kind in ("full", "diag", "tied", "") for n in range(1, 31)]
+    yield component_chart(grid, "BIC", lang=lang)
+    curves = {f"从第 {i} 个起点, a long name": enumerate([-1e5 - i, -1e4]) for i in range(12)}
+    yield curve_picture(curves, "step", "log-likelihood", "EM climbs from many starts to one end " * 3)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_no_two_texts_overlap_and_none_leaves_the_picture(lang):
+    for picture in drawn_charts(lang):
+        scene, boxes = picture.scene, []
+        styles = {**STYLES, **CHART_STYLES}
+        # The numbers of components may cross: their means lie where they lie.
+        groups = [group for group in scene.groups if not group.title.startswith("mean of")]
+        for words in (m for group in groups for m in group.marks if isinstance(m, Words)):
+            size = styles[words.style].font_size
+            wide = text_width(words.text, size) * 0.9  # the widths are those of a broad font
+            left = words.x - {"start": 0.0, "middle": wide / 2, "end": wide}[words.anchor]
+            boxes.append((left, words.y - 0.7 * size, left + wide, words.y, words.text))
+        for i, a in enumerate(boxes):
+            assert a[0] >= 0 and a[2] <= scene.width and a[1] > 0 and a[3] < scene.height, (scene.title, a)
+            for b in boxes[:i]:
+                apart = a[0] >= b[2] or b[0] >= a[2] or a[1] >= b[3] or b[1] >= a[3]
+                assert apart, (scene.title, a, b)
+
+
+def test_what_cannot_be_written_whole_leaves_the_old_picture(tmp_path, monkeypatch):
+    path = tmp_path / "chart.svg"
+    chart = cost_curve(Y, BOTH, [0, 1])
+    chart.save(path)
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"No space left.*chart\.svg"):
+        cost_curve(1 - Y, BOTH, [0, 1]).save(path)
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_network_has_the_charts_of_its_predictions():
+    model = BayesNetClassifier("tan").fit(MELON.X, MELON.y)
+    posterior = model.predict_proba(MELON.X)
+    assert model.reliability(MELON.X, MELON.y).error == reliability(MELON.y, posterior, model.classes_).error
+    assert model.reject_curve(MELON.X, MELON.y).at(0.2) == reject_curve(
+        MELON.y, posterior, model.classes_
+    ).at(0.2)
+    brier = np.mean((posterior[:, 1] - (np.asarray(MELON.y) == "是")) ** 2)
+    assert model.cost_curve(MELON.X, MELON.y).brier == pytest.approx(brier)
+
+
+def test_the_pictures_of_the_guide_are_those_that_their_script_draws():
+    folder = Path(__file__).parent.parent / "docs" / "pictures"
+    if not folder.is_dir():
+        pytest.skip("the documentation is not part of this copy")
+    script = runpy.run_path(str(folder / "make_charts.py"))
+    for name in script["PICTURES"]:
+        for ending in script["LANGUAGES"].values():
+            assert (folder / f"{name}{ending}.svg").is_file()
+    # Those that rounding cannot change.
+    for name in ("nomogram", "class_profile"):
+        assert script["drawn"](name, "zh") == (folder / f"{name}.zh-CN.svg").read_text(encoding="utf-8")
 
 
 def test_what_people_type_is_escaped():

@@ -28,6 +28,7 @@ from bayeskit.report.comparison_report import (
 )
 from bayeskit.report.comparison_report.confusion import confusion_html
 from bayeskit.report.comparison_report.decisions import outcomes
+from bayeskit.report.comparison_report.verdict import ceiling_text
 from bayeskit.report.comparison_report.words import GLOSSARY, WORDS
 
 EVIL = "<script>alert('x')</script>&\"{0}\x07"
@@ -81,14 +82,14 @@ def findings(found: Comparison) -> Findings:
     model = TAN().fit({**columns, EVIL + "y": y}, target=EVIL + "y")
     row = {name: column[0] for name, column in columns.items()}
     shown = tuple(
-        RowShown(kind, 5, found.classes[0], 0.9, model.explain(row, lang=found.lang))
+        RowShown(kind, 5, found.classes[0], found.classes[1], 0.9, 0.1, model.explain(row, lang=found.lang))
         for kind in ("surest", "doubtful", "worst")
     )
     return Findings(
         found,
         information(model),
         model.structure_,
-        True,
+        "own",
         shown,
         f"bayeskit {EVIL}",
         {"bayeskit": "1"},
@@ -174,6 +175,17 @@ def test_the_verdict_tells_ties_as_ties() -> None:
     useless = (standing("nb", 0.4, p=None),)
     assert "no better than always saying no (33.3%)" in verdict(comparison(**base, standings=useless))
     assert "梯度提升与它难分高下" in verdict(comparison(**base, lang="zh"))
+
+
+def test_a_ceiling_that_was_surpassed_is_not_one() -> None:
+    found = comparison(classes=("no", "yes"))
+    possible = 1 - found.ceiling.value
+    good = (standing("nb", found.ceiling.value + 0.01, p=None),)
+    assert f"more than {possible:.1%}" in ceiling_text(replace(found, standings=good))
+    low = found.ceiling.interval[0]
+    better = replace(found, standings=(standing("nb", low - 0.01, p=None),))
+    assert "cannot be told" in ceiling_text(better) and f"{1.01 - low:.1%} were right" in ceiling_text(better)
+    assert not better.to_dict()["ceiling"]["holds"]
 
 
 def test_decisions_cost_what_came_true() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -130,6 +131,27 @@ def test_missing_values_of_the_real_tables():
         "native-country": 857,
     }
     assert adult.columns["age"].dtype == np.int64
+
+
+def test_credit_has_the_holes_that_its_card_tells_of():
+    """crx.names: 37 cases have one or more missing values; A1 12, A2 12, A4 6, A5 6, A6 9, A7 9, A14 13."""
+    credit = datasets.load("credit")
+    missing = {
+        name: [cell is None or cell != cell for cell in column] for name, column in credit.columns.items()
+    }
+    counts = {"A1": 12, "A2": 12, "A4": 6, "A5": 6, "A6": 9, "A7": 9, "A14": 13}
+    assert {name: sum(holes) for name, holes in missing.items() if any(holes)} == counts
+    assert sum(map(any, zip(*missing.values()))) == 37
+
+
+def test_texts_are_what_their_cards_say():
+    sms, news = datasets.load("sms"), datasets.load("news")
+    assert len(sms) - len(set(sms.columns["text"])) == 414
+    assert len(set(news.columns["text"])) == len(news)
+    assert set(Counter(news.y[:800].tolist()).values()) == {200}
+    posts = "\n".join(news.columns["text"])
+    assert not re.search(r"\w@\w", posts)  # addresses of people
+    assert "NNTP-Posting-Host:" not in posts  # stands in the header of most posts
 
 
 def test_iris_is_the_uci_version():

@@ -105,6 +105,23 @@ def test_equal_components_are_said():
     quiet(lambda: GaussianMixture(2, max_iter=500, **given).fit(ROWS))
 
 
+def test_a_hidden_node_that_nothing_depends_on_is_said():
+    rng = np.random.default_rng(0)
+    group = rng.integers(2, size=80)
+    rows = {"wet": np.where(rng.random(80) < 0.8, group, 1 - group), "warm": group + rng.normal(size=80)}
+    arcs = {"rain": [], "wet": ["rain"], "warm": ["rain", "wet"]}
+    states = {"rain": ["no", "yes"], "wet": [0, 1], "warm": float}
+    start = (
+        BayesianNetwork(arcs, states=states).set_cpt("rain", [0.5, 0.5]).set_cpt("wet", np.full((2, 2), 0.5))
+    )
+    start.set_gaussian("warm", {(rain, wet): (0.0, 1.0) for rain in ("no", "yes") for wet in (0, 1)})
+    with pytest.warns(
+        SuspectResult, match="'rain' was never observed, and none of its children depends on it"
+    ):
+        BayesianNetwork(arcs, states=states).fit(rows, method="em", start=start)
+    quiet(lambda: BayesianNetwork(arcs, states=states).fit(rows, method="em", max_iter=5000))
+
+
 @pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
 def test_a_collapse_is_said_where_the_best_step_lies_before_it(kind):
     rows = np.array([[0.0], [0.0], [0.0], [5.0], [6.0], [7.0]])

@@ -311,6 +311,7 @@ def test_a_network_classifier_is_naive_bayes_where_its_network_is():
         assert np.allclose(cpt.values.reshape(3, -1), tables.probabilities(j).T, atol=2e-2)
 
 
+@pytest.mark.filterwarnings("ignore:semi_supervised=True, and no row")
 @pytest.mark.parametrize("method", ["naive", "tan", "hill-climbing"])
 def test_network_classifiers_learn_tables_from_all_rows(method):
     X, y, true = rows(200, 3, 0.3, 3)
@@ -645,6 +646,7 @@ def test_what_is_refused(case):
         model.fit(X4, y)
 
 
+@pytest.mark.filterwarnings("ignore:semi_supervised=True, and no row")
 def test_more_that_is_refused():
     with pytest.raises(UsageError, match="partial_fit"):
         NaiveBayes(semi_supervised=True).partial_fit(X4, [0, 1, None, 1])

@@ -29,13 +29,12 @@ def found_by(
     loss_path: str | None,
 ) -> Findings:
     """Gather what the page shows."""
-    model = _drawn(run, comparison.pick)
-    structure: Mapping[Name, Sequence[Name]] = getattr(model, "structure_", {})
+    counts, structure, kind = _arcs(run, comparison.pick)
     return Findings(
         comparison,
-        information(model, lang=comparison.lang),
+        information(counts, lang=comparison.lang),
         structure,
-        comparison.pick in STRUCTURED,
+        kind,
         _three_rows(run, comparison),
         command,
         versions(run.settings.baselines),
@@ -50,11 +49,16 @@ def versions(with_yardsticks: bool) -> dict[str, str]:
     return {**found, "scikit-learn": version("scikit-learn")} if with_yardsticks else found
 
 
-def _drawn(run: Run, pick: str) -> Any:
-    """Return the model whose arcs and counts are shown: the pick if it is one graph, else TAN if that can be had."""
+def _arcs(run: Run, pick: str) -> tuple[Any, Mapping[Name, Sequence[Name]], str]:
+    """Return a model whose counts tell how much attributes tell, the arcs to draw, and whose they are."""
     if pick in STRUCTURED:
-        return run.fitted(pick)
-    return run.first if run.shape.bytes_of(2) > models.MOST_PAIRS else run.fitted("tan")
+        model = run.fitted(pick)
+        return model, model.structure_, "own"
+    fits = run.shape.bytes_of(2) <= models.MOST_PAIRS
+    counts = run.fitted("tan") if fits else run.first
+    if pick == "net":
+        return counts, run.fitted(pick).network_._network.dag.as_mapping(), "network"
+    return counts, counts.structure_ if fits else {}, "tree"
 
 
 def _three_rows(run: Run, comparison: Comparison) -> tuple[RowShown, ...]:
@@ -77,7 +81,8 @@ def _three_rows(run: Run, comparison: Comparison) -> tuple[RowShown, ...]:
         cells = {name: column[row] for name, column in loaded.columns.items()}
         model = run.fold_model(comparison.pick, fold_of[row])
         page = model.explain(cells, lang=comparison.lang, loss=comparison.losses)
-        truth = comparison.classes[int(held.truth[i])]
-        p = float(of_truth[i] if kind == "worst" else top[i])
-        shown.append(RowShown(kind, int(held.rows[i]), truth, p, page))
+        truth, answer = comparison.classes[int(held.truth[i])], comparison.classes[int(said[i])]
+        told = int(held.truth[i] if kind == "worst" else said[i])
+        p, rest = float(held.posterior[i, told]), float(np.delete(held.posterior[i], told).sum())
+        shown.append(RowShown(kind, int(held.rows[i]), truth, answer, p, rest, page))
     return tuple(shown)

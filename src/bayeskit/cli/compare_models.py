@@ -22,9 +22,11 @@ OURS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "weighted": ("weighted", {}),
     "auto": ("auto", {}),
     "spode": ("spode", {}),
+    "net": ("net", {}),
 }
-# One super-parent is never much better than the average over all of them, and takes longest to choose.
-ONLY_BY_NAME = ("spode",)
+# One super-parent is never much better than the average over all of them, and takes long to choose; so does the
+# search for a network where there are many columns.
+ONLY_BY_NAME = ("spode", "net")
 YARDSTICKS = ("majority", "logistic", "forest", "boosting")
 # Counts of all pairs, or triples, of values may take so many bytes.
 MOST_PAIRS, MOST_TRIPLES = 300e6, 100e6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bayeskit.cli.compare_models import fit_flags
 from bayeskit.cli.options import Reading
@@ -47,7 +47,7 @@ def reading_flags(reading: Reading) -> list[str]:
     return found
 
 
-def typed(asked: Asked, *, report: str | None = None) -> str:
+def typed(asked: Asked) -> str:
     """Return the command itself, every choice spelt out."""
     words = ["bayeskit", "compare", asked.data, "--target", asked.target, *reading_flags(asked.reading)]
     words += [part for name in asked.drop for part in ("--drop", name)]
@@ -58,14 +58,15 @@ def typed(asked: Asked, *, report: str | None = None) -> str:
     if asked.test is None:
         words += ["--folds", str(asked.folds)]
     words += ["--seed", str(asked.seed), *([] if asked.baselines else ["--no-baselines"])]
-    report = report or asked.report
-    words += ["--report", report] if report else []
+    words += ["--report", asked.report] if asked.report else []
     words += ["--save", asked.save] if asked.save else []
     words += ["--lang", asked.lang] if asked.lang != "en" else []
     return shlex.join(words)
 
 
-def next_lines(asked: Asked, pick: str, left_out: Sequence[str], row: int) -> tuple[str, ...]:
+def next_lines(
+    asked: Asked, pick: str, left_out: Sequence[str], row: int, unlabelled: bool = False
+) -> tuple[str, ...]:
     """Return three commands: keep the model (or see it all on a page), explain a doubtful row, predict.
 
     Parameters
@@ -73,15 +74,22 @@ def next_lines(asked: Asked, pick: str, left_out: Sequence[str], row: int) -> tu
     pick : the key of the model to take
     left_out : columns that are not used
     row : the number of a row worth looking at
+    unlabelled : whether rows without a class were left out, which ``fit`` does not do
     """
     model = asked.save or "best.bayes"
     flags = reading_flags(asked.reading)
     data = "rows.csv" if asked.data == "-" else asked.data
     drops = [part for name in left_out for part in ("--drop", name)]
+    if asked.save is None and unlabelled:
+        alone = replace(asked, data=data, models=pick, baselines=False, test=None, save=model)
+        return (typed(alone), *_using(model, asked, data, flags, row))
     if asked.save is None:
         first = ["fit", data, "--target", asked.target, *fit_flags(pick), *drops, *flags, "-o", model]
     elif asked.report is None:
-        return (typed(asked, report="report.html"), *_using(model, asked, data, flags, row))
+        return (
+            typed(replace(asked, data=data, report="report.html")),
+            *_using(model, asked, data, flags, row),
+        )
     else:
         first = ["inspect", model]
     return (shlex.join(["bayeskit", *first]), *_using(model, asked, data, flags, row))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pickle
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +13,7 @@ from bayeskit.cli import compare_models as models
 from bayeskit.cli.columns_seen import is_present
 from bayeskit.cli.compare import Contender, Floats, Trial, as_matrix, folds_of, tried
 from bayeskit.cli.compare_scores import RowScores, by_fold, measures, row_scores
+from bayeskit.cli.compare_size import size_of
 from bayeskit.cli.compare_table import Loaded
 from bayeskit.cli.compare_ties import LEVEL, corrected_t_test, paired_test
 from bayeskit.decision.risk import bayes_risk
@@ -23,7 +21,7 @@ from bayeskit.errors import BayeskitError
 from bayeskit.report.comparison_report.comparison import Column, Comparison, Held, Standing
 
 # Loops are compiled on so many rows, so that no model is charged for it.
-WARM = 2_000
+WARM = 500
 # Posteriors of all models are kept up to so many bytes; beyond that the winner is asked again.
 MOST_KEPT = 400_000_000
 # The models of all folds together are kept up to so many bytes, to explain rows with; larger ones are fitted again.
@@ -232,26 +230,3 @@ class _Kept:
 
 def _rank(standing: Standing) -> tuple[float, float]:
     return standing.decisive.value, standing.log_loss.value
-
-
-def size_of(model: Any, ours: bool) -> int:
-    """Return how many bytes a model takes: ours in its file, any other as a pickle."""
-    if ours and hasattr(model, "save"):
-        with tempfile.TemporaryDirectory(prefix="bayeskit-") as folder:
-            path = os.path.join(folder, "model")
-            model.save(path)
-            return os.path.getsize(path)
-    counter = _Counter()
-    pickle.dump(model, counter)
-    return counter.bytes
-
-
-class _Counter:
-    """A file that keeps nothing but its length: a forest need not be in memory twice."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-
-    def write(self, data: Any) -> int:
-        self.bytes += memoryview(data).nbytes
-        return memoryview(data).nbytes

@@ -31,7 +31,8 @@ class Loaded:
     y : the classes
     numbers : the number of each row in its file, from 1
     n_learned : how many rows come from the first file
-    left_out : {column: (why, missing cells, values)} of the others
+    left_out : {column: why} of the others
+    order : all columns but the target
     """
 
     columns: Columns
@@ -69,7 +70,7 @@ def load(
             raise DataError(f"Column {target!r} of {rows.shown} holds dates. Choose another --target.")
         rows = rows.without(list(why))
         rows.need_two_classes(target)
-        columns, y, numbers, table = _read(rows, target)
+        columns, y, numbers, table = _read(rows, target, data)
         _check_classes(y, target, rows.shown)
     for name in columns:
         found = None if name in keep else reason(name, columns[name], y)
@@ -109,11 +110,13 @@ def _check_classes(y: NDArray[Any], target: str, shown: str) -> None:
         )
 
 
-def _read(rows: Rows, target: str) -> tuple[Columns, NDArray[Any], NDArray[np.int64], Table]:
+def _read(rows: Rows, target: str, path: str) -> tuple[Columns, NDArray[Any], NDArray[np.int64], Table]:
     columns = rows.columns()
     y = columns.pop(target)
     has_class = is_present(y)
-    table = Table(rows.shown.strip("'"), int(has_class.sum()), int((~has_class).sum()), _hash(rows))
+    table = Table(
+        rows.shown if path == "-" else path, int(has_class.sum()), int((~has_class).sum()), _hash(rows)
+    )
     if not has_class.all():
         columns, y = {name: column[has_class] for name, column in columns.items()}, y[has_class]
     if y.dtype.kind == "f" and (y % 1 == 0).all():  # whole numbers, read so because one was missing
@@ -136,7 +139,7 @@ def _with_test(
     with opened(test, reading) as rows:
         rows.need(target, *columns)
         chosen = rows.read_as([*columns, target], kinds)
-        more, more_y, more_numbers, table = _read(chosen, target)
+        more, more_y, more_numbers, table = _read(chosen, target, test)
     if not len(more_y):
         raise DataError(f"{test!r} has no row with a value of {target!r}. Give rows whose class is known.")
     if (y.dtype.kind in "iufb") != (more_y.dtype.kind in "iufb"):

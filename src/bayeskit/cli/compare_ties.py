@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -54,9 +56,8 @@ def paired_test(differences: ArrayLike) -> float:
     return _two_sided(float(d.mean()), float(spread), lambda z: float(norm.sf(z)))
 
 
-def _two_sided(mean: float, spread: float, tail: object) -> float:
+def _two_sided(mean: float, spread: float, tail: Callable[[float], float]) -> float:
     if mean == 0.0:
         return 1.0
-    assert callable(tail)
     # The same difference in every fold, to the last digit, is no luck.
-    return min(1.0, 2.0 * float(tail(abs(mean) / spread**0.5))) if spread > 0.0 else 0.0
+    return min(1.0, 2.0 * tail(abs(mean) / spread**0.5)) if spread > 0.0 else 0.0

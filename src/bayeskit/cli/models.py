@@ -123,7 +123,7 @@ def class_counts(model: Any) -> list[float]:
     >>> class_counts(BayesNetClassifier("naive").fit([["a"], ["b"], ["b"]], [0, 1, 1]))
     [1.0, 2.0]
     """
-    if not hasattr(model, "network_") or hasattr(model, "partial_fit"):
+    if hasattr(model, "partial_fit") or not hasattr(model, "network_"):
         counts: list[float] = model.statistics_.class_counts.tolist()
         return counts
     network, target = model.network_, model.target_

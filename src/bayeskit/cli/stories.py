@@ -81,6 +81,9 @@ STORIES: Mapping[str, Story] = {
     "melon3": _MELON,
 }
 
+# Tables of texts: a column of sentences is no attribute with states.
+TEXTS = ("sms", "news")
+
 
 def story_of(table: str) -> Story:
     """Return the story of a table; one with a right to refuse where none was written."""
@@ -97,7 +100,7 @@ def known_names() -> tuple[str, ...]:
     """
     from bayeskit.datasets.registry import REGISTRY
 
-    return (*ALIASES, *REGISTRY)
+    return (*ALIASES, *(name for name in REGISTRY if name not in TEXTS))
 
 
 def table_name(name: str) -> str | None:

@@ -90,7 +90,7 @@ REGISTRY: Mapping[str, Entry] = {
         target="class",
     ),
     "sms": Entry(
-        title="SMS Spam Collection: 5,574 short messages in English, ham or spam; 403 are copies of others",
+        title="SMS Spam Collection: 5,574 short messages in English, ham or spam; 414 are copies of others",
         source="T. A. Almeida and J. M. Gómez Hidalgo 2011, UCI Machine Learning Repository",
         licence=_UCI,
         target="class",

@@ -138,19 +138,31 @@ class Averaged:
         return [slice(a, min(a + step, n_rows)) for a in range(0, n_rows, step)]
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
-        for rows in self._blocks(chunk.n_rows):
-            part = chunk.take(rows)
-            self._combine(part, self.scores(part), self.log_weights, None, out[rows])
-
-    def scores(self, chunk: Chunk) -> Floats:
-        """Return log P(c, x_i) + Σ_j log P(x_j | c, x_i) of every super-parent i, NaN where x_i is none: (n, d, K)."""
         d, k = len(self.cells.sizes), self.cells.counts.shape[2]
         width, table = self._padded
         first, eligible = self._first
-        codes = np.ascontiguousarray(self._without_general(chunk.codes, np.zeros(chunk.n_rows)))
-        scores = np.empty((chunk.n_rows, d, k))
+        codes = self._without_general(chunk.codes, np.zeros(chunk.n_rows))
         places = np.empty(d, dtype=np.uintp)
-        score_parents(codes, self.starts, table, width, first, eligible, places, scores)
+        for rows in self._blocks(chunk.n_rows):
+            scores = np.empty((rows.stop - rows.start, d, k))
+            score_parents(codes[rows], self.starts, table, width, first, eligible, places, scores)
+            part = chunk.take(rows)
+            if self.numeric is not None:
+                self.numeric.scores(part, scores)
+            self._combine(part, scores, self.log_weights, None, out[rows])
+
+    def scores(self, chunk: Chunk) -> Floats:
+        """Return log P(c, x_i) + Σ_j log P(x_j | c, x_i) of every super-parent i, NaN where x_i is none: (n, d, K).
+
+        Made from the counts: for a single row, which the table of all pairs would not pay for.
+        """
+        none = np.zeros(chunk.n_rows)
+        codes = np.ascontiguousarray(self._without_general(chunk.codes, none))
+        scores = np.empty((chunk.n_rows, len(self.cells.sizes), self.cells.counts.shape[2]))
+        score_left_out(
+            codes, np.zeros(chunk.n_rows, np.uint32), none, self.cells, self.joint, self.joint_total,
+            float(self.min_count), np.empty(scores.shape[2]), scores,
+        )  # fmt: skip
         if self.numeric is not None:
             self.numeric.scores(chunk, scores)
         return scores

@@ -150,9 +150,8 @@ def pool_weights(posteriors: Floats, weights: Floats, most: int = 500) -> Floats
     # A row that all members give 0 has no say.
     p = np.maximum(posteriors, 1e-300)
     for _ in range(most):
-        shares = p * found
-        shares /= shares.sum(axis=1, keepdims=True)
-        new = (1.0 + weights @ shares) / (total + n_members)
+        # Σ_r w_m p_rm / Σ_k w_k p_rk as two products with p: no array of shares is made in each step.
+        new = (1.0 + found * ((weights / (p @ found)) @ p)) / (total + n_members)
         moved = np.abs(new - found).max()
         found = new
         if moved < 1e-7:

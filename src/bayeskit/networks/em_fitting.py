@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from bayeskit.counting.backends.threads import thread_count
 from bayeskit.data.labels import as_weights
 from bayeskit.data.table import open_table
-from bayeskit.errors import ColumnError, Incompatible, NotConverged, SettingError
+from bayeskit.errors import ColumnError, Incompatible, NotConverged, SettingError, SuspectResult
+from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network
 from bayeskit.learning.em import Climb, Climbing, climb_best
 from bayeskit.learning.network_em import NetworkProblem
@@ -139,6 +140,7 @@ def climb_network(
         told = None if show is None else lambda step, value: show(step)
         found, values = climb_best(problem, starts, how, told)
     _tell(found, how, total)
+    _tell_of_saddles(found.parameters, columns)
     notes = Climbed(found.history, found.converged, tuple(values), total, found.fell)
     return replace(found.parameters, name=network.name, notes=network.notes), notes
 
@@ -204,3 +206,31 @@ def _tell(found: Climb[Any], how: Climbing, total: float) -> None:
         NotConverged,
         stacklevel=5,
     )
+
+
+def _tell_of_saddles(network: Network, columns: NodeColumns) -> None:
+    """Warn of nodes never observed that no child depends on: EM never leaves such tables."""
+    for name, codes in zip(columns.names, columns.codes):
+        if codes is None or (codes >= 0).any() or network[name].variable.size < 2:
+            continue
+        children = [node.name for node in network.nodes if name in node.parents]
+        if children and all(_ignores(network, child, name) for child in children):
+            warnings.warn(
+                f"{name!r} was never observed, and none of its children depends on it: from tables that are the same "
+                "in all its states EM never leaves. Begin elsewhere (without start, other seed, n_init), or leave the "
+                "node out.",
+                SuspectResult,
+                stacklevel=5,
+            )
+
+
+def _ignores(network: Network, child: Name, parent: Name) -> bool:
+    """Whether a node's distribution is the same, up to rounding, in all states of a discrete parent."""
+    given: Any = network[child].distribution
+    axis = [p for p in network[child].parents if network[p].is_discrete].index(parent)
+    arrays: list[Floats]
+    if isinstance(given, LinearGaussian):
+        arrays, scale = [given.intercept, given.coefficients, given.variance], float(given.variance.max())
+    else:
+        arrays, scale = [given.table()], 1.0
+    return all(np.allclose(array, array.take([0], axis), rtol=1e-9, atol=1e-12 * scale) for array in arrays)

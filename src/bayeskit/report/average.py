@@ -10,6 +10,16 @@ from typing import Any, overload
 
 from bayeskit.report.explanation import Attribute, Factor
 
+# Name, and log P(x | c, ...) of each class.
+Said = list[tuple[Hashable, Sequence[float]]]
+
+
+def said_by(attributes: Sequence[Attribute]) -> Said:
+    """Return the names and logarithms of attributes."""
+    if isinstance(attributes, Unwritten):
+        return attributes.said()
+    return [(a.name, [factor.log for factor in a.factors]) for a in attributes]
+
 
 class Unwritten(Sequence[Attribute]):
     """Attributes that are written down when someone looks: of many super-parents a page shows a few.
@@ -23,12 +33,18 @@ class Unwritten(Sequence[Attribute]):
     (1, 'a', True)
     """
 
-    def __init__(self, write: Callable[[], tuple[Attribute, ...]]) -> None:
-        self._write = write
+    def __init__(
+        self, write: Callable[[], tuple[Attribute, ...]], said: Callable[[], Said] | None = None
+    ) -> None:
+        self._write, self._said = write, said
 
     @cached_property
     def written(self) -> tuple[Attribute, ...]:
         return self._write()
+
+    def said(self) -> Said:
+        """Return the names and logarithms alone, for which nothing need be written."""
+        return said_by(self.written) if self._said is None else self._said()
 
     @overload
     def __getitem__(self, place: int) -> Attribute: ...

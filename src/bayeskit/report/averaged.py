@@ -10,11 +10,11 @@ import numpy as np
 
 from bayeskit.estimation.averaged import Averaged
 from bayeskit.estimation.pair_cells import IMAGINARY
-from bayeskit.report.average import Average, SuperParent, Unwritten
+from bayeskit.report.average import Average, Said, SuperParent, Unwritten
 from bayeskit.report.dependence import Floats, Item, cell_density
 from bayeskit.report.explanation import Attribute, Factor, LeftOut
 from bayeskit.report.fractions import fraction
-from bayeskit.report.pair_share import pair_workings
+from bayeskit.report.pair_share import pair_shares
 from bayeskit.report.shown import Shown
 
 
@@ -54,19 +54,31 @@ def _super_parent(
         Factor(_log((n + imaginary) / (rows + whole)), fraction(n, imaginary, rows, whole))
         for n in cells.counts[g, g].tolist()
     )
-    name, children = row.schema.categorical[i].name, Unwritten(partial(_children, averaged, row, i, kept))
+    known = (averaged, row, i, kept)
+    children = Unwritten(partial(_children, *known), partial(_said, *known))
+    name = row.schema.categorical[i].name
     return SuperParent(name, row.value(i), weight, first, children, tuple(scores.tolist()))
+
+
+def _said(averaged: Averaged, row: Shown, i: int, kept: list[int]) -> Said:
+    """What all others say, given attribute i, with nothing written down."""
+    logs = averaged.log_given(averaged._without_general(row.chunk.codes, np.zeros(1))[0], i).tolist()
+    names = [v.name for v in row.schema.categorical]
+    found: Said = [(names[j], logs[j]) for j in kept if j != i and not _says_nothing(averaged, row, j)]
+    for place in _measured(averaged, row):
+        out = np.zeros((1, averaged.cells.counts.shape[2]))
+        averaged.numeric.add_given(row.chunk, i, [place], out)
+        found.append((row.schema.numeric[place].name, out[0].tolist()))
+    return found
 
 
 def _children(averaged: Averaged, row: Shown, i: int, kept: list[int]) -> tuple[Attribute, ...]:
     """Write down what all others say, given attribute i."""
-    codes = averaged._without_general(row.chunk.codes, np.zeros(1))[0]
-    logs, above = averaged.log_given(codes, i), row.given([i])
-    cells, u, found = averaged.cells, row.code(i), list[Attribute]()
+    cells, u, above, found = averaged.cells, row.code(i), row.given([i]), list[Attribute]()
     for j in kept:
         if j == i or _says_nothing(averaged, row, j):
             continue
-        factors = tuple(map(Factor, logs[j].tolist(), pair_workings(cells, j, row.code(j), i, u)))
+        factors = tuple(Factor(_log(p), written) for p, written in pair_shares(cells, j, row.code(j), i, u))
         family = "table" if cells.mode[j] == IMAGINARY else "back-off"
         name = row.schema.categorical[j].name
         found.append(Attribute(name, row.value(j), family, factors, row.is_unknown(j), above))
@@ -79,14 +91,19 @@ def _says_nothing(averaged: Averaged, row: Shown, j: int) -> bool:
     return bool(row.code(j) > cells.real[j] and cells.mode[j] == IMAGINARY and cells.extra[j] == 0.0)
 
 
+def _measured(averaged: Averaged, row: Shown) -> list[int]:
+    """The numeric attributes that say something."""
+    used = averaged.numeric.used if row.schema.numeric else ()
+    return [m for m, is_used in enumerate(used) if is_used and not np.isnan(row.chunk.values[0, m])]
+
+
 def _numeric(averaged: Averaged, row: Shown, i: int) -> list[Attribute]:
-    gaussian, found = averaged.numeric, []
-    for place, variable in enumerate(row.schema.numeric):
-        x = float(row.chunk.values[0, place])
-        if gaussian.used[place] and x == x:
-            parent, logs, workings = cell_density(gaussian, row, place, i)
-            factors = tuple(map(Factor, logs.tolist(), workings))
-            found.append(Attribute(variable.name, x, "gaussian", factors, given=row.given([parent])))
+    found = []
+    for place in _measured(averaged, row):
+        parent, logs, workings = cell_density(averaged.numeric, row, place, i)
+        factors = tuple(map(Factor, logs.tolist(), workings))
+        name, x = row.schema.numeric[place].name, float(row.chunk.values[0, place])
+        found.append(Attribute(name, x, "gaussian", factors, given=row.given([parent])))
     return found
 
 

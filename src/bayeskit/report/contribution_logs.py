@@ -13,6 +13,7 @@ from bayeskit.estimation.covariance import GaussianClasses
 from bayeskit.estimation.presence import Presence
 from bayeskit.estimation.table import TableConditional
 from bayeskit.learning.model import Model
+from bayeskit.report.average import said_by
 from bayeskit.report.contributions import PRIOR, TOGETHER
 from bayeskit.report.explanation import Explanation
 from bayeskit.report.families import DENSITIES
@@ -91,13 +92,13 @@ def explained_logs(pages: Sequence[Explanation], names: Sequence[Name]) -> tuple
     return (PRIOR, *names, TOGETHER), logs
 
 
-def _share(out: Floats, place: Mapping[Name, int], attribute: Any, weight: float | Floats = 1.0) -> None:
+def _share(out: Floats, place: Mapping[Name, int], attribute: Any) -> None:
     # A name may itself be a tuple; else a tuple is the names of several.
     alone = attribute.name in place
     names = (attribute.name,) if alone else attribute.name
     logs = np.array([f.log for f in attribute.factors])
     for name in names:
-        out[place[name]] += _times(weight, logs) / len(names)
+        out[place[name]] += logs / len(names)
 
 
 def _average(out: Floats, place: Mapping[Name, int], page: Explanation) -> None:
@@ -112,13 +113,13 @@ def _average(out: Floats, place: Mapping[Name, int], page: Explanation) -> None:
     before = out.sum(axis=0) - prior
     for weight, parent in zip(shares, average.super_parents):
         out[place[parent.name]] += _times(weight, np.array([f.log for f in parent.first]) - prior)
-        for attribute in parent.attributes:
-            _share(out, place, attribute, weight)
+        for name, logs in said_by(parent.attributes):
+            out[place[name]] += _times(weight, np.array(logs))
     said = out.sum(axis=0) - before
     out[-1] += np.where(np.isfinite(total), total - np.where(np.isfinite(said), said, 0.0), total)
 
 
-def _times(weight: float | Floats, logs: Floats) -> Floats:
+def _times(weight: Floats, logs: Floats) -> Floats:
     """Weigh logarithms; what has no weight says nothing, even if it is impossible."""
     with np.errstate(invalid="ignore"):
-        return np.where(np.asarray(weight) > 0.0, np.asarray(weight) * logs, 0.0)
+        return np.where(weight > 0.0, weight * logs, 0.0)

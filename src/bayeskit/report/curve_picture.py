@@ -27,7 +27,7 @@ from bayeskit.report.scene import Group, Point, Scene, Words
 
 HEIGHT = 270.0
 # Names at the ends of curves are cut to this; beyond so many points they are left to the line.
-MOST_NAME, MOST_POINTS = 120.0, 60
+MOST_NAME, MOST_POINTS = 140.0, 60
 
 
 def curve_picture(

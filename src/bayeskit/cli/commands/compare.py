@@ -38,7 +38,7 @@ def compare(
         typer.Option(
             "--models",
             metavar="LIST",
-            help="Of nb,kernel,tan,aode,a2de,kdb,skdb,weighted,auto,spode; those that suit if not given.",
+            help="Of nb,kernel,tan,aode,a2de,kdb,skdb,weighted,auto,spode,net; those that suit if not given.",
         ),
     ] = None,
     baselines: Annotated[
@@ -95,7 +95,7 @@ def compare(
             found = run.compare(losses, begun)
         doubtful = int(found.held.rows[found.held.posterior.max(axis=1).argmin()])
         left_out = [column.name for column in found.columns if column.left_out is not None]
-        lines = next_lines(asked, found.pick, left_out, doubtful)
+        lines = next_lines(asked, found.pick, left_out, doubtful, found.table.unlabelled > 0)
         if store is not None:
             run.fitted(found.pick).save(store)
         if paper is not None:

@@ -48,6 +48,7 @@ def steps() -> Iterator[tuple[str, Callable[[], object]]]:
     def model(name: str) -> None:
         fitted = made(name, {}).fit({**columns, table.target: table.y}, target=table.target)
         fitted.predict_proba(columns)
+        fitted.explain({name: column[0] for name, column in columns.items()})
         if name != "net":
             fitted.partial_fit({**columns, table.target: table.y}, target=table.target)
             fitted.forget({**columns, table.target: table.y}, target=table.target)

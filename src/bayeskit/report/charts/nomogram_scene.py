@@ -19,7 +19,7 @@ from bayeskit.report.charts.axis import (
     straight,
 )
 from bayeskit.report.charts.legend import heading
-from bayeskit.report.charts.ticks import round_numbers, ticks_of, written
+from bayeskit.report.charts.ticks import Tick, round_numbers, ticks_of, written
 from bayeskit.report.charts.words import chart_words
 from bayeskit.report.picture_text import plain, shortened, text_width
 from bayeskit.report.scene import Group, Scene, Words
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 START, STOP = 136.0, WIDTH - 26
 NAME_WIDTH = START - LEFT - 12
 LANE, GAP, CURVE = 15.0, 7.0, 58.0
-_CHANCES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
+# Should they not all fit, the first ones are kept.
+_CHANCES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.05, 0.95, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6)
 
 
 def nomogram_scene(chart: Nomogram) -> Scene:
@@ -162,6 +163,17 @@ def _percent(p: float) -> str:
     return "<0.1%" if p < 0.0005 else ">99.9%" if p > 0.9995 else f"{100 * p:.1f}%"
 
 
+def _chances(chart: Nomogram, x: Scale) -> list[Tick]:
+    """Return where probabilities lie under the sum of points."""
+    kept: list[Tick] = []
+    for p in _CHANCES:
+        at = (math.log(p / (1 - p)) - chart.intercept) / chart.unit
+        more = sorted([*kept, (at, written(p))])
+        if 0 <= at <= x.high and len(apart(x, more, 5.0)) == len(more):
+            kept = more
+    return kept
+
+
 def _totals(chart: Nomogram, y: float) -> tuple[Group, float]:
     """Draw the sum of points and, under it, the probability that it stands for."""
     words = chart_words(chart.lang)
@@ -175,9 +187,7 @@ def _totals(chart: Nomogram, y: float) -> tuple[Group, float]:
         Words(LEFT, below + 4, name, "chart-text"),
         *_ruler_line(x, y, ticks_of(0, x.high, 7), above=True),
     ]
-    chances = [((math.log(p / (1 - p)) - chart.intercept) / chart.unit, p) for p in _CHANCES]
-    inside = [(at, written(p)) for at, p in chances if 0 <= at <= x.high]
-    marks += _ruler_line(x, below, inside, above=False)
+    marks += _ruler_line(x, below, _chances(chart, x), above=False)
     total = chart.total
     if total is not None:
         here = x.clipped(total)

@@ -146,17 +146,8 @@ class Comparison:
     lang: str = "en"
 
     def of(self, key: str) -> Standing:
-        """Return the figures of one model.
-
-        Raises
-        ------
-        KeyError
-            If it was not compared.
-        """
-        return next((s for s in self.standings if s.key == key), None) or self._none(key)
-
-    def _none(self, key: str) -> Standing:
-        raise KeyError(key)
+        """Return the figures of one model."""
+        return next(standing for standing in self.standings if standing.key == key)
 
     @property
     def picked(self) -> Standing:

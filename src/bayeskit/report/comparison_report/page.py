@@ -28,12 +28,18 @@ MOST_ATTRIBUTES = 10
 
 @dataclass(frozen=True, eq=False)
 class RowShown:
-    """A row that is explained: "surest", "doubtful" or "worst", its number, its class, and what that was given."""
+    """A row that is explained: "surest", "doubtful" or "worst", its number, its class, what was said.
+
+    ``probability`` is what was given to the class said, of the worst mistake to the truth; ``rest`` to all others
+    together, which says more than 1 − p where p is almost 1.
+    """
 
     kind: str
     number: int
     truth: Label
+    said: Label
     probability: float
+    rest: float
     explanation: Explanation
 
 
@@ -44,14 +50,15 @@ class Findings:
     Attributes
     ----------
     structure : parents of each attribute, beside the class
-    is_own : whether that is the graph of the pick, not the tree of TAN
+    kind : str
+        "own": that is the graph of the pick; "network": the class is in it; "tree": it is that of TAN instead.
     command, versions, next_lines, loss_path : to do it again, and what to do then
     """
 
     comparison: Comparison
     information: InformationTable
     structure: Mapping[Name, Sequence[Name]]
-    is_own: bool
+    kind: str
     rows: tuple[RowShown, ...]
     command: str
     versions: Mapping[str, str]
@@ -97,6 +104,11 @@ def as_page(findings: Findings) -> str:
     )
 
 
+def _space(c: Comparison) -> str:
+    """Return what stands between two sentences."""
+    return "" if c.lang == "zh" else " "
+
+
 def _section(title: str, body: Html) -> tuple[Html, Html]:
     return tag("h2", title), body
 
@@ -114,7 +126,7 @@ def _read(findings: Findings, notes: Footnotes) -> Html:
     used = [column for column in c.columns if column.left_out is None]
     left = [column for column in c.columns if column.left_out is not None]
     headers = [words[key] for key in ("column", "understood", "suggestion", "missing")]
-    parts = [tag("p", Html(" ".join(said)))]
+    parts = [tag("p", Html(_space(c).join(said)))]
     rows = [_column(each, words) for each in used]
     shown = [j for j in range(4) if j < 2 or any(row[j] for row in rows)]
     cells = [[row[j] for j in shown] for row in rows]
@@ -166,11 +178,13 @@ def _structure(findings: Findings) -> Html:
     said = {"pick": c.picked.name, "target": c.target}
     if not any(findings.structure.values()):
         return tag("p", filled(words["structure_none"], **said), cls="faint")
-    told = filled(words["structure_own" if findings.is_own else "structure_tree"], **said)
+    told = filled(words[f"structure_{findings.kind}"], **said)
     telling = [row.name for row in findings.information.rows]
     svg, n = structure_svg(findings.structure, telling, words["structure"])
     less = [filled(words["structure_less"], n=n)] if n < len(findings.structure) else []
-    return join([tag("p", Html(" ".join([told, *less])), cls="faint"), tag("div", Html(svg), cls="wide")])
+    return join(
+        [tag("p", Html(_space(c).join([told, *less])), cls="faint"), tag("div", Html(svg), cls="wide")]
+    )
 
 
 def _rows(findings: Findings) -> Html:
@@ -180,7 +194,8 @@ def _rows(findings: Findings) -> Html:
         said = {
             "row": f"{row.number:,}",
             "truth": row.truth,
-            "p": share(row.probability, 1.0 - row.probability),
+            "said": row.said,
+            "p": share(row.probability, row.rest),
         }
         parts.append(tag("h3", filled(words[row.kind], **said)))
         parts.append(tag("div", Html(plain(row.explanation._repr_html_())), cls="wide"))

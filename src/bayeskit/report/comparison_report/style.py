@@ -31,10 +31,12 @@ th,td{{text-align:left;padding:.28rem .9rem .28rem 0;vertical-align:top;overflow
 th{{font-weight:600}}thead th{{border-bottom:1px solid var(--faint)}}tbody tr+tr>*{{border-top:1px solid var(--line)}}
 .n{{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}}
 .name{{white-space:nowrap}}
-.left td:first-child{{white-space:nowrap}}
+.wide th,.wide td{{word-break:keep-all}}
+.wide th:first-child,.wide td:first-child,.wide td:nth-child(2){{min-width:4.5em}}
 .matrix th,.matrix td{{padding:.4rem .7rem;border:1px solid var(--line);text-align:right}}
 .hit{{background:rgba(var(--hit),var(--share))}}.miss{{background:rgba(var(--miss),var(--share))}}
-.meter{{display:block;width:11rem;max-width:36vw;height:.75rem;background:var(--line);border-radius:3px;margin-top:.35rem}}
+.meter{{display:block;width:11rem;max-width:36vw;height:.75rem;background:var(--line);border-radius:3px;
+margin-top:.35rem}}
 .meter>span{{display:block;height:100%;background:var(--accent);border-radius:3px}}
 code,pre{{font:.88rem/1.5 ui-monospace,Consolas,"Noto Sans Mono","Noto Sans Mono CJK SC",monospace}}
 pre{{margin:.4rem 0;padding:.7rem .9rem;overflow-x:auto;white-space:pre-wrap;background:var(--card);
@@ -43,7 +45,8 @@ svg{{max-width:100%;height:auto}}.wide svg{{max-width:none}}
 sup{{line-height:0}}sup a,a{{color:var(--accent);text-decoration:none}}
 ol.words{{padding-left:1.4rem;font-size:.92rem;max-width:48rem}}
 @page{{size:A4;margin:15mm}}
-@media print{{body{{padding:0;font-size:10pt;max-width:none;-webkit-print-color-adjust:exact;print-color-adjust:exact}}
+@media print{{:root{{--page:#fff}}body{{padding:0;font-size:10pt;max-width:none;
+-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 .wide,pre{{overflow:visible}}.wide svg{{max-width:100%}}table{{font-size:8pt}}th,td{{padding-right:.5rem}}
 h2,h3{{break-after:avoid}}tr,svg,.verdict{{break-inside:avoid}}.name,.n{{white-space:normal}}}}
 """

@@ -18,8 +18,8 @@ _EN = {
     "always saying {label} ({base}).",
     "ceiling": "If the probabilities of {model} are right, no model at all can be right about more than {ceiling} of "
     "such rows (95% interval {low} to {high}); {pick} is right about {right}.",
-    "no_ceiling": "How good any model could be cannot be told: by the probabilities of {model} at most {ceiling} of such "
-    "rows, yet {right} were right. They are too doubtful, or the rows too few.",
+    "no_ceiling": "How good any model could be cannot be told: by the probabilities of {model} at most {ceiling} of "
+    "such rows, yet {right} were right. They are too doubtful, or the rows too few.",
     "majority": "majority class",
     "logistic": "logistic regression",
     "forest": "random forest",
