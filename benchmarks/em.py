@@ -26,7 +26,7 @@ import em_work
 from bayeskit import BayesianNetwork, GaussianMixture, GaussianNB, LatentClass, NaiveBayes
 from bayeskit.data.source import Source
 from bayeskit.learning.em import Climbing
-from bayeskit.learning.semi_supervised import Parted, complete
+from bayeskit.learning.unlabelled.semi_supervised import Parted, complete
 from bayeskit.schema import Variable
 from em_acceleration import count_steps
 from em_peers import Peer

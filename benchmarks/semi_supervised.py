@@ -24,7 +24,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 import bayeskit
 from bayeskit.data.source import Source
 from bayeskit.errors import NotConverged
-from bayeskit.learning.semi_supervised import Parted, SemiSupervised
+from bayeskit.learning.unlabelled.semi_supervised import Parted, SemiSupervised
 from bayeskit.schema import Variable
 from harness import Report, Run, options
 

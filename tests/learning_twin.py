@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 
 from bayeskit.graphs.cpdag import cpdag
-from bayeskit.learning.node_columns import NodeColumns
+from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.schema import Variable
 from bayeskit.structure.questions import bits, members
 

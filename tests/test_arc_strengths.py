@@ -23,8 +23,8 @@ def few():
 
 def test_shares_are_those_of_the_samples_learned_one_by_one(few):
     from bayeskit.graphs.dag import Dag
-    from bayeskit.learning.node_columns import read_nodes
-    from bayeskit.learning.search_network import Settings, search_network
+    from bayeskit.learning.search.node_columns import read_nodes
+    from bayeskit.learning.search.search_network import Settings, search_network
     from bayeskit.networks.distance import cpdag
     from bayeskit.structure.arcs import Arcs
 

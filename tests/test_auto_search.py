@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bayeskit.graphs.cpdag import shd
 from bayeskit.io.networks.registry import read_model
-from bayeskit.learning.family_scores import FamilyScores
+from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Family, Stop, answer_all, bits
 from bayeskit.structure.scores import Score

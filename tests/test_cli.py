@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss
 from typer.testing import CliRunner
 
 from bayeskit import __version__, datasets
-from bayeskit.cli.compare import Score, as_matrix, figures, folds_of
+from bayeskit.cli.comparing.tried import Score, as_matrix, figures, folds_of
 from bayeskit.cli.main import app
 from bayeskit.cli.show import winner
 from bayeskit.cli.stories import STORIES, known_names, story_of, table_name

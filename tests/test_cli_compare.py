@@ -16,9 +16,9 @@ from sklearn.model_selection import StratifiedKFold
 
 import bayeskit
 from bayeskit import TAN, NaiveBayes
-from bayeskit.cli.columns_seen import reason
-from bayeskit.cli.compare_models import OURS, YARDSTICKS, Shape, chosen
-from bayeskit.cli.compare_ties import corrected_t_test, paired_test
+from bayeskit.cli.comparing.columns import reason
+from bayeskit.cli.comparing.models import OURS, YARDSTICKS, Shape, chosen
+from bayeskit.cli.comparing.ties import corrected_t_test, paired_test
 from cli_run import done, refused, run, write_table
 
 USED = ("colour", "size", "weight")
@@ -247,6 +247,6 @@ def test_refusals_and_interrupts_leave_files_alone(
     def interrupted(*arguments: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bayeskit.cli.compare_run.Run.compare", interrupted)
+    monkeypatch.setattr("bayeskit.cli.comparing.run.Run.compare", interrupted)
     assert run(*ask, "--target", "class", "--save", tmp_path / "m").exit_code == 130
     assert old.read_text() == "old" and not list(tmp_path.glob(".*")) and not (tmp_path / "m").exists()

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from bayeskit import BayesianNetwork
 from bayeskit.graphs.dag import Dag
-from bayeskit.learning.conditional_scores import ConditionalScores
-from bayeskit.learning.node_columns import read_nodes
+from bayeskit.learning.search.conditional_scores import ConditionalScores
+from bayeskit.learning.search.node_columns import read_nodes
 from bayeskit.priors import BDeu
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Stop, answer_all, bits, members
@@ -82,7 +82,7 @@ def test_the_score_is_that_of_the_network_fitted_and_asked(name: str) -> None:
 
 
 def test_few_matrices_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    import bayeskit.learning.conditional_scores as module
+    import bayeskit.learning.search.conditional_scores as module
 
     rows = mixed()
     columns = read_nodes(rows)

@@ -11,9 +11,9 @@ from bayeskit.counting.count import count
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError
 from bayeskit.graphs.network import discrete
-from bayeskit.learning.counted_scores import CountedScores
-from bayeskit.learning.family_scores import FamilyScores
-from bayeskit.learning.run_search import run_search
+from bayeskit.learning.search.counted_scores import CountedScores
+from bayeskit.learning.search.family_scores import FamilyScores
+from bayeskit.learning.search.run_search import run_search
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Family
 from bayeskit.structure.scores import NAMES, Score

@@ -13,11 +13,11 @@ from bayeskit.counting.count import count
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError, SettingError
 from bayeskit.graphs.network import discrete
-from bayeskit.learning.counted_scores import CountedScores
-from bayeskit.learning.counted_tests import CountedTests
-from bayeskit.learning.family_scores import FamilyScores
-from bayeskit.learning.independence_tests import IndependenceTests
-from bayeskit.learning.run_search import run_search
+from bayeskit.learning.search.counted_scores import CountedScores
+from bayeskit.learning.search.counted_tests import CountedTests
+from bayeskit.learning.search.family_scores import FamilyScores
+from bayeskit.learning.search.independence_tests import IndependenceTests
+from bayeskit.learning.search.run_search import run_search
 from bayeskit.statistics import Plan
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Test as Question

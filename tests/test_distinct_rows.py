@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.errors import ColumnError, WeightError
-from bayeskit.learning import distinct_rows as joining
-from bayeskit.learning.distinct_rows import distinct_rows, joined_where_it_pays
-from bayeskit.learning.family_scores import FamilyScores
-from bayeskit.learning.independence_tests import IndependenceTests
-from bayeskit.learning.node_columns import read_nodes
-from bayeskit.learning.regression_scores import MixedScores
+from bayeskit.learning.search import distinct_rows as joining
+from bayeskit.learning.search.distinct_rows import distinct_rows, joined_where_it_pays
+from bayeskit.learning.search.family_scores import FamilyScores
+from bayeskit.learning.search.independence_tests import IndependenceTests
+from bayeskit.learning.search.node_columns import read_nodes
+from bayeskit.learning.search.regression_scores import MixedScores
 from bayeskit.networks.examples import asia, wet_grass
 from bayeskit.networks.learning import learn_network
 from bayeskit.structure.questions import Family, bits
@@ -55,8 +55,8 @@ def repeated(seed, n=60):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("most_cells", [2**16, 0], ids=["tables", "sorted"])
 def test_scores_of_weighted_rows_are_those_of_repeated_ones(name, most_cells, monkeypatch):
-    monkeypatch.setattr("bayeskit.learning.family_scores.MOST_CELLS", most_cells)
-    monkeypatch.setattr("bayeskit.learning.family_scores.CELLS_A_ROW", 8 if most_cells else 0)
+    monkeypatch.setattr("bayeskit.learning.search.family_scores.MOST_CELLS", most_cells)
+    monkeypatch.setattr("bayeskit.learning.search.family_scores.CELLS_A_ROW", 8 if most_cells else 0)
     columns, all_rows, weights, sizes = repeated(1)
     question = [Family(0, 0), Family(3, 0b00110), Family(2, 0b00001, (1, 3, 4)), Family(4, 0b01111)]
     plain = FamilyScores(all_rows, sizes, Score(name, 3.0))(question)

@@ -14,7 +14,8 @@ import pytest
 from sklearn.mixture import GaussianMixture
 
 from bayeskit.errors import DataError, SettingError
-from bayeskit.learning.em import Climbing, climb, climb_best
+from bayeskit.learning.em import Climbing, climb
+from bayeskit.learning.restarts import climb_best
 
 
 class Scripted:

@@ -10,7 +10,7 @@ import pytest
 from bayeskit import KDB, TAN, BayesianNetwork, GaussianMixture, LatentClass, NaiveBayes, learn_network
 from bayeskit.data.source import Source
 from bayeskit.errors import ColumnError, DataError, NotConverged, SettingError, SuspectResult
-from bayeskit.learning.semi_supervised import Parted, SemiSupervised
+from bayeskit.learning.unlabelled.semi_supervised import Parted, SemiSupervised
 from bayeskit.schema import Variable
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))

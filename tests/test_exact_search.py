@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.errors import TooLarge
-from bayeskit.learning.family_scores import FamilyScores
+from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Family, Graph, answer_all
 from bayeskit.structure.scores import Score

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.counting.kernels.bit_families import pack_states
-from bayeskit.learning import family_scores, packed_rows
-from bayeskit.learning.family_scores import FamilyScores
+from bayeskit.learning.search import family_scores, packed_rows
+from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.structure.questions import Family, bits
 from bayeskit.structure.scores import Score
 from graph_twin import all_dags

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit.learning.family_scores import FamilyScores
+from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Family, answer_all
 from bayeskit.structure.scores import Score

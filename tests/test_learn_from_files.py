@@ -22,8 +22,8 @@ from bayeskit.errors import (
     TooLarge,
     UnseenState,
 )
-from bayeskit.learning.node_columns import read_nodes
-from bayeskit.learning.node_source import read_source
+from bayeskit.learning.search.node_columns import read_nodes
+from bayeskit.learning.search.node_source import read_source
 from bayeskit.networks import arc_strengths
 from bayeskit.networks.examples import wet_grass
 

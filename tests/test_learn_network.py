@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult, TooLarge
-from bayeskit.learning import search_network as searching
+from bayeskit.learning.search import search_network as searching
 from bayeskit.networks.examples import wet_grass
 from bayeskit.networks.learning import learn_network
 from bayeskit.structure import score

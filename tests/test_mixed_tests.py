@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from bayeskit.errors import SettingError
-from bayeskit.learning.correlation_tests import CorrelationTests
-from bayeskit.learning.independence_tests import IndependenceTests
-from bayeskit.learning.mixed_tests import MixedTests
-from bayeskit.learning.node_columns import read_nodes
+from bayeskit.learning.search.correlation_tests import CorrelationTests
+from bayeskit.learning.search.independence_tests import IndependenceTests
+from bayeskit.learning.search.mixed_tests import MixedTests
+from bayeskit.learning.search.node_columns import read_nodes
 from bayeskit.networks.learning import learn_network
 from bayeskit.structure.questions import Test as Question
 from bayeskit.structure.questions import bits

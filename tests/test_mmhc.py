@@ -14,7 +14,7 @@ from scipy.stats import chi2
 from bayeskit.graphs.cpdag import shd
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.separation import d_separated
-from bayeskit.learning.family_scores import FamilyScores
+from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.structure import questions
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import answer_all, bits, members

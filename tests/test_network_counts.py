@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bayeskit.errors import Incompatible, NotCounted
 from bayeskit.graphs.network import Network, Node
-from bayeskit.learning.network_counts import NetworkCounts, configurations
-from bayeskit.learning.node_columns import read_nodes
+from bayeskit.learning.networks.network_counts import NetworkCounts, configurations
+from bayeskit.learning.search.node_columns import read_nodes
 
 STATES = {"a": ["u", "v"], "b": ["p", "q", "r"], "c": ["s", "t"]}
 PARENTS = {"a": (), "b": ("c", "a"), "x": ("a",), "c": ("a",), "y": ("b", "x")}

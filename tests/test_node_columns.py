@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from bayeskit.errors import ColumnError, DataError, InfiniteValue, SettingError, UnseenState
-from bayeskit.learning.node_columns import read_nodes
+from bayeskit.learning.search.node_columns import read_nodes
 from learning_twin import as_columns, discrete_rows
 
 Int64 = pd.array([3, None, 7, 3], dtype="Int64")

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from bayeskit.errors import DataError, SettingError, TooLarge
-from bayeskit.learning import search_network as searching
-from bayeskit.learning.node_columns import read_nodes
-from bayeskit.learning.search_network import METHODS, Settings, search_network
+from bayeskit.learning.search import search_network as searching
+from bayeskit.learning.search.node_columns import read_nodes
+from bayeskit.learning.search.search_network import METHODS, Settings, search_network
 from bayeskit.networks.examples import wet_grass
 from bayeskit.structure import score
 from bayeskit.structure.arcs import Arcs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bayeskit.errors import SettingError
-from bayeskit.learning.search_network import METHODS
+from bayeskit.learning.search.search_network import METHODS
 from bayeskit.networks.examples import asia
 from bayeskit.networks.learning import learn_network
 from bayeskit.networks.search_settings import TAKEN_BY

@@ -38,9 +38,9 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.data.source import Source
 from bayeskit.errors import DataError, NotConverged, OneShotSource, SettingError, SuspectResult, UsageError
 from bayeskit.learning.em import Climbing
-from bayeskit.learning.self_training import self_train
-from bayeskit.learning.semi_supervised import Parted, complete
-from bayeskit.learning.unlabelled_weight import CANDIDATES, left_out_loss
+from bayeskit.learning.unlabelled.self_training import self_train
+from bayeskit.learning.unlabelled.semi_supervised import Parted, complete
+from bayeskit.learning.unlabelled.unlabelled_weight import CANDIDATES, left_out_loss
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Pattern, Plan
 from conformance.estimators import BY_LETTER

@@ -16,12 +16,12 @@ from bayeskit import BayesianNetwork, learn_network
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult
 from bayeskit.inference.exact import Exact
 from bayeskit.inference.potentials import Potentials
-from bayeskit.learning import expected_families
-from bayeskit.learning.expected_families import ExpectedFamilies
-from bayeskit.learning.expected_scores import ExpectedScores
-from bayeskit.learning.family_scores import FamilyScores
-from bayeskit.learning.network_score import score as network_score
-from bayeskit.learning.row_patterns import RowPatterns
+from bayeskit.learning.networks import expected_families
+from bayeskit.learning.networks.expected_families import ExpectedFamilies
+from bayeskit.learning.networks.expected_scores import ExpectedScores
+from bayeskit.learning.networks.network_score import score as network_score
+from bayeskit.learning.networks.row_patterns import RowPatterns
+from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.networks import arc_strengths
 from bayeskit.networks.examples import asia
 from bayeskit.networks.memory import set_max_memory
@@ -171,7 +171,7 @@ def test_the_likelihood_rises_as_much_as_is_expected(seed):
 
 @pytest.mark.parametrize("score", ["bic", "aic", "bdeu", "k2"])
 def test_complete_rows_are_climbed(score):
-    """Nothing is missing, so nothing is expected: it begins where the default search ends, and scores are those of the rows."""
+    """Nothing is missing, so it begins where the default search ends, and scores are those of the rows."""
     rows = asia().sample(1_500, seed=3)
     found = learned(rows, score=score)
     climbed = learn_network(rows, "auto", score, max_parents=3)

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from bayeskit.cli.demos import NAMES
-from bayeskit.cli.textbook_check import compared
-from bayeskit.cli.textbook_library import LIBRARY
+from bayeskit.cli.textbook.check import compared
+from bayeskit.cli.textbook.library import LIBRARY
 from bayeskit.report.textbook import em
 from bayeskit.report.textbook.found import Found, Line, exact, spoken
 from bayeskit.report.textbook.latex import as_latex

@@ -12,8 +12,8 @@ import duckdb
 import numpy as np
 import pytest
 
-from bayeskit.learning.correlation_tests import CorrelationTests
-from bayeskit.learning.independence_tests import IndependenceTests
+from bayeskit.learning.search.correlation_tests import CorrelationTests
+from bayeskit.learning.search.independence_tests import IndependenceTests
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Test as Question
 from bayeskit.structure.questions import answer_all, bits, members

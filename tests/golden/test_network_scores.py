@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bayeskit.learning.family_scores import FamilyScores
-from bayeskit.learning.node_columns import read_nodes
-from bayeskit.learning.regression_scores import MixedScores
+from bayeskit.learning.search.family_scores import FamilyScores
+from bayeskit.learning.search.node_columns import read_nodes
+from bayeskit.learning.search.regression_scores import MixedScores
 from bayeskit.structure import score
 from bayeskit.structure.questions import Family, bits
 from bayeskit.structure.scores import Score

@@ -10,12 +10,12 @@ import numpy as np
 
 from bayeskit.errors import SuspectResult, TooLarge
 from bayeskit.graphs.dag import Dag
-from bayeskit.learning.class_arcs import naive_arcs, tan_arcs
-from bayeskit.learning.conditional_scores import ConditionalScores
-from bayeskit.learning.node_columns import NodeColumns
-from bayeskit.learning.run_search import run_search
-from bayeskit.learning.search_network import METHODS as SEARCHES
-from bayeskit.learning.search_network import Settings, search_network
+from bayeskit.learning.search.class_arcs import naive_arcs, tan_arcs
+from bayeskit.learning.search.conditional_scores import ConditionalScores
+from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.learning.search.run_search import run_search
+from bayeskit.learning.search.search_network import METHODS as SEARCHES
+from bayeskit.learning.search.search_network import Settings, search_network
 from bayeskit.networks.fitting import fit_settings
 from bayeskit.networks.memory import allowed
 from bayeskit.schema import Name

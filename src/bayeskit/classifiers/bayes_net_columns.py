@@ -14,7 +14,7 @@ from bayeskit.data.table import Table
 from bayeskit.errors import DataError
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.network import Network, Node, discrete
-from bayeskit.learning.node_columns import NodeColumns, read_nodes
+from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
 from bayeskit.schema import Name, Variable
 
 

@@ -19,7 +19,7 @@ from bayeskit.io.labels import from_plain, to_plain
 from bayeskit.io.networks.native import native_text, read_native
 from bayeskit.io.saved import Arrays, Saved, as_path, write_saved
 from bayeskit.io.statistics import pack_statistics, pack_variable, unpack_statistics, unpack_variable
-from bayeskit.learning.network_counts import NetworkCounts, configurations, wanted
+from bayeskit.learning.networks.network_counts import NetworkCounts, configurations, wanted
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.climbs import Climbed
 from bayeskit.schema import Name, Schema, Variable

@@ -15,10 +15,10 @@ from bayeskit.errors import ColumnError, NotConverged
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.network import Network
 from bayeskit.learning.em import Climb, Climbing, climb
-from bayeskit.learning.network_em import NetworkProblem
-from bayeskit.learning.network_starts import start_network
-from bayeskit.learning.node_columns import NodeColumns
-from bayeskit.learning.semi_supervised import LEAST_GAIN, MOST_STEPS
+from bayeskit.learning.networks.network_em import NetworkProblem
+from bayeskit.learning.networks.network_starts import start_network
+from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.learning.unlabelled.semi_supervised import LEAST_GAIN, MOST_STEPS
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.climbs import Climbed
 from bayeskit.networks.fitting import fit_settings
@@ -92,7 +92,7 @@ def climb_unlabelled(
     """
     made: Any = NetworkProblem
     if not network.is_discrete:
-        from bayeskit.learning.network_em_mixed import MixedNetworkProblem
+        from bayeskit.learning.networks.network_em_mixed import MixedNetworkProblem
 
         made = MixedNetworkProblem
     problem = made(network, columns, weights, prior, max_memory=get_max_memory())

@@ -17,8 +17,8 @@ from bayeskit.data.source import Rows, Source
 from bayeskit.errors import DataError, InfiniteValue, NotConverged, SettingError, SuspectResult, UsageError
 from bayeskit.learning.em import Climb
 from bayeskit.learning.fitted import Fitted
-from bayeskit.learning.semi_supervised import Parted
-from bayeskit.learning.unlabelled_weight import Weighed, check_weight, weigh
+from bayeskit.learning.unlabelled.semi_supervised import Parted
+from bayeskit.learning.unlabelled.unlabelled_weight import Weighed, check_weight, weigh
 
 
 class SemiSupervision(State):

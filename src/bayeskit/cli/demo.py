@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit import datasets
-from bayeskit.cli.compare import Columns, Score, as_matrix, contenders, cross_validate, folds_of
+from bayeskit.cli.comparing.tried import Columns, Score, as_matrix, contenders, cross_validate, folds_of
 from bayeskit.cli.output import note, noting_compilation, noting_warnings
 from bayeskit.cli.stories import Story, story_of
 from bayeskit.cli.words import words_of

@@ -12,7 +12,7 @@ from bayeskit.report.page import page_of
 from bayeskit.report.text import as_rich
 
 if TYPE_CHECKING:
-    from bayeskit.cli.compare import Score
+    from bayeskit.cli.comparing.tried import Score
     from bayeskit.cli.demo import Demo
 
 Words = Mapping[str, str]

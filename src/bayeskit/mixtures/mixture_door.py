@@ -13,9 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayeskit.counting.backends.threads import thread_count
 from bayeskit.errors import NotConverged, SettingError, SuspectResult
-from bayeskit.learning.em import Climb, Climbing, climb_best
+from bayeskit.learning.em import Climb, Climbing
 from bayeskit.learning.mixtures.components import Components
 from bayeskit.learning.progress import progress_of
+from bayeskit.learning.restarts import climb_best
 
 P = TypeVar("P")
 # The most that reg_covar may be of a variance that it is added to, before a word is said.

@@ -12,9 +12,9 @@ from bayeskit.counting.backends.threads import thread_count
 from bayeskit.data.native import to_native
 from bayeskit.errors import SettingError
 from bayeskit.graphs.network import Network, Node
-from bayeskit.learning.bootstrap import arc_frequencies
-from bayeskit.learning.node_columns import NodeColumns
 from bayeskit.learning.progress import progress_of
+from bayeskit.learning.search.bootstrap import arc_frequencies
+from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.networks.arguments import number_below, whole_number
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.fitting import fit_settings

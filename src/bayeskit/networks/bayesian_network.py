@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from bayeskit.graphs.network import Network
-from bayeskit.learning.network_counts import NetworkCounts
+from bayeskit.learning.networks.network_counts import NetworkCounts
 from bayeskit.networks.analysis import Analysis
 from bayeskit.networks.building import network_of
 from bayeskit.networks.climbs import Climbed

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bayeskit.errors import SettingError
-from bayeskit.learning.independence_tests import IndependenceTests
-from bayeskit.learning.node_columns import read_nodes
+from bayeskit.learning.search.independence_tests import IndependenceTests
+from bayeskit.learning.search.node_columns import read_nodes
 from bayeskit.networks.arguments import choice, number_below
 from bayeskit.schema import Name
 from bayeskit.structure.questions import answer_all, members

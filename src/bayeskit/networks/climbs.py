@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bayeskit.learning.network_counts import NetworkCounts
+from bayeskit.learning.networks.network_counts import NetworkCounts
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 from bayeskit.errors import DataTypeError, SettingError
 from bayeskit.graphs.dag import Dag
-from bayeskit.learning.network_score import score
-from bayeskit.learning.node_columns import read_nodes
+from bayeskit.learning.networks.network_score import score
+from bayeskit.learning.search.node_columns import read_nodes
 from bayeskit.networks.distance import _graph
 from bayeskit.report.compare_networks import NetworkComparison, compare_graphs
 from bayeskit.report.comparison_picture import ComparisonPicture

@@ -17,11 +17,12 @@ from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, Incompatible, NotConverged, SettingError, SuspectResult
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network
-from bayeskit.learning.em import Climb, Climbing, climb_best
-from bayeskit.learning.network_em import NetworkProblem
-from bayeskit.learning.network_starts import start_network, with_tables_of
-from bayeskit.learning.node_columns import NodeColumns, read_nodes
+from bayeskit.learning.em import Climb, Climbing
+from bayeskit.learning.networks.network_em import NetworkProblem
+from bayeskit.learning.networks.network_starts import start_network, with_tables_of
 from bayeskit.learning.progress import progress_of
+from bayeskit.learning.restarts import climb_best
+from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
 from bayeskit.networks.arguments import number_below, switch, whole_number
 from bayeskit.networks.climbs import Climbed
 from bayeskit.networks.memory import get_max_memory
@@ -157,7 +158,7 @@ def _problem(
     settings: dict[str, Any] = {"hard": em.hard, "n_jobs": em.n_jobs, "max_memory": get_max_memory()}
     if network.is_discrete:
         return NetworkProblem(network, columns, weights, prior, imaginary, **settings)
-    from bayeskit.learning.network_em_mixed import MixedNetworkProblem
+    from bayeskit.learning.networks.network_em_mixed import MixedNetworkProblem
 
     return MixedNetworkProblem(network, columns, weights, prior, imaginary, variance, **settings)
 

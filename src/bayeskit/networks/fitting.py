@@ -10,9 +10,9 @@ from typing import Any, Self
 from bayeskit.data.labels import as_weights
 from bayeskit.errors import ColumnError, DataError, Incompatible, SettingError, TooLarge, UsageError
 from bayeskit.graphs.network import Network, discrete
-from bayeskit.learning.network_counts import NetworkCounts, configurations
-from bayeskit.learning.network_estimates import estimated
-from bayeskit.learning.node_columns import NodeColumns, read_nodes
+from bayeskit.learning.networks.network_counts import NetworkCounts, configurations
+from bayeskit.learning.networks.network_estimates import estimated
+from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
 from bayeskit.networks.arguments import choice
 from bayeskit.networks.climbs import Climbed, Climbs
 from bayeskit.networks.em_fitting import EmSettings, climb_network, read_hidden

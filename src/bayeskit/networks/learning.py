@@ -9,10 +9,10 @@ from typing import Any
 
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.graphs.network import Network, Node
-from bayeskit.learning.node_columns import NodeColumns
-from bayeskit.learning.node_source import in_pieces, read_source
 from bayeskit.learning.progress import progress_of
-from bayeskit.learning.search_network import Found, Settings, search_network
+from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.learning.search.node_source import in_pieces, read_source
+from bayeskit.learning.search.search_network import Found, Settings, search_network
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.fitting import fit_settings
 from bayeskit.networks.memory import allowed

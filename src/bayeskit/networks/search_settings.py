@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bayeskit.errors import SettingError
-from bayeskit.learning.node_columns import NodeColumns
-from bayeskit.learning.search_network import METHODS, Settings
+from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.learning.search.search_network import METHODS, Settings
 from bayeskit.networks.arguments import number_below, whole_number
 from bayeskit.networks.memory import allowed
 from bayeskit.schema import Name

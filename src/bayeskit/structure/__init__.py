@@ -30,5 +30,5 @@ def learn(learner: Learner, answer: Callable[[Plan], Statistics]) -> Dag:
 def __getattr__(name: str) -> Any:
     # Scoring a table needs rows, which this folder never sees; only the name is here, where it is looked for.
     if name == "score":
-        return import_module("bayeskit.learning.network_score").score
+        return import_module("bayeskit.learning.networks.network_score").score
     raise AttributeError(f"module 'bayeskit.structure' has no attribute {name!r}")

@@ -66,11 +66,11 @@ def compare(
     and four of scikit-learn's to measure them by, is judged on rows that it had not seen; those that a paired test
     cannot tell from the best are called ties. With --loss the cost of the decisions decides, else the error.
     """
-    from bayeskit.cli.compare_findings import found_by
-    from bayeskit.cli.compare_next import Asked, next_lines, typed
-    from bayeskit.cli.compare_run import Run, Settings
-    from bayeskit.cli.compare_show import print_comparison, progress
-    from bayeskit.cli.compare_table import load
+    from bayeskit.cli.comparing.findings import found_by
+    from bayeskit.cli.comparing.next import Asked, next_lines, typed
+    from bayeskit.cli.comparing.run import Run, Settings
+    from bayeskit.cli.comparing.show import print_comparison, progress
+    from bayeskit.cli.comparing.table import load
     from bayeskit.cli.losses import read_losses
     from bayeskit.cli.output import note, noting_compilation, print_json
     from bayeskit.cli.writing import replaced

@@ -110,7 +110,7 @@ def _arc(text: str, names: tuple[str, ...]) -> tuple[str, str]:
 
 def _measured(columns: dict[str, Any], n: int) -> dict[str, int]:
     """Cut every column of numbers into n intervals, but whole numbers that are few enough to be states."""
-    from bayeskit.learning.node_columns import MOST_INTEGERS
+    from bayeskit.learning.search.node_columns import MOST_INTEGERS
 
     few = {
         name

@@ -1,0 +1,88 @@
+"""What the report tells beyond the table: the model that was picked, its arcs, three rows explained."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from bayeskit.cli.comparing import models as models
+from bayeskit.cli.comparing.run import Run
+from bayeskit.report.comparison_report.comparison import Comparison
+from bayeskit.report.comparison_report.page import Findings, RowShown
+from bayeskit.report.information_table import information
+from bayeskit.schema import Name
+from bayeskit.version import __version__
+
+# Models that are one graph over their attributes.
+STRUCTURED = ("spode", "tan", "kdb", "skdb")
+
+
+def found_by(
+    run: Run,
+    comparison: Comparison,
+    command: str,
+    next_lines: Sequence[str],
+    loss_path: str | None,
+) -> Findings:
+    """Gather what the page shows."""
+    counts, structure, kind = _arcs(run, comparison.pick)
+    return Findings(
+        comparison,
+        information(counts, lang=comparison.lang),
+        structure,
+        kind,
+        _three_rows(run, comparison),
+        command,
+        versions(run.settings.baselines),
+        tuple(next_lines),
+        loss_path,
+    )
+
+
+def versions(with_yardsticks: bool) -> dict[str, str]:
+    """Return what had a part in the numbers."""
+    found = {"bayeskit": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
+    return {**found, "scikit-learn": version("scikit-learn")} if with_yardsticks else found
+
+
+def _arcs(run: Run, pick: str) -> tuple[Any, Mapping[Name, Sequence[Name]], str]:
+    """Return a model whose counts tell how much attributes tell, the arcs to draw, and whose they are."""
+    if pick in STRUCTURED:
+        model = run.fitted(pick)
+        return model, model.structure_, "own"
+    fits = run.shape.bytes_of(2) <= models.MOST_PAIRS
+    counts = run.fitted("tan") if fits else run.first
+    if pick == "net":
+        return counts, run.fitted(pick).network_._network.dag.as_mapping(), "network"
+    return counts, counts.structure_ if fits else {}, "tree"
+
+
+def _three_rows(run: Run, comparison: Comparison) -> tuple[RowShown, ...]:
+    """Explain the surest row that was right, the most doubtful one, and the worst mistake."""
+    held = comparison.held
+    top, said = held.posterior.max(axis=1), held.posterior.argmax(axis=1)
+    of_truth = held.posterior[np.arange(len(said)), held.truth]
+    wrong = said != held.truth
+    chosen: list[tuple[str, int]] = []
+    if not wrong.all():
+        chosen.append(("surest", int(np.where(wrong, -1.0, top).argmax())))
+    chosen.append(("doubtful", int(top.argmin())))
+    if wrong.any():
+        chosen.append(("worst", int(np.where(wrong, of_truth, 2.0).argmin())))
+    judged, loaded = run.judged, run.loaded
+    fold_of = {int(row): f for f, (_, test) in enumerate(judged.parts) for row in test}
+    shown = []
+    for kind, i in chosen:
+        row = int(judged.rows[i])
+        cells = {name: column[row] for name, column in loaded.columns.items()}
+        model = run.fold_model(comparison.pick, fold_of[row])
+        page = model.explain(cells, lang=comparison.lang, loss=comparison.losses)
+        truth, answer = comparison.classes[int(held.truth[i])], comparison.classes[int(said[i])]
+        told = int(held.truth[i] if kind == "worst" else said[i])
+        p, rest = float(held.posterior[i, told]), float(np.delete(held.posterior[i], told).sum())
+        shown.append(RowShown(kind, int(held.rows[i]), truth, answer, p, rest, page))
+    return tuple(shown)

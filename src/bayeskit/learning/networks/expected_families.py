@@ -1,0 +1,233 @@
+"""Expected counts of any family under a network, whether its nodes stand together in the network or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from bayeskit.errors import TooLarge
+from bayeskit.inference.exact import MAX_MEMORY, Exact
+from bayeskit.learning.networks.row_patterns import RowPatterns
+from bayeskit.structure.questions import members
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_Rows = tuple[Ints, Floats, Floats]
+
+# Rows are worked on so many numbers at a time; their posteriors, and the tables counted, are kept while they take no
+# more bytes than this, and reckoned again beyond.
+AT_ONCE, KEPT = 2**22, 2**28
+# Configurations are told apart by one whole number.
+MOST_CELLS = 2**62
+
+
+class Extensions(NamedTuple):
+    """Expected n(base, v) of a set of variables and every variable beside, in the cells of the base that occur.
+
+    Attributes
+    ----------
+    digits : shape (cells, variables of the base), their codes
+    counts : shape (cells, states of all variables + 1)
+        n(cell, v = s), variable by variable (those of the base mean nothing here); the last column is n(cell).
+    """
+
+    digits: Ints
+    counts: Floats
+
+
+class ExpectedFamilies:
+    r"""What rows with holes are expected to hold, of any set of variables and every one more.
+
+    .. math:: \bar n(b, v = s) = \sum_i w_i\, P(b \mid o_i)\, P(v = s \mid b, o_i)
+
+    with o the cells that are there in a row. A row that lacks cells of the base b becomes one row for each way to fill
+    them, with the share P(b | o) of its weight, one cell after the other by the chain rule; the posteriors of these
+    rows then tell of every v at once. Nothing is imputed: all ways to fill a cell count, each with its probability.
+
+    Parameters
+    ----------
+    engine : Exact
+        The network under which cells are expected.
+    whole, holed : RowPatterns
+        Rows without a missing cell, which are only counted, and the others. None may be impossible.
+    max_memory : bytes
+    n_jobs : int, optional
+        Threads; the answer does not depend on it.
+
+    Examples
+    --------
+    A fair coin, and one that mostly falls as it does; the second was not looked at once:
+
+    >>> from bayeskit.inference.potentials import Potentials
+    >>> tables = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]])]
+    >>> engine = Exact(Potentials.laid_out([2, 2], [[0], [0, 1]], tables, [0, 1], ("first", "second")))
+    >>> whole = RowPatterns(np.array([[0, 0]]), np.array([3.0]), np.array([0]))
+    >>> holed = RowPatterns(np.array([[1, -1]]), np.array([1.0]), np.array([3]))
+    >>> ExpectedFamilies(engine, whole, holed).table((1, 0))
+    array([[3. , 0.1],
+           [0. , 0.9]])
+    """
+
+    def __init__(
+        self,
+        engine: Exact,
+        whole: RowPatterns,
+        holed: RowPatterns,
+        *,
+        max_memory: float = MAX_MEMORY,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.sizes, self.offsets = engine.potentials.sizes, engine.potentials.offsets
+        self._engine, self._whole, self._holed = engine, whole, holed
+        self._max_memory, self._n_jobs = max_memory, n_jobs
+        self._most_rows = max(256, AT_ONCE // int(self.offsets[-1]))
+        self._posteriors: dict[int, Floats] = {}
+        self._tables: dict[int, Extensions] = {}
+        self._bytes = 0
+        #: The weight of the missing cells of each variable.
+        self.missing = holed.weights @ (holed.codes < 0)
+
+    def extensions(self, base: int) -> Extensions:
+        """Return the expected counts of a set of variables with every other variable."""
+        found = self._tables.get(base)
+        if found is None:
+            if self._bytes > KEPT:
+                self._tables.clear()
+                self._bytes = 0
+            found = self._tables[base] = self._count([*members(base)])
+            self._bytes += found.counts.nbytes
+        return found
+
+    def base_of(self, some: int, child: int) -> int:
+        """Return the set from which a family is best answered: itself, or without one variable that is no child.
+
+        One that was counted before, or else the one that leaves out the variable that is missing most.
+        """
+        fewer = [some ^ (1 << v) for v in members(some ^ (1 << child))]
+        for base in (some, *fewer):
+            if base in self._tables:
+                return base
+        return min(fewer, key=lambda base: -self.missing[(some ^ base).bit_length() - 1], default=some)
+
+    def table(self, family: Sequence[int]) -> Floats:
+        """Return the expected counts of a family, an axis for each of its variables in the order given."""
+        some = sum(1 << v for v in family)
+        base = self.base_of(some, family[-1])
+        digits, counts = self.extensions(base)
+        order = [*members(base), *members(some ^ base)]
+        last = counts[:, -1:]
+        if base != some:
+            last = counts[:, self.offsets[order[-1]] : self.offsets[order[-1] + 1]]
+        inside = self.sizes[[*members(base)]]
+        found = np.zeros((*inside, last.shape[1]))
+        found[tuple(digits.T)] = last
+        found = found.reshape(self.sizes[order])
+        return found.transpose([order.index(v) for v in family])
+
+    def _count(self, base: list[int]) -> Extensions:
+        sizes = [int(self.sizes[v]) for v in base]
+        strides = [1]
+        for size in sizes[::-1]:
+            strides.append(strides[-1] * size)
+        cells, strides = strides[-1], strides[-2::-1]
+        if cells > MOST_CELLS:
+            raise self._too_large(base, cells)
+        places, counts = self._counted(self._whole.codes, self._whole.weights, base, strides)
+        for codes, weights, posteriors in self._all_filled(base):
+            place, inverse = _places(codes, base, strides)
+            more = _summed(inverse, weights, posteriors, len(place))
+            # Chunk by chunk: all of them together might be more than memory holds.
+            joined = np.union1d(places, place)
+            if joined.size * counts.shape[1] * 8 > self._max_memory:
+                raise self._too_large(base, joined.size)
+            total = np.zeros((len(joined), counts.shape[1]))
+            total[np.searchsorted(joined, places)] = counts
+            total[np.searchsorted(joined, place)] += more
+            places, counts = joined, total
+        digits = np.empty((len(places), len(base)), np.int64)
+        for k, (stride, size) in enumerate(zip(strides, sizes)):
+            digits[:, k] = places // stride % size
+        return Extensions(digits, counts)
+
+    def _counted(
+        self, codes: Ints, weights: Floats, base: list[int], strides: list[int]
+    ) -> tuple[Ints, Floats]:
+        """Count rows without a missing cell."""
+        place, inverse = _places(codes, base, strides)
+        counts = np.empty((len(place), int(self.offsets[-1]) + 1))
+        for v, size in enumerate(self.sizes.tolist()):
+            cell = inverse * size + codes[:, v]
+            found = np.bincount(cell, weights, len(place) * size).reshape(-1, size)
+            counts[:, self.offsets[v] : self.offsets[v + 1]] = found
+        counts[:, -1] = np.bincount(inverse, weights, len(place))
+        return place, counts
+
+    def _all_filled(self, base: list[int]) -> Iterator[_Rows]:
+        rows = self._holed
+        for start in range(0, len(rows.codes), self._most_rows):
+            part = slice(start, start + self._most_rows)
+            posteriors = self._posteriors.get(start)
+            if posteriors is None:
+                posteriors = self._ask(rows.codes[part])
+                if 8 * len(rows.codes) * int(self.offsets[-1]) <= KEPT:
+                    self._posteriors[start] = posteriors
+            yield from self._filled(base, rows.codes[part], rows.weights[part], posteriors)
+
+    def _filled(self, base: list[int], codes: Ints, weights: Floats, posteriors: Floats) -> Iterator[_Rows]:
+        """Yield rows in which the base is there, never many more than ``_most_rows`` at once."""
+        for k, v in enumerate(base):
+            gone = codes[:, v] < 0
+            if not gone.any():
+                continue
+            n = len(codes)
+            if n > 1 and n + gone.sum() * (self.sizes[v] - 1) > self._most_rows:
+                for half in (slice(None, n // 2), slice(n // 2, None)):
+                    yield from self._filled(base[k:], codes[half], weights[half], posteriors[half])
+                return
+            more = self._clamped(v, codes[gone], weights[gone], posteriors[gone])
+            there = ~gone
+            codes = np.concatenate([codes[there], more[0]])
+            weights = np.concatenate([weights[there], more[1]])
+            posteriors = np.concatenate([posteriors[there], more[2]])
+        yield codes, weights, posteriors
+
+    def _clamped(self, v: int, codes: Ints, weights: Floats, posteriors: Floats) -> _Rows:
+        """Return each row once for every state of a missing cell that it may have."""
+        shares = weights[:, None] * posteriors[:, self.offsets[v] : self.offsets[v + 1]]
+        row, state = np.nonzero(shares)
+        filled = codes[row]
+        filled[:, v] = state
+        return filled, shares[row, state], self._ask(filled)
+
+    def _ask(self, codes: Ints) -> Floats:
+        return self._engine.margins_rows(codes, self._max_memory, self._n_jobs)[0]
+
+    def _too_large(self, base: list[int], cells: float) -> TooLarge:
+        names = [self._engine.potentials.names[v] for v in base]
+        needed = 8.0 * cells * float(self.offsets[-1] + 1)
+        return TooLarge(
+            needed, self._max_memory, names, cells, way_out="Lower max_parents=, or join states of these."
+        )
+
+
+def _places(codes: Ints, base: list[int], strides: list[int]) -> tuple[Ints, Ints]:
+    """Return the numbers of the configurations that occur, and which of them each row has."""
+    number = np.zeros(len(codes), np.int64)
+    for v, stride in zip(base, strides):
+        number += codes[:, v] * stride
+    place, inverse = np.unique(number, return_inverse=True)
+    return place, inverse.ravel()
+
+
+def _summed(cell: Ints, weights: Floats, posteriors: Floats, n_cells: int) -> Floats:
+    """Add up rows by their cells, and their weights beside."""
+    rows = np.arange(len(cell))
+    adder = csr_array((weights, (cell, rows)), shape=(n_cells, len(cell)))
+    found = np.empty((n_cells, posteriors.shape[1] + 1))
+    found[:, :-1] = adder @ posteriors
+    found[:, -1] = np.bincount(cell, weights, n_cells)
+    return found

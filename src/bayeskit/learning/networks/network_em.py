@@ -1,0 +1,243 @@
+"""EM for networks whose nodes all have states: cells missing anywhere, nodes never observed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import DataError
+from bayeskit.graphs.distributions import Deterministic, Distribution, Table
+from bayeskit.graphs.network import Network
+from bayeskit.inference.evidence import Evidence
+from bayeskit.inference.exact import MAX_MEMORY, Exact
+from bayeskit.inference.lookup import log_weights
+from bayeskit.inference.potentials import Potentials
+from bayeskit.learning.networks.network_estimates import estimated
+from bayeskit.learning.networks.row_patterns import RowPatterns, family_counts
+from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.priors import MLE
+from bayeskit.schema import Name
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# A probability that falls below this is on its way to zero, and is there: products of many such numbers would leave
+# the range of doubles, and a row that needs the cell would have kept it far above.
+LEAST = 1e-40
+MOST_SHOWN = 12
+
+
+@dataclass(frozen=True, eq=False)
+class TableCounts:
+    """Expected n(parents, child) of every node, one table after the other."""
+
+    flat: Floats
+    part: Mapping[Name, slice]
+
+    def table(self, network: Network, name: Name) -> Floats:
+        return self.flat[self.part[name]].reshape(network.shape_of(name))
+
+
+class NetworkProblem:
+    r"""Rows of a discrete network as EM climbs them; parameters are networks.
+
+    With o the cells that are there in a row,
+
+    .. math:: \bar n_{\pi, v} = \sum_i w_i\, P(\pi, x = v \mid o_i), \qquad
+        \ell(\theta) = \sum_i w_i \log P(o_i) + \sum a \log \theta
+
+    where a are the imaginary counts of the prior. ``hard=True`` completes each row by its most probable states
+    instead, and the value is the log-likelihood of the completed rows, and the same sum.
+
+    Rows without a missing cell are counted once, equal rows are joined, and rows without any cell say nothing. Nodes
+    that are a function of their parents (`Deterministic`) stay as they are.
+
+    Parameters
+    ----------
+    network : Network
+        The graph and the states of every node.
+    columns : NodeColumns
+        Columns by the names of nodes, coded by the nodes' states. A node without a column is never observed.
+    weights : one number a row, optional
+    prior, imaginary : as in `estimated`
+    hard : bool
+    n_jobs : int, optional
+        Threads; the answer does not depend on it.
+    max_memory : bytes
+
+    Examples
+    --------
+    One coin of two, which one is not known, thrown twice; three rounds:
+
+    >>> from bayeskit.graphs.network import Node, discrete
+    >>> from bayeskit.learning.search.node_columns import read_nodes
+    >>> throw = Table([[0.4, 0.6], [0.7, 0.3]])
+    >>> coin = Node(discrete("coin", ("a", "b")), (), Table([0.5, 0.5]))
+    >>> throws = [Node(discrete(name, ("heads", "tails")), ("coin",), throw) for name in ("first", "second")]
+    >>> rows = {"first": ["heads", "tails", "heads"], "second": ["heads", "tails", "tails"]}
+    >>> network = Network((coin, *throws))
+    >>> problem = NetworkProblem(network, read_nodes(rows, {name: ["heads", "tails"] for name in rows}))
+    >>> counts, value = problem.expect(network)
+    >>> counts.table(network, "coin").round(4), round(value, 4)
+    (array([1.5795, 1.4205]), -4.1072)
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        columns: NodeColumns,
+        weights: Floats | None = None,
+        prior: Any = None,
+        imaginary: Mapping[Name, Floats] | None = None,
+        *,
+        hard: bool = False,
+        n_jobs: int | None = None,
+        max_memory: float = MAX_MEMORY,
+    ) -> None:
+        self.network, self.hard = network, hard
+        self._n_jobs, self._max_memory = n_jobs, max_memory
+        self._prior, self._imaginary = prior or MLE(), dict(imaginary or {})
+        self._engine = Exact(_laid_out(network))
+        p = self._engine.potentials
+        starts = p.value_start.tolist()
+        self._part = {node.name: slice(a, b) for node, a, b in zip(network.nodes, starts, starts[1:])}
+        each = np.ones(columns.n_rows) if weights is None else np.asarray(weights, np.float64)
+        codes = codes_of(network, columns)
+        seen = (codes >= 0).sum(axis=1)
+        whole = np.flatnonzero((each > 0.0) & (seen == len(network.nodes)))
+        holed = np.flatnonzero((each > 0.0) & (seen > 0) & (seen < len(network.nodes)))
+        self._whole = RowPatterns.of(codes[whole], each[whole], whole)
+        self._holed = RowPatterns.of(codes[holed], each[holed], holed)
+        self._counted = family_counts(p, self._whole.codes, self._whole.weights)
+
+    @cached_property
+    def _held(self) -> dict[Name, Distribution]:
+        """The nodes that are a rule, not an estimate."""
+        return {
+            node.name: node.distribution
+            for node in self.network.nodes
+            if isinstance(node.distribution, Deterministic)
+        }
+
+    @cached_property
+    def _added(self) -> Floats:
+        """The imaginary counts of all tables, none for what is held."""
+        found = np.zeros(len(self._counted))
+        for node in self.network.nodes:
+            if node.name not in self._held:
+                shape = self.network.shape_of(node.name)
+                cells = self._imaginary.get(node.name)
+                if cells is None:
+                    cells = self._prior.cells(node.variable, math.prod(shape[:-1]))
+                found[self._part[node.name]] = np.broadcast_to(cells, shape).ravel()
+        return found
+
+    def expect(self, parameters: Network) -> tuple[TableCounts, float]:
+        """Return the expected counts under a network, and the value there."""
+        values = _tables(parameters)
+        # Trees are made once: the next step's engine takes them from this one.
+        engine = self._engine = self._engine.with_values(values)
+        rows = self._holed
+        if ((self._counted > 0.0) & (values == 0.0)).any():
+            raise self._impossible(self._whole, log_weights(engine.potentials, self._whole.codes))
+        if self.hard:
+            completed, logs = engine.completed(rows.codes, self._max_memory, self._n_jobs)
+            found = family_counts(engine.potentials, completed, rows.weights)
+        else:
+            found, logs = engine.expected(rows.codes, rows.weights, self._max_memory, self._n_jobs)
+        if (logs == -math.inf).any():
+            raise self._impossible(rows, logs)
+        known = self._counted + self._added
+        some = known > 0.0
+        with np.errstate(divide="ignore"):
+            value = float(known[some] @ np.log(values[some])) + float(rows.weights @ logs)
+        return TableCounts(self._counted + found, self._part), value
+
+    def maximise(self, statistics: TableCounts) -> Network:
+        """Return the network that the counts speak for."""
+        counts: Any = statistics
+        found = estimated(self.network, counts, self._prior, self._imaginary, "mle")
+        return self._with(found, lambda values: np.where(values < LEAST, 0.0, values))
+
+    def flat(self, parameters: Network) -> Floats:
+        """Return the logarithms of all tables, −inf where they are zero."""
+        with np.errstate(divide="ignore"):
+            return np.log(_tables(parameters))
+
+    def unflat(self, vector: Floats) -> Network:
+        """Return the network that a vector of logarithms stands for; what is not −inf stays above zero."""
+        if np.isnan(vector).any() or (vector == math.inf).any():
+            raise ArithmeticError("The extrapolation left the range of numbers.")
+
+        def normalised(logs: Floats) -> Floats:
+            away = logs - logs.max(axis=-1, keepdims=True)
+            p = np.exp(np.where(away > -math.inf, np.maximum(away, math.log(LEAST)), -math.inf))
+            return np.asarray(p / p.sum(axis=-1, keepdims=True))
+
+        counts = TableCounts(vector, self._part)
+        nodes = [
+            replace(node, distribution=Table(counts.table(self.network, node.name)))
+            for node in self.network.nodes
+        ]
+        return self._with(replace(self.network, nodes=tuple(nodes)), normalised)
+
+    def _with(self, network: Network, change: Any) -> Network:
+        """Return the network with its tables changed, and what is held as it was."""
+        nodes = []
+        for node in network.nodes:
+            given: Any = node.distribution
+            kept = self._held.get(node.name)
+            nodes.append(replace(node, distribution=Table(change(given.values)) if kept is None else kept))
+        return replace(network, nodes=tuple(nodes))
+
+    def _impossible(self, rows: RowPatterns, logs: Floats) -> DataError:
+        """Say which row it is, and which of its cells cannot stand together."""
+        impossible = np.flatnonzero(logs == -math.inf)
+        i = int(impossible[rows.first[impossible].argmin()])
+        left = rows.codes[i].copy()
+        for v in np.flatnonzero(left >= 0):
+            fewer = left.copy()
+            fewer[v] = -1
+            if self._engine.log_probability(Evidence(fewer), self._max_memory) == -math.inf:
+                left = fewer
+        variables = [node.variable for node in self.network.nodes]
+        cells = [
+            f"{variables[v].name!r} = {variables[v].states[left[v]]!r}" for v in np.flatnonzero(left >= 0)
+        ]
+        shown = ", ".join(cells[:MOST_SHOWN]) + (", …" if len(cells) > MOST_SHOWN else "")
+        cannot = "cannot stand together" if len(cells) > 1 else "cannot be"
+        return DataError(
+            f"Row {rows.first[i]} (the first is 0) has probability zero under the network: {shown} {cannot}. Leave "
+            "the row out, or start from tables without these zeros."
+        )
+
+
+def codes_of(network: Network, columns: NodeColumns) -> Ints:
+    """Return the codes of the discrete nodes side by side; a node without a column is missing in every row."""
+    place = {name: j for j, name in enumerate(columns.names)}
+    found = np.full((columns.n_rows, len(network.nodes)), -1, np.int64)
+    for k, node in enumerate(network.nodes):
+        codes = columns.codes[place[node.name]] if node.name in place else None
+        if codes is not None:
+            found[:, k] = codes
+    return found
+
+
+def _laid_out(network: Network) -> Potentials:
+    """Lay the families out; their numbers come with the parameters."""
+    position = network.dag.position
+    scopes = [[*(position[p] for p in node.parents), k] for k, node in enumerate(network.nodes)]
+    tables = [np.zeros(network.shape_of(node.name)) for node in network.nodes]
+    sizes = [node.variable.size for node in network.nodes]
+    return Potentials.laid_out(sizes, scopes, tables, list(range(len(scopes))), network.dag.nodes)
+
+
+def _tables(network: Network) -> Floats:
+    tables: list[Any] = [node.distribution for node in network.nodes]
+    return np.concatenate([np.empty(0), *(table.table().ravel() for table in tables)])

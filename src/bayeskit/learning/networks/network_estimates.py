@@ -1,0 +1,78 @@
+"""Counts of a network's families × prior → its tables and regressions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.graphs.distributions import Distribution, LinearGaussian, Table
+from bayeskit.graphs.network import Network
+from bayeskit.learning.networks.network_counts import NetworkCounts, configurations
+from bayeskit.schema import Name
+
+Floats = NDArray[np.float64]
+
+# A variance of less than this share of the node's own would make one row infinitely likely.
+LEAST_VARIANCE = 1e-9
+
+
+def estimated(
+    network: Network, counts: NetworkCounts, prior: Any, imaginary: Mapping[Name, Floats], variance: str
+) -> Network:
+    """Return the network with every distribution estimated anew.
+
+    Parameters
+    ----------
+    prior : what is added to each cell of a discrete node's table
+    imaginary : {node: counts of the shape of its table}
+        Where it names a node, these are added instead.
+    variance : "mle" (RSS/n) or "unbiased" (RSS/(n − parameters)), of continuous nodes
+    """
+    nodes = []
+    for node in network.nodes:
+        found: Distribution
+        if node.is_discrete:
+            cells = counts.table(network, node.name)
+            found = Table(_table(cells, network, node.name, prior, imaginary.get(node.name)))
+        else:
+            found = _regression(network, counts, node.name, variance)
+        nodes.append(replace(node, distribution=found))
+    return replace(network, nodes=tuple(nodes))
+
+
+def _table(cells: Floats, network: Network, name: Name, prior: Any, imaginary: Floats | None) -> Floats:
+    variable = network[name].variable
+    if imaginary is None:
+        imaginary = prior.cells(variable, math.prod(cells.shape[:-1]))
+    smoothed = cells + imaginary
+    totals = smoothed.sum(axis=-1, keepdims=True)
+    # A configuration that neither rows nor prior speak of tells nothing.
+    return np.asarray(
+        np.where(totals > 0.0, smoothed / np.where(totals > 0.0, totals, 1.0), 1.0 / variable.size)
+    )
+
+
+def _regression(network: Network, counts: NetworkCounts, name: Name, variance: str) -> LinearGaussian:
+    discrete, numeric, size = configurations(network, name)
+    moments = counts.regressions[name]
+    shape = network.sizes_of(discrete)
+    mean, pooled = moments.pooled()
+    # A column that is constant, or has no rows, has no spread to go by.
+    pooled = pooled or 1.0
+    # A configuration without rows: as the column is anywhere.
+    intercept, slopes, spread = np.full(size, mean), np.zeros((size, len(numeric))), np.full(size, pooled)
+    for cell in np.flatnonzero(moments.n > 0.0):
+        intercept[cell], slopes[cell], residual = moments.solve(int(cell))
+        n = float(moments.n[cell])
+        free = n - (1 + len(numeric)) if variance == "unbiased" else n
+        if free > 0.0:
+            spread[cell] = residual / free
+    spread = np.maximum(spread, LEAST_VARIANCE * pooled)
+    return LinearGaussian(
+        intercept.reshape(shape), slopes.reshape((*shape, len(numeric))), spread.reshape(shape)
+    )

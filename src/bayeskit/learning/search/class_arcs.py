@@ -1,0 +1,81 @@
+"""The arcs of naive Bayes and of TAN between columns, one of which is the class."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayeskit.counting.count import count
+from bayeskit.data.chunk import Chunk
+from bayeskit.errors import DataError
+from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.learning.search.regression_scores import MixedScores
+from bayeskit.schema import Name, Schema
+from bayeskit.structure import learn
+from bayeskit.structure.questions import Family, Question, answer_all, members
+from bayeskit.structure.scores import Score
+from bayeskit.structure.search.chow_liu import chow_liu
+from bayeskit.structure.tree import tree
+
+Parents = dict[Name, tuple[Name, ...]]
+
+
+def naive_arcs(columns: NodeColumns, target: Name) -> Parents:
+    """Return the parents of each column: the class, and nothing else.
+
+    Examples
+    --------
+    >>> from bayeskit.learning.search.node_columns import read_nodes
+    >>> naive_arcs(read_nodes({"y": ["a", "b"], "wind": ["no", "yes"]}), "y")
+    {'y': (), 'wind': ('y',)}
+    """
+    return {name: () if name == target else (target,) for name in columns.names}
+
+
+def tan_arcs(columns: NodeColumns, target: Name) -> Parents:
+    """Return the parents of each column in tree-augmented naive Bayes.
+
+    The discrete columns make the tree of :class:`~bayeskit.TAN`, its root the first of them. The continuous ones make
+    a tree of their own: the one of largest likelihood given the class.
+    """
+    found = naive_arcs(columns, target)
+    for name, above in {**_discrete_tree(columns, target), **_continuous_tree(columns, target)}.items():
+        found[name] = (target, *above)
+    return found
+
+
+def _discrete_tree(columns: NodeColumns, target: Name) -> Parents:
+    places = [v for v, name in enumerate(columns.names) if columns.is_discrete[v] and name != target]
+    if not places:
+        return {}
+    at = columns.names.index(target)
+    schema = Schema(tuple(columns.variables[v] for v in places), columns.variables[at])
+    codes = np.empty((columns.n_rows, len(places)), schema.code_dtype)
+    for j, v in enumerate(places):
+        found = columns.codes[v]
+        assert found is not None
+        codes[:, j] = np.where(found < 0, columns.variables[v].size, found)
+    classes = columns.codes[at]
+    assert classes is not None
+    chunk = Chunk(columns.n_rows, codes, np.empty((columns.n_rows, 0)), target=classes.astype(np.uint32))
+    return learn(tree(schema), lambda plan: count(chunk, schema, plan)).as_mapping()
+
+
+def _continuous_tree(columns: NodeColumns, target: Name) -> Parents:
+    places = np.flatnonzero(~columns.is_discrete).tolist()
+    if not places:
+        return {}
+    at = len(places)
+    here = columns.reordered(np.array([*places, columns.names.index(target)], np.int64))
+    if not here.complete.any():
+        raise DataError(
+            "Every row has a missing number, so there is no row to learn a tree from. Leave out the columns that are "
+            'missing most, or use method="naive".'
+        )
+    scores = MixedScores(here, Score("loglik"))
+
+    def answer(question: Question) -> list[np.ndarray]:
+        # The tree of Chow and Liu asks for pairs alone; beside the class they are pairs given the class.
+        return scores([Family(f.child, f.parents | 1 << at, f.more) for f in question])  # type: ignore[union-attr]
+
+    graph = answer_all(chow_liu(at), answer)
+    return {here.names[v]: tuple(here.names[p] for p in members(graph.parents[v])) for v in range(at)}

@@ -1,0 +1,154 @@
+"""How well a network tells a class: the likelihood of the class given the rest, less what the parameters cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import SettingError
+from bayeskit.graphs.distributions import LinearGaussian
+from bayeskit.graphs.network import Network, Node
+from bayeskit.learning.networks.network_counts import NetworkCounts
+from bayeskit.learning.networks.network_estimates import estimated
+from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.structure.questions import members
+from bayeskit.structure.scores import Score
+from bayeskit.structure.search.conditional import Deciding
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# What each family says of each row and class is kept up to so many bytes.
+MOST_KEPT = 2**28
+
+
+class ConditionalScores:
+    r"""Answers the questions of a conditional search over the complete rows of some columns.
+
+    .. math:: \sum_{\text{rows}} \log P(c \mid x) - \lambda \, k, \qquad
+        P(c \mid x) \propto P(c \mid \mathrm{pa}_c) \prod_{j \in \mathrm{ch}_c} p(x_j \mid \mathrm{pa}_j),
+
+    with the distributions estimated as the network's are, k the parameters of the families asked for, and λ what one
+    costs (½ log n for BIC). The sum is not one of families, so every question names them all.
+
+    Parameters
+    ----------
+    columns : NodeColumns; its complete rows are used
+    target : the place of the class, a discrete column
+    prior : what is added to each cell of a table
+    score : Score "bic", "aic" or "loglik"
+    """
+
+    def __init__(self, columns: NodeColumns, target: int, prior: Any, score: Score) -> None:
+        if not score.by_likelihood:
+            raise SettingError(
+                f"score={score.name!r} says how likely all columns are together. The class given the rest is scored by "
+                '"bic", "aic" or "loglik".'
+            )
+        whole = columns.complete
+        self._columns = NodeColumns(
+            columns.variables,
+            tuple(None if codes is None else codes[whole] for codes in columns.codes),
+            tuple(None if numbers is None else numbers[whole] for numbers in columns.numbers),
+            int(whole.sum()),
+        )
+        self._target, self._prior = target, prior
+        self._penalty = score.penalty(self._columns.n_rows)
+        truth = self._columns.codes[target]
+        assert truth is not None
+        self._truth = truth[:, None]
+        self._n_classes = int(columns.sizes[target])
+        size = 8 * self._columns.n_rows * self._n_classes
+        self._room = max(16, MOST_KEPT // max(size, 1))
+        self._known: dict[tuple[int, int], Floats] = {}
+
+    def __call__(self, question: Sequence[Deciding]) -> list[float]:
+        """Return the score of each; the first is the graph that the others lie one move away from."""
+        first = question[0].families
+        base = self._sum(first)
+        best = self._likelihood(base) - self._cost(first)
+        scores = [best]
+        for candidate in question[1:]:
+            bound = -self._cost(candidate.families)
+            if bound <= best:  # the class cannot be told better than surely
+                scores.append(bound)
+                continue
+            new = [f for f in candidate.families if f not in first]
+            old = [f for f in first if f not in candidate.families]
+            scores.append(self._likelihood(base + self._sum(new) - self._sum(old)) + bound)
+        return scores
+
+    def _likelihood(self, logs: Floats) -> float:
+        """Return Σ log P(class of the row | row) of log joints, one row for each and one column a class."""
+        largest = logs.max(axis=1, keepdims=True)
+        total = np.log(np.exp(logs - largest).sum(axis=1))
+        return float((np.take_along_axis(logs - largest, self._truth, axis=1)[:, 0] - total).sum())
+
+    def _sum(self, families: Sequence[tuple[int, int]]) -> Floats:
+        total = np.zeros((self._columns.n_rows, self._n_classes))
+        for family in families:
+            total += self._log_by_class(*family)
+        return total
+
+    def _cost(self, families: Sequence[tuple[int, int]]) -> float:
+        return self._penalty * sum(self._parameters(child, parents) for child, parents in families)
+
+    def _parameters(self, child: int, parents: int) -> int:
+        sizes = [int(self._columns.sizes[v]) for v in members(parents)]
+        each = int(self._columns.sizes[child]) - 1
+        if not self._columns.is_discrete[child]:
+            each = 2 + sizes.count(0)
+        return each * math.prod(size for size in sizes if size)
+
+    def _log_by_class(self, child: int, parents: int) -> Floats:
+        """Return log p(child | parents) of each row, were its class each of the classes."""
+        known = self._known.get((child, parents))
+        if known is None:
+            if len(self._known) >= self._room:
+                self._known.pop(next(iter(self._known)))
+            known = self._known[child, parents] = self._estimate(child, [*members(parents)])
+        return known
+
+    def _estimate(self, child: int, parents: list[int]) -> Floats:
+        columns = self._columns
+        names = columns.names
+        family = Network(
+            (
+                *(Node(columns.variables[p]) for p in parents),
+                Node(columns.variables[child], tuple(names[p] for p in parents)),
+            )
+        )
+        here = columns.reordered(np.array([*parents, child], np.int64))
+        found = estimated(family, NetworkCounts.of(family, here), self._prior, {}, "mle")
+        distribution: Any = found[names[child]].distribution
+        cell = np.zeros((columns.n_rows, 1), np.int64)
+        for p in parents:
+            codes = columns.codes[p]
+            if codes is not None:
+                each = np.arange(self._n_classes)[None, :] if p == self._target else codes[:, None]
+                cell = cell * int(columns.sizes[p]) + each
+        if isinstance(distribution, LinearGaussian):
+            return _normal(distribution, cell, [columns.numbers[p] for p in parents], columns.numbers[child])
+        size = int(columns.sizes[child])
+        with np.errstate(divide="ignore"):
+            logs = np.log(distribution.table()).reshape(-1, size)
+        # Without a prior a class may be impossible; a finite number keeps differences of sums finite.
+        logs = np.maximum(logs, -1e6)
+        states = columns.codes[child]
+        assert states is not None
+        return np.asarray(logs[cell[:, 0]] if child == self._target else logs[cell, states[:, None]])
+
+
+def _normal(found: LinearGaussian, cell: Ints, parents: Sequence[Floats | None], x: Floats | None) -> Floats:
+    assert x is not None
+    numeric = [z for z in parents if z is not None]
+    slopes = found.coefficients.reshape(found.variance.size, len(numeric))
+    residual = x[:, None] - found.intercept.ravel()[cell]
+    for k, z in enumerate(numeric):
+        residual = residual - slopes[cell, k] * z[:, None]
+    variance = found.variance.ravel()[cell]
+    return np.asarray(-0.5 * (np.log(2.0 * np.pi * variance) + residual * residual / variance))
