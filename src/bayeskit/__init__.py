@@ -1,8 +1,8 @@
 """Bayesian classification, from naive Bayes to Bayesian networks: one algebra of counts under every model."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from bayeskit.on_demand import on_demand
 from bayeskit.version import __version__
 
 # Name → module. Nothing is imported until it is asked for (PEP 562), so that `import bayeskit` is quick.
@@ -95,16 +95,4 @@ if TYPE_CHECKING:
     from bayeskit.networks.reading import read_network
     from bayeskit.statistics import Statistics
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    if name in _MODULES:
-        return import_module(f"bayeskit.{name}")
-    raise AttributeError(f"module 'bayeskit' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, *_MODULES})
+__getattr__, __dir__ = on_demand(__name__, _HOMES, _MODULES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,9 @@ Label = Hashable
 
 # Codes fit a byte while the states, the spare cell for "missing" and the one for "unseen" do.
 LARGEST_BYTE_TABLE = 254
+
+# A notebook shows so many attributes of a schema.
+MOST_SHOWN = 60
 
 # A column of codes 0, 1, 2, … may not ask for a larger table than this, whatever it holds.
 LARGEST_CODE = 2**20
@@ -287,3 +291,31 @@ class Schema:
             raise Incompatible("The two have different columns and cannot be added.")
         pairs = zip(self.attributes, other.attributes, strict=True)
         return self.with_variables((a.union(b) for a, b in pairs), self.target.union(other.target))
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks: the class, then a row for each attribute."""
+        n = len(self.attributes)
+        rows = [_html_row(v, v is self.target) for v in (self.target, *self.attributes[:MOST_SHOWN])]
+        if n > MOST_SHOWN:
+            rows.append(f'<tr><td colspan="3">… {n - MOST_SHOWN:,} more attributes</td></tr>')
+        title = f"{n:,} attribute{'' if n == 1 else 's'}, {self.n_classes:,} class{'' if self.n_classes == 1 else 'es'}"
+        head = "<thead><tr><th></th><th>kind</th><th>states</th></tr></thead>"
+        return f"<table><caption>{title}</caption>{head}<tbody>{''.join(rows)}</tbody></table>"
+
+
+def _html_row(variable: Variable, is_class: bool) -> str:
+    kind = "intervals" if variable.cuts is not None else variable.kind
+    states = f"{variable.width:,} columns" if variable.kind == "block" else variable.listing()
+    cells = ("class" if is_class else kind), shorter(states, 200)
+    shown = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+    return f"<tr><th>{escape(shorter(variable.name))}</th>{shown}</tr>"
+
+
+def shorter(value: object, most: int = 60) -> str:
+    """Return a name as a notebook shows it: one that is very long is cut.
+
+    >>> shorter("a_very_long_name", 8)
+    'a_very_…'
+    """
+    text = str(value)
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -13,6 +13,7 @@ from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from bayeskit.classifiers.notebook import Notebook, told
 from bayeskit.decision import Decision
 from bayeskit.decision.choice import prepare, settle
 from bayeskit.decision.loss import read_loss
@@ -21,7 +22,7 @@ from bayeskit.decision.posterior import read_posterior
 from bayeskit.errors import DataError, SettingError, UnseenClass
 
 
-class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class BayesDecision(Notebook, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     r"""Take the action of least conditional risk under the posteriors of a classifier.
 
     .. math:: h^*(x) = \arg\min_i \sum_j \lambda_{ij} \hat P(c_j \mid x)
@@ -171,6 +172,13 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             .add_self_request(self)
             .add(estimator=self.estimator, method_mapping=mapping)
         )
+
+    def _card(self) -> str:
+        from bayeskit.decision.shown import loss_html
+
+        refuse = "" if self.reject is None else f"Not to decide costs {self.reject:g}."
+        inner = f"Decides by the posteriors of {type(self.estimator_).__name__}. {refuse}"
+        return told("BayesDecision", [inner]) + loss_html(self._table, self.classes_.tolist())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

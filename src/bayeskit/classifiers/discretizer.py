@@ -29,7 +29,7 @@ from bayeskit.schema import Kind, Name, Schema, Variable
 _METHODS = ("mdl", "frequency", "width", "proportional")
 
 
-class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class Discretizer(Notebook, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Cut numeric columns into intervals; other columns pass unchanged.
 
     Parameters
@@ -134,6 +134,19 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if table.frame is not None:
             return _as_frame(table, cut, labels, self._wanted_container())
         return _as_array(table, {j: _named(c, labels[j]) if named else _numbered(c) for j, c in cut.items()})
+
+    def _card(self) -> str:
+        from bayeskit.report.html import as_html
+        from bayeskit.report.page import Page
+        from bayeskit.schema import shorter
+
+        rows = tuple(
+            (shorter(name), str(len(cuts) + 1), shorter(", ".join(f"{cut:.6g}" for cut in cuts.tolist()), 200))
+            for name, cuts in self.cut_points_.items()
+        )
+        n = len(rows)
+        title = f"Discretizer: {n:,} of {self.n_features_in_:,} columns cut, method {self.method!r}"
+        return as_html(Page(title, ("column", "intervals", "cut at"), rows, (), ()))
 
     def _wanted_container(self) -> Any:
         """What ``set_output`` asked for: scikit-learn itself would take frames of other libraries for arrays."""

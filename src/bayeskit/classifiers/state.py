@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from bayeskit.classifiers.doors import (
     plain_dtype,
 )
+from bayeskit.classifiers.notebook import Notebook
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
 from bayeskit.errors import DataError, DataTypeError, UsageError
@@ -28,7 +29,7 @@ from bayeskit.statistics import Statistics
 Floats = NDArray[np.float64]
 
 
-class State(ClassifierMixin, BaseEstimator):
+class State(Notebook, ClassifierMixin, BaseEstimator):
     """The hooks a classifier fills in, and the state that its verbs and answers share."""
 
     _threshold: float | None = None
@@ -166,6 +167,11 @@ class State(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Pass y, or name the "
                 'class column with target="...".'
             )
+
+    def _card(self) -> str:
+        from bayeskit.classifiers.card import card
+
+        return card(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in self.__dict__ or "_lazy" in self.__dict__

@@ -60,6 +60,11 @@ class Decision:
     def __iter__(self) -> Iterator[Any]:
         return iter(np.asarray(self))
 
+    def _repr_html_(self) -> str:
+        from bayeskit.decision.shown import decision_html
+
+        return decision_html(self)
+
 
 def conditional_risk(posterior: Any, loss: Any = None) -> FloatArray:
     r"""Compute the loss to be expected of each action.

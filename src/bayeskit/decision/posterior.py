@@ -54,6 +54,11 @@ class Posterior:
     def shape(self) -> tuple[int, ...]:
         return self.probabilities.shape
 
+    def _repr_html_(self) -> str:
+        from bayeskit.decision.shown import posterior_html
+
+        return posterior_html(self)
+
 
 def bayes_rule(prior: Any, likelihood: Any) -> Posterior:
     r"""Turn a prior and a likelihood into a posterior.

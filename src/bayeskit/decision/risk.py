@@ -41,6 +41,11 @@ class BayesRisk:
     def __float__(self) -> float:
         return self.value
 
+    def _repr_html_(self) -> str:
+        from bayeskit.decision.shown import risk_html
+
+        return risk_html(self)
+
 
 def bayes_risk(
     posterior: Any = None, loss: Any = None, level: float = 0.95, *, joint: Any = None

@@ -12,8 +12,10 @@ from bayeskit.data.native import to_native
 if TYPE_CHECKING:
     from bayeskit.graphs.factor import Factor
 
-# A table of more rows is cut: a page is to be read.
+# A table of more rows, columns or cells is cut: a page is to be read.
 MOST_ROWS = 64
+MOST_COLUMNS = 32
+MOST_CELLS = 512
 
 
 def factor_frame(factor: Factor) -> Any:
@@ -67,10 +69,14 @@ def factor_html(factor: Factor, caption: str | None = None, most_rows: int = MOS
     if not factor.names:
         return f"<table><tbody><tr><td>{float(factor.values):.6g}</td></tr></tbody></table>"
     *first, last = factor.names
-    *given, shown = factor.states
+    *given, states = factor.states
+    shown = states[:MOST_COLUMNS]
+    beyond = f"… {len(states) - len(shown)} more" if len(states) > len(shown) else ""
+    most_rows = min(most_rows, max(MOST_CELLS // max(len(shown), 1), 1))
     head = "".join(f"<th>{_text(name)}</th>" for name in first) + ("" if first else f"<th>{_text(last)}</th>")
     # The states of the last variable head the columns; where there are parents, its name stands before them.
     head += "".join(f"<th>{_text(f'{last} = {s}' if first else s)}</th>" for s in shown)
+    head += f"<th>{beyond}</th>" if beyond else ""
     rows: list[str] = []
     n_rows = int(np.prod(factor.sizes[:-1], dtype=np.int64))
     for cell in np.ndindex(*factor.sizes[:-1]):
@@ -79,7 +85,7 @@ def factor_html(factor: Factor, caption: str | None = None, most_rows: int = MOS
             rows.append(f'<tr><td colspan="{max(len(first), 1) + len(shown)}">{rest}</td></tr>')
             break
         labels = "".join(f"<th>{_text(s[i])}</th>" for s, i in zip(given, cell)) or "<th></th>"
-        numbers = "".join(f"<td>{value:.6g}</td>" for value in factor.values[cell].tolist())
+        numbers = "".join(f"<td>{value:.6g}</td>" for value in factor.values[cell][: len(shown)].tolist())
         rows.append(f"<tr>{labels}{numbers}</tr>")
     said = " × ".join(map(str, factor.names)) if caption is None else caption
     above = f"<caption>{_text(said)}</caption>" if said else ""

@@ -1,7 +1,8 @@
 """Mixtures: models of rows whose class was never seen."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bayeskit.on_demand import on_demand
 
 # Name → module, imported when asked for.
 _HOMES = {
@@ -26,14 +27,4 @@ if TYPE_CHECKING:
     from bayeskit.mixtures.latent_class import LatentClass
     from bayeskit.mixtures.mixture_door import MixtureNotConverged
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'bayeskit.mixtures' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+__getattr__, __dir__ = on_demand(__name__, _HOMES)

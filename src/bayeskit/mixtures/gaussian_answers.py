@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -162,14 +161,9 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
         values, _ = read_numbers(X, type(self).__name__, self._columns)
         return log_joint(values, self._components(), self.n_jobs)
 
-    def _repr_html_(self) -> str:
-        if not self.__sklearn_is_fitted__():
-            return f"<pre>{escape(repr(self))}</pre>"
-        return self.describe()._repr_html_()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        # scikit-learn's diagram would say nothing of the components.
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+    def _card(self) -> str:
+        shown: str = self.describe()._repr_html_()
+        return shown
 
     def __sklearn_is_fitted__(self) -> bool:
         return "means_" in self.__dict__

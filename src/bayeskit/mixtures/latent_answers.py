@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -143,14 +142,9 @@ class LatentAnswers(DensityMixin, BaseEstimator):
         total = float(weights.sum())
         return candidate(self.n_components_, "", _total(found, weights), self.n_parameters_, total, True)
 
-    def _repr_html_(self) -> str:
-        if not self.__sklearn_is_fitted__():
-            return f"<pre>{escape(repr(self))}</pre>"
-        return self.profiles_._repr_html_()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        # scikit-learn's diagram would say nothing of the components.
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+    def _card(self) -> str:
+        shown: str = self.profiles_._repr_html_()
+        return shown
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in self.__dict__

@@ -1,11 +1,12 @@
 """Bayesian networks and Markov networks: the public objects."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bayeskit.on_demand import on_demand
 
 # Name → module. Nothing is imported until it is asked for, as in the package itself.
 _HOMES = {
-    "ArcStrengths": "bayeskit.networks.arc_strengths",
+    "ArcStrengths": "bayeskit.networks.strengths",
     "BayesianNetwork": "bayeskit.networks.bayesian_network",
     "Estimate": "bayeskit.inference.sampling.estimate",
     "Factor": "bayeskit.graphs.factor",
@@ -13,7 +14,7 @@ _HOMES = {
     "MarkovNetwork": "bayeskit.networks.markov_network",
     "Not": "bayeskit.networks.negation",
     "compare": "bayeskit.networks.comparison",
-    "arc_strengths": "bayeskit.networks.arc_strengths",
+    "arc_strengths": "bayeskit.networks.strengths",
     "cpdag": "bayeskit.networks.distance",
     "get_max_memory": "bayeskit.networks.memory",
     "learn_blanket": "bayeskit.networks.blanket",
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from bayeskit.graphs.factor import Factor
     from bayeskit.inference.mixture import GaussianMixturePosterior
     from bayeskit.inference.sampling.estimate import Estimate
-    from bayeskit.networks.arc_strengths import ArcStrengths, arc_strengths
     from bayeskit.networks.bayesian_network import BayesianNetwork
     from bayeskit.networks.blanket import learn_blanket
     from bayeskit.networks.comparison import compare, plot_comparison
@@ -55,15 +55,6 @@ if TYPE_CHECKING:
     from bayeskit.networks.memory import get_max_memory, set_max_memory
     from bayeskit.networks.negation import Not
     from bayeskit.networks.reading import read_network
+    from bayeskit.networks.strengths import ArcStrengths, arc_strengths
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'bayeskit.networks' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+__getattr__, __dir__ = on_demand(__name__, _HOMES)

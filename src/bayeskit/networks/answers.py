@@ -42,3 +42,11 @@ class MostProbable(dict[Name, Label]):
 
     def __repr__(self) -> str:
         return f"MostProbable({super().__repr__()}, log_probability={self.log_probability:.6g})"
+
+    def _repr_html_(self) -> str:
+        from bayeskit.report.html import as_html
+        from bayeskit.report.page import Page
+
+        rows = tuple((str(name), str(state)) for name, state in self.items())
+        last = ("log probability", f"{self.log_probability:.6g}".replace("-", "−"))
+        return as_html(Page("Most probable states", ("node", "state"), rows, (last,), ()))

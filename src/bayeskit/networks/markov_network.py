@@ -122,6 +122,11 @@ class MarkovNetwork(Queries, Sampling, Writing):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._become(state["_network"])
 
+    def _repr_html_(self) -> str:
+        from bayeskit.report.field_html import field_html
+
+        return field_html(self._network)
+
     def __repr__(self) -> str:
         called = f" {self.name!r}" if self.name else ""
         return f"<MarkovNetwork{called}: {len(self)} variables, {len(self.factors)} factors>"

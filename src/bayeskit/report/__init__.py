@@ -1,7 +1,8 @@
 """Explanations: the prediction of a row as a page of arithmetic."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bayeskit.on_demand import on_demand
 
 # Name → module, imported when asked for: the values need neither the kernels nor Rich.
 _HOMES = {
@@ -52,14 +53,4 @@ if TYPE_CHECKING:
     from bayeskit.report.risks import Risks
     from bayeskit.report.row import one_row
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'bayeskit.report' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+__getattr__, __dir__ = on_demand(__name__, _HOMES)

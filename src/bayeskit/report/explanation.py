@@ -280,7 +280,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         from bayeskit.report.html import as_html
 
-        return as_html(self.page())
+        return as_html(self.page(), whole=True)
 
 
 def _factors(explanation: Explanation, k: int) -> list[float]:

@@ -202,4 +202,4 @@ class NetworkExplanation:
 
         lines, pages = pages_of(self)
         opening = "".join(f"<p>{escape(line)}</p>" for line in lines)
-        return "\n".join([opening, *(as_html(page) for page, _ in pages)])
+        return "\n".join([opening, *(as_html(page, whole=True) for page, _ in pages)])

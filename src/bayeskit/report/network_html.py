@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
@@ -17,6 +18,8 @@ from bayeskit.report.network_svg import as_svg
 MOST_NODES = 60
 # A noisy-MAX node of many parents has a table beyond all bounds.
 MOST_CELLS = 100_000
+# The tables of one page, in characters; the smallest are shown first.
+LONGEST_TABLES = 14_000
 
 
 def network_html(network: Network, n_parameters: int | None = None) -> str:
@@ -55,8 +58,30 @@ def network_html(network: Network, n_parameters: int | None = None) -> str:
 
 def tables_html(network: Network) -> str:
     """Return the distribution of every node, each to be opened by a click."""
+    return folded([(_summary(node), _body(network, node)) for node in network.nodes], "cpt(node) shows it")
+
+
+def folded(parts: Sequence[tuple[str, str]], way: str) -> str:
+    """Return summaries with what is folded away under each, as long as all of it makes a page.
+
+    Parameters
+    ----------
+    parts : pairs of HTML
+    way : how to see what has no place
+
+    Examples
+    --------
+    >>> folded([("P(a)", "<p>1</p>")], "cpt(node) shows it")
+    '<details><summary>P(a)</summary><p>1</p></details>'
+    """
+    room, shown = LONGEST_TABLES, set()
+    for place in sorted(range(len(parts)), key=lambda place: len(parts[place][1])):
+        room -= len(parts[place][1])
+        if room >= 0:
+            shown.add(place)
     return "\n".join(
-        f"<details><summary>{_summary(n)}</summary>{_body(network, n)}</details>" for n in network.nodes
+        f"<details><summary>{head}</summary>{body if place in shown else f'<p>A large table: {escape(way)}.</p>'}</details>"
+        for place, (head, body) in enumerate(parts)
     )
 
 

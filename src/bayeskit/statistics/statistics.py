@@ -117,6 +117,11 @@ class Statistics:
 
     __rmul__ = __mul__
 
+    def _repr_html_(self) -> str:
+        from bayeskit.statistics.shown import statistics_html
+
+        return statistics_html(self)
+
     def pruned(self) -> Statistics:
         """Let go of undeclared states and classes that have no weight (left or never had)."""
         schema, tables = self.schema, self.tables

@@ -1,7 +1,8 @@
 """Charts: small values with numbers in them that draw themselves, as SVG and with Matplotlib."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bayeskit.on_demand import on_demand
 
 # Name → module, imported when asked for.
 _HOMES = {
@@ -39,14 +40,4 @@ if TYPE_CHECKING:
     from bayeskit.report.charts.reject_chart import RejectCurve, reject_curve
     from bayeskit.report.charts.reliability_chart import Reliability, reliability
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'bayeskit.report.charts' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+__getattr__, __dir__ = on_demand(__name__, _HOMES)

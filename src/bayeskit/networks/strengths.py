@@ -86,6 +86,14 @@ class ArcStrengths:
         except ValueError:
             raise SettingError(f"There is no column {name!r}.") from None
 
+    def _repr_html_(self) -> str:
+        from bayeskit.report.html import as_html
+        from bayeskit.report.page import Page
+
+        rows = tuple((f"{a.parent} → {a.child}", f"{a.strength:.2f}", f"{a.direction:.2f}") for a in self)
+        title = f"Arcs learned from {self.n_samples:,} samples"
+        return as_html(Page(title, ("arc", "strength", "this way"), rows, (), ()))
+
     def __repr__(self) -> str:
         lines = [f"ArcStrengths over {self.n_samples} samples:"]
         lines += [
