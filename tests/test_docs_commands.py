@@ -1,4 +1,4 @@
-"""Every command on the pages about the command line runs, and prints what the page says it prints."""
+"""Every command on the tour and on the pages about the command line runs, and prints what the page says it prints."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from cli_run import run
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "docs/guide/command_line.md", ROOT / "docs/zh-CN/guide/command_line.md"]
+TOURS = [ROOT / "docs/tour.md", ROOT / "docs/zh-CN/tour.md"]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # These have tests of their own, and take seconds.
 ELSEWHERE = ("compare",)
@@ -52,7 +53,7 @@ def result(line: str) -> Any:
     return None if words[1] in ELSEWHERE else run(*words[1:], stdin=stdin)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.parts[-3])
+@pytest.mark.parametrize("path", [*PAGES, *TOURS], ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_the_commands_of_a_page(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for commands, expected in blocks(path.read_text("utf-8")):

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.classifiers.bayes_net_columns import by_node
+from bayeskit.classifiers.notebook import told
 from bayeskit.classifiers.state import State
 from bayeskit.data.encode import match_columns
 from bayeskit.data.table import open_table
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.report import Explanation, one_row
-from bayeskit.schema import Name
+from bayeskit.schema import Name, shorter
 
 if TYPE_CHECKING:
     from bayeskit.report.information_value import Questions
@@ -26,8 +27,15 @@ class BayesNetAnswers(State):
 
     network_: BayesianNetwork
     target_: Name
+    markov_blanket_: tuple[Name, ...]
     unseen: str
     _named: bool
+
+    def _card(self) -> str:
+        blanket = shorter(", ".join(map(str, self.markov_blanket_)) or "nothing", 400)
+        n = len(self.schema_.attributes)
+        line = f"Predicts {self.target_} from {blanket}, of {n:,} column{'' if n == 1 else 's'}."
+        return told(repr(self), [line]) + self.network_._repr_html_()
 
     def predict_proba(self, X: Any) -> Floats:
         """Return P(c | x) of each row: shape (n, K). Columns that are no node of ``network_`` are not looked at."""

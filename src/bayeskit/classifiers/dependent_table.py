@@ -65,6 +65,16 @@ class DependentTable:
             self.probabilities.reshape(-1, len(self.states)), index=rows, columns=list(self.states)
         )
 
+    def _repr_html_(self) -> str:
+        from bayeskit.graphs.factor import Factor
+        from bayeskit.graphs.factor_table import factor_html
+
+        # The class may share its name with no column, so it has a sign of its own.
+        names = ("(class)", *self.parents, self.name)
+        axes = (self.classes, *self.parent_states, self.states)
+        given = ", ".join(map(str, ("class", *self.parents)))
+        return factor_html(Factor(names, axes, self.probabilities), caption=f"P({self.name} | {given})")
+
 
 def dependent_table(
     conditional: OneParent | FamilyTries, schema: Schema, statistics: Statistics, j: int

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from bayeskit.classifiers.naive_bayes import one_of
+from bayeskit.classifiers.notebook import Notebook
 from bayeskit.data.encode import match_columns
 from bayeskit.data.labels import as_labels, as_weights, encode_labels
 from bayeskit.data.reading import interval_labels
@@ -141,7 +142,11 @@ class Discretizer(Notebook, OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         from bayeskit.schema import shorter
 
         rows = tuple(
-            (shorter(name), str(len(cuts) + 1), shorter(", ".join(f"{cut:.6g}" for cut in cuts.tolist()), 200))
+            (
+                shorter(name),
+                str(len(cuts) + 1),
+                shorter(", ".join(f"{cut:.6g}" for cut in cuts.tolist()), 200),
+            )
             for name, cuts in self.cut_points_.items()
         )
         n = len(rows)

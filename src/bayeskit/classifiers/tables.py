@@ -55,6 +55,15 @@ class LabelledTable:
 
         return pd.DataFrame(self.probabilities, index=list(self.classes), columns=list(self.states))
 
+    def _repr_html_(self) -> str:
+        from bayeskit.report.html import as_html
+        from bayeskit.report.page import Page
+
+        pairs = zip(self.classes, self.probabilities.tolist(), self.counts.tolist())
+        rows = tuple((str(c), *(f"{p:.4g} ({n:g})" for p, n in zip(ps, ns))) for c, ps, ns in pairs)
+        title = f"P({self.name} | class), with counts"
+        return as_html(Page(title, ("class", *map(str, self.states)), rows, (), ()))
+
 
 def labelled_table(model: Model, statistics: Statistics, name: Name) -> LabelledTable:
     """Find the table of one attribute, or of the class itself."""

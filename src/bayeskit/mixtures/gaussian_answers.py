@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from bayeskit.classifiers.notebook import Notebook
 from bayeskit.data.columns import is_missing
 from bayeskit.data.labels import as_weights
 from bayeskit.errors import DataError
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class GaussianAnswers(DensityMixin, BaseEstimator):
+class GaussianAnswers(Notebook, DensityMixin, BaseEstimator):
     """Every answer is a function of ``weights_``, ``means_`` and ``covariances_``.
 
     Missing cells (NaN) are left out of a row: what is asked is answered from the cells that are there.

@@ -42,6 +42,17 @@ class Matching(dict[Label, Label]):
         right = sum(int(table[i, place[pairs[c]]]) for i, c in enumerate(components) if pairs[c] is not None)
         self.accuracy = right / int(table.sum())
 
+    def _repr_html_(self) -> str:
+        from bayeskit.report.html import as_html
+        from bayeskit.report.page import Page
+
+        rows = tuple(
+            (str(c), "" if self[c] is None else str(self[c]), *(f"{n:,}" for n in counts))
+            for c, counts in zip(self.components, self.table.tolist())
+        )
+        title = f"Components matched to labels: {self.accuracy:.1%} of the rows agree"
+        return as_html(Page(title, ("component", "label", *map(str, self.labels)), rows, (), ()))
+
     def translate(self, components: Any) -> NDArray[Any]:
         """Return the label of each component; a component that was not there when matching is an error."""
         found = np.empty(len(components), dtype=object)

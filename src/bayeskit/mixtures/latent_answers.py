@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import NotFittedError
 
 from bayeskit.classifiers.doors import warn_of_impossible
+from bayeskit.classifiers.notebook import Notebook
 from bayeskit.classifiers.sampling import sample_rows
 from bayeskit.data.labels import as_weights
 from bayeskit.data.table import Table, open_table
@@ -26,7 +27,7 @@ from bayeskit.statistics import Statistics
 Floats = NDArray[np.float64]
 
 
-class LatentAnswers(DensityMixin, BaseEstimator):
+class LatentAnswers(Notebook, DensityMixin, BaseEstimator):
     """Every answer is a function of the components; missing cells, and values never learned, are left out of a row."""
 
     n_jobs: int | None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from bayeskit.errors import SettingError
@@ -98,6 +99,9 @@ class ParameterSensitivity:
 
     def _parameter(self) -> str:
         return _conditional(f"{self.node} = {self.state}", self.given)
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines())
 
     def __str__(self) -> str:
         asked = _conditional(f"{self.target[0]} = {self.target[1]}", self.evidence)

@@ -81,6 +81,20 @@ class Contributions:
 
         return to_native({str(name): column for name, column in self.of(label).items()})
 
+    def _repr_html_(self) -> str:
+        from bayeskit.report.html import as_html
+        from bayeskit.report.page import Page
+
+        n = len(self)
+        # One row in full; of many the mean size, which tells what weighs.
+        shown = (
+            self.values[0] if n == 1 else np.abs(self.values).mean(axis=0) if n else self.values.sum(axis=0)
+        )
+        rows = tuple((str(name), *map(_signed, line)) for name, line in zip(self.columns, shown.tolist()))
+        last = (("log-odds", *map(_signed, self.log_odds[0].tolist())),) if n == 1 else ()
+        title = "Contributions to the log-odds" + ("" if n == 1 else f": mean size over {n:,} rows")
+        return as_html(Page(title, ("", *map(str, self.classes)), rows, last, ()))
+
     def __repr__(self) -> str:
         n, columns, k = self.logs.shape
         return f"<Contributions of {columns} columns to {k} classes in {n} rows>"
@@ -110,3 +124,7 @@ def place_of(classes: tuple[Any, ...], label: Any) -> int:
     except ValueError:
         known = ", ".join(map(repr, classes[:12]))
         raise UnseenClass(f"{label!r} is none of the classes, which are {known}.") from None
+
+
+def _signed(value: float) -> str:
+    return f"{value:.4f}".replace("-", "−")

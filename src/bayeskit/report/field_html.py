@@ -7,7 +7,7 @@ from html import escape
 from bayeskit.graphs.factor_table import factor_html
 from bayeskit.graphs.field import Field
 from bayeskit.report.html import as_html
-from bayeskit.report.network_html import MOST_NODES, folded
+from bayeskit.report.network_html import LONGEST_PAGE, MOST_NODES, folded
 from bayeskit.report.page import Page
 from bayeskit.schema import shorter
 
@@ -39,7 +39,8 @@ def field_html(field: Field) -> str:
             (escape(", ".join(map(str, f.names)) or "constant"), factor_html(f, caption=""))
             for f in field.factors
         ]
-        lines.append(folded(parts, "factors has it"))
+        room = LONGEST_PAGE - sum(len(line.encode()) for line in lines)
+        lines.append(folded(parts, "factors has it", room))
     else:
         lines.append(f"<p>Factors are shown up to {MOST_NODES}; factors has them all.</p>")
     return "\n".join([*filter(None, lines), "</div>"])

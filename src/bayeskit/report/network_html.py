@@ -18,8 +18,8 @@ from bayeskit.report.network_svg import as_svg
 MOST_NODES = 60
 # A noisy-MAX node of many parents has a table beyond all bounds.
 MOST_CELLS = 100_000
-# The tables of one page, in characters; the smallest are shown first.
-LONGEST_TABLES = 14_000
+# In bytes: a notebook keeps every page it has shown. The picture comes first, then the smallest tables.
+LONGEST_PAGE = 48_000
 
 
 def network_html(network: Network, n_parameters: int | None = None) -> str:
@@ -47,8 +47,13 @@ def network_html(network: Network, n_parameters: int | None = None) -> str:
         f"<p><b>{escape(title_of(network))}</b>{free}</p>",
     ]
     if 0 < len(network.nodes) <= MOST_NODES:
-        lines.append(f'<div style="overflow:auto">{as_svg(network_scene(network)).rstrip()}</div>')
-        lines += [tables_html(network)]
+        picture = as_svg(network_scene(network)).rstrip()
+        if (room := LONGEST_PAGE - len(picture.encode())) > 0:
+            lines.append(f'<div style="overflow:auto">{picture}</div>')
+        else:
+            room = LONGEST_PAGE
+            lines.append("<p>The picture is large; plot() draws it.</p>")
+        lines += [tables_html(network, room)]
     elif network.nodes:
         lines.append(
             f"<p>Pictures and tables are shown up to {MOST_NODES} nodes; plot() draws any network.</p>"
@@ -56,31 +61,38 @@ def network_html(network: Network, n_parameters: int | None = None) -> str:
     return "\n".join([*lines, "</div>"])
 
 
-def tables_html(network: Network) -> str:
+def tables_html(network: Network, room: int = LONGEST_PAGE) -> str:
     """Return the distribution of every node, each to be opened by a click."""
-    return folded([(_summary(node), _body(network, node)) for node in network.nodes], "cpt(node) shows it")
+    return folded(
+        [(_summary(node), _body(network, node)) for node in network.nodes], "cpt(node) shows it", room
+    )
 
 
-def folded(parts: Sequence[tuple[str, str]], way: str) -> str:
-    """Return summaries with what is folded away under each, as long as all of it makes a page.
+def folded(parts: Sequence[tuple[str, str]], way: str, room: int = LONGEST_PAGE) -> str:
+    """Return summaries with what is folded away under each, as long as there is room for it.
 
     Parameters
     ----------
     parts : pairs of HTML
     way : how to see what has no place
+    room : bytes
 
     Examples
     --------
     >>> folded([("P(a)", "<p>1</p>")], "cpt(node) shows it")
     '<details><summary>P(a)</summary><p>1</p></details>'
     """
-    room, shown = LONGEST_TABLES, set()
-    for place in sorted(range(len(parts)), key=lambda place: len(parts[place][1])):
-        room -= len(parts[place][1])
+    instead = f"<p>Large: {escape(way)}.</p>"
+    frame = len(f"<details><summary></summary>{instead}</details>\n")
+    sizes = [len(body.encode()) for _, body in parts]
+    room -= sum(len(head.encode()) + frame for head, _ in parts)
+    shown = set()
+    for place in sorted(range(len(parts)), key=sizes.__getitem__):
+        room -= sizes[place]
         if room >= 0:
             shown.add(place)
     return "\n".join(
-        f"<details><summary>{head}</summary>{body if place in shown else f'<p>A large table: {escape(way)}.</p>'}</details>"
+        f"<details><summary>{head}</summary>{body if place in shown else instead}</details>"
         for place, (head, body) in enumerate(parts)
     )
 

@@ -59,6 +59,26 @@ class Novelty:
         names = ("log_evidence", "share", "conflict", "unseen")
         return to_native({n: np.asarray(getattr(self, n)) for n in names if getattr(self, n) is not None})
 
+    def _repr_html_(self) -> str:
+        from bayeskit.report.html import MOST_ROWS, as_html
+        from bayeskit.report.page import Page
+
+        order = np.argsort(self.share, kind="stable")[:MOST_ROWS].tolist()
+        conflict = self.conflict if self.conflict is not None else np.full(len(self), np.nan)
+        rows = tuple(
+            (
+                str(i + 1),
+                f"{self.share[i]:.4g}",
+                *(f"{v[i]:.4f}".replace("-", "−") for v in (self.log_evidence, conflict)),
+                str(self.unseen[i]),
+            )
+            for i in order
+        )
+        more = len(self) - len(order)
+        notes = (f"… {more:,} more rows not shown.",) if more else ()
+        header = ("row", "share", "log P(x)", "conflict", "unseen")
+        return as_html(Page(f"The strangest of {len(self):,} rows", header, rows, (), notes))
+
     def __repr__(self) -> str:
         strange = int((self.share <= 0.01).sum())
         return f"<Novelty of {len(self)} rows: {strange} stranger than 99% of {self.n_drawn:,} drawn from the model>"

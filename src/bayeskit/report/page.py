@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bayeskit.report.average_rows import Row, average_rows
 from bayeskit.report.cells import attribute_text, cell_text, name_text, odds_text, value_text
@@ -95,7 +96,8 @@ def _page(e: Explanation, shown: int, lang: str) -> Page:
         (words["posterior"], "", *(_posterior(e, k) for k in order), *gap, *none),
         *((name, value, *cells, *gap, *none) for name, value, cells in _decided(e, order, words)),
     )
-    title = words["title"].format(target=e.target, label=e.prediction, p=_posterior(e, e.ranking[0]))
+    label, probability = _answer(e)
+    title = words["title"].format(target=e.target, label=label, p=probability)
     return Page(title, header, rows, totals, tuple(_notes(e, shown, folded, words)))
 
 
@@ -178,6 +180,14 @@ def _form_notes(e: Explanation, folded: int, words: Words) -> list[str]:
         case "evidence":
             return [words["by_value"]]
     return []
+
+
+def _answer(e: Explanation) -> tuple[Any, str]:
+    """Return what the model answers, and how probable it takes it to be: after calibration, where there is one."""
+    if e.calibrated is None:
+        return e.prediction, _posterior(e, e.ranking[0])
+    best = max(range(len(e.classes)), key=e.calibrated.__getitem__)
+    return e.classes[best], share(e.calibrated[best], 1.0 - e.calibrated[best])
 
 
 def _posterior(e: Explanation, k: int) -> str:

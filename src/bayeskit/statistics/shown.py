@@ -64,6 +64,11 @@ def _lines(statistics: Statistics, variable: Variable, k: int) -> Iterator[tuple
         if variable.size > MOST_STATES:
             rest = counts[MOST_STATES:, :k].sum(axis=0)
             yield f"… {variable.size - MOST_STATES:,} more", _numbers(rest.tolist())
+        # The spare cell after the last state.
+        j = [v.name for v in schema.categorical].index(variable.name)
+        missing = statistics.tables.counts[int(schema.offsets[j + 1]) - 1, :k]
+        if missing.any():
+            yield "(missing)", _numbers(missing.tolist())
     elif variable.kind == "block":
         sums = statistics.parts["totals"].arrays()["sums"] if "totals" in parts else None
         told = _numbers(sums[:k].sum(axis=1).tolist()) if sums is not None else [""] * k

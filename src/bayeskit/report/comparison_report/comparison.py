@@ -175,6 +175,15 @@ class Comparison:
         place = int(np.argmax(self.class_counts))
         return self.classes[place], float((self.held.truth != place).mean())
 
+    def _repr_html_(self) -> str:
+        """Return the figures of all models for a notebook; the report has the rest."""
+        from bayeskit.report.comparison_report.footnotes import Footnotes
+        from bayeskit.report.comparison_report.standings import standings_html
+
+        notes = Footnotes(self.lang)
+        table = standings_html(self, notes)
+        return f"{table}{notes.listed()}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return all but the posteriors as plain values."""
         low, high = self.ceiling.interval

@@ -16,7 +16,9 @@ WORDS = {
     "class": ("What rows can tell of directions: {cpdag}", "数据能确定的方向：{cpdag}"),
     "written": ("Written to {path}.", "已写入 {path}。"),
 }
-METHODS = "auto, hill-climbing, tabu, ges, order, exact, k2, chow-liu, pc or mmhc"
+METHODS = (
+    "auto, hill-climbing, tabu, ges, order, exact, k2, chow-liu, pc, mmhc or structural-em (missing cells)"
+)
 
 
 def learn(

@@ -1,0 +1,87 @@
+"""The card of a classifier: what it predicts from what, how it smooths, what it holds, and its counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from bayeskit.classifiers.notebook import told
+from bayeskit.learning.recipe import Recipe
+from bayeskit.schema import Schema, shorter
+from bayeskit.statistics.shown import statistics_html
+
+if TYPE_CHECKING:
+    from bayeskit.classifiers.state import State
+
+# So many characters of a line are enough for a glance.
+LONGEST = 400
+
+
+def card(model: State) -> str:
+    """Return what a notebook shows of a fitted classifier.
+
+    Examples
+    --------
+    >>> from bayeskit import NaiveBayes
+    >>> html = card(NaiveBayes().fit([["sun"], ["rain"]], ["go", "<stay>"]))
+    >>> html[: html.index("<p>Smoothing")]
+    '<p><b>NaiveBayes()</b></p><p>Predicts y (&lt;stay&gt;, go) from 1 attribute.</p>'
+    """
+    if model._lazy_state() is not None:
+        # To tell more would be to count: a look at a lazy model is no question.
+        return told(repr(model), ["Lazy: what a prediction needs is counted when it is asked for."])
+    fitted = model._require("show")
+    schema, recipe = fitted.schema, fitted.recipe
+    assert recipe is not None
+    lines = [_predicts(schema), *_smoothing(schema, recipe), *_families(schema, recipe), *_arcs(model)]
+    lines += _held(model)
+    return told(repr(model), (shorter(line, LONGEST) for line in lines)) + statistics_html(fitted.statistics)
+
+
+def _predicts(schema: Schema) -> str:
+    block = schema.block
+    n = len(schema.attributes) if block is None else block.width
+    what = "attribute" if block is None else "column"
+    return (
+        f"Predicts {schema.target.name} ({schema.target.listing()}) from {n:,} {what}{'' if n == 1 else 's'}."
+    )
+
+
+def _smoothing(schema: Schema, recipe: Recipe) -> Iterator[str]:
+    if schema.block is not None:
+        yield f"Smoothing: alpha={_value(recipe.block_alpha)}."
+    elif schema.categorical:
+        others = "".join(f", {name}: {prior!r}" for name, prior in recipe.smoothing.by_name.items())
+        yield f"Smoothing: {recipe.smoothing.default!r}{others}."
+
+
+def _families(schema: Schema, recipe: Recipe) -> Iterator[str]:
+    if schema.numeric and recipe.covariance is not None:
+        yield f"Numbers: one Gaussian a class, {recipe.covariance} covariances."
+    elif schema.numeric:
+        families = [recipe.family(v.name) for v in schema.numeric]
+        same = len(set(families)) == 1
+        pairs = (f"{v.name} {family}" for v, family in zip(schema.numeric, families))
+        yield f"Numbers: {families[0] if same else ', '.join(pairs)}."
+
+
+def _arcs(model: State) -> Iterator[str]:
+    structure = getattr(model, "structure_", None)
+    if structure is not None:
+        arcs = [f"{parent} → {child}" for child, parents in structure.items() for parent in parents]
+        yield f"Arcs beside those of the class: {', '.join(arcs) or 'none'}."
+
+
+def _held(model: State) -> Iterator[str]:
+    """What was chosen from rows; what ``_arcs`` tells already and what is no choice are left out."""
+    for name, value in model.held_.items():
+        if value and name != "structure" and name not in model._told:
+            yield f"Held {name.replace('_', ' ')}: {_value(value)}."
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_value(part)}" for key, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return f"({', '.join(map(_value, value))})"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,263 @@
+"""Everything that people look at in a notebook: well-formed, escaped, small, and saying what it should."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.pipeline import make_pipeline
+
+import bayeskit
+from bayeskit import BayesianNetwork, MarkovNetwork
+from bayeskit.decision import bayes_risk, bayes_rule, decide
+from bayeskit.graphs.factor import Factor
+from bayeskit.mixtures import match_labels
+from bayeskit.networks import arc_strengths, compare
+from bayeskit.report import information, pairs
+from bayeskit.report.class_profiles import ClassProfiles, Profile
+from bayeskit.report.comparison_report.comparison import Comparison, Held, Measure, Standing, Table
+from bayeskit.report.posterior_interval import PosteriorInterval
+from bayeskit.schema import Schema, Variable
+
+EVIL = "<script>\"&'</script>"  # the name of a column, a state and a class
+RNG = np.random.default_rng(7)
+N = 40
+Y = np.array([EVIL, "b"] * (N // 2), dtype=object)
+SKY = np.where(RNG.random(N) < 0.8, Y, "rain").astype(object)
+WIND = np.where(RNG.random(N) < 0.7, SKY, "calm").astype(object)
+CATEGORICAL = {EVIL: SKY, "wind": WIND}
+MIXED = {EVIL: SKY, "height": np.where(Y == "b", 1.0, 9.0) + RNG.normal(size=N)}
+NUMERIC = {EVIL: MIXED["height"], "b": RNG.normal(size=N)}
+COUNTS = RNG.integers(0, 3, (N, 5))
+LOSS = {EVIL: {EVIL: 0.0, "b": 7.25}, "wait": {EVIL: 1.5, "b": 0.0}}
+
+
+def fitted(name: str, rows: Any, *labels: Any, **settings: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return getattr(bayeskit, name)(**settings).fit(rows, *labels)
+
+
+@cache
+def network() -> Any:
+    made = BayesianNetwork({EVIL: [], "wet": [EVIL]}, states={EVIL: ["no", EVIL], "wet": ["no", "yes"]})
+    return made.set_cpt(EVIL, [0.75, 0.25]).set_cpt("wet", [[0.875, 0.125], [0.0625, 0.9375]])
+
+
+def comparison() -> Comparison:
+    measure = Measure(0.125, 0.01)
+    standing = Standing("nb", EVIL, True, *[measure] * 4, None, (0.1, 0.15), 0.5, 2048, None)
+    held = Held(np.arange(1, 3), np.array([0, 1]), np.array([[0.75, 0.25], [0.5, 0.5]]))
+    risk = bayes_risk(held.posterior)
+    table = Table("rows.csv", 2, 0, "00")
+    return Comparison(table, None, "y", (EVIL, "b"), (1, 1), (), 2, 0, (standing,), "nb", risk, "nb", held)
+
+
+POSTERIOR = bayes_rule({EVIL: 0.75, "b": 0.25}, {EVIL: 0.5, "b": 0.5})
+ROW = {EVIL: EVIL, "height": 8.0}
+
+
+@cache
+def naive() -> Any:
+    return fitted("NaiveBayes", MIXED, Y)
+
+
+@cache
+def tree() -> Any:
+    return fitted("TAN", CATEGORICAL, Y)
+
+
+@cache
+def mixture() -> Any:
+    return fitted("GaussianMixture", NUMERIC, n_components=2, random_state=0)
+
+
+@cache
+def latent() -> Any:
+    return fitted("LatentClass", CATEGORICAL, n_components=2, random_state=0)
+
+
+Cases = dict[str, tuple[Callable[[], Any], list[str]]]
+
+# How to make an object, and what must be read in it beside the evil name.
+CASES: Cases = {
+    "schema": (lambda: naive().schema_, ["height", "numeric", "categorical", "2 attributes, 2 classes"]),
+    "missing cells": (
+        lambda: fitted("NaiveBayes", {EVIL: [*SKY[:-7], *[None] * 7]}, Y).statistics_,
+        ["(missing)34"],
+    ),
+    "statistics": (lambda: naive().statistics_, ["40 rows", "mean ± sd", "20"]),
+    "naive Bayes": (
+        lambda: naive(),
+        ["NaiveBayes()", "from 2 attributes", "Lidstone(alpha=1.0)", "gaussian", "20"],
+    ),
+    "TAN": (lambda: tree(), ["Arcs", "→", "BackOff"]),
+    "SPODE": (lambda: fitted("SPODE", CATEGORICAL, Y), ["Held super parent"]),
+    "AODE": (lambda: fitted("AODE", CATEGORICAL, Y, alpha=0.5), ["AODE(alpha=0.5)", "Lidstone(alpha=0.5)"]),
+    "KDB": (lambda: fitted("KDB", MIXED, Y), ["Held cut points", "height", "Arcs"]),
+    "AutoBayes": (lambda: fitted("AutoBayes", CATEGORICAL, Y), ["Held weights", "temperature"]),
+    "WeightedNB": (lambda: fitted("WeightedNB", CATEGORICAL, Y), ["Held weights", "wind"]),
+    "GaussianBayes": (lambda: fitted("GaussianBayes", NUMERIC, Y), ["full covariances", "±"]),
+    "MultinomialNB": (
+        lambda: fitted("MultinomialNB", COUNTS, Y),
+        ["from 5 columns", str(COUNTS[1::2].sum())],
+    ),
+    "BayesNetClassifier": (
+        lambda: fitted("BayesNetClassifier", CATEGORICAL, Y, method="tan"),
+        ["wind", "3 nodes"],
+    ),
+    "BayesDecision": (
+        lambda: fitted("BayesDecision", MIXED, Y, estimator=bayeskit.NaiveBayes(), loss=LOSS, reject=0.5),
+        ["NaiveBayes", "costs 0.5", "7.25", "if b"],
+    ),
+    "Discretizer": (lambda: fitted("Discretizer", NUMERIC, Y), ["intervals", "method 'mdl'"]),
+    "GaussianMixture": (lambda: mixture(), ["2 Gaussian components", "±"]),
+    "LatentClass": (lambda: latent(), ["2 components", "wind"]),
+    "unfitted": (lambda: bayeskit.NaiveBayes(states={EVIL: ["a"]}), ["NaiveBayes(states="]),
+    "unfitted mixture": (lambda: bayeskit.LatentClass(families={EVIL: "table"}), ["LatentClass(families="]),
+    "table": (lambda: naive().table(EVIL), ["class", "(0)"]),
+    "table with parents": (lambda: tree().table(tree().edges_[0].child), ["P(", "(class)"]),
+    "network": (lambda: network(), ["2 nodes, 1 arc", "3 free parameters", "0.9375"]),
+    "Markov network": (lambda: MarkovNetwork.of(network()), ["2 variables, 2 factors", "0.9375"]),
+    "factor": (lambda: network().cpt("wet"), ["wet = yes", "0.0625"]),
+    "most probable": (lambda: network().mpe(), ["wet", "log probability", "−0.42"]),
+    "independence": (lambda: network().why_independent(EVIL, "wet"), ["open"]),
+    "findings": (lambda: network().sensitivity_to_findings("wet"), ["nats"]),
+    "parameter": (lambda: network().parameter_sensitivity(("wet", "yes"), None, (EVIL, {}, EVIL)), ["0.25"]),
+    "arc strengths": (lambda: arc_strengths(CATEGORICAL, 2), ["2 samples", "wind"]),
+    "network explanation": (lambda: network().explain("wet", {EVIL: EVIL}), ["0.9375"]),
+    "drawing": (lambda: network().plot(), ["wet"]),
+    "decision": (lambda: decide(POSTERIOR, LOSS), ["1 decision", "1.125", "risk of wait"]),
+    "rejected": (lambda: decide([[0.5, 0.5]], reject=0.25, actions=["a", "b", EVIL]), ["1 rejected", "0.25"]),
+    "posterior": (lambda: POSTERIOR, ["P(b | x)", "0.75", "0.5"]),
+    "explanation": (lambda: naive().explain(ROW), ["height"]),
+    "contributions": (
+        lambda: naive().contributions({k: [v] for k, v in ROW.items()}),
+        ["(prior)", "log-odds"],
+    ),
+    "questions": (lambda: naive().ask_next({"height": 8.0}), []),
+    "intervals": (
+        lambda: naive().predict_interval(MIXED, draws=50),
+        ["90% intervals of 40 rows", "20 more rows"],
+    ),
+    "information": (lambda: information(tree()), ["wind"]),
+    "pairs": (lambda: pairs(tree()), ["wind"]),
+    "class profile": (lambda: naive().class_profile(), ["height"]),
+    "nomogram": (lambda: naive().nomogram(), ["height"]),
+    "components": (lambda: mixture().describe(), ["weight"]),
+    "matching": (lambda: match_labels(latent().predict(CATEGORICAL), Y), ["of the rows agree"]),
+    "comparison": (lambda: comparison(), ["0.125 ± 0.010", "2.0 kB"]),
+}
+# What shows no name of a column or class.
+NAMELESS: Cases = {
+    "Bayes risk": (
+        lambda: bayes_risk([[0.75, 0.25], [0.5, 0.5]]),
+        ["0.375", "best accuracy", "0.625", "2 posteriors"],
+    ),
+    "network comparison": (lambda: compare(network(), network()), ["SHD"]),
+    "novelty": (lambda: naive().novelty(MIXED, 50), ["The strangest of 40 rows", "conflict"]),
+    "reliability": (lambda: naive().reliability(MIXED, Y), []),
+    "choice": (
+        lambda: fitted("GaussianMixture", NUMERIC, n_components=[1, 2]).choice_,
+        ["Components by BIC"],
+    ),
+}
+
+
+def page_of(shown: Any) -> str:
+    return str(shown._repr_html_() if hasattr(shown, "_repr_html_") else shown._repr_svg_())
+
+
+def text_of(shown: Any) -> str:
+    """Return what a reader sees; refuse what is not well-formed, is large, or could run."""
+    html = page_of(shown)
+    root = ElementTree.fromstring(f"<div>{html.replace('<br>', '<br/>')}</div>")
+    for element in root.iter():
+        assert element.tag.rpartition("}")[2] not in ("script", "iframe", "object", "link", "img")
+        assert not any(name.startswith("on") for name in element.attrib)
+    assert len(html.encode()) < 50_000
+    return "".join(root.itertext())
+
+
+@pytest.mark.parametrize("case", [*CASES, *NAMELESS])
+def test_a_notebook_shows(case: str) -> None:
+    made, words = (CASES | NAMELESS)[case]
+    text = text_of(made())
+    assert all(word in text for word in words), text
+    assert case in NAMELESS or EVIL in text or repr(EVIL)[1:-1] in text
+
+
+# The largest that one can meet by chance: hundreds of columns, states, classes and rows.
+STATES = tuple(f"state number {i}" for i in range(300))
+WIDE = {f"column number {j}": np.array(STATES, object)[RNG.integers(0, 300, 600)] for j in range(120)}
+MANY = RNG.dirichlet(np.ones(90), 500)
+
+
+def large_network(n: int = 60) -> Any:
+    """Nodes of eight states with two parents each, as many as are drawn."""
+    parents = {f"node number {j}": [f"node number {i}" for i in range(max(0, j - 2), j)] for j in range(n)}
+    made = BayesianNetwork(parents, states=[f"state {i}" for i in range(8)])
+    for name, above in parents.items():
+        made.set_cpt(name, RNG.dirichlet(np.ones(8), (8,) * len(above)))
+    return made
+
+
+LARGE: dict[str, Callable[[], Any]] = {
+    "schema": lambda: Schema(
+        tuple(Variable(name, "categorical", STATES) for name in WIDE), Variable("y", "categorical", STATES)
+    ),
+    "classifier": lambda: fitted("NaiveBayes", WIDE, np.arange(600) % 90),
+    "words": lambda: fitted("MultinomialNB", RNG.integers(0, 2, (90, 5000)), np.arange(90)),
+    "factor": lambda: Factor(["a", "b", "c"], [STATES[:40], STATES[:40], STATES], np.ones((40, 40, 300))),
+    "network": large_network,
+    "Markov network": lambda: MarkovNetwork.of(large_network(55)),
+    "decisions": lambda: decide(MANY),
+    "posteriors": lambda: bayes_rule(np.full(90, 1 / 90), MANY),
+    "intervals": lambda: PosteriorInterval(tuple(range(90)), 0.9, MANY, MANY, MANY, MANY, 10),
+    "profiles": lambda: ClassProfiles(
+        np.full(90, 1 / 90),
+        tuple(Profile(name, "table", STATES, np.ones((90, 300)) / 300) for name in [*WIDE][:5]),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LARGE)
+def test_a_page_stays_small_and_says_what_it_left_out(case: str) -> None:
+    text = text_of(LARGE[case]())
+    assert "more" in text or "Large: " in text
+
+
+SHOWN = ["NaiveBayes", "TAN", "BayesNetClassifier", "Discretizer", "GaussianMixture", "LatentClass"]
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_scikit_learn_decides_whether_a_page_is_shown(name: str) -> None:
+    made = getattr(bayeskit, name)()
+    page = page_of(made)
+    assert made._repr_mimebundle_() == {"text/plain": repr(made), "text/html": page}
+    with config_context(display="text"):
+        assert not hasattr(made, "_repr_html_")
+        assert made._repr_mimebundle_() == {"text/plain": repr(made)}
+
+
+def test_a_pipeline_keeps_the_diagram_of_scikit_learn() -> None:
+    pipeline = make_pipeline(bayeskit.Discretizer(), bayeskit.NaiveBayes()).fit(COUNTS.astype(float), Y)
+    assert "NaiveBayes" in page_of(pipeline) and "sk-container" in page_of(pipeline)
+
+
+def test_a_look_at_a_lazy_model_counts_nothing() -> None:
+    model = bayeskit.NaiveBayes().lazy(MIXED, Y)
+    assert "Lazy" in text_of(model) and model._lazy.passes == 0
+    model.predict({name: column[:1] for name, column in MIXED.items()})
+    assert model._lazy.passes > 0
+
+
+def test_a_model_that_forgot_every_row_is_shown() -> None:
+    model = fitted("NaiveBayes", MIXED, Y).forget(MIXED, Y)
+    assert "0 rows" in text_of(model)
