@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from bayeskit.classifiers.bayes_net_answers import BayesNetAnswers
 from bayeskit.classifiers.bayes_net_arcs import METHODS, known_before, learn_arcs
 from bayeskit.classifiers.bayes_net_columns import network_of, with_class
-from bayeskit.classifiers.bayes_net_unlabelled import complete_network
+from bayeskit.classifiers.bayes_net_unlabelled import Completion, complete_network
 from bayeskit.classifiers.doors import dtype_of_target, plain_dtype
 from bayeskit.classifiers.naive_bayes import one_of
 from bayeskit.classifiers.prediction_pictures import PredictionPictures
@@ -70,8 +70,9 @@ class BayesNetClassifier(BayesNetAnswers, PredictionPictures, SemiSupervision):
     semi_supervised : bool
         Take in rows without a class: arcs are learned from the labelled rows, tables from all, by EM over the network,
         in which the class is one more missing cell (and so is any other: available cases are for counting alone).
-    unlabelled_weight : float from 0 to 1, default=1.0
-        λ: what an unlabelled row weighs beside a labelled one; 0 leaves them out.
+    unlabelled_weight : float from 0 to 1, or "loo", default=1.0
+        λ: what an unlabelled row weighs beside a labelled one; 0 leaves them out. "loo": of 0, 0.01, 0.03, 0.1, 0.3 and
+        1 the one with the least log-loss on labelled rows (300 at most), each left out of the counts.
     missing_label : label, optional
         What stands for a missing class, as in :class:`~bayeskit.NaiveBayes`.
 
@@ -81,7 +82,7 @@ class BayesNetClassifier(BayesNetAnswers, PredictionPictures, SemiSupervision):
     markov_blanket_ : tuple of columns
     target_ : the name of the class in ``network_``
     held_ : the arcs and cut points that ``fit`` chose
-    history_, converged_, n_iter_, em_fell_, unlabelled_weight_
+    history_, converged_, n_iter_, em_fell_, unlabelled_weight_, unlabelled_losses_
         How EM went, with ``semi_supervised=True``; the prior's imaginary rows are in ``history_``.
     classes_, n_features_in_, feature_names_in_, schema_
         As in :class:`~bayeskit.NaiveBayes`.
@@ -115,7 +116,7 @@ class BayesNetClassifier(BayesNetAnswers, PredictionPictures, SemiSupervision):
         time_limit: float | None = None,
         seed: int = 0,
         semi_supervised: bool = False,
-        unlabelled_weight: float = 1.0,
+        unlabelled_weight: float | str = 1.0,
         missing_label: Any = None,
     ) -> None:
         self.method = method
@@ -166,18 +167,27 @@ class BayesNetClassifier(BayesNetAnswers, PredictionPictures, SemiSupervision):
             dag = learn_arcs(columns, name, self)
             if self.markov_blanket:
                 dag = _restricted(dag, {name, *markov_blanket(dag, name)})
-            climb = None
+            made: Completion | None = None
             if self.unlabelled_weight and next(iter(unlabelled or ()), None) is not None:
-                network, columns, climb = complete_network(source, columns, dag, self)
+                made = complete_network(source, columns, dag, name, self)
+            if made is not None and made.network is not None:
+                network, columns = made.network, made.columns
             else:
                 network = BayesianNetwork._of(network_of(dag, columns))
                 network._fit_columns(columns, fit_settings(self.prior), None)
         by_name = {variable.name: variable for variable in columns.variables}
         schema = Schema(tuple(by_name[column] for column in rows.table.names), by_name[name])
-        told = {} if unlabelled is None else {"completion": completion_of(self.unlabelled_weight, climb)}
+        told = {} if unlabelled is None else {"completion": self._told_of(made)}
         labels = self._label_source(y if target is None else dtype_of_target(X, target))
         self._adopt_network(network, schema, rows.table.named, told, labels)
         return self
+
+    def _told_of(self, made: Completion | None) -> dict[str, Any]:
+        """Return what is held of how unlabelled rows took part."""
+        if made is None:  # none did
+            given = self.unlabelled_weight
+            return completion_of(0.0 if isinstance(given, str) else given, None)
+        return completion_of(made.weight, made.climb, made.losses)
 
     def _adopt_network(
         self, network: BayesianNetwork, schema: Schema, named: bool, held: dict[str, Any], labels: Any
@@ -222,11 +232,6 @@ class BayesNetClassifier(BayesNetAnswers, PredictionPictures, SemiSupervision):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        if isinstance(self.unlabelled_weight, str):
-            raise SettingError(
-                'unlabelled_weight="loo" leaves labelled rows out of counts, and after EM over a network there are '
-                "none. Give a number from 0 to 1, or take TAN, KDB or AODE, which can choose one."
-            )
         one_of("method", self.method, METHODS)
         one_of("unseen", self.unseen, ("ignore", "error"))
         for name in ("markov_blanket", "conditional"):

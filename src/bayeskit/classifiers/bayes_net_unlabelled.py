@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,30 @@ from bayeskit.learning.em import Climb, Climbing, climb
 from bayeskit.learning.networks.network_em import NetworkProblem
 from bayeskit.learning.networks.network_starts import start_network
 from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.learning.unlabelled.network_weight import LeftOutRows
 from bayeskit.learning.unlabelled.semi_supervised import LEAST_GAIN, MOST_STEPS
+from bayeskit.learning.unlabelled.unlabelled_weight import CANDIDATES
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.climbs import Climbed
 from bayeskit.networks.fitting import fit_settings
 from bayeskit.networks.memory import get_max_memory
+from bayeskit.schema import Name
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A network with unlabelled rows in it; None where λ = 0 was chosen, and the labelled rows alone tell."""
+
+    network: BayesianNetwork | None
+    columns: NodeColumns
+    weight: float
+    climb: Climb[Network] | None
+    losses: dict[float, float]
 
 
 def complete_network(
-    source: Source, labelled: NodeColumns, dag: Dag, settings: Any
-) -> tuple[BayesianNetwork, NodeColumns, Climb[Network]]:
+    source: Source, labelled: NodeColumns, dag: Dag, target: Name, settings: Any
+) -> Completion:
     """Fit a graph that labelled rows have chosen to all rows.
 
     Parameters
@@ -36,11 +51,10 @@ def complete_network(
     labelled : NodeColumns
         The labelled ones: kinds and cut points of columns are theirs, states are those of all.
     dag : Dag over some of the columns and the class
+    target : name of the class
     settings : the classifier, or anything with its parameters as attributes
-
-    Returns
-    -------
-    network, columns of all rows, and how EM went
+        ``unlabelled_weight="loo"``: λ is the candidate with the least log-loss on labelled rows, each left out of the
+        counts, while those of the unlabelled rows are held.
     """
     rows = next(iter(source))
     missing = MissingLabels.found(source, settings.missing_label).rows(rows.y, rows.table.n_rows)
@@ -61,13 +75,49 @@ def complete_network(
                 f"{before.name!r} holds whole numbers in the labelled rows and others in the unlabelled ones. Make it "
                 f"float, cut it (discretize={{{before.name!r}: 5}}), or declare its states."
             )
-    weights = np.where(missing, float(settings.unlabelled_weight), 1.0)
     prior = fit_settings(settings.prior)["prior"]
-    climb = climb_unlabelled(network_of(dag, columns), columns, weights, prior, settings.seed)
-    network = BayesianNetwork._of(climb.parameters)
+    network = network_of(dag, columns)
+    chosen = settings.unlabelled_weight
+    losses: dict[float, float] = {}
+    if isinstance(chosen, str):
+        losses = _losses(network, columns, target, missing, prior, settings.seed)
+        # Of equal losses the smaller weight is taken; rounding alone does not choose.
+        chosen = next(w for w in CANDIDATES if losses[w] * (1.0 - 1e-12) <= min(losses.values()))
+        if chosen == 0.0:
+            return Completion(None, columns, 0.0, None, losses)
+    weights = np.where(missing, float(chosen), 1.0)
+    climb = climb_unlabelled(network, columns, weights, prior, settings.seed)
+    found = BayesianNetwork._of(climb.parameters)
     total = float(weights.sum())
-    network._learned = Climbed(climb.history, climb.converged, (climb.value,), total, climb.fell)
-    return network, columns, climb
+    found._learned = Climbed(climb.history, climb.converged, (climb.value,), total, climb.fell)
+    return Completion(found, columns, float(chosen), climb, losses)
+
+
+def _losses(
+    network: Network, columns: NodeColumns, target: Name, missing: NDArray[np.bool_], prior: Any, seed: int
+) -> dict[float, float]:
+    """Return the log-loss of labelled rows, each left out, under every weight."""
+    rows = LeftOutRows(
+        lambda some: _problem(network, some, None, prior), columns, target, np.flatnonzero(~missing)
+    )
+    found = {}
+    for weight in CANDIDATES:
+        weights = np.where(missing, weight, 1.0)
+        with warnings.catch_warnings():
+            # Only the weight that is taken has something to say.
+            warnings.simplefilter("ignore", NotConverged)
+            climb = climb_unlabelled(network, columns, weights, prior, seed)
+        found[weight] = rows.loss(_problem(network, columns, weights, prior), climb.parameters)
+    return found
+
+
+def _problem(network: Network, columns: NodeColumns, weights: NDArray[np.float64] | None, prior: Any) -> Any:
+    made: Any = NetworkProblem
+    if not network.is_discrete:
+        from bayeskit.learning.networks.network_em_mixed import MixedNetworkProblem
+
+        made = MixedNetworkProblem
+    return made(network, columns, weights, prior, max_memory=get_max_memory())
 
 
 def climb_unlabelled(
@@ -90,12 +140,7 @@ def climb_unlabelled(
     seed : int
         Of the tables that no row shows whole.
     """
-    made: Any = NetworkProblem
-    if not network.is_discrete:
-        from bayeskit.learning.networks.network_em_mixed import MixedNetworkProblem
-
-        made = MixedNetworkProblem
-    problem = made(network, columns, weights, prior, max_memory=get_max_memory())
+    problem = _problem(network, columns, weights, prior)
     start = start_network(network, columns, weights, np.random.default_rng(seed), jitter=False)
     how = Climbing(LEAST_GAIN * float(weights.sum()), MOST_STEPS, accelerate=True)
     found = climb(problem, start, how)

@@ -43,6 +43,10 @@ class TableCounts:
     def table(self, network: Network, name: Name) -> Floats:
         return self.flat[self.part[name]].reshape(network.shape_of(name))
 
+    def less(self, other: TableCounts) -> TableCounts:
+        """Take away counts that are in these; rounding below zero is zero."""
+        return TableCounts(np.maximum(self.flat - other.flat, 0.0), self.part)
+
 
 class NetworkProblem:
     r"""Rows of a discrete network as EM climbs them; parameters are networks.

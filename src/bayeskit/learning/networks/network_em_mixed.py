@@ -38,6 +38,12 @@ class ExpectedCounts:
         """Return n(parents, child) of a discrete node, the child's axis last."""
         return self.tables[name].reshape(network.shape_of(name))
 
+    def less(self, other: ExpectedCounts) -> ExpectedCounts:
+        """Take away counts and moments that are in these; rounding below zero is zero."""
+        tables = {name: np.maximum(table - other.tables[name], 0.0) for name, table in self.tables.items()}
+        moments = {name: sums.subtract(other.regressions[name]) for name, sums in self.regressions.items()}
+        return ExpectedCounts(tables, moments)
+
 
 class MixedNetworkProblem:
     r"""Rows of a conditional-Gaussian network as EM climbs them; parameters are networks.
