@@ -96,6 +96,8 @@ def test_a_loss_and_a_reject_decide(model: Path, melon: Path, tmp_path: Path) ->
             (best, pytest.approx(risks[best])) if risks[best] <= 0.3 else ("reject", 0.3)
         )
     assert {row["action"] for row in found} == {"buy", "leave", "reject"}
+    loss.write_text(",否,是\nbuy,5,0\nleave,0,1\n", "utf-8")  # the corner of a table of costs needs no name
+    assert "column1" not in run("predict", model, melon, "--loss", loss).stderr
     loss.write_text("action,否,shi\nbuy,5,0\n", "utf-8")
     assert "'是'" in refused("predict", model, melon, "--loss", loss)
 

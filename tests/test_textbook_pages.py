@@ -163,7 +163,8 @@ def test_both_languages_find_the_same() -> None:
 
 
 def test_all_pages_agree_with_the_library() -> None:
-    assert "DIFFER" not in done("textbook", "--check")
+    result = run("textbook", "--check")
+    assert result.exit_code == 0 and "DIFFER" not in result.stdout and result.stderr == ""
     told = json.loads(done("textbook", "--check", "--json"))
     assert told["agree"] is True
     assert [page["page"] for page in told["pages"]] == list(PAGES) == list(LIBRARY)

@@ -19,7 +19,7 @@ from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network
 from bayeskit.networks.data_rows import Rows
 from bayeskit.networks.fitting import imaginary_cells
-from bayeskit.report.explanation import Attribute, Explanation, Factor, LeftOut, PriorSource
+from bayeskit.report.explanation import Attribute, Explanation, Factor, LeftOut, PriorSource, Reason
 from bayeskit.report.fractions import centre, fraction, number, short
 from bayeskit.report.information_value import Questions
 from bayeskit.report.row import one_row
@@ -191,8 +191,8 @@ def explain_row(row: RowOfNetwork, raw: dict[Name, Any], classes: tuple[Any, ...
         if name not in dag.position:
             left[name] = LeftOut(name, value, "unused")
         elif not row.is_known(name):
-            reason = "summed" if name in hidden else "missing" if value is None else "unseen"
-            left[name] = LeftOut(name, value, reason)  # type: ignore[arg-type]
+            reason: Reason = "summed" if name in hidden else "missing" if value is None else "unseen"
+            left[name] = LeftOut(name, value, reason)
         elif hidden.intersection(row.value[name].parents):
             together.append(name)
         elif target in row.value[name].parents:

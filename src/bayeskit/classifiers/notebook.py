@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from html import escape
 from typing import Any
@@ -18,9 +19,9 @@ class Notebook:
     and brings a script of its own.
     """
 
+    @abstractmethod
     def _card(self) -> str:
         """Return HTML about what was learned."""
-        raise NotImplementedError
 
     def _html_repr(self) -> str:
         try:

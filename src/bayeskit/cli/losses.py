@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from bayeskit.cli.names import did_you_mean
 from bayeskit.cli.options import Reading
 from bayeskit.cli.rows import opened
-from bayeskit.errors import ColumnError, DataError
+from bayeskit.errors import ColumnError, DataError, SourceNote
 
 
 def read_losses(path: str, classes: Sequence[Any]) -> dict[str, dict[Any, float]]:
@@ -18,7 +19,8 @@ def read_losses(path: str, classes: Sequence[Any]) -> dict[str, dict[Any, float]
     -------
     {action: {class: cost}}, with the classes of the model
     """
-    with opened(path, Reading()) as rows:
+    # The column of actions needs no name.
+    with warnings.catch_warnings(action="ignore", category=SourceNote), opened(path, Reading()) as rows:
         first, *costs = rows.names
         by_text = {str(label): label for label in classes}
         absent = [text for text in by_text if text not in costs]

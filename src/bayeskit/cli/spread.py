@@ -42,7 +42,7 @@ def spread(function: Callable[..., None]) -> Callable[..., None]:
 
     command.__name__, command.__doc__ = function.__name__, function.__doc__
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    vars(command)["__signature__"] = inspect.Signature(parameters)
     return command
 
 

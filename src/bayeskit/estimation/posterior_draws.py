@@ -7,7 +7,7 @@ was asked together with.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,13 +44,14 @@ class Draws:
 
     def __init__(self, seed: int, n: int) -> None:
         self.seed, self.n = seed, n
-        self._kept: dict[tuple[int, ...], object] = {}
+        self._kept: dict[tuple[int, ...], Any] = {}
         self._bytes = 0
 
     def get(self, key: tuple[int, ...], make: Callable[[np.random.Generator], T]) -> T:
         """Return what was made under a key, or make it with the generator of the key."""
         if key in self._kept:
-            return self._kept[key]  # type: ignore[return-value]
+            kept: T = self._kept[key]
+            return kept
         made = make(keyed(self.seed, *key))
         size = sum(part.nbytes for part in made) if isinstance(made, tuple) else made.nbytes
         if self._bytes + size <= MOST_KEPT:

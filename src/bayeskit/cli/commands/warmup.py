@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from bayeskit.cli.options import Common
@@ -65,5 +66,5 @@ def steps() -> Iterator[tuple[str, Callable[[], object]]]:
         learn_network({name: rows[:, j].astype(str) for j, name in enumerate(grass.nodes)})
 
     for name in MODELS:
-        yield name, lambda name=name: model(name)  # type: ignore[misc]
+        yield name, partial(model, name)
     yield "network", network

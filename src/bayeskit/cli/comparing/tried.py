@@ -155,7 +155,7 @@ def tried(
     if contender.takes_table:  # loops are compiled once in a lifetime, which is not the model's time
         train, test = folds[0]
         train = train if most_warm is None else train[:: max(1, len(train) // most_warm)]
-        some, others = ({n: c[rows] for n, c in columns.items()} for rows in (train, test[: most_warm or 1]))
+        some, others = ({n: c[rows] for n, c in columns.items()} for rows in (train, test[:most_warm]))
         contender.make().fit(some, y[train]).predict_proba(others)
     for train, test in folds:
         parts: list[Any] = [{n: c[rows] for n, c in columns.items()} for rows in (train, test)]
