@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from bayeskit.learning.mixtures.latent_fit import LatentFit
 from bayeskit.learning.mixtures.latent_model import flat, unflat
 from bayeskit.learning.mixtures.latent_rows import hidden_class
 from bayeskit.learning.model import Model, estimate, plan_for
-from bayeskit.mixtures.component_choice import Candidate, ComponentChoice
 from bayeskit.mixtures.latent_class import LatentClass
+from bayeskit.mixtures.saved_parts import packed, unpacked
 from bayeskit.statistics import Statistics
 
 Floats = NDArray[np.float64]
@@ -42,10 +42,7 @@ _WAY_OUT = "Save it again."
 def save_latent(mixture: LatentClass, path: Any) -> None:
     """Write a fitted model to one file, whole or not at all."""
     place, state = as_path(path), mixture._state()
-    if type(mixture) is not LatentClass:
-        raise UsageError(
-            f"A {type(mixture).__name__} of {type(mixture).__module__} cannot be saved, only a LatentClass itself."
-        )
+    content = packed(mixture, LatentClass, _FACTS)
     mixture._checked()
     if (mixture._recipe(), float(mixture.variance_floor)) != (state.recipe, state.floor):
         raise UsageError(
@@ -53,16 +50,7 @@ def save_latent(mixture: LatentClass, path: Any) -> None:
             "this one. Set them back, or fit again, then save."
         )
     sums, arrays = pack_statistics(state.statistics)
-    choice = mixture.__dict__.get("choice_")
-    tried = None if choice is None else (choice.criterion, [astuple(c) for c in choice.candidates])
-    content = {
-        "estimator": "LatentClass",
-        "parameters": {key: to_plain(value, key) for key, value in mixture.get_params(deep=False).items()},
-        "statistics": sums,
-        "names": to_plain(state.names, "the column names"),
-        "facts": {name: to_plain(getattr(mixture, name), name) for name in _FACTS},
-        "choice": to_plain(tried, "the choice"),
-    }
+    content |= {"statistics": sums, "names": to_plain(state.names, "the column names")}
     moved = {name: np.ascontiguousarray(array) for name, array in _arrays_of(state.model).items()}
     history = {name: getattr(mixture, name) for name in _HISTORY}
     write_saved(Saved("model", content, {**arrays, **moved, **history}), place)
@@ -71,18 +59,7 @@ def save_latent(mixture: LatentClass, path: Any) -> None:
 def rebuilt_mixture(saved: Saved) -> LatentClass:
     """Return the model that a file holds; a file that contradicts itself is refused."""
     content, arrays = saved.content, saved.arrays
-    missing = [name for name in _FIELDS if name not in content] + [n for n in _HISTORY if n not in arrays]
-    missing += [name for name in _FACTS if name not in content.get("facts", ())]
-    if missing:
-        raise ModelFormatError(f"it does not tell its {', '.join(missing)}. {_WAY_OUT}")
-    unknown = [key for key in content["parameters"] if key not in LatentClass._get_param_names()]
-    if unknown:
-        raise ModelFormatError(
-            f"it gives LatentClass the parameters {unknown!r}, which this version does not have. "
-            "Install a newer bayeskit."
-        )
-    mixture = LatentClass(**{key: from_plain(value) for key, value in content["parameters"].items()})
-    mixture._checked()
+    mixture = unpacked(saved, LatentClass, _FIELDS, _HISTORY, _FACTS)
     own = {name: a for name, a in arrays.items() if not name.startswith("model/") and name not in _HISTORY}
     statistics, recipe = unpack_statistics(content["statistics"], own), mixture._recipe()
     schema = statistics.schema
@@ -98,16 +75,11 @@ def rebuilt_mixture(saved: Saved) -> LatentClass:
     model = _with_arrays(estimate(statistics, recipe), arrays, floor)
     _check(model, statistics)
     mixture._fitted = LatentFit(model, statistics, recipe, names, floor)
-    for name in _FACTS:
-        setattr(mixture, name, from_plain(content["facts"][name]))
     for name in _HISTORY:
         setattr(mixture, name, arrays[name])
     mixture.n_features_in_ = len(schema.attributes)
     if names is not None and all(isinstance(name, str) for name in names):
         mixture.feature_names_in_ = np.array(names, dtype=object)
-    tried = from_plain(content["choice"])
-    if tried is not None:
-        mixture.choice_ = ComponentChoice(tuple(Candidate(*fields) for fields in tried[1]), tried[0])
     return mixture
 
 
