@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,19 @@ def add_with_gaps(x: Floats, mean: Floats, standard: Floats, unit: Floats, out: 
 
 
 @kernel
-def _add(x, gaps, order, mean, standard, unit, out, factor, log_norm, present, y):  # type: ignore[no-untyped-def]
+def _add(
+    x: Any,
+    gaps: Any,
+    order: Any,
+    mean: Any,
+    standard: Any,
+    unit: Any,
+    out: Any,
+    factor: Any,
+    log_norm: Any,
+    present: Any,
+    y: Any,
+) -> None:
     m = 0
     for step in range(order.size):
         row = order[step]
