@@ -1,17 +1,16 @@
 """EM by hand: two clouds in three dimensions, the E-step and the M-step in NumPy, and the library beside it."""
 
-import sys
-import tempfile
 import warnings
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
+from _story import Story
 from bayeskit import GaussianMixture
 from bayeskit.errors import NotConverged
 from bayeskit.mixtures import match_labels
 
+say = Story("em_by_hand")
 rng = np.random.default_rng(2024)
 first = rng.multivariate_normal([0, 0, 0], np.diag([1, 2, 3]), 500)
 second = rng.multivariate_normal([2, 2, 1], [[3, 1, 0], [1, 3, 0], [0, 0, 3]], 250)
@@ -44,45 +43,60 @@ def m_step(shares):
     return size / n, means, np.array(covariances)
 
 
+# 1. One look at the E-step: every row is shared out between the components.
 start = np.array([0.5, 0.5]), np.array([[-1.0, 0, 0], [1.0, 0, 0]]), np.array([np.eye(d), np.eye(d)])
 shares, value = e_step(start)
-print(f"The first row is {X[0].round(3)}; the start gives it to the two components as {shares[0].round(3)}.")
-print(
-    f"All rows together: {shares.sum(axis=0).round(1)} of {n}. These are the weights of the first M-step.\n"
+row, share, sums = (
+    ", ".join(f"{number:.{digits}f}" for number in numbers)
+    for numbers, digits in ((X[0], 3), (shares[0], 3), (shares.sum(axis=0), 1))
+)
+say(
+    f"1. The first row is ({row}); the start gives it to the two components as {share}."
+    f"\n   All {n} rows together: {sums}. These are the weights of the first M-step.",
+    f"1. 第一行是（{row}），按初始参数分给两个分量的份额为 {share}。"
+    f"\n   全部 {n} 行合计：{sums}。第一个 M 步就以此为权重。",
 )
 
+# 2. Step by step; the likelihood never falls.
 parameters, history = start, [value]
 for _ in range(60):
     parameters = m_step(shares)
     shares, value = e_step(parameters)
     history.append(value)
-for step in (0, 1, 2, 5, 10, 20, 40, 60):
-    print(f"  after {step:2} steps the log-likelihood is {history[step]:.4f}")
 assert all(b >= a - 1e-9 * abs(a) for a, b in pairwise(history)), "it never falls"
+say("\n2. The log-likelihood after so many steps\n", "\n2. 走若干步之后的对数似然\n")
+for step in (0, 1, 2, 5, 10, 20, 40, 60):
+    print(f"   {step:2}  {history[step]:.4f}")
 
+# 3. The library makes the same steps, and can make longer ones.
 given = {"weights_init": start[0], "means_init": start[1], "precisions_init": np.linalg.inv(start[2])}
 warnings.simplefilter("ignore", NotConverged)  # sixty steps are asked for, still or not
 same = GaussianMixture(2, reg_covar=0, tol=0, max_iter=60, **given).fit(X)
 worst = max(np.abs(a - b).max() for a, b in zip(parameters, (same.weights_, same.means_, same.covariances_)))
-print(f"\nThe library makes the same 60 steps: no number differs by more than {worst:.0e}.")
-
+assert worst < 1e-9
 quick = GaussianMixture(2, reg_covar=0, tol=1e-9, max_iter=1000, accelerate=True, **given).fit(X)
 slow = GaussianMixture(2, reg_covar=0, tol=1e-9, max_iter=1000, **given).fit(X)
-print(
-    f"Until still: {slow.n_iter_} steps; with extrapolation {quick.n_iter_}, to the same {quick.history_[-1]:.4f}."
+say(
+    f"\n3. The library makes the same 60 steps: no number differs by more than {worst:.0e}."
+    f"\n   Until nothing moves: {slow.n_iter_} steps; with extrapolation {quick.n_iter_}, to the same"
+    f" {quick.history_[-1]:.4f}.",
+    f"\n3. 用本库走同样的 60 步：各数相差不超过 {worst:.0e}。"
+    f"\n   走到不再变化：{slow.n_iter_} 步；用外推加速 {quick.n_iter_} 步，到达同一处 {quick.history_[-1]:.4f}。",
 )
-print(quick.describe())
 
+# 4. Giving each row wholly to one component pushes the means apart.
 hard = GaussianMixture(2, reg_covar=0, hard=True, **given).fit(X)
-for name, model in (("soft", quick), ("hard", hard)):
-    matched = match_labels(model.predict(X), cloud)
-    print(
-        f"{name} EM puts {matched.accuracy:.1%} of the rows into their own cloud, second column of the means",
-        end=" ",
+say("\n4. Shares, or all to one?\n", "\n4. 按份额分，还是整行归一个？\n")
+for name, model in ((say.text("soft EM", "软 EM"), quick), (say.text("hard EM", "硬 EM"), hard)):
+    right = match_labels(model.predict(X), cloud).accuracy
+    means = ", ".join(f"{mean:.2f}" for mean in model.means_[:, 1])
+    say(
+        f"   {name}: {right:.1%} of the rows in their own cloud; means of the second column {means}",
+        f"   {name}：{right:.1%} 的行归入自己的那一团；第二列的两个均值 {means}",
     )
-    print(model.means_[:, 1].round(2))
-print("Giving each row wholly to one component pushes the means apart: the truth is 0 and 2.")
-
-place = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp()) / "em_by_hand.svg"
-picture = quick.plot(X, labels=["of the first" if c == 0 else "of the second" for c in cloud], path=place)
-print(f"\n{picture!r} was saved to {place}")
+say(
+    "   The truth is 0 and 2: who gives whole rows away tears the means apart.",
+    "   真实的均值是 0 和 2：整行归给一个分量，会把两个均值推得太开。",
+)
+clouds = say.text("from the first cloud", "来自第一团"), say.text("from the second cloud", "来自第二团")
+say.end(quick.plot(X, labels=[clouds[c] for c in cloud], lang=say.lang))

@@ -1,43 +1,70 @@
 """Height and weight of 114 students, split into two without being told their sex; then the sexes are looked up."""
 
-import sys
-import tempfile
-from pathlib import Path
-
 import numpy as np
 
+from _story import Story
 from bayeskit import GaussianMixture, datasets
 from bayeskit.mixtures import match_labels
+from bayeskit.report.width import aligned
 
+say = Story("height_weight")
 students = datasets.load("height-weight")
-X, sex = students.X.to_numpy(), np.where(students.y == 0, "female", "male")
+women, men = say.text("female", "女"), say.text("male", "男")
+sex = np.where(students.y == 0, women, men)
+columns = [say.text("height (cm)", "身高（厘米）"), say.text("weight (kg)", "体重（千克）")]
+frame = students.X.set_axis(columns, axis=1)
+X = frame.to_numpy()
 
+# 1. EM finds two components; nobody says what they stand for.
 settings = {"n_init": 10, "tol": 1e-6, "max_iter": 1000, "random_state": 0}
-found = GaussianMixture(2, **settings).fit(students.X)
-print(found.describe())
-print(f"\n{found.n_iter_} steps, from {found.history_[0]:.2f} to {found.history_[-1]:.2f}.")
+found = GaussianMixture(2, **settings).fit(frame)
+say(
+    f"1. Two components in the heights and weights of {len(X)} students, after {found.n_iter_} steps of EM\n",
+    f"1. {len(X)} 名学生的身高与体重，EM 走了 {found.n_iter_} 步，得到两个分量\n",
+)
+table = [(say.text("component", "分量"), say.text("weight", "权重"), *columns)]
+for k, weight in enumerate(found.weights_):
+    spread = np.sqrt(np.diag(found.covariances_[k]))
+    table.append((str(k), f"{weight:.3f}", *(f"{m:.1f} ± {s:.1f}" for m, s in zip(found.means_[k], spread))))
+print("\n".join(f"   {line}" for line in aligned(table)))
+say(
+    f"\n   The log-likelihood rose from {found.history_[0]:.2f} to {found.history_[-1]:.2f}.",
+    f"\n   对数似然由 {found.history_[0]:.2f} 升到 {found.history_[-1]:.2f}。",
+)
 
-# The components have numbers, not names; the sexes line up with them so that most rows agree.
+# 2. Components have numbers, not names; the sexes are lined up with them so that most rows agree.
 matched = match_labels(found.predict(X), sex)
-print(f"\nComponents stand for {dict(matched)}; {matched.accuracy:.1%} of the students agree:\n")
-print(f"  {'':12}" + "".join(f"{label:>8}" for label in matched.labels))
-for component, counts in zip(matched.components, matched.table):
-    print(f"  component {component} " + "".join(f"{count:8}" for count in counts))
+say(
+    f"\n2. Only now the sexes are looked up: {matched.accuracy:.1%} of the students agree with their component\n",
+    f"\n2. 这时才去看性别：{matched.accuracy:.1%} 的学生与所在分量相符\n",
+)
+head = say.text("mean found", "求得的均值"), say.text("mean of the sex", "该性别的均值")
+table = [(say.text("component", "分量"), *matched.labels, *head)]
+for component, counts in zip(matched.components, matched.table.tolist()):
+    label = matched[component]
+    means = found.means_[component], X[sex == label].mean(axis=0)
+    table.append(
+        (
+            f"{component} → {label}",
+            *map(str, counts),
+            *(f"{height:.1f}, {weight:.1f}" for height, weight in means),
+        )
+    )
+print("\n".join(f"   {line}" for line in aligned(table)))
+say(
+    "\n   That a component is a sex is a claim about the world: EM only finds what makes the rows probable.",
+    "\n   分量是否就是性别，要由事实来判断：EM 只负责让数据出现的概率尽可能大。",
+)
 
-print("\nWhat was found, and what the labels say (means of height and weight):")
-for component, label in matched.items():
-    truth = X[sex == label].mean(axis=0)
-    print(f"  {label:7} found {found.means_[component].round(1)}, told {truth.round(1)}")
-
-print("\nOf somebody 170 cm tall the weight is not known. P(component):", end=" ")
-shares = found.predict_proba([[170.0, np.nan]])[0]
-print({matched[k]: round(float(share), 3) for k, share in enumerate(shares)})
-
+# 3. Cells that are not there are summed over: nothing is filled in.
+shares = dict(zip((matched[k] for k in range(2)), found.predict_proba([[170.0, np.nan]])[0].tolist()))
 holes = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
 again = GaussianMixture(2, **settings).fit(holes)
 agreed = match_labels(again.predict(holes), sex).accuracy
-print(f"With every fifth number gone, {agreed:.1%} still agree, and no number was made up.")
-
-place = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp()) / "height_weight.svg"
-picture = found.plot(students.X, labels=sex, path=place)
-print(f"\n{picture!r} was saved to {place}")
+say(
+    f"\n3. Somebody is 170 cm tall, the weight is not known: P({men}) = {shares[men]:.3f}."
+    f"\n   With every fifth number of the table gone, {agreed:.1%} still agree, and no number was made up.",
+    f"\n3. 某人身高 170 厘米，体重未知：P({men}) = {shares[men]:.3f}。"
+    f"\n   即使抹去表中五分之一的数，仍有 {agreed:.1%} 相符，而且没有编造任何一个数。",
+)
+say.end(found.plot(frame, labels=sex, lang=say.lang))

@@ -1,48 +1,69 @@
 """Iris without labels: three components found from measurements alone, then matched to the species."""
 
-import sys
-import tempfile
-from pathlib import Path
-
+from _story import Story
 from bayeskit import GaussianMixture, datasets
 from bayeskit.mixtures import match_labels
+from bayeskit.report.width import aligned
 
+say = Story("iris_unlabelled")
 iris = datasets.load("iris")
-X, species = iris.X, iris.y
+chinese = ["花萼长（厘米）", "花萼宽（厘米）", "花瓣长（厘米）", "花瓣宽（厘米）"]
+english = ["sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)"]
+X = iris.X.set_axis(say.text(english, chinese), axis=1)
+botany = {"setosa": "山鸢尾", "versicolor": "变色鸢尾", "virginica": "维吉尼亚鸢尾"}
+species = [say.text(name, botany[name]) for name in (label.removeprefix("Iris-") for label in iris.y)]
 settings = {"n_init": 10, "tol": 1e-6, "max_iter": 1000, "random_state": 0}
 
-print("Three components, four kinds of covariance; soft EM shares rows out, hard EM gives them away whole:\n")
-print(f"  {'':10}{'log-likelihood':>16}{'BIC':>9}{'agree, soft':>13}{'hard':>8}")
-for kind in ("full", "tied", "diag", "spherical"):
-    soft = GaussianMixture(3, covariance_type=kind, **settings).fit(X)
+# 1. The shape of the components matters more than anything else.
+say(
+    "1. Three components, four kinds of covariance. Soft EM shares flowers out, hard EM gives them away whole\n",
+    "1. 三个分量，四种协方差。软 EM 按比例分配每朵花，硬 EM 把整朵花归给一个分量\n",
+)
+kinds = {"full": "任意", "tied": "共用", "diag": "对角", "spherical": "球形"}
+head = [("covariance", "协方差"), ("log-likelihood", "对数似然"), ("BIC", "BIC")]
+head += [("agree, soft", "相符（软）"), ("agree, hard", "相符（硬）")]
+table, models = [tuple(say.text(*pair) for pair in head)], {}
+for kind, name in kinds.items():
+    models[kind] = soft = GaussianMixture(3, covariance_type=kind, **settings).fit(X)
     hard = GaussianMixture(3, covariance_type=kind, hard=True, **settings).fit(X)
-    agree = [match_labels(model.predict(X), species).accuracy for model in (soft, hard)]
-    print(f"  {kind:10}{soft.history_[-1]:16.2f}{soft.bic(X):9.1f}{agree[0]:13.1%}{agree[1]:8.1%}")
+    agree = [f"{match_labels(model.predict(X), species).accuracy:.1%}" for model in (soft, hard)]
+    table.append((say.text(kind, name), f"{soft.history_[-1]:.2f}", f"{soft.bic(X):.1f}", *agree))
+print("\n".join(f"   {line}" for line in aligned(table)))
 
-found = GaussianMixture(3, **settings).fit(X)
+# 2. Which component is which species, and where they are confused.
+found = models["full"]
 matched = match_labels(found.predict(X), species)
-print(f"\nFull covariances agree with the species in {matched.accuracy:.1%} of the flowers:")
+say(
+    f"\n2. Full covariances agree with the species in {matched.accuracy:.1%} of the flowers\n",
+    f"\n2. 用任意协方差，{matched.accuracy:.1%} 的花与品种相符\n",
+)
 for component, counts in zip(matched.components, matched.table.tolist()):
-    fell = ", ".join(f"{count} {label}" for count, label in zip(counts, matched.labels) if count)
-    print(f"  component {component} is {matched[component]}: {fell}")
+    fell = ", ".join(f"{label} {count}" for count, label in zip(counts, matched.labels) if count)
+    say(f"   component {component}: {fell}", f"   分量 {component}：{fell}")
+shares = found.predict_proba(X)
+doubtful = int(shares.max(axis=1).argmin())
+told = ", ".join(f"{matched[k]} {share:.3f}" for k, share in enumerate(shares[doubtful]))
+say(
+    f"\n   The most doubtful flower is number {doubtful + 1}, {species[doubtful]}: {told}.",
+    f"\n   最没把握的是第 {doubtful + 1} 朵，{species[doubtful]}：{told}。",
+)
 
-unsure = found.predict_proba(X).max(axis=1)
-print(f"\nThe flower it is least sure of is number {unsure.argmin()} ({species[unsure.argmin()]}):")
-for component, share in enumerate(found.predict_proba(X)[unsure.argmin()]):
-    print(f"  {matched[component]:16} {share:.3f}")
-
-# Restarts matter: from one random start each, EM ends in different places.
+# 3. Restarts matter: from one random start each, EM ends in different places.
 ends = [
     GaussianMixture(3, init_params="random", tol=1e-6, max_iter=1000, random_state=seed).fit(X).history_[-1]
     for seed in range(8)
 ]
-print("\nEight single random starts end at", ", ".join(f"{end:.1f}" for end in ends))
-print(f"the best of ten, after a look at each, at {found.history_[-1]:.1f}.")
-
+listed = ", ".join(f"{end:.1f}" for end in sorted(ends))
+say(
+    f"\n3. Eight single random starts end at {listed};"
+    f"\n   the best of ten, after a look at each, at {found.history_[-1]:.1f}.",
+    f"\n3. 八次随机起点，终点分别是 {listed}；\n   十个起点各试几步，取最好的走到底，得 {found.history_[-1]:.1f}。",
+)
 by_bic = GaussianMixture("bic", covariance_type=["full", "tied"], **settings).fit(X)
-print(f"\nAsked how many there are, BIC says {by_bic.n_components_} ({by_bic.covariance_type_}): ", end="")
-print("it cannot know that botanists see two species in one of them.")
-
-place = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp()) / "iris_unlabelled.svg"
-picture = found.plot(X, columns=[2, 3], labels=species, path=place)
-print(f"\n{picture!r} was saved to {place}")
+say(
+    f"\n4. Asked how many there are, BIC says {by_bic.n_components_} ({by_bic.covariance_type_}): it cannot know that"
+    " botanists see two\n   species in one of them.",
+    f"\n4. 问它有几类，BIC 答 {by_bic.n_components_} 类（协方差：{kinds[by_bic.covariance_type_]}）：它无从知道，"
+    "植物学家把其中一类分成了两种。",
+)
+say.end(found.plot(X, columns=[2, 3], labels=species, lang=say.lang))

@@ -1,51 +1,109 @@
-"""Learning networks: rows of the chest clinic, what is found in them, how near that is, what to do about a patient."""
+"""A network learned from rows of the chest clinic: what is found, how near it is, and what to do about a patient."""
 
+from _networks import CLINIC, Names, stacked
+from _story import Story
 from bayeskit import learn_network
 from bayeskit.decision import decide
 from bayeskit.networks import compare, shd
-from bayeskit.networks.examples import asia, wet_grass
+from bayeskit.networks.examples import asia
+from bayeskit.report.width import aligned
 from bayeskit.structure import score
 
-clinic = asia()
+say = Story("learn_network")
+names, clinic = Names(say, CLINIC), asia()
 rows = clinic.sample(10_000, seed=1)
 
-print(
-    "Ten thousand patients, and what each method makes of them: points of BIC below the true graph's, distance\n"
+
+def arrows(pairs, sign):
+    """Write arcs, as the story calls their ends."""
+    return ", ".join(f"{names(a)} {sign} {names(b)}" for a, b in pairs)
+
+
+# 1. Since the rows were drawn from a network that is known, one can tell how near a method comes to it.
+say(
+    "1. Ten thousand patients, drawn from a network; what each method makes of the rows alone\n",
+    "1. 由一个网络抽出一万名病人；只看这些数据，各种方法学到了什么\n",
 )
-methods = ("auto", "exact", "hill-climbing", "mmhc", "chow-liu")
-for method in methods:
+methods = {
+    "auto": "自动",
+    "exact": "精确搜索",
+    "hill-climbing": "爬山",
+    "mmhc": "MMHC",
+    "chow-liu": "Chow-Liu 树",
+}
+table = [
+    (
+        "",
+        say.text("arcs", "边数"),
+        say.text("distance", "结构距离"),
+        say.text("BIC below the truth's", "BIC 比真网络低"),
+    )
+]
+for method, chinese in methods.items():
     found = learn_network(rows, method=method)
-    below = score(clinic, rows) - score(found, rows)
-    print(f"  {method:14}{abs(below):9.1f}{shd(found, clinic):4}   {len(found.edges)} arcs")
+    below = abs(score(clinic, rows) - score(found, rows))
+    table.append((say.text(method, chinese), str(len(found.edges)), str(shd(found, clinic)), f"{below:.1f}"))
+print("\n".join(f"  {line}" for line in aligned(table)))
+say("\nHow many rows does it take? Distance to the truth:", "\n需要多少行？与真网络的结构距离：")
+for n in (100, 300, 1_000, 3_000, 10_000):
+    far = compare(learn_network(rows[:n]), clinic)
+    say(
+        f"  {n:6,} rows: {far.shd}  (missing {len(far.missing)}, extra {len(far.extra)}, turned {len(far.turned)})",
+        f"  {n:6,} 行：{far.shd}（缺 {len(far.missing)}，多 {len(far.extra)}，方向不同 {len(far.turned)}）",
+    )
 
-learned = learn_network(rows)
-print(f"\nThe default finds: {learned.cpdag()}")
-print("Arcs without a head may point either way: no number of rows tells.")
-
+# 2. Rows tell a class of graphs; time tells the rest.
+learned = learn_network(rows).cpdag()
+say(
+    f"\n2. Sure of their direction: {arrows(learned.directed, '→')}."
+    f"\n   Either way, and no number of rows tells: {arrows(learned.undirected, '—')}.",
+    f"\n2. 方向可以确定的边：{arrows(learned.directed, '→')}。"
+    f"\n   方向无从确定（再多数据也一样）：{arrows(learned.undirected, '—')}。",
+)
 times = [["asia", "smoke"], ["tub", "lung", "bronc"], ["either"], ["xray", "dysp"]]
 dated = learn_network(rows, tiers=times)
 same = sorted(dated.edges) == sorted(clinic.edges)
-print(f"Told what comes first in time, it finds the true arcs with all their heads: {same}\n")
-print(compare(learn_network(rows[:500]), clinic))
+say(
+    f"   Told what comes first in time, it {'finds all the true arcs' if same else 'still misses some'}.",
+    f"   告诉它时间上的先后，{'所有的边和方向就都对了' if same else '仍有几条不对'}。",
+)
 
-print("\nHow many rows does it take? Distance to the truth:")
-for n in (100, 300, 1_000, 3_000, 10_000):
-    print(f"  {n:6,} rows: {shd(learn_network(rows[:n]), clinic)}")
-
-# Tables can be corrected by rows that come later, and by rows that should never have been there.
+# 3. Tables can be corrected by rows that come later, and by rows that should never have been there.
 before = dated.cpt("lung")["yes", "yes"]
 wrong = rows[(rows["smoke"] == "yes") & (rows["lung"] == "yes")][:100]
-print(f"\nP(lung | smoke) = {before:.4f}; without a hundred of these patients", end=" ")
-print(f"{dated.forget(wrong).cpt('lung')['yes', 'yes']:.4f}; with them again", end=" ")
-print(f"{dated.partial_fit(wrong).cpt('lung')['yes', 'yes']:.4f}")
+without = dated.forget(wrong).cpt("lung")["yes", "yes"]
+again = dated.partial_fit(wrong).cpt("lung")["yes", "yes"]
+say(
+    f"\n3. P(lung | smoke) = {before:.4f}; a hundred of them forgotten {without:.4f}; learned again {again:.4f}.",
+    f"\n3. P(肺癌 | 吸烟) = {before:.4f}；忘掉其中一百名病人后为 {without:.4f}；重新学回来，又是 {again:.4f}。",
+)
 
-print("\nA patient who smokes and coughs. An operation costs 10, a cancer that is overlooked 50:")
+# 4. The learned network is asked, and a loss says what to do.
+say(
+    "\n4. A patient who smokes and is short of breath. An operation costs 10, a cancer that is overlooked 50:\n",
+    "\n4. 一名吸烟、呼吸困难的病人。手术的代价为 10，漏掉一例肺癌为 50：\n",
+)
 loss = {"operate": {"yes": 10, "no": 10}, "wait": {"yes": 50, "no": 0}}
-for seen in ({"smoke": "yes", "dysp": "yes"}, {"smoke": "yes", "dysp": "yes", "xray": "yes"}):
+actions = {"operate": ("operate", "手术"), "wait": ("wait", "观察")}
+breath = {"smoke": "yes", "dysp": "yes"}
+for seen in (breath, breath | {"xray": "yes"}):
     cancer = dated.query("lung", evidence=seen)
     choice = decide(cancer.to_dict(), loss)
-    print(f"  {seen}: P(lung) = {cancer['yes']:.3f}, {choice.actions} (risk {choice.risk:.2f})")
+    said = say.text(*actions[choice.actions])
+    say(
+        f"  {names.seen(seen)}: P(lung) = {cancer['yes']:.3f} → {said}, risk {choice.risk:.2f}",
+        f"  {names.seen(seen)}：P(肺癌) = {cancer['yes']:.3f} → {said}，风险 {choice.risk:.2f}",
+    )
 
-lawn = wet_grass()
-drawn = lawn.sample(2_000, seed=0)
-print(f"\nTwo thousand mornings on the lawn: {learn_network(drawn).cpdag()} (the truth: {lawn.cpdag()})")
+say.end(
+    stacked(
+        say.text("Learned from 10,000 patients, then asked", "由一万名病人学得的网络，以及对它的查询"),
+        [
+            say.text(
+                "A smoker who is short of breath, with an abnormal X-ray.",
+                "病人吸烟、呼吸困难，X 光异常。",
+            )
+        ],
+        [("", names.drawn(dated, breath | {"xray": "yes"}))],
+    )
+)

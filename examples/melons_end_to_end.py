@@ -1,4 +1,4 @@
-"""Seventeen melons from a file to a decision: read, explain, leave one out, decide, forget one, merge two farms."""
+"""Seventeen melons from a file to a decision: read, explain, smooth, leave one out, decide, forget, merge two farms."""
 
 import tempfile
 from pathlib import Path
@@ -29,21 +29,30 @@ asked |= {"密度": 0.697, "含糖率": 0.460}
 say("\n2. Is this a good one?\n", "\n2. 这是好瓜吗？\n")
 print(model.explain(asked, lang=say.lang))
 
-# 3. How far to trust it: each melon judged by the other sixteen, in one pass.
+# 3. The prior is imaginary data, added before dividing: only the fractions change.
+say("\n3. The same melon under other priors\n", "\n3. 换一种平滑，同一个瓜\n")
+for smoothing in ("mle", "laplace", "m-estimate", "bdeu"):
+    page = NaiveBayes(smoothing=smoothing).fit(rows, target="好瓜").explain(asked)
+    texture = next(item for item in page.attributes if item.name == "纹理")
+    print(
+        f"   {smoothing:10}  P(清晰 | 是) = {texture.factors[1].working}, P(是 | x) = {page.posterior[1]:.4f}"
+    )
+
+# 4. How far to trust it: each melon judged by the other sixteen, in one pass.
 left_out = model.leave_one_out(rows[list(melons.attributes)], melons.y)
 right = model.classes_[left_out.argmax(axis=1)] == melons.y
 say(
-    f"\n3. Each judged by the others: {right.sum()} of {len(melons)} right. Wrong are numbers "
+    f"\n4. Each judged by the others: {right.sum()} of {len(melons)} right. Wrong are numbers "
     f"{', '.join(map(str, melons.index[~right]))}.",
-    f"\n3. 留一法：{len(melons)} 个中判对 {right.sum()} 个，判错的编号是 {'、'.join(map(str, melons.index[~right]))}。",
+    f"\n4. 留一法：{len(melons)} 个中判对 {right.sum()} 个，判错的编号是 {'、'.join(map(str, melons.index[~right]))}。",
 )
 
-# 4. Decide, on a part of what can be known: attributes that are not given are left out, not guessed.
+# 5. Decide, on a part of what can be known: attributes that are not given are left out, not guessed.
 loss = {"buy": {"是": 0, "否": 5}, "leave": {"是": 1, "否": 0}}
 names = {"buy": ("buy", "买"), "leave": ("leave", "不买"), "knock": ("knock again", "再敲敲看")}
 say(
-    "\n4. A bad melon costs 5, a good one left behind 1, another knock 0.6. What to do with what is known of it:",
-    "\n4. 买到坏瓜代价为 5，错过好瓜为 1，再敲敲看为 0.6。知道多少，就据此决定：",
+    "\n5. A bad melon costs 5, a good one left behind 1, another knock 0.6. What to do with what is known of it:",
+    "\n5. 买到坏瓜代价为 5，错过好瓜为 1，再敲敲看为 0.6。知道多少，就据此决定：",
 )
 for known in (["色泽"], ["色泽", "纹理"], list(asked)):
     row = {name: [asked[name] if name in known else None] for name in asked}
@@ -52,7 +61,7 @@ for known in (["色泽"], ["色泽", "纹理"], list(asked)):
     listed = "、".join(known) if len(known) < len(asked) else say.text("everything", "全部")
     print(f"   {listed}: P(是) = {posterior['是']:.3f} → {say.text(*names[choice.actions])}")
 
-# 5. Forget. Melon 17 was weighed wrongly: its counts are taken out, and the model is that of the other sixteen.
+# 6. Forget. Melon 17 was weighed wrongly: its counts are taken out, and the model is that of the other sixteen.
 some, label = rows[list(melons.attributes)], np.asarray(melons.y)
 
 
@@ -66,20 +75,20 @@ model.forget(some[16:], label[16:])
 after = good(model)
 apart = np.abs(after - good(NaiveBayes().fit(some[:16], label[:16]))).max()
 say(
-    f"\n5. Number 17 is forgotten. Its own P(是) goes from {before[16]:.3f} to {after[16]:.3f}:"
+    f"\n6. Number 17 is forgotten. Its own P(是) goes from {before[16]:.3f} to {after[16]:.3f}:"
     f"\n   it had spoken for itself. A model that never saw it differs by {apart:.1g}.",
-    f"\n5. 忘掉 17 号。它自己的 P(是) 从 {before[16]:.3f} 变为 {after[16]:.3f}：原先它也在为自己作证。"
+    f"\n6. 忘掉 17 号。它自己的 P(是) 从 {before[16]:.3f} 变为 {after[16]:.3f}：原先它也在为自己作证。"
     f"\n   与从未见过 17 号的模型相差 {apart:.1g}。",
 )
 
-# 6. Merge. Two farms, neither of which shows its rows: only sums are exchanged.
+# 7. Merge. Two farms, neither of which shows its rows: only sums are exchanged.
 east, west = NaiveBayes().fit(some[::2], label[::2]), NaiveBayes().fit(some[1::2], label[1::2])
 both, whole = east + west, NaiveBayes().fit(rows, target="好瓜")
 apart = np.abs(good(both) - good(whole)).max()
 say(
-    f"\n6. Two farms of {len(some[::2])} and {len(some[1::2])} melons add up their sums:"
+    f"\n7. Two farms of {len(some[::2])} and {len(some[1::2])} melons add up their sums:"
     f" the posteriors differ from those of all rows by {apart:.1g}.",
-    f"\n6. 两个瓜园分别有 {len(some[::2])} 个和 {len(some[1::2])} 个瓜，把统计量相加："
+    f"\n7. 两个瓜园分别有 {len(some[::2])} 个和 {len(some[1::2])} 个瓜，把统计量相加："
     f"后验概率与用全部数据所得相差 {apart:.1g}。",
 )
 saved = folder / "melons.bayes"

@@ -1,11 +1,12 @@
 """Networks from rows with holes: a sprinkler looked at only when the lawn was wet, and a node nobody ever saw."""
 
-import sys
-import tempfile
-from pathlib import Path
-
+from _networks import CLINIC, Names, stacked
+from _story import Story
 from bayeskit import BayesianNetwork
 from bayeskit.networks.examples import asia, wet_grass
+from bayeskit.report.width import aligned
+
+say = Story("network_holes")
 
 
 def untaught(network):
@@ -14,48 +15,75 @@ def untaught(network):
     return BayesianNetwork(arcs, states={name: network.states(name) for name in network.nodes})
 
 
+# 1. Holes that are no accident: who finds the lawn dry does not walk over to the sprinkler.
 lawn = wet_grass()
 mornings = {name: list(lawn.sample(3_000, seed=4)[name]) for name in lawn.nodes}
-# Who finds the lawn dry does not walk over to the sprinkler.
 looked = [wet == "yes" for wet in mornings["wet"]]
 mornings["sprinkler"] = [s if there else None for s, there in zip(mornings["sprinkler"], looked)]
-print(
-    f"Three thousand mornings; the sprinkler was looked at on {sum(looked)} of them, when the lawn was wet."
+say(
+    f"1. Three thousand mornings; the sprinkler was looked at on {sum(looked)} of them, when the lawn was wet\n",
+    f"1. 三千个早晨，只有 {sum(looked)} 个早晨草地湿了，才去看过洒水器\n",
 )
 counted = untaught(lawn).fit(mornings, prior="mle")
 # A small tolerance: where much is missing, steps are small long before the top is reached.
 climbed = untaught(lawn).fit(mornings, prior="mle", method="em", tol=1e-12, max_iter=1_000)
-for told, network in (("the truth", lawn), ("counting what is there", counted), ("EM", climbed)):
+table = [("", say.text("P(sprinkler)", "P(洒水器开)"), say.text("log-likelihood", "对数似然"))]
+for told, network in (
+    (say.text("the truth", "真实值"), lawn),
+    (say.text("counting what is there", "只数看到的"), counted),
+    (say.text("EM", "EM"), climbed),
+):
     p = network.cpt("sprinkler")["yes"]
-    print(f"  P(sprinkler): {told:24}{p:.3f}   log-likelihood {network.log_likelihood(mornings):10.2f}")
-print(
-    "Mornings when one looked are not like the others; EM knows why, because the lawn itself was always seen.\n"
+    table.append((told, f"{p:.3f}", f"{network.log_likelihood(mornings):.2f}"))
+print("\n".join(f"   {line}" for line in aligned(table)))
+say(
+    "\n   Mornings when one looked are not like the others; EM makes up for it, for the lawn itself was always seen.",
+    "\n   去看的那些早晨与别的早晨不一样；EM 能纠正过来，因为草地本身每天都看到了。",
 )
 
-clinic = asia()
+# 2. A node without a column: its states are declared, and that is all.
+names, clinic = Names(say, CLINIC), asia()
 patients = clinic.sample(5_000, seed=1)
 seen = {name: list(patients[name]) for name in clinic.nodes if name != "either"}
-print(
-    "The chest clinic without 'either' (tuberculosis or cancer): its states are declared, its column is not there."
+say(
+    "\n2. Five thousand patients of the chest clinic; whether one of two diseases is there (either) is in no column\n",
+    "\n2. 胸科门诊的五千名病人；“结核或肺癌”这一列根本不存在\n",
 )
 for seed in range(3):
     network = untaught(clinic).fit(seen, method="em", seed=seed, max_iter=1_000)
-    print(
-        f"  start {seed}: {network.n_iter_:3} steps, {network.history_[0]:.1f} to {network.history_[-1]:.1f}"
+    steps, first, last = network.n_iter_, network.history_[0], network.history_[-1]
+    say(
+        f"   start {seed}: {steps:3} steps, log-likelihood {first:.1f} → {last:.1f}",
+        f"   起点 {seed}：{steps:3} 步，对数似然 {first:.1f} → {last:.1f}",
     )
 learned = untaught(clinic).fit(seen, method="em", seed=0, n_init=10, max_iter=1_000)
-short = ", ".join(f"{value:.0f}" for value in sorted(learned.starts_))
-print(f"  ten starts, a few steps each, reach {short}; the best goes on to {learned.history_[-1]:.1f}")
+say(
+    f"   ten starts, a few steps each: from {min(learned.starts_):.1f} to {max(learned.starts_):.1f}; the best goes on"
+    f" to {learned.history_[-1]:.1f}",
+    f"   十个起点各试几步：从 {min(learned.starts_):.1f} 到 {max(learned.starts_):.1f}；"
+    f"最好的走到 {learned.history_[-1]:.1f}",
+)
 
-# Which state was called "yes" is chance: nothing in the rows names it.
-table = learned.cpt("either")
-name = "yes" if table["no", "no", "yes"] < 0.5 else "no"
-print(f"\nP(either = {name!r} | lung, tub), found without one look at it:")
+# 3. Which state was called "yes" is chance: nothing in the rows names it.
+if learned.cpt("either")["no", "no", "yes"] > 0.5:
+    learned.set_states("either", ["no", "yes"])
+rule = learned.cpt("either")
+table = [(names("lung"), names("tub"), say.text("found", "学得"), say.text("truth", "真实"))]
 for lung in ("yes", "no"):
     for tub in ("yes", "no"):
         truth = int("yes" in (lung, tub))
-        print(f"  lung {lung:3} tub {tub:3}  {table[lung, tub, name]:.3f}   (the truth: {truth})")
+        table.append((names.state(lung), names.state(tub), f"{rule[lung, tub, 'yes']:.3f}", str(truth)))
+say(
+    "\n3. P(either | lung, tub), found without one look at it\n",
+    "\n3. P(结核或肺癌 | 肺癌, 肺结核)：一眼没看过，却学了出来\n",
+)
+print("\n".join(f"   {line}" for line in aligned(table)))
 
-place = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp()) / "network_holes.svg"
-picture = learned.plot({"xray": "yes", "dysp": "no"}, path=place)
-print(f"\n{picture!r} was saved to {place}")
+known = {"xray": "yes", "dysp": "no"}
+say.end(
+    stacked(
+        say.text("Learned without ever seeing 'either'", "从未见过“结核或肺癌”，照样学得"),
+        [say.text("Asked about an abnormal X-ray without short breath.", "查询：X 光异常，但呼吸不困难。")],
+        [("", names.drawn(learned, known))],
+    )
+)

@@ -6,12 +6,47 @@ from sklearn.feature_extraction.text import CountVectorizer
 from _charts import lines, shares
 from _story import Story
 from bayeskit import MultinomialNB, datasets
-from bayeskit.decision import decide
+from bayeskit.decision import bayes_rule, decide
 from bayeskit.report.width import aligned
 
 say = Story("spam_costs")
+LOSS = {"delete": {"ham": 20, "spam": 0}, "keep": {"ham": 0, "spam": 1}}
+EQUAL = {"delete": {"ham": 1, "spam": 0}, "keep": {"ham": 0, "spam": 1}}
+ASK = 0.1  # what it costs to show a message to somebody
+ACTIONS = {"delete": "删除", "keep": "留下", "ask": "询问"}
+say(
+    f"To delete a letter (ham) costs 20, to keep an advertisement (spam) 1, to ask somebody {ASK}.",
+    f"误删一封正常短信（ham）的代价为 20，留下一条广告（spam）为 1，请人看一眼为 {ASK}。",
+)
+
+# 1. By hand: one word, Bayes' rule, and the action with the least risk. A posterior above 1/2 is not enough.
+say(
+    "\n1. By hand: seven messages in ten are spam, and one word is read\n",
+    "\n1. 手算：十条里有七条是垃圾短信，只看一个词\n",
+)
+seen = {  # P(word | class)
+    "free": {"spam": 0.90, "ham": 0.01},
+    "offer": {"spam": 0.30, "ham": 0.02},
+    "meeting": {"spam": 0.01, "ham": 0.40},
+}
+risk = say.text("risk", "风险")
+table = [
+    ("", "P(spam)", *(f"{risk}: {say.text(a, ACTIONS[a])}" for a in ACTIONS), say.text("decision", "决策"))
+]
+for word, likelihood in seen.items():
+    posterior = bayes_rule({"spam": 0.7, "ham": 0.3}, likelihood)
+    choice = decide(posterior, LOSS, reject=ASK, actions=list(ACTIONS))
+    risks = (f"{number:.3f}" for number in (*choice.risks, ASK))
+    told = say.text(choice.actions, ACTIONS[choice.actions])
+    table.append((word, f"{float(posterior['spam']):.4f}", *risks, told))
+print("\n".join(f"  {line}" for line in aligned(table)))
+say(
+    "\nThe second is spam with 97%, and still too dear to delete.",
+    "\n第二条有 97% 的把握是垃圾短信，仍然删不得：代价太高。",
+)
+
+# 2. Messages. Copies would be learned and judged at once: one of each is enough.
 messages = datasets.load("sms")
-# Copies would be learned and judged at once: one of each is enough.
 label_of = dict(zip(messages.columns["text"], messages.y))
 texts, labels = np.array(list(label_of), dtype=object), np.array(list(label_of.values()))
 order = np.random.default_rng(0).permutation(len(texts))
@@ -21,15 +56,8 @@ X, X_test = words.fit_transform(texts[learn]), words.transform(texts[judge])
 truth = labels[judge]
 spam = (truth == "spam").mean()
 say(
-    f"{len(learn):,} short messages to learn from, {len(judge):,} to be judged by, {spam:.0%} of them spam.",
-    f"用 {len(learn):,} 条短信学习，用 {len(judge):,} 条检验，其中 {spam:.0%} 是垃圾短信。",
-)
-LOSS = {"delete": {"ham": 20, "spam": 0}, "keep": {"ham": 0, "spam": 1}}
-EQUAL = {"delete": {"ham": 1, "spam": 0}, "keep": {"ham": 0, "spam": 1}}
-ASK = 0.1  # what it costs to show a message to somebody
-say(
-    f"To delete a letter costs 20, to keep an advertisement 1, to ask somebody {ASK}.\n",
-    f"误删一封正常短信的代价为 20，留下一条广告为 1，请人看一眼为 {ASK}。\n",
+    f"\n2. {len(learn):,} short messages to learn from, {len(judge):,} to be judged by, {spam:.0%} of them spam\n",
+    f"\n2. 用 {len(learn):,} 条短信学习，用 {len(judge):,} 条检验，其中 {spam:.0%} 是垃圾短信\n",
 )
 
 
@@ -52,7 +80,6 @@ def posterior_of(calibration):
 
 
 plain, calibrated = posterior_of(None), posterior_of("temperature")
-asking = ["delete", "keep", "ask"]
 table = [
     (
         say.text("rule", "规则"),
@@ -65,7 +92,11 @@ table = [
     tell("the more probable class", "取概率较大的类", decide(plain, EQUAL).actions),
     tell("least risk", "风险最小", decide(plain, LOSS).actions),
     tell("least risk, calibrated", "风险最小，先校准", decide(calibrated, LOSS).actions),
-    tell("the same, or ask", "同上，可询问", decide(calibrated, LOSS, reject=ASK, actions=asking).actions),
+    tell(
+        "the same, or ask",
+        "同上，可询问",
+        decide(calibrated, LOSS, reject=ASK, actions=list(ACTIONS)).actions,
+    ),
 ]
 print("\n".join(f"  {line}" for line in aligned(table)))
 say(

@@ -1,28 +1,90 @@
-"""Three ways to use one classifier: all rows at once, batch by batch, and not trained at all."""
+"""One classifier used in three ways: all rows at once, batch by batch, not trained at all; and what batches are for."""
 
 import numpy as np
 
+from _charts import lines, shares
+from _story import Story
 from bayeskit import NaiveBayes, datasets
+from bayeskit.report.width import aligned
 
+say = Story("three_ways")
 mushrooms = datasets.load("mushroom")
 X, y = mushrooms.X, mushrooms.y
-question = X[:5]
+BATCH, KEPT = 500, 2_000
+starts = range(0, len(y), BATCH)
 
-table = NaiveBayes().fit(X, y)  # counted once, then looked up
-print("table look-up:", table.predict_proba(question)[:, 1].round(6))
 
-stream = NaiveBayes()  # batch by batch, as rows arrive
-for start in range(0, len(y), 1000):
-    stream.partial_fit(X[start : start + 1000], y[start : start + 1000])
-print("incremental:  ", stream.predict_proba(question)[:, 1].round(6))
+def batch(start):
+    """Return the rows of a batch, and their labels."""
+    return X[start : start + BATCH], y[start : start + BATCH]
 
-lazy = NaiveBayes().lazy(X, y)  # nothing is counted until a question comes
-print("lazy:         ", lazy.predict_proba(question)[:, 1].round(6))
 
-# One algebra of counts, so the answers are the same, and rows can be taken away again.
-assert np.allclose(table.predict_proba(X), stream.predict_proba(X), atol=1e-12)
-assert np.allclose(table.predict_proba(X), lazy.predict_proba(X), atol=1e-12)
-without = table.forget(X[:1000], y[:1000])
-afresh = NaiveBayes().fit(X[1000:], y[1000:])
-assert np.allclose(without.predict_proba(X), afresh.predict_proba(X), atol=1e-12)
-print("a thousand rows forgotten: as if they had never been learned")
+# 1. Counts can be taken at once, in pieces, or when a question comes: the answers are the same.
+table = NaiveBayes().fit(X, y)
+stream = NaiveBayes()
+for start in starts:
+    stream.partial_fit(*batch(start))
+lazy = NaiveBayes().lazy(X, y)
+say(
+    f"1. {len(y):,} mushrooms, edible or poisonous. P(poisonous) of the first four, in three ways:\n",
+    f"1. {len(y):,} 个蘑菇，可食或有毒。用三种方式求前四个有毒的概率：\n",
+)
+ways = [
+    (say.text("all at once, then looked up", "一次学完，查表"), table),
+    (say.text(f"in batches of {BATCH}", f"每批 {BATCH} 个，增量学习"), stream),
+    (say.text("nothing trained, counted when asked", "不训练，问到才数（懒惰学习）"), lazy),
+]
+told = [(name, *(f"{p:.6f}" for p in model.predict_proba(X[:4])[:, 1])) for name, model in ways]
+print("\n".join(f"  {line}" for line in aligned(told)))
+apart = max(np.abs(table.predict_proba(X) - model.predict_proba(X)).max() for model in (stream, lazy))
+assert apart < 1e-12
+say(
+    f"\nOver all mushrooms no two answers differ by more than {apart:.1g}.",
+    f"\n对全部蘑菇，任何两种方式的答案相差都不超过 {apart:.1g}。",
+)
+
+# 2. What batches are for. The file lists species after species, by and large, as a season would bring them.
+first, growing, window = NaiveBayes().fit(*batch(0)), NaiveBayes(), NaiveBayes()
+models = {
+    say.text("learned the first 500, then no more", "只学前 500 个"): first,
+    say.text("learns every batch", "每批都学"): growing,
+    say.text("keeps the last 2,000", "只记住最近 2,000 个"): window,
+}
+wrong = {name: [] for name in models}
+for start in starts:
+    if start:  # judged before it is learned
+        for name, model in models.items():
+            wrong[name].append((start, 1 - model.score(*batch(start))))
+    growing.partial_fit(*batch(start))
+    window.partial_fit(*batch(start))
+    if start >= KEPT:
+        window.forget(*batch(start - KEPT))
+say(
+    "\n2. The file lists, by and large, species after species. Each batch is judged before it is learned; wrong:\n",
+    "\n2. 文件里的蘑菇大致是一种接一种排列的。每一批都先判断、后学习；总的错误率：\n",
+)
+rows = np.diff([*starts, len(y)])[1:]
+means = {name: np.average([e for _, e in points], weights=rows) for name, points in wrong.items()}
+print("\n".join(f"  {line}" for line in aligned([(name, f"{mean:.1%}") for name, mean in means.items()])))
+say(
+    "\nMushrooms that come later are not like the first. Who goes on learning hardly notices.",
+    "\n后来的蘑菇与先前的不同；一直在学的模型几乎不受影响。",
+)
+
+# 3. Forgetting is exact: what is left is the model of the rows that were kept.
+kept = list(starts)[-1] + BATCH - KEPT
+fresh = NaiveBayes().fit(X[kept:], y[kept:])
+apart = np.abs(window.predict_proba(X) - fresh.predict_proba(X)).max()
+assert apart < 1e-12
+say(
+    f"\n3. The last model learned {len(y):,} mushrooms and forgot {kept:,}. One that saw only the other"
+    f" {len(y) - kept:,}\n   differs from it by {apart:.1g} at most.",
+    f"\n3. 最后一个模型学了 {len(y):,} 个，又忘掉 {kept:,} 个；与只见过其余 {len(y) - kept:,} 个的模型相比，"
+    f"\n   概率至多相差 {apart:.1g}。",
+)
+
+title = say.text("Mushrooms, species after species", "一种接一种的蘑菇")
+note = say.text("Each batch of 500 is judged before it is learned.", "每批 500 个，先判断，再学习。")
+ticks = [(k, f"{k:,}") for k in range(0, 8_001, 2_000)]
+across, up = say.text("mushrooms seen so far", "此前见过的蘑菇数"), say.text("error", "错误率")
+say.end(lines(title, [note], wrong, across, up, ticks, shares(1.0, 0.25)))

@@ -1,17 +1,19 @@
 """Mushrooms told by letters: a few are labelled edible or poisonous, thousands are not. What do the others teach?"""
 
-import sys
-import tempfile
-from pathlib import Path
-
 import numpy as np
 
+from _charts import lines, powers_of_two, shares
+from _story import Story
 from bayeskit import NaiveBayes, datasets
-from bayeskit.report.curve_picture import curve_picture
+from bayeskit.report.width import aligned
 
+say = Story("unlabelled_letters")
 mushrooms = datasets.load("mushroom")
 X, truth = mushrooms.X, np.asarray(mushrooms.y)
-print(f"{len(truth):,} mushrooms, {X.shape[1]} letters each; labels 'e' and 'p', most of them hidden.\n")
+say(
+    f"{len(truth):,} mushrooms, {X.shape[1]} attributes, each a letter; edible or poisonous, most labels hidden.",
+    f"{len(truth):,} 个蘑菇，{X.shape[1]} 个属性，各用一个字母表示；可食或有毒，但大多数的标记被藏了起来。",
+)
 
 
 def hidden(n_labelled, seed):
@@ -25,18 +27,27 @@ def hidden(n_labelled, seed):
     return labels
 
 
-labels = hidden(8, seed=0)
-model = NaiveBayes(semi_supervised=True).fit(X, labels)
-print("With eight labels, what is climbed is log P(c, x) of these + log P(x) of the others:")
-for step in (0, 1, 2, 4, 8):
-    print(f"  after {step} steps {model.history_[step]:.1f}")
-print(f"  after {model.n_iter_} steps {model.history_[-1]:.1f}, and still\n")
+# 1. EM over labelled and unlabelled rows together.
+model = NaiveBayes(semi_supervised=True).fit(X, hidden(8, seed=0))
+say(
+    "\n1. With eight labels. What is climbed: log P(c, x) of these + log P(x) of the others\n",
+    "\n1. 只有八个标记。所求最大的是：有标记者的 log P(c, x) 与其余的 log P(x) 之和\n",
+)
+for step in (0, 1, 2, 4, 8, model.n_iter_):
+    say(
+        f"   after {step:2} steps {model.history_[step]:.1f}",
+        f"   第 {step:2} 步之后 {model.history_[step]:.1f}",
+    )
 
-weights = {"labelled rows alone": 0.0, "all rows alike": 1.0, "weight by loo": "loo"}
+# 2. Do the unlabelled rows help? It depends on how many labels there are.
+weights = {
+    say.text("labelled rows alone", "只用有标记的"): 0.0,
+    say.text("all rows alike", "全部一视同仁"): 1.0,
+    say.text("weight by leave-one-out", "权重由留一法定"): "loo",
+}
 sizes, drawings = (4, 8, 16, 32, 64, 128), 3
 found = {name: [] for name in weights}
-print("Share of the unlabelled mushrooms that are told right, three drawings of labels each:")
-print(f"  {'labels':>6}" + "".join(f"{name:>22}" for name in weights) + "   λ that loo took")
+table = [(say.text("labels", "标记数"), *weights, say.text("λ taken", "所取的 λ"))]
 for size in sizes:
     right, taken = {name: [] for name in weights}, []
     for seed in range(drawings):
@@ -45,21 +56,36 @@ for size in sizes:
         for name, weight in weights.items():
             model = NaiveBayes(semi_supervised=True, unlabelled_weight=weight).fit(X, labels)
             right[name].append(float((model.predict(X) == truth)[asked].mean()))
-        taken.append(model.unlabelled_weight_)
+        taken.append(f"{model.unlabelled_weight_:g}")
     for name in weights:
-        found[name].append((np.log2(size), float(np.mean(right[name]))))
-    print(f"  {size:6}" + "".join(f"{found[name][-1][1]:22.1%}" for name in weights), end="   ")
-    print(", ".join(f"{weight:g}" for weight in taken))
-
-print(
-    "\nUnlabelled rows help while labels are few. Later they hurt: the two largest groups that naive Bayes sees in"
+        found[name].append((float(np.log2(size)), float(np.mean(right[name]))))
+    table.append((str(size), *(f"{points[-1][1]:.1%}" for points in found.values()), ", ".join(taken)))
+say(
+    "\n2. Unlabelled mushrooms told right, mean of three drawings of the labels\n",
+    "\n2. 无标记的蘑菇判对多少；标记随机抽取三次取平均\n",
 )
-print(
-    "the letters are not quite the edible and the poisonous ones. 'loo' may say 0, and then nothing is lost."
+print("\n".join(f"   {line}" for line in aligned(table)))
+say(
+    "\nUnlabelled rows help while labels are few. Later they hurt: the two largest groups that naive Bayes sees in the"
+    "\nletters are not quite the edible and the poisonous ones. Leave-one-out may take λ = 0; then nothing is lost.",
+    "\n标记很少时，无标记的样本有帮助；标记多了反而有害：朴素贝叶斯从字母里看出的两大类，并不正好是可食与有毒。"
+    "\n留一法可以取 λ = 0，那样就不会有损失。",
 )
-
-place = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp()) / "unlabelled_letters.svg"
-title = "Mushrooms told right, by the number of labels"
-picture = curve_picture(found, "labelled rows, as a power of two", "told right", title)
-picture.save(place)
-print(f"\n{picture!r} was saved to {place}")
+least = min(share for points in found.values() for _, share in points)
+say.end(
+    lines(
+        say.text("What unlabelled mushrooms teach", "无标记的蘑菇教会了什么"),
+        [
+            say.text("Mean of three drawings of the labels.", "标记随机抽取三次取平均。"),
+            say.text(
+                "Where the first line and the third coincide, leave-one-out took λ = 0.",
+                "第一条线与第三条线重合处，留一法取了 λ = 0。",
+            ),
+        ],
+        found,
+        say.text("labelled mushrooms; each step doubles", "有标记的蘑菇数，每格加倍"),
+        say.text("unlabelled ones told right", "无标记者判对的比例"),
+        powers_of_two(sizes[0], sizes[-1]),
+        [tick for tick in shares(1.0, 0.05) if tick[0] > least - 0.05],
+    )
+)

@@ -10,8 +10,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+ROOT = Path(__file__).parent.parent
+EXAMPLES, GALLERY = ROOT / "examples", ROOT / "docs" / "pictures" / "examples"
+NAMES = sorted(path.stem for path in EXAMPLES.glob("[a-z]*.py"))
 pytestmark = pytest.mark.skipif(not EXAMPLES.is_dir(), reason="the examples are in the repository only")
+
+
+def texts(picture):
+    """Return the texts of a picture."""
+    found = ElementTree.parse(picture).iter()
+    return [element.text or "" for element in found if element.tag.endswith("text")]
 
 
 def told(name, lang, folder, monkeypatch, capsys):
@@ -20,10 +28,7 @@ def told(name, lang, folder, monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(EXAMPLES))
     monkeypatch.setattr(sys, "argv", [f"{name}.py", str(picture), "--lang", lang])
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
-    texts = [
-        element.text or "" for element in ElementTree.parse(picture).iter() if element.tag.endswith("text")
-    ]
-    return capsys.readouterr().out, texts
+    return capsys.readouterr().out, texts(picture)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +38,13 @@ def told(name, lang, folder, monkeypatch, capsys):
         ("iris_regions", [r"4 +15 +96\.67% +96\.67%"]),
         # Zhou's melon (section 7.3) with Laplace's rule: 8 of 17 are good, 7 of these have a clear texture.
         ("melons_end_to_end", [r"\(8\+1\)/\(17\+2\) = 0\.4737", r"\(7\+1\)/\(8\+3\) = 0\.7273"]),
-        ("spam_costs", [r"11 +16 +0 +236\.0", r"0 +41 +0 +41\.0"]),
+        # 0.7·0.9 against 0.3·0.01: 210/211; then 2,580 messages.
+        ("spam_costs", [r"free +0\.9953.*delete", r"11 +16 +0 +236\.0", r"0 +41 +0 +41\.0"]),
+        ("wet_grass", [r"125/134 = 0\.9328 +43/268 = 0\.1604", r"0\.7882 if we see .* 0\.3600 if we wet it"]),
+        # Lauritzen and Spiegelhalter's clinic: an abnormal X-ray, then a visit to Asia.
+        ("asia_clinic", [r"xray = yes +9\.2% +48\.9% +50\.6%", r"asia = yes +33\.8% +37\.1%"]),
+        # With the heating on, 19 + 0.1·8 = 19.8 °C; off, 10 + 0.6·8 = 14.8 °C.
+        ("continuous_network", [r"0\.4 × N\(14\.8, 13\.96\) \+ 0\.6 × N\(19\.8, 1\.36\)"]),
     ],
 )
 def test_both_languages_tell_the_same_numbers(name, lines, tmp_path, monkeypatch, capsys):
@@ -49,3 +60,21 @@ def test_both_languages_tell_the_same_numbers(name, lines, tmp_path, monkeypatch
     assert not re.search(r"[\u4e00-\u9fff]{6}", english)  # names of melons at most
     assert len(drawn) > 10 and len(drawn_zh) > 10
     assert any(re.search(r"[\u4e00-\u9fff]{3}", text) for text in drawn_zh)
+    # The documentation shows what the example draws today.
+    assert [drawn, drawn_zh] == [texts(GALLERY / f"{name}{ending}.svg") for ending in ("", ".zh-CN")]
+
+
+def test_every_example_is_a_story_that_is_listed_and_shown():
+    assert len(NAMES) >= 20
+    for name in NAMES:
+        script = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+        assert f'say = Story("{name}")' in script or f'say = Story("{name}", ' in script, name
+        assert script.count("\nsay.end(") == 1, name
+    listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[(\w+)\]\((\w+)\.py\) \| [^|]{20,} \| ([^|]+) \|$", listed, re.MULTILINE)
+    assert sorted(row[0] for row in rows) == sorted(row[1] for row in rows) == NAMES
+    assert all(re.search(r"[\u4e00-\u9fff]{3}", row[2]) for row in rows)
+    for page, ending in (("examples.md", ""), ("zh-CN/examples.md", ".zh-CN")):
+        shown = re.findall(r"examples/(\w+)(\S*)\.svg\)", (ROOT / "docs" / page).read_text(encoding="utf-8"))
+        assert sorted(shown) == [(name, ending) for name in NAMES]
+        assert all((GALLERY / f"{name}{ending}.svg").is_file() for name in NAMES)
