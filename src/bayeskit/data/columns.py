@@ -171,6 +171,16 @@ def _factorize_text(array: NDArray[Any]) -> Coded | None:
     return Coded(np.fromiter(map(index.__getitem__, cells), np.intp, len(cells)), labels)
 
 
+def narrow(coded: Coded) -> Coded:
+    """Hold codes in as few bytes as they need.
+
+    >>> narrow(Coded(np.array([0, 1, -1]), ["a", "b"])).codes.dtype
+    dtype('int8')
+    """
+    narrowest = np.min_scalar_type(-max(len(coded.labels), 1))
+    return coded._replace(codes=coded.codes.astype(narrowest))
+
+
 def factorize_codes(numbers: NDArray[Any], name: Name) -> Coded:
     """Code a column of codes 0, 1, 2, …: fractions are cut off, as scikit-learn does; NaN is missing."""
     if numbers.dtype.kind == "f":

@@ -104,7 +104,12 @@ class Source:
             for batch in self.data:
                 yield self._from_batch(batch)
         else:
-            yield self._split(open_table(self.data), self.y, self.weights)
+            yield self._rows
+
+    @cached_property
+    def _rows(self) -> Rows:
+        """Rows in memory, opened once for all passes."""
+        return self._split(open_table(self.data), self.y, self.weights)
 
     @cached_property
     def _file(self) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.columns import Coded, array_kind, factorize_array, numbers_of_array
+from bayeskit.data.columns import Coded, array_kind, factorize_array, narrow, numbers_of_array
 from bayeskit.data.frames import factorize_series, is_frame, numbers_of_series, open_frame, series_kind
 from bayeskit.errors import ColumnError, DataError, DataTypeError
 from bayeskit.schema import Kind, Name, first_twice
@@ -31,6 +31,7 @@ class Table:
     frame: Any = None
     arrays: tuple[NDArray[Any], ...] | None = None
     block: Any = None
+    _coded: dict[Name, Coded] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -50,9 +51,16 @@ class Table:
         return array_kind(self.raw(j), self.names[j])
 
     def factorize(self, j: int) -> Coded:
+        """Code a column. Codes of text are kept: to find them takes longer than anything that is done with them."""
+        name = self.names[j]
+        if name in self._coded:
+            return self._coded[name]
         if self.frame is not None:
-            return factorize_series(self.frame.get_column(self.names[j]), self.names[j])
-        return factorize_array(self.raw(j), self.names[j])
+            return factorize_series(self.frame.get_column(name), name)
+        coded = factorize_array(self.raw(j), name)
+        if self.raw(j).dtype.kind in "OUST":
+            coded = self._coded[name] = narrow(coded)
+        return coded
 
     def numbers(self, j: int) -> NDArray[Any]:
         if self.frame is not None:
@@ -86,6 +94,7 @@ class Table:
             frame=None if self.frame is None else self.frame[rows],
             arrays=None if self.arrays is None else tuple(array[rows] for array in self.arrays),
             block=None if self.block is None else self.block[rows],
+            _coded={},
         )
 
 

@@ -47,6 +47,8 @@ def add_by_messages(
     own: Any,
     which: Any,
     cells: Any,
+    starts: Any,
+    table: Any,
     slots: Any,
     parents: Any,
     order: Any,
@@ -57,7 +59,8 @@ def add_by_messages(
 
     Attributes that are missing are summed over on the tree, children before parents: ``work[j, v, c]`` is the log
     of what the children of a missing x_j say of its state v. ``slots`` counts the states of each attribute, one
-    more where a value never learned has a share.
+    more where a value never learned has a share. In classes other than its own a row takes nothing away, so ``table``
+    holds what is looked for.
     """
     counts, offsets, real, sizes, mode, mass, extra, total_mass, alike, first, scale, constants = cells
     n_classes = out.shape[1]
@@ -80,6 +83,10 @@ def add_by_messages(
                 mine = own[i] if target[i] == c else 0.0
                 if here and (parent < 0 or above):
                     state = _U(codes[i, parent]) if above else _U(0)
+                    if mine == 0.0:
+                        row = starts[j] + _U(codes[i, j]) + state * (real[j] + _U(2))
+                        out[i, c] += table[row, c]
+                        continue
                     p = cell(
                         counts, offsets, real, sizes, mode, mass, extra, total_mass, alike, first, scale, constants,
                         j, _U(codes[i, j]), parent, state, c, mine, mine,
