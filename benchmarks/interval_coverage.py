@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit import KDB, SPODE, TAN, NaiveBayes
+from bayeskit import KDB, SPODE, TAN, BayesNetClassifier, NaiveBayes
 from harness import Report, options
 
 QUESTION = "Do nine of ten intervals hold the true posterior?"
@@ -119,6 +119,17 @@ def chain_posterior(rows: Any) -> Floats:
 WORDS, TREE, CHAIN = World(words, words_posterior), World(tree, tree_posterior), World(chain, chain_posterior)
 NUMBERS, COUNTS = World(numbers, numbers_posterior), World(counts, counts_posterior)
 ARCS, TWO = {"x2": ["x1"]}, {"x1": ["x0"], "x2": ["x0", "x1"]}
+
+
+def network(arcs: dict[str, list[str]], **settings: Any) -> BayesNetClassifier:
+    """A network classifier that is told all its arcs: those of the class to all columns, and these."""
+    names = ("y", "x0", "x1", "x2")
+    parents = {child: ["y", *arcs.get(child, [])] for child in names[1:]}
+    all_arcs = [(parent, child) for child, given in parents.items() for parent in given]
+    others = [(a, b) for a in names for b in names if a != b and (a, b) not in all_arcs]
+    return BayesNetClassifier("hill-climbing", required=all_arcs, forbidden=others, **settings)
+
+
 CASES: dict[str, tuple[World, Callable[[], Any]]] = {
     "NaiveBayes, tables": (WORDS, NaiveBayes),
     "NaiveBayes, gaussian": (NUMBERS, NaiveBayes),
@@ -129,6 +140,10 @@ CASES: dict[str, tuple[World, Callable[[], Any]]] = {
     "TAN, back-off (its default)": (TREE, lambda: TAN(structure=ARCS)),
     "TAN, back-off, the tree found": (TREE, TAN),
     "KDB of two parents, back-off": (CHAIN, lambda: KDB(structure=TWO)),
+    "BayesNetClassifier, BDeu (its default)": (TREE, lambda: network(ARCS)),
+    "BayesNetClassifier, Laplace": (TREE, lambda: network(ARCS, prior="laplace")),
+    "BayesNetClassifier, Laplace, the tree found": (TREE, lambda: BayesNetClassifier("tan", prior="laplace")),
+    "BayesNetClassifier, gaussian": (NUMBERS, lambda: BayesNetClassifier("naive")),
 }
 
 
