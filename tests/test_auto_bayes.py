@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bayeskit import AODE, KDB, TAN, AutoBayes, SelectiveKDB, load
+from bayeskit.data.columns import factorize_array
 from bayeskit.datasets import load as table
 from bayeskit.errors import Incompatible, SettingError, UsageError
 from bayeskit.priors import MEstimate
@@ -40,6 +41,20 @@ def test_it_is_the_weighted_mean_of_its_members(melons, weighted):
         arguments = (X,) if ask == "predict_proba" else (X, y, weight)
         mean = sum(model.weights_[name] * getattr(m, ask)(*arguments) for name, m in alone.items())
         np.testing.assert_allclose(getattr(model, ask)(*arguments), mean, rtol=0, atol=1e-12)
+
+
+def test_text_is_coded_once_however_often_a_fit_goes_over_it(monkeypatch):
+    coded = []
+
+    def factorize(array, name):
+        coded.append(name)
+        return factorize_array(array, name)
+
+    monkeypatch.setattr("bayeskit.data.table.factorize_array", factorize)
+    data = table("melon3")
+    words = {name: column for name, column in data.columns.items() if column.dtype.kind == "O"}
+    AutoBayes().fit({**words, "good": data.y}, target="good")
+    assert sorted(coded) == sorted(words)
 
 
 def test_the_leaderboard_tells_what_each_member_does(melons):

@@ -139,6 +139,15 @@ def test_new_rows_are_seen_when_it_was_said(refresh):
     assert len(model.classes_) == 3
 
 
+def test_text_that_changed_in_place_is_read_as_it_is_now():
+    """Codes of text are kept within a fit; a lazy model must not keep them between its passes."""
+    colour, sort = np.array(["red", "blue"] * 4, object), np.array(["a", "b"] * 4, object)
+    model = NaiveBayes().lazy({"colour": colour, "sort": sort}, target="sort", refresh="always")
+    assert model.predict({"colour": ["red"]}).tolist() == ["a"]
+    colour[:] = ["blue", "red"] * 4
+    assert model.predict({"colour": ["red"]}).tolist() == ["b"]
+
+
 def test_after_some_seconds_the_counts_are_taken_anew(monkeypatch):
     from bayeskit.learning import lazy as module
 

@@ -58,7 +58,7 @@ class Learning(SemiSupervision):
         """
         self._check_settings()
         self._refuse_sparse(X)
-        source = Source(X, y, sample_weight, target, columns, exclude, encoding)
+        source = Source(X, y, sample_weight, target, columns, exclude, encoding, once=True)
         self._say_y_is_needed(source)
         labelled, unlabelled = self._parted(source)
         with self._numbering(source), self._holding(labelled):

@@ -60,7 +60,8 @@ class Source:
 
     ``data`` is rows in memory, :class:`Batches`, an iterator, or the path of a CSV or Parquet file. With
     ``target`` the labels are a column of the rows; ``weights`` may then name another. ``keep`` says which rows of a
-    batch are given out: it returns them, or None where there are none.
+    batch are given out: it returns them, or None where there are none. With ``once`` rows in memory are opened and
+    their text is coded once for all passes: they must not change between them.
     """
 
     data: Any
@@ -71,6 +72,7 @@ class Source:
     exclude: Sequence[Name] | None = None
     encoding: str | None = None
     keep: Callable[[Rows], Rows | None] | None = None
+    once: bool = False
 
     @property
     def one_shot(self) -> bool:
@@ -104,11 +106,13 @@ class Source:
             for batch in self.data:
                 yield self._from_batch(batch)
         else:
-            yield self._rows
+            yield self._rows if self.once else self._opened()
 
     @cached_property
     def _rows(self) -> Rows:
-        """Rows in memory, opened once for all passes."""
+        return self._opened()
+
+    def _opened(self) -> Rows:
         return self._split(open_table(self.data), self.y, self.weights)
 
     @cached_property
