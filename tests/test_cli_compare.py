@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import bayeskit
 from bayeskit import TAN, NaiveBayes
-from bayeskit.cli.comparing.columns import reason
+from bayeskit.cli.comparing.columns import hint, reason
 from bayeskit.cli.comparing.models import OURS, YARDSTICKS, Shape, chosen
 from bayeskit.cli.comparing.ties import corrected_t_test, paired_test
 from cli_run import done, refused, run, write_table
@@ -200,6 +200,25 @@ def test_what_a_column_is(name: str, values: list[Any], expected: str | None) ->
     assert reason(name, column, np.array(["a", "b"] * 30)) == expected
 
 
+@pytest.mark.parametrize(
+    ("pattern", "more", "expected"),
+    [
+        ("{}元", None, ("unit", "0元")),
+        ("-{}.5 kg", None, ("unit", "-0.5 kg")),
+        ("{} kg", "12 lb", None),
+        ("K{}", None, None),
+        ("{}-{}a", None, None),
+        ("{}", "?", ("word", "?")),
+        ("1{}e-3", "NA", ("word", "NA")),
+        ("{}.{}.0", "NA", None),
+    ],
+)
+def test_columns_that_look_measured_are_noticed(pattern: str, more: Any, expected: Any) -> None:
+    cells = [pattern.format(i, i) for i in range(30)]
+    assert hint(np.array([*cells, more], dtype=object)) == expected
+    assert hint(np.array([*cells[:5], more], dtype=object)) is None
+
+
 def test_paired_tests_know_luck_from_skill() -> None:
     rng = np.random.default_rng(0)
     # Folds that share their training rows err together; the plain t-test would be right in none of this.
@@ -242,6 +261,9 @@ def test_refusals_and_interrupts_leave_files_alone(
     table = columns()
     del table["size"]
     short = write(tmp_path / "short.csv", table)
+    endless = tmp_path / "endless.csv"
+    endless.write_text("x,y\n1,a\n2,b\n-1e999,a\n")
+    assert "an infinite number in row 3" in refused("compare", endless, "--target", "y")
     assert "has no column 'size'" in refused(*ask, "--target", "class", "--test", short)
 
     def interrupted(*arguments: Any) -> Any:

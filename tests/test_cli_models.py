@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,27 @@ def test_predictions_from_standard_input_and_to_every_format(
     assert told["rows"] == 17 and sum(told["counts"].values()) == 17
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_tables_may_come_through_a_pipe_and_models_may_not(model: Path, melon: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(melon.read_bytes()))
+    writer.start()
+    assert done("predict", model, pipe) == done("predict", model, melon)
+    writer.join()
+    assert "is a pipe" in refused("inspect", pipe)
+
+
+def test_nothing_is_printed_where_the_first_rows_cannot_be_predicted(
+    model: Path, melon: Path, tmp_path: Path
+) -> None:
+    header, *lines = melon.read_text("utf-8").splitlines()
+    broken = tmp_path / "broken.csv"
+    cells = dict(zip(header.split(","), lines[0].split(","))) | {"密度": "inf"}
+    broken.write_text("\n".join([header, ",".join(cells.values())]) + "\n", "utf-8")
+    assert "holds inf" in refused("predict", model, broken)
+
+
 def test_a_loss_and_a_reject_decide(model: Path, melon: Path, tmp_path: Path) -> None:
     loss = tmp_path / "loss.csv"
     loss.write_text("action,否,是\nbuy,5,0\nleave,0,1\n", "utf-8")
@@ -100,6 +123,7 @@ def test_a_loss_and_a_reject_decide(model: Path, melon: Path, tmp_path: Path) ->
     assert "column1" not in run("predict", model, melon, "--loss", loss).stderr
     loss.write_text("action,否,shi\nbuy,5,0\n", "utf-8")
     assert "'是'" in refused("predict", model, melon, "--loss", loss)
+    assert "the line 'action,否,是'" in refused("predict", model, melon, "--loss", tmp_path / "none.csv")
 
 
 def test_columns_are_read_as_they_were_learned(tmp_path: Path) -> None:

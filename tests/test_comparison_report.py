@@ -175,6 +175,27 @@ def test_the_verdict_tells_ties_as_ties() -> None:
     useless = (standing("nb", 0.4, p=None),)
     assert "no better than always saying no (33.3%)" in verdict(comparison(**base, standings=useless))
     assert "梯度提升与它难分高下" in verdict(comparison(**base, lang="zh"))
+    even = (standing("boosting", 0.1, p=None), standing("nb", 0.1))
+    assert verdict(comparison(**base, standings=even)).endswith("; gradient boosting cannot be told from it.")
+
+
+@pytest.mark.parametrize(("auc", "telling"), [(Measure(0.6, 0.1), True), (Measure(0.55, 0.1), False)])
+def test_a_rare_class_may_be_known_though_no_error_is_saved(auc: Measure, telling: bool) -> None:
+    """By five folds 0.6 ± 0.1 is more than two standard errors above chance, 0.55 ± 0.1 is not."""
+    found = comparison(
+        target="y", classes=("no", "yes"), standings=(replace(standing("nb", 0.4, p=None), auc=auc),)
+    )
+    said = verdict(found)
+    assert ("AUC 0.60" in said and "--loss" in said) is telling and (
+        "holds for new rows" in said
+    ) is not telling
+
+
+def test_very_many_columns_unfold() -> None:
+    few, many = (tuple(Column(f"c{j}", "table", 2, 0) for j in range(n)) for n in (30, 33))
+    assert "<details>" not in as_page(findings(comparison(columns=few)))
+    page = as_page(findings(comparison(columns=many)))
+    assert "<summary>3 more columns</summary>" in page and all(f">{c.name}<" in page for c in many)
 
 
 def test_a_ceiling_that_was_surpassed_is_not_one() -> None:

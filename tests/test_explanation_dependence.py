@@ -411,3 +411,16 @@ def test_only_what_is_shown_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     again = pickle.loads(pickle.dumps(e))
     assert again == e and isinstance(again.average.super_parents[0].attributes, tuple)
     assert len(written) == 30 and len(set(written)) == 30
+
+
+@pytest.mark.parametrize("options", SETTINGS, ids=str)
+def test_plain_values_of_an_average_are_those_of_its_page(options: dict[str, Any]) -> None:
+    """They are made without the page; a pickled explanation has every attribute written down."""
+    columns, y = mixed()
+    model = AODE(**options).fit(columns, y)
+    for i in (0, 5, 11):
+        row = {**{name: column[i] for name, column in columns.items()}, **({"d": "new"} if i == 5 else {})}
+        page = model.explain(row)
+        assert page.to_dict() == pickle.loads(pickle.dumps(model.explain(row))).to_dict()
+        assert page.average is not None
+        assert not any("written" in parent.attributes.__dict__ for parent in page.average.super_parents)

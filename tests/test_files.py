@@ -251,7 +251,37 @@ def test_quoted_text_survives(tmp_path_factory, rows, size):
     ],
 )
 def test_the_separator_is_found(tmp_path, text, name):
-    assert lists(FileSource(put(tmp_path, text, name))) == {"a": ["1,5", "1,6"], "b": ["2,5", "x"]}
+    assert lists(FileSource(put(tmp_path, text, name))) == {"a": [1.5, 1.6], "b": ["2,5", "x"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers", "told"),
+    [
+        ("a;b\n1.234,5;x\n-2;x\n", [1234.5, -2.0], "decimal comma"),
+        ("a;b\n1,234;x\n12,250;x\n", [1.234, 12.25], "decimal comma"),
+        ('a,b\n"1,234",x\n"12,250",x\n', [1234.0, 12250.0], "thousands"),
+        ('a,b\n"1,234,567.5",x\n8,x\n', [1234567.5, 8.0], "thousands"),
+        ('a,b\n"0,125",x\n"0,250",x\n', [0.125, 0.25], "decimal comma"),
+        ("a;b\n12,5%;x\n3 %;x\n", [12.5, 3.0], "per cent"),
+        ("a;b\n￥1,234.5;x\n-¥3;x\n", [1234.5, -3.0], "currency"),
+        ("a;b\n1.234,5 €;x\n-3€;x\n", [1234.5, -3.0], "currency"),
+    ],
+)
+def test_numbers_as_spreadsheets_spell_them(tmp_path, text, numbers, told):
+    path = put(tmp_path, text)
+    with pytest.warns(SourceNote, match=f"{told}.*'a'"):
+        source = FileSource(path)
+    assert lists(source)["a"] == numbers
+    assert lists(source.reread(["a"], {"a": "float64"}))["a"] == numbers
+    assert (
+        lists(source.reread(["a"], {"a": "str"}))["a"][0]
+        == next(csv.reader(text.splitlines()[1:], delimiter=source._format.separator))[0]
+    )
+
+
+@pytest.mark.parametrize("cell", ["1,2,3", "1.5,2", "01,234.5", "12,34,567", "$5", "1,", ",5", "1 2", "%"])
+def test_what_only_resembles_a_number_stays_text(tmp_path, cell):
+    assert lists(FileSource(put(tmp_path, f"a;b\n{cell};x\n3,5;x\n")))["a"] == [cell, "3,5"]
 
 
 def test_the_separator_named_is_used(tmp_path):
@@ -261,6 +291,24 @@ def test_the_separator_named_is_used(tmp_path):
     for wrong in ("", ";;", '"', "\n"):
         with pytest.raises(SettingError, match="one character"):
             FileSource(path, separator=wrong)
+
+
+def test_a_line_for_excel_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"'sep=;'.*Remove that line"):
+        FileSource(put(tmp_path, "sep=;\r\na;b\r\n1;2\r\n"))
+    assert FileSource(put(tmp_path, "sep=a;b\n1;2\n")).names == ("sep=a", "b")
+
+
+def test_an_interrupt_is_no_fault_of_the_file(tmp_path, monkeypatch):
+    """DuckDB notices Ctrl-C itself, and raises a RuntimeError."""
+
+    def interrupted(*_):
+        raise RuntimeError("Query interrupted")
+
+    source = FileSource(put(tmp_path, MELON))
+    monkeypatch.setattr("bayeskit.data.files.pieces", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        next(source.batches())
 
 
 def test_a_table_of_one_column(tmp_path):

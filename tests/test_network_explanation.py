@@ -15,7 +15,9 @@ from bayeskit.errors import ImpossibleEvidence, SettingError
 from bayeskit.networks.examples import wet_grass
 from bayeskit.networks.negation import Not
 from bayeskit.report.exact_numbers import exact, exact_text, from_log
+from bayeskit.report.latex_text import escaped
 from bayeskit.report.network_explanation import NetworkExplanation
+from bayeskit.report.network_explanation_pages import pages_of
 
 
 def random_network(seed: int, n: int = 8) -> Any:
@@ -61,7 +63,12 @@ def check(network: Any, target: str, page: NetworkExplanation, **known: Any) -> 
     assert all(f"{k}. " in text for k in range(1, len(page.steps) + 1))
     assert page.to_html().count("<table>") == len(page.factors) + len(page.steps) + 1
     latex = page.to_latex(document=True)
-    assert latex.count(r"\begin{tabular}") == len(page.factors) + len(page.steps) + 1
+    tables = latex.count(r"\begin{tabular}") + latex.count(r"\begin{longtable}")
+    titles = [escaped(table.title) for table, _ in pages_of(page)[1]]
+    assert len(titles) == len(page.factors) + len(page.steps) + 1 <= tables  # a wide one is divided
+    assert all(
+        latex.count(f"{title}\\par") + latex.count(f"{title}\n\\end{{center}}") >= 1 for title in titles
+    )
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -1,6 +1,6 @@
 """``python -m bayeskit``."""
 
-from bayeskit.cli.main import app
+from bayeskit.cli.start import main
 
 if __name__ == "__main__":
-    app(prog_name="bayeskit")
+    main()

@@ -87,7 +87,7 @@ VARIANTS: list[Any] = [
     *(pytest.param(estimator, marks=pytest.mark.slow) for estimator in MORE),
 ]
 
-# Learned networks: fitted at once on rows in memory, so they have no letter and no verb but fit.
+# Learned networks: fitted at once on rows in memory and not lazy, so they have no letter.
 NETWORKS: list[Any] = [
     BayesNetClassifier(),
     BayesNetClassifier("naive", discretize=6),

@@ -6,16 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 
-from bayeskit.classifiers.bayes_net_answers import BayesNetAnswers
 from bayeskit.classifiers.bayes_net_arcs import METHODS, known_before, learn_arcs
 from bayeskit.classifiers.bayes_net_columns import network_of, with_class
+from bayeskit.classifiers.bayes_net_pictures import BayesNetPictures
 from bayeskit.classifiers.bayes_net_unlabelled import Completion, complete_network
+from bayeskit.classifiers.bayes_net_verbs import BayesNetVerbs
 from bayeskit.classifiers.doors import dtype_of_target, plain_dtype
 from bayeskit.classifiers.naive_bayes import one_of
-from bayeskit.classifiers.prediction_pictures import PredictionPictures
-from bayeskit.classifiers.semi_supervision import SemiSupervision, completion_of
+from bayeskit.classifiers.semi_supervision import completion_of
 from bayeskit.data.source import Source
 from bayeskit.errors import DataTypeError, SettingError
 from bayeskit.graphs.dag import Dag
@@ -27,7 +26,7 @@ from bayeskit.statistics import Statistics
 from bayeskit.structure.scores import as_score
 
 
-class BayesNetClassifier(BayesNetAnswers, PredictionPictures, SemiSupervision):
+class BayesNetClassifier(BayesNetPictures, BayesNetVerbs):
     r"""A Bayesian network learned over the columns and the class, asked for the class.
 
     .. math:: P(c \mid x) \propto P(c \mid \mathrm{pa}_c) \prod_{j \in \mathrm{ch}_c} P(x_j \mid \mathrm{pa}_j)
@@ -82,6 +81,7 @@ class BayesNetClassifier(BayesNetAnswers, PredictionPictures, SemiSupervision):
     markov_blanket_ : tuple of columns
     target_ : the name of the class in ``network_``
     held_ : the arcs and cut points that ``fit`` chose
+        ``partial_fit``, ``forget``, ``fade`` and ``merge`` change the tables and leave these as they are.
     history_, converged_, n_iter_, em_fell_, unlabelled_weight_, unlabelled_losses_
         How EM went, with ``semi_supervised=True``; the prior's imaginary rows are in ``history_``.
     classes_, n_features_in_, feature_names_in_, schema_
@@ -211,13 +211,6 @@ class BayesNetClassifier(BayesNetAnswers, PredictionPictures, SemiSupervision):
         self._require_fitted()
         return self._schema
 
-    def _require_fitted(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments "
-                "before using this estimator."
-            )
-
     @property
     def held_(self) -> dict[str, Any]:
         """What ``fit`` chose: the parents of each node, the cut points of columns that were cut; and how EM went."""
@@ -228,7 +221,7 @@ class BayesNetClassifier(BayesNetAnswers, PredictionPictures, SemiSupervision):
     def statistics_(self) -> Statistics:
         """The raw counts behind the tables of ``network_``; no smoothing is in them."""
         self._require_fitted()
-        return self.network_._fitted("statistics_").tables
+        return self._counts("statistics_").tables
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -244,9 +237,6 @@ class BayesNetClassifier(BayesNetAnswers, PredictionPictures, SemiSupervision):
                 f"method={self.method!r} has its own arcs and cannot keep {known_before(self)}. Use "
                 '"auto" or "hill-climbing".'
             )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "network_" in self.__dict__
 
 
 def _restricted(dag: Dag, names: set[Name]) -> Dag:

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 from bayeskit.classifiers.bayes_net_columns import by_node
+from bayeskit.classifiers.intervals import HasIntervals
 from bayeskit.classifiers.notebook import told
-from bayeskit.classifiers.state import State
+from bayeskit.classifiers.reasons import Reasons
 from bayeskit.data.encode import match_columns
-from bayeskit.data.table import open_table
+from bayeskit.data.table import Table, open_table
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.report import Explanation, one_row
 from bayeskit.schema import Name, shorter
 
 if TYPE_CHECKING:
+    from bayeskit.estimation.posterior_draws import Draws
     from bayeskit.report.information_value import Questions
+    from bayeskit.report.novelty import Novelty
 
 Floats = NDArray[np.float64]
 
 
-class BayesNetAnswers(State):
+class BayesNetAnswers(Reasons, HasIntervals):
     """The part of a network classifier that is asked, once it is fitted."""
 
     network_: BayesianNetwork
@@ -30,6 +35,16 @@ class BayesNetAnswers(State):
     markov_blanket_: tuple[Name, ...]
     unseen: str
     _named: bool
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "network_" in self.__dict__
+
+    def _require_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments "
+                "before using this estimator."
+            )
 
     def _card(self) -> str:
         blanket = shorter(", ".join(map(str, self.markov_blanket_)) or "nothing", 400)
@@ -55,6 +70,18 @@ class BayesNetAnswers(State):
         """Return the most probable class of each row; of equals the first."""
         labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return labels
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Return log P(c, x) of each row, x being the columns of ``network_``: shape (n, K)."""
+        from bayeskit.classifiers.bayes_net_cells import read_cells
+        from bayeskit.classifiers.bayes_net_joint import log_joint
+
+        self._refuse_sparse(X)
+        return log_joint(self.network_, read_cells(self, open_table(X)))
+
+    def log_evidence(self, X: Any) -> Floats:
+        """Return log P(x) of each row, x being the columns of ``network_``: how likely the row itself is."""
+        return np.asarray(np.logaddexp.reduce(self.predict_joint_log_proba(X), axis=1))
 
     def explain(
         self,
@@ -91,34 +118,33 @@ class BayesNetAnswers(State):
         plain = loss is None and reject is None and actions is None
         return page if plain else page.with_loss(loss, reject, actions)
 
-    def ask_next(
-        self, row: Any = None, costs: Any = None, loss: Any = None, *, lang: str = "en"
-    ) -> Questions:
-        """Return which missing value of a row is most worth asking for, as a ranked table.
+    def _contribution_logs(self, table: Table) -> tuple[tuple[Name, ...], Floats]:
+        from bayeskit.classifiers.bayes_net_cells import read_cells
+        from bayeskit.classifiers.bayes_net_contributions import contribution_logs
+        from bayeskit.report.contributions import PRIOR
 
-        A question is worth the bits that its answer is expected to tell about the class or, with a loss, the risk
-        that it is expected to save; less what it costs. Only columns in ``network_`` can tell anything, and numbers,
-        which have no states to go through, are left out.
+        cells = read_cells(self, table)
+        found = contribution_logs(self.network_, cells)
+        names = tuple(self.schema_.position)
+        nothing = np.zeros((len(cells), cells.n_classes))
+        logs = [found[self.target_], *(found.get(name, nothing) for name in names)]
+        return (PRIOR, *names), np.stack(logs, axis=1)
 
-        Parameters
-        ----------
-        row : mapping from column to value, list, or a table of one row; None: nothing is known
-            Columns that a mapping does not name are missing.
-        costs : {column: number}, optional
-            In bits or, with a loss, in its unit; 0 for those not named.
-        loss : as in :func:`bayeskit.decision.decide`, optional
-        lang : "en" or "zh"
-
-        Examples
-        --------
-        >>> from bayeskit import BayesNetClassifier
-        >>> X = [["sun", "dry"], ["sun", "wet"], ["rain", "wet"], ["rain", "wet"]] * 5
-        >>> BayesNetClassifier("naive").fit(X, ["go", "go", "stay", "stay"] * 5).ask_next().best
-        'x0'
-        """
+    def _questions(self, row: Any, costs: Any, loss: Any, lang: str) -> Questions:
         from bayeskit.classifiers.bayes_net_explanation import asked
 
-        return asked(self, {} if row is None else row, costs, loss, lang)
+        return asked(self, row, costs, loss, lang)
+
+    def _strangeness(self, table: Table, n_drawn: int, seed: Any) -> Novelty:
+        from bayeskit.classifiers.bayes_net_novelty import network_novelty
+
+        return network_novelty(self, table, n_drawn, seed)
+
+    def _posterior_draws(self, table: Table, draws: Draws) -> Iterator[tuple[Any, Floats]]:
+        from bayeskit.classifiers.bayes_net_cells import read_cells
+        from bayeskit.classifiers.bayes_net_intervals import posterior_draws
+
+        return posterior_draws(self.network_, read_cells(self, table), draws)
 
     def save(self, path: Any) -> None:
         """Write the model to one file: data, never code. Read it with :func:`bayeskit.load`."""

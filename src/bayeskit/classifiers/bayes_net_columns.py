@@ -40,7 +40,7 @@ def with_class(
         name = f"{name}_"
     labels = as_labels(y, table.n_rows)
     if missing is None:
-        _refuse_missing(y, table.n_rows)
+        refuse_missing(y, table.n_rows)
         missing = np.zeros(table.n_rows, np.bool_)
     known = np.flatnonzero(~missing)
     variable, coded = encode_labels(labels[known], Variable(name, "categorical"), "grow")
@@ -68,7 +68,7 @@ def network_of(dag: Dag, columns: NodeColumns) -> Network:
     return Network(tuple(nodes), name="BayesNetClassifier")
 
 
-def _refuse_missing(y: Any, n_rows: int) -> None:
+def refuse_missing(y: Any, n_rows: int) -> None:
     missing = MissingLabels().rows(y, n_rows)
     if missing.any():
         raise DataError(

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.classifiers.answers import Answers
-from bayeskit.data.table import open_table
+from bayeskit.classifiers.state import State
+from bayeskit.data.table import Table, open_table
 from bayeskit.errors import SettingError
 
 if TYPE_CHECKING:
+    from bayeskit.estimation.posterior_draws import Draws
     from bayeskit.report.posterior_interval import PosteriorInterval
 
 Floats = NDArray[np.float64]
 
 
-class Intervals(Answers):
-    """Intervals on P(c | x)."""
+class HasIntervals(State):
+    """Intervals on P(c | x), from draws that are the classifier's own."""
+
+    if TYPE_CHECKING:
+
+        def predict_proba(self, X: Any) -> Floats: ...
 
     def predict_interval(
         self, X: Any, level: float = 0.9, *, draws: int = 1000, seed: int = 0
@@ -32,6 +40,9 @@ class Intervals(Answers):
         as they are; so are the expected counts of unlabelled rows. Constants of back-off that TAN and kDB chose by the
         same rows are no prior: one imaginary row for each state stands in their place, distributed as the table with a
         parent less.
+
+        In a BayesNetClassifier the table of each node is Dirichlet, the regression of a continuous one has the
+        posterior of the reference prior; its arcs are taken as they are.
 
         Under ``alpha=0`` a value never seen with a class stays impossible in every draw. A Gaussian attribute has one
         imaginary row with the variance within classes; family "student" has its own prior.
@@ -62,26 +73,38 @@ class Intervals(Answers):
         0.9 0.89 0.91
         """
         from bayeskit.estimation.posterior_draws import Draws
-        from bayeskit.learning.credible import blocks_of, drawn_of
         from bayeskit.report.posterior_interval import PosteriorInterval
 
         level, draws, seed = _checked(level, draws, seed)
         posterior = self.predict_proba(X)  # refuses what cannot be predicted
+        tail = 0.5 * (1.0 - level)
+        found = np.empty((3, *posterior.shape))
+        for rows, shares in self._posterior_draws(open_table(X), Draws(seed, draws)):
+            found[:, rows] = _quantiles(shares, (tail, 0.5, 1.0 - tail))
+        labels = tuple(self.classes_.tolist())
+        return PosteriorInterval(labels, level, posterior, found[0], found[2], found[1], draws)
+
+    @abstractmethod
+    def _posterior_draws(self, table: Table, draws: Draws) -> Iterator[tuple[Any, Floats]]:
+        """Yield the places of some rows, and P(c | x) of each under every draw: shape (rows, draws, K)."""
+
+
+class Intervals(HasIntervals, Answers):
+    """The draws of a classifier of counts."""
+
+    def _posterior_draws(self, table: Table, draws: Draws) -> Iterator[tuple[Any, Floats]]:
+        from bayeskit.learning.credible import blocks_of, drawn_of
+
         lazy = self._lazy_state()
         fitted = lazy.fitted if lazy is not None else self._require("predict_interval")
         assert fitted.recipe is not None
         drawn = drawn_of(self.statistics_, fitted.recipe, type(self).__name__)
-        encoded = fitted.encode(open_table(X), drawn.schema, fitted.recipe.unseen)
-        tail = 0.5 * (1.0 - level)
-        found = np.empty((3, *posterior.shape))
-        kept = Draws(seed, draws)
-        for start, stop in blocks_of(encoded, draws):
-            logs = drawn.log_posteriors(encoded.chunk(start, stop), kept)
+        encoded = fitted.encode(table, drawn.schema, fitted.recipe.unseen)
+        for start, stop in blocks_of(encoded, draws.n):
+            logs = drawn.log_posteriors(encoded.chunk(start, stop), draws)
             n, _, k = logs.shape
-            shares = np.exp(self._calibrated(logs.reshape(-1, k), drawn.schema)).reshape(n, draws, k)
-            found[:, start:stop] = _quantiles(shares, (tail, 0.5, 1.0 - tail))
-        labels = tuple(self._labels(drawn.schema).tolist())
-        return PosteriorInterval(labels, level, posterior, found[0], found[2], found[1], draws)
+            shares = np.exp(self._calibrated(logs.reshape(-1, k), drawn.schema)).reshape(n, draws.n, k)
+            yield slice(start, stop), shares
 
 
 def _quantiles(shares: Floats, at: tuple[float, float, float]) -> Floats:

@@ -12,7 +12,6 @@ from bayeskit.classifiers.sampling import draw_codes
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.encode import encode, match_columns
 from bayeskit.data.table import Table
-from bayeskit.errors import SettingError
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Model
 from bayeskit.report.novelty import Novelty, conflicts, shares_among
@@ -20,13 +19,11 @@ from bayeskit.report.novelty import Novelty, conflicts, shares_among
 
 def novelty_of(model: Model, fitted: Fitted, table: Table, n_drawn: int, seed: Any, who: str) -> Novelty:
     """Draw rows, and say how many of them are at most as probable as each row of a table."""
-    if isinstance(n_drawn, bool) or not isinstance(n_drawn, (int, np.integer)) or n_drawn < 1:
-        raise SettingError(f"n_drawn is {n_drawn!r}; give a whole number of at least 1.")
     refuse_scores(model, who, "novelty")
     assert fitted.recipe is not None
     schema = model.schema
-    _, codes, values = draw_codes(model, int(n_drawn), np.random.default_rng(seed))
-    drawn = Chunk(int(n_drawn), np.ascontiguousarray(codes.astype(schema.code_dtype)), values)
+    _, codes, values = draw_codes(model, n_drawn, np.random.default_rng(seed))
+    drawn = Chunk(n_drawn, np.ascontiguousarray(codes.astype(schema.code_dtype)), values)
     table = match_columns(table, schema, fitted.names if fitted.named else None, fitted.who)
     encoded = encode(table, schema, fitted.recipe.unseen)
     sizes = np.array([v.size for v in schema.categorical], dtype=np.intp)
@@ -42,7 +39,7 @@ def novelty_of(model: Model, fitted: Fitted, table: Table, n_drawn: int, seed: A
         pieces.append((log_p, share, conflict))
     log_p, share = (np.concatenate([piece[i] for piece in pieces]) for i in (0, 1))
     conflict = None if missing is None else np.concatenate([piece[2] for piece in pieces])
-    return Novelty(log_p, share, conflict, _unseen(table, model, fitted), int(n_drawn))
+    return Novelty(log_p, share, conflict, _unseen(table, model, fitted), n_drawn)
 
 
 def _unseen(table: Table, model: Model, fitted: Fitted) -> NDArray[np.intp]:

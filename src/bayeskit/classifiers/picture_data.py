@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -99,7 +99,15 @@ def _naive_model(statistics: Statistics, recipe: Recipe) -> Model:
     return Model(statistics.schema, prior.log, Naive().conditionals(weighted, simple, prior))
 
 
-def regions_of(
+class Reader(NamedTuple):
+    """What is known of the columns that a model was learned from."""
+
+    names: tuple[Name, ...]
+    named: bool
+    who: str
+
+
+def counted_regions(
     model: Answers,
     x: Name,
     y: Name,
@@ -109,9 +117,31 @@ def regions_of(
     grid: int,
     lang: str,
 ) -> Regions:
-    """Ask a classifier for the posterior over two of its attributes."""
+    """Ask a classifier of counts for the posterior over two of its attributes."""
+    fitted = _recipe(model)[1]
+
+    def span(name: Name, n: int) -> Any:
+        statistics = model.statistics_
+        return span_of(statistics.moments, statistics.schema.numeric_index[name], n=n)
+
+    reader = Reader(fitted.names, fitted.named, fitted.who)
+    return regions_of(model, reader, span, x, y, given, rows, labels, grid, lang)
+
+
+def regions_of(
+    model: Any,
+    reader: Reader,
+    span: Callable[[Name, int], Any],
+    x: Name,
+    y: Name,
+    given: Mapping[Name, Any] | None,
+    rows: Any,
+    labels: Any,
+    grid: int,
+    lang: str,
+) -> Regions:
+    """Ask a classifier for the posterior over two of its attributes; ``span`` tells which numbers one has."""
     chart_words(lang)
-    _, fitted = _recipe(model)
     schema, known = model.schema_, dict(given or {})
     if schema.block is not None:
         raise UsageError(
@@ -127,14 +157,13 @@ def regions_of(
         )
     if isinstance(grid, bool) or not isinstance(grid, (int, np.integer)) or not 2 <= grid <= 400:
         raise SettingError(f"grid is {grid!r}; give a whole number from 2 to 400.")
-    statistics = model.statistics_
-    across, up = (_side(schema, statistics, name, int(grid)) for name in (x, y))
+    across, up = (_side(schema, span, name, int(grid)) for name in (x, y))
     n = len(across.values) * len(up.values)
     cells: dict[Name, Any] = {name: [value] * n for name, value in known.items()}
     cells[x] = list(across.values) * len(up.values)
     cells[y] = [value for value in up.values for _ in across.values]
-    posterior = model.predict_proba(_rows(schema, cells, n, fitted.named))
-    dots = _dots(model, fitted, rows, labels, x, y)
+    posterior = model.predict_proba(_rows(schema, cells, n, reader.named))
+    dots = _dots(model, reader, rows, labels, x, y)
     return Regions(
         schema.target.name,
         tuple(model._labels(schema).tolist()),
@@ -147,7 +176,7 @@ def regions_of(
     )
 
 
-def _side(schema: Schema, statistics: Statistics, name: Name, grid: int) -> Side:
+def _side(schema: Schema, span: Callable[[Name, int], Any], name: Name, grid: int) -> Side:
     variable = schema[name]
     if variable.cuts is not None:
         if not variable.cuts:
@@ -158,8 +187,7 @@ def _side(schema: Schema, statistics: Statistics, name: Name, grid: int) -> Side
         values = np.linspace(variable.cuts[0] - margin, variable.cuts[-1] + margin, grid)
         return Side(name, True, tuple(values.tolist()))
     if variable.kind == "numeric":
-        column = schema.numeric_index[name]
-        return Side(name, True, tuple(span_of(statistics.moments, column, n=grid).tolist()))
+        return Side(name, True, tuple(span(name, grid).tolist()))
     if not variable.size:
         raise UsageError(f"{name!r} has no states: it was missing in every row learned.")
     return Side(name, False, variable.states)
@@ -183,11 +211,11 @@ def _rows(schema: Schema, cells: Mapping[Name, Any], n: int, named: bool) -> Any
 
 
 def _dots(
-    model: Answers, fitted: Any, rows: Any, labels: Any, x: Name, y: Name
+    model: Any, reader: Reader, rows: Any, labels: Any, x: Name, y: Name
 ) -> tuple[tuple[Any, Any, int], ...]:
     if rows is None:
         return ()
-    table = match_columns(open_table(rows), model.schema_, fitted.names if fitted.named else None, fitted.who)
+    table = match_columns(open_table(rows), model.schema_, reader.names if reader.named else None, reader.who)
     classes = model.classes_.tolist()
     found = [None] * table.n_rows if labels is None else np.asarray(labels).tolist()
     if len(found) != table.n_rows or any(label not in classes for label in found):

@@ -115,6 +115,6 @@ class Pictures(PredictionPictures, Intervals):
         >>> model.regions("x1", "x0", grid=3).chosen.tolist()
         [[0, 1, 1], [0, 1, 1]]
         """
-        from bayeskit.classifiers.picture_data import regions_of
+        from bayeskit.classifiers.picture_data import counted_regions
 
-        return regions_of(self, x, y, given, rows, labels, grid, lang)
+        return counted_regions(self, x, y, given, rows, labels, grid, lang)

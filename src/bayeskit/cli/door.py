@@ -24,9 +24,12 @@ import typer
 from typer.core import TyperGroup
 
 from bayeskit.cli.flags import in_flags
+from bayeskit.cli.interrupts import Press
+from bayeskit.cli.language import speak
 from bayeskit.cli.output import note
+from bayeskit.cli.start import INTERRUPTED, INTERRUPTION
 
-REFUSED, UNFORESEEN, INTERRUPTED = 2, 3, 130
+DONE, REFUSED, UNFORESEEN = 0, 2, 3
 
 _WAYS_OUT = {
     errno.ENOENT: "Check the path.",
@@ -65,6 +68,7 @@ class Door(TyperGroup):
         **extra: Any,
     ) -> Any:
         def run() -> Any:
+            speak(sys.argv[1:] if args is None else list(args))
             return super(Door, self).main(args, prog_name, complete_var, False, windows_expand_args, **extra)
 
         return sys.exit(guarded(run)) if standalone_mode else run()
@@ -80,18 +84,31 @@ def guarded(run: Callable[[], Any]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except Exception as error:
-        if Debugging.on:
-            import traceback
-
-            traceback.print_exc()
-        if isinstance(error, OSError) and error.filename is None:
-            _give_up_output()
-        code = REFUSED if is_foreseen(error) else UNFORESEEN
-        if not (isinstance(error, OSError) and error.errno == errno.EPIPE):
-            note(one_line(error))
+        if (
+            Press.made and not Press.too_late
+        ):  # a library left half imported by it, or what another made of it
+            code = INTERRUPTED
+        elif type(error).__name__ == "NoArgsIsHelpError":  # whoever types a name alone asks what there is
+            typer.echo(str(error))
+            return DONE
+        else:
+            code = _told_code(error)
+    Press.heard = True
     if code == INTERRUPTED:
-        note("Interrupted: no file was changed.")
+        note(INTERRUPTION)
     return code
+
+
+def _told_code(error: Exception) -> int:
+    if Debugging.on:
+        import traceback
+
+        traceback.print_exc()
+    if isinstance(error, OSError) and error.filename is None:
+        _give_up_output()
+    if not (isinstance(error, OSError) and error.errno == errno.EPIPE):
+        note(one_line(error))
+    return REFUSED if is_foreseen(error) else UNFORESEEN
 
 
 def is_foreseen(error: BaseException) -> bool:
@@ -116,7 +133,9 @@ def _told(error: Any) -> str:
     if _is_usage(error):
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "bayeskit"
-        return f"{path}: {error.format_message()} See '{path} --help'."
+        # Some of Typer's messages end without a stop, and some tell whose error it is.
+        what = error.format_message().replace(": Value error, ", ": ").rstrip(".")
+        return f"{path}: {what}{'' if what.endswith('?') else '.'} See '{path} --help'."
     if isinstance(error, OSError):
         about = f"{os.fsdecode(error.filename)!r}" if error.filename is not None else "standard output"
         way_out = _WAYS_OUT.get(error.errno or 0, "Check the path and the disk.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -19,6 +20,12 @@ def read_losses(path: str, classes: Sequence[Any]) -> dict[str, dict[Any, float]
     -------
     {action: {class: cost}}, with the classes of the model
     """
+    if path != "-" and not os.path.exists(path):
+        labels = ",".join(map(str, [*classes[:6], *(["…"] if len(classes) > 6 else [])]))
+        raise DataError(
+            f"There is no file {path!r}. Write one: the line 'action,{labels}', then for each action a line with its "
+            "name and what it costs where each of these is true."
+        )
     # The column of actions needs no name.
     with warnings.catch_warnings(action="ignore", category=SourceNote), opened(path, Reading()) as rows:
         first, *costs = rows.names

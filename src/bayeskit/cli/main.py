@@ -29,6 +29,7 @@ from bayeskit.cli.commands.predict import predict
 from bayeskit.cli.commands.textbook import textbook
 from bayeskit.cli.commands.update import update
 from bayeskit.cli.commands.warmup import warmup
+from bayeskit.cli.completing import mend_scripts
 from bayeskit.cli.door import Door
 from bayeskit.cli.spread import spread
 from bayeskit.version import __version__
@@ -102,6 +103,7 @@ for command in COMMANDS:
 for command in NETWORK_COMMANDS:
     network.command()(spread(command))
 app.add_typer(network)
+mend_scripts()
 
 
 if __name__ == "__main__":

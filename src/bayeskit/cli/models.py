@@ -82,6 +82,8 @@ def existing(path: str) -> Path:
         near = get_close_matches(place.name, os.listdir(folder)) if folder.is_dir() else []
         meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else " Check the path."
         raise DataError(f"There is no file {path!r}.{meant}")
+    if not place.is_file():  # it is read more than once, and the second time there would be nothing in it
+        raise DataError(f"{path!r} is a pipe or a device. Save what it holds to a file, and name that.")
     return place
 
 
@@ -92,10 +94,10 @@ def is_classifier(path: str) -> bool:
     return head[8:] == b"{" and b"\0\0" in head[:8]
 
 
-def open_classifier(path: str, verb: str = "explain") -> Any:
-    """Load a saved classifier that knows a verb.
+def open_classifier(path: str) -> Any:
+    """Load a saved classifier.
 
-    A network is refused, since it holds no counts, and so is a model that cannot do what is wanted.
+    A network is refused, since it holds no counts, and so is a model that predicts no class.
     """
     from bayeskit import load
 
@@ -107,10 +109,6 @@ def open_classifier(path: str, verb: str = "explain") -> Any:
     name = type(model).__name__
     if not hasattr(model, "explain"):
         raise UsageError(f"{path!r} holds a {name}, which predicts no class. Use it from Python.")
-    if not hasattr(model, verb):
-        raise UsageError(
-            f"{path!r} holds a {name}, whose arcs were learned from all rows at once. Fit it again, to all of them."
-        )
     return model
 
 
@@ -123,7 +121,7 @@ def class_counts(model: Any) -> list[float]:
     >>> class_counts(BayesNetClassifier("naive").fit([["a"], ["b"], ["b"]], [0, 1, 1]))
     [1.0, 2.0]
     """
-    if hasattr(model, "partial_fit") or not hasattr(model, "network_"):
+    if not hasattr(model, "target_"):
         counts: list[float] = model.statistics_.class_counts.tolist()
         return counts
     network, target = model.network_, model.target_

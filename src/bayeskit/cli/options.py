@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from bayeskit.cli.completing import columns
 from bayeskit.cli.door import set_debugging
+from bayeskit.cli.language import VARIABLE
 
 Pair = tuple[str, str]
 """A text in English and in Chinese."""
@@ -37,10 +39,16 @@ class Reading:
         typer.Option("--missing", metavar="TEXT", help="A text that means missing, such as '?'."),
     ] = None
     categorical: Annotated[
-        list[str] | None, typer.Option("--categorical", metavar="COL", help="Read numbers in COL as names.")
+        list[str] | None,
+        typer.Option(
+            "--categorical", metavar="COL", autocompletion=columns, help="Read numbers in COL as names."
+        ),
     ] = None
     numeric: Annotated[
-        list[str] | None, typer.Option("--numeric", metavar="COL", help="Read COL as measured numbers.")
+        list[str] | None,
+        typer.Option(
+            "--numeric", metavar="COL", autocompletion=columns, help="Read COL as measured numbers."
+        ),
     ] = None
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Read the first LIMIT rows.")] = None
 
@@ -50,7 +58,9 @@ class Common:
     """What every command takes."""
 
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False
-    lang: Annotated[Lang, typer.Option("--lang", help="The language of the page.")] = Lang.en
+    lang: Annotated[
+        Lang, typer.Option("--lang", envvar=VARIABLE, help="The language of what is printed.")
+    ] = Lang.en
     debug: Annotated[
         bool, typer.Option("--debug", callback=set_debugging, help="Show where an error arose.")
     ] = False
@@ -85,7 +95,10 @@ MaybeOutput = Annotated[
     str | None,
     typer.Option("-o", "--output", metavar="FILE", help="The file to write; without it standard output."),
 ]
-Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="COL", help="Leave a column out.")]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option("--drop", metavar="COL", autocompletion=columns, help="Leave a column out."),
+]
 Given = Annotated[
     list[str] | None,
     typer.Option("--given", metavar="NODE=STATE", help="What was observed; NODE!=STATE: what it is not."),

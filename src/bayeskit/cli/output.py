@@ -12,14 +12,15 @@ from typing import Any
 import typer
 
 from bayeskit.cli.flags import in_flags
+from bayeskit.cli.language import said
 
 # Wide enough for a page of fractions, and the same in a terminal, a pipe and a file.
 WIDTH = 100
 
 
 def note(text: str) -> None:
-    """Say something that is no result."""
-    typer.echo(text, err=True)
+    """Say something that is no result, in the language of the command."""
+    typer.echo(said(text), err=True)
 
 
 def console() -> Any:

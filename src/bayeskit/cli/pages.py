@@ -46,7 +46,8 @@ def write_page(page: Any, title: str, form: Form, output: str | None) -> None:
         case Form.text:
             text = str(page)
         case Form.html:
-            text = as_document(title, page._repr_html_(), page.lang)
+            whole = page.to_html() if hasattr(page, "to_html") else page._repr_html_()
+            text = as_document(title, whole, page.lang)
         case Form.latex:
             text = page.to_latex()
         case Form.json:

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -123,7 +123,7 @@ class Rows:
 
 @contextmanager
 def opened(path: str, reading: Reading) -> Iterator[Rows]:
-    """Open a table, or spool standard input where the path is ``-``."""
+    """Open a table; standard input, where the path is ``-``, and pipes are spooled first."""
     with _spooled(path) as file:
         separator = {"tab": "\t", "\\t": "\t"}.get(reading.sep or "", reading.sep)
         source = FileSource(
@@ -143,17 +143,21 @@ def opened(path: str, reading: Reading) -> Iterator[Rows]:
 
 @contextmanager
 def _spooled(path: str) -> Iterator[str]:
-    if path != "-":
+    shown = STANDARD_INPUT if path == "-" else repr(path)
+    if path != "-" and (os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path)):
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="bayeskit-") as folder:
         file = os.path.join(folder, "input.csv")
-        with open(file, "wb") as copy:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
+        with (
+            nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as pipe,
+            open(file, "wb") as copy,
+        ):
+            shutil.copyfileobj(pipe, copy)
         try:
             yield file
         except BayeskitError as error:  # nobody has heard of the copy
-            error.args = tuple(str(part).replace(repr(file), STANDARD_INPUT) for part in error.args)
+            error.args = tuple(str(part).replace(repr(file), shown) for part in error.args)
             raise
 
 

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+from bayeskit.cli.interrupts import pass_the_last_stop
 from bayeskit.errors import BayeskitError
 
 
@@ -63,6 +64,7 @@ def _put(temporary: Path, place: Path) -> None:
         os.fsync(file.fileno())
     with contextlib.suppress(OSError):  # who could read the old file can read the new one, no one else
         os.chmod(temporary, stat.S_IMODE(os.stat(place).st_mode))
+    pass_the_last_stop()
     os.replace(temporary, place)
 
 
@@ -104,12 +106,12 @@ class RowWriter:
     def __init__(self, stream: TextIO, header: Sequence[str], form: str) -> None:
         self.stream, self.header, self.form, self.began = stream, list(header), form, False
         self.csv = csv.writer(stream, lineterminator="\n")
-        if form == "csv":
-            self.csv.writerow(self.header)
 
     def write(self, rows: Iterable[Sequence[Any]]) -> None:
         if self.form == "csv":
-            self.csv.writerows(rows)
+            # The header waits for the first rows: where these cannot be had, nothing is written at all.
+            self.csv.writerows(rows if self.began else [self.header, *rows])
+            self.began = True
             return
         for row in rows:
             text = json.dumps(dict(zip(self.header, row)), ensure_ascii=False, allow_nan=False)
@@ -123,6 +125,8 @@ class RowWriter:
         """End the list."""
         if self.form == "json":
             self.stream.write("]\n" if self.began else "[]\n")
+        elif self.form == "csv" and not self.began:
+            self.csv.writerow(self.header)
 
 
 def form_of(path: str | None, as_json: bool) -> str:

@@ -38,6 +38,10 @@ def read_header(texts: Iterable[str], separator: str | None, shown: str) -> tupl
     (['色泽', '密度'], ';')
     """
     head = _head(texts)
+    if head.lower().startswith("sep=") and len(head.partition("\n")[0].rstrip("\r")) == 5:
+        raise DataError(
+            f"The first line of {shown} is {head[:5]!r}, a word to Excel alone. Remove that line."
+        )
     # The order decides a tie, as in a file of one column.
     first = "\t" if ".tsv" in shown.lower() else ","
     tries = (separator,) if separator else (first, *SEPARATORS)

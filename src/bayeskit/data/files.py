@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bayeskit.data.formats import LOOKS, Field, Parquet, Text
 from bayeskit.data.pieces import pieces, rebatched
+from bayeskit.data.spelling import note_spellings
 from bayeskit.errors import ColumnError, DataError, SettingError
 
 Batch = dict[str, NDArray[Any]]
@@ -27,8 +28,9 @@ class FileSource:
     """The rows of one file, in batches of named NumPy arrays.
 
     The kind of a text column is decided by *all* of its cells, in one pass when the source is made: whole
-    numbers are ``int64``, numbers ``float64``, true and false ``bool``, everything else is text. A column of
-    whole numbers with missing cells is ``float64`` with NaN, in every batch; text is an object array with
+    numbers are ``int64``, numbers ``float64``, true and false ``bool``, everything else is text. Decimal commas,
+    commas between thousands, per cent and currency signs are understood where all cells have them, with a note.
+    A column of whole numbers with missing cells is ``float64`` with NaN, in every batch; text is an object array with
     None for missing, and so are booleans where one is missing. Memory does not depend on the number of rows.
     Every pass has its own connection, so that several threads may read one source.
 
@@ -95,6 +97,7 @@ class FileSource:
             )
         self._stamp = _stamp(self.path)
         self._fields, self.rows = self._survey(columns, exclude)
+        note_spellings([(field.name, field.spelling) for field in self._fields], shown)
         if self.rows == 0:
             raise DataError(
                 f"{shown} has the names of columns and no rows. Give a file with at least one row."
@@ -189,9 +192,14 @@ class FileSource:
         # No extension is fetched from anywhere, and no name in a query means a Python variable.
         config: dict[str, Any] = {"autoinstall_known_extensions": False, "python_enable_replacements": False}
         with self._format.table() as table, duckdb.connect(config=config) as connection:
-            connection.execute("SET enable_progress_bar = false")
             try:
+                connection.execute("SET enable_progress_bar = false")
                 yield connection, table
+            except (duckdb.InterruptException, RuntimeError) as error:
+                # DuckDB notices Ctrl-C itself, and makes an error of its own of it.
+                if "interrupt" in str(error).lower():
+                    raise KeyboardInterrupt from error
+                raise
             except (duckdb.Error, OSError) as error:  # pyarrow hands DuckDB's errors on as OSError
                 raise DataError(self._explained(str(error))) from error
 
@@ -223,7 +231,7 @@ def _is_parquet(path: Path, shown: str) -> bool:
         ) from None
     except OSError as error:
         raise DataError(
-            f"{shown} cannot be opened: {error.strerror}. Check the path and your rights to it."
+            f"{shown} cannot be opened: {error.strerror or error}. Check the path and your rights to it."
         ) from error
     if not head:
         raise DataError(f"{shown} is empty. Give a file with a line of names and at least one row.")

@@ -13,6 +13,7 @@ from typing import Any
 
 from bayeskit.data.delimited import mixed_newlines, read_header, refuse_twins
 from bayeskit.data.encodings import GZIP_MAGIC, decoded, is_utf8, resolve, utf8_copy
+from bayeskit.data.spelling import SPELLINGS, spelling_of
 from bayeskit.errors import DataError, SettingError, SourceNote
 
 # What a cell of each kind looks like. DuckDB's own sniffer is not asked: it makes booleans of a column of t
@@ -23,6 +24,7 @@ LOOKS = {
     "bool": "lower({0}) IN ('true', 'false')",
     "date": r"regexp_full_match({0}, '(\d{{4}}[-/]\d\d?[-/]\d\d?|\d\d?[-/]\d\d?[-/]\d{{4}})([ T]\d.*)?')",
     "time": r"regexp_full_match({0}, '\d\d?:\d\d(:\d\d(\.\d+)?)?')",
+    **{name: spelling.looks for name, spelling in SPELLINGS.items()},
 }
 _TYPES = {
     "int64": "TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER",
@@ -39,13 +41,15 @@ _NEVER = "\ue000\ue001\ue000"
 
 @dataclass(frozen=True)
 class Field:
-    """A column: its name, how SQL calls it, its kind, and the expression that reads it as that kind."""
+    """A column: its name, how SQL calls it, its kind, the expression that reads it as that kind, and how its
+    numbers are spelled where that is not plain."""
 
     name: str
     column: str
     kind: str = "str"
     nulls: bool = True
     expression: str = ""
+    spelling: str = ""
 
 
 def quoted(text: str) -> str:
@@ -113,6 +117,9 @@ class Text:
     def typed(self, field: Field, rows: int, filled: int, passed: dict[str, int]) -> Field:
         """Decide the kind by how many cells are filled, and how many of them look like each kind."""
         kind = next((each for each in LOOKS if filled and passed.get(each) == filled), "str")
+        if kind in SPELLINGS:
+            spelling = spelling_of(filled, passed, self.separator) or ""
+            return _cast(replace(field, kind="float64", nulls=filled < rows, spelling=spelling))
         if kind == "bool":
             return replace(
                 field, kind=kind, nulls=filled < rows, expression=f"lower({field.column}) = 'true'"
@@ -189,7 +196,8 @@ def _cast(field: Field) -> Field:
     if field.kind == "int64" and not field.nulls:
         return replace(field, expression=f"CAST({field.column} AS BIGINT)")
     if field.kind in ("int64", "float64"):
-        return replace(field, kind="float64", expression=f"CAST({field.column} AS DOUBLE)")
+        plain = SPELLINGS[field.spelling].plain if field.spelling else "{0}"
+        return replace(field, kind="float64", expression=f"CAST({plain.format(field.column)} AS DOUBLE)")
     return replace(field, expression=field.column)
 
 

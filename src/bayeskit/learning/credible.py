@@ -119,7 +119,7 @@ def drawn_of(statistics: Statistics, recipe: Recipe, who: str) -> Drawn:
             raise UsageError(
                 f"predict_interval draws the tables behind P(c | x), and {_reason(conditional, who)}. NaiveBayes "
                 "(tables, gaussian, student, poisson), GaussianNB, BernoulliNB, MultinomialNB, CategoricalNB, SPODE, "
-                "TAN, KDB and SelectiveKDB have intervals."
+                "TAN, KDB, SelectiveKDB and BayesNetClassifier have intervals."
             )
     priors = [recipe.smoothing.of(v) for v in schema.categorical]
     above_mode = np.array([isinstance(prior, MAP) for prior in priors], dtype=np.float64)

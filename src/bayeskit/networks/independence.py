@@ -63,13 +63,18 @@ class Independence:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{escape(str(path))}</td><td>{_state(path)}</td>"
-            f"<td>{'<br>'.join(map(escape, _reasons(path)))}</td></tr>"
+            f"<tr>{_LEFT}{escape(str(path))}</td>{_LEFT}{_state(path)}</td>"
+            f"{_LEFT}{'<br>'.join(map(escape, _reasons(path)))}</td></tr>"
             for path in self.paths
         )
-        head = "<thead><tr><th>path</th><th></th><th>why</th></tr></thead>"
+        heads = "".join(f"{_LEFT.replace('td', 'th')}{name}</th>" for name in ("path", "", "why"))
+        head = f"<thead><tr>{heads}</tr></thead>"
         table = f"<table>{head}<tbody>{rows}</tbody></table>" if self.paths else ""
         return f"<p><b>{escape(self.title)}</b> {escape(self.summary)}</p>{table}"
+
+
+# Notebooks set the cells of a table to the right, where numbers are to be; these are sentences.
+_LEFT = '<td style="text-align:left">'
 
 
 def _state(path: Path) -> str:

@@ -34,9 +34,12 @@ class Unwritten(Sequence[Attribute]):
     """
 
     def __init__(
-        self, write: Callable[[], tuple[Attribute, ...]], said: Callable[[], Said] | None = None
+        self,
+        write: Callable[[], tuple[Attribute, ...]],
+        said: Callable[[], Said] | None = None,
+        plainly: Callable[[Sequence[int]], list[dict[str, Any]]] | None = None,
     ) -> None:
-        self._write, self._said = write, said
+        self._write, self._said, self.plainly = write, said, plainly
 
     @cached_property
     def written(self) -> tuple[Attribute, ...]:

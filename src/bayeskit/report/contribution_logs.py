@@ -113,10 +113,11 @@ def _average(out: Floats, place: Mapping[Name, int], page: Explanation) -> None:
     before = out.sum(axis=0) - prior
     for weight, parent in zip(shares, average.super_parents):
         out[place[parent.name]] += _times(weight, np.array([f.log for f in parent.first]) - prior)
-        for name, logs in said_by(parent.attributes):
-            out[place[name]] += _times(weight, np.array(logs))
-    said = out.sum(axis=0) - before
-    out[-1] += np.where(np.isfinite(total), total - np.where(np.isfinite(said), said, 0.0), total)
+        said = said_by(parent.attributes)
+        if said:
+            out[[place[name] for name, _ in said]] += _times(weight, np.array([logs for _, logs in said]))
+    told = out.sum(axis=0) - before
+    out[-1] += np.where(np.isfinite(total), total - np.where(np.isfinite(told), told, 0.0), total)
 
 
 def _times(weight: Floats, logs: Floats) -> Floats:

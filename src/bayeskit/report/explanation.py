@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from bayeskit.report.average import Average
@@ -17,8 +17,7 @@ PriorSource = Literal["counts", "given", "unused", "nothing known"]
 Form = Literal["product", "average", "alone", "evidence"]
 
 
-@dataclass(frozen=True)
-class Factor:
+class Factor(NamedTuple):
     """One number of the product, kept as its logarithm, and how it comes about.
 
     Attributes
@@ -239,7 +238,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values fit for JSON; infinite numbers as "inf" and "-inf"."""
-        from bayeskit.report.plain import explanation_to_dict
+        from bayeskit.report.explanation_dict import explanation_to_dict
 
         return explanation_to_dict(self)
 
@@ -250,8 +249,13 @@ class Explanation:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent, allow_nan=False)
 
     def to_html(self) -> str:
-        """Return the page as a table of HTML, without styles or scripts, every word escaped."""
-        return self._repr_html_()
+        """Return the page as a table of HTML, without styles or scripts, every word escaped.
+
+        All of it: what a notebook shows of hundreds of attributes is those that weigh most.
+        """
+        from bayeskit.report.explanation_html import explanation_html
+
+        return explanation_html(self, whole=True)
 
     def to_latex(self, document: bool = False) -> str:
         r"""Return the page as LaTeX, its fractions as ``\frac``.
@@ -278,9 +282,9 @@ class Explanation:
         return as_text(self.page())
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.html import as_html
+        from bayeskit.report.explanation_html import explanation_html
 
-        return as_html(self.page(), whole=True)
+        return explanation_html(self)
 
 
 def _factors(explanation: Explanation, k: int) -> list[float]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 # A weight like 16/3 is a fraction of small numbers; a denominator above this is no help to a reader.
 LARGEST_DENOMINATOR = 999
@@ -42,6 +44,14 @@ def fraction(count: float, imaginary: float, total: float, imaginary_total: floa
     return f"{_sum(count, imaginary)}/{_sum(total, imaginary_total)}"
 
 
+def fractions(
+    counts: Sequence[float], imaginary: float, totals: Sequence[float], imaginary_total: float
+) -> list[str]:
+    """Write many fractions of the same imaginary counts, as ``fraction`` writes one."""
+    above, below = _sums(imaginary), _sums(imaginary_total)
+    return [f"{above[n]}/{below[total]}" for n, total in zip(counts, totals)]
+
+
 def back_off(count: float, constant: float, below: float | str, total: float) -> str:
     r"""Write (n + c·p)/(N + c), a share that leans on the estimate p with a parent less.
 
@@ -54,6 +64,24 @@ def back_off(count: float, constant: float, below: float | str, total: float) ->
         return fraction(count, 0.0, total, 0.0)
     p = below if isinstance(below, str) else short(below)
     return f"({number(count)}+{number(constant)}·{p})/({number(total)}+{number(constant)})"
+
+
+class _Sums(dict[float, str]):
+    """n + a of one a, written once for each n: a page of counts has few different ones, each many times."""
+
+    MOST = 2**14
+
+    def __init__(self, imaginary: float) -> None:
+        self.imaginary = imaginary
+
+    def __missing__(self, real: float) -> str:
+        if len(self) >= self.MOST:
+            self.clear()
+        text = self[real] = _sum(real, self.imaginary)
+        return text
+
+
+_sums = lru_cache(maxsize=64)(_Sums)
 
 
 def _sum(real: float, imaginary: float) -> str:

@@ -172,17 +172,16 @@ class NetworkExplanation:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent, allow_nan=False)
 
     def to_html(self) -> str:
-        """Return the page as tables of HTML, without styles or scripts, every word escaped."""
-        return self._repr_html_()
+        """Return the page as tables of HTML, without styles or scripts, every word escaped: all of them."""
+        from bayeskit.report.explanation_html import network_explanation_html
+
+        return network_explanation_html(self, whole=True)
 
     def to_latex(self, document: bool = False) -> str:
         r"""Return the page as LaTeX, fractions as ``\frac``; with ``document`` one that compiles as it is."""
-        from bayeskit.report.latex import document_latex, in_text, notes_latex
-        from bayeskit.report.network_explanation_pages import pages_of
+        from bayeskit.report.latex import network_latex
 
-        lines, pages = pages_of(self)
-        body = "\n".join([notes_latex(lines), *(in_text(page, first) for page, first in pages)])
-        return document_latex(body) if document else body
+        return network_latex(self, document)
 
     def __str__(self) -> str:
         from bayeskit.report.network_explanation_pages import pages_of
@@ -195,11 +194,6 @@ class NetworkExplanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from bayeskit.report.explanation_html import network_explanation_html
 
-        from bayeskit.report.html import as_html
-        from bayeskit.report.network_explanation_pages import pages_of
-
-        lines, pages = pages_of(self)
-        opening = "".join(f"<p>{escape(line)}</p>" for line in lines)
-        return "\n".join([opening, *(as_html(page, whole=True) for page, _ in pages)])
+        return network_explanation_html(self)

@@ -46,8 +46,8 @@ class Page:
         return tuple(max(display_width(line[j]) for line in lines) for j in range(len(self.header)))
 
 
-def page_of(explanation: Explanation, lang: str | None = None) -> Page:
-    """Lay an explanation out: the prediction first, as many classes beside it as fit.
+def page_of(explanation: Explanation, lang: str | None = None, most: int | None = None) -> Page:
+    """Lay an explanation out: the prediction first, as many classes beside it as fit, or ``most`` of them.
 
     Examples
     --------
@@ -58,6 +58,8 @@ def page_of(explanation: Explanation, lang: str | None = None) -> Page:
     """
     lang = lang or explanation.lang
     n_classes = len(explanation.classes)
+    if most is not None:
+        return _page(explanation, min(most, n_classes), lang)
     page = _page(explanation, n_classes, lang)
     widths = page.widths
     total, shown = sum(widths) + 2 * len(widths), n_classes

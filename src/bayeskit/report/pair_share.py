@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.estimation.pair_cells import BACK_OFF, IMAGINARY, PairCells
-from bayeskit.report.fractions import back_off, fraction, number
+from bayeskit.report.fractions import back_off, fraction, fractions, number
 
 Floats = NDArray[np.float64]
 Share = tuple[float, str]
@@ -47,6 +51,44 @@ def pair_shares(cells: PairCells, j: int, x: int, i: int, u: int) -> list[Share]
         _leaning((share[0], share[0]), *level) if level[1] + level[2] > 0.0 else share
         for share, level in zip(found, levels)
     ]
+
+
+def log_shares(
+    cells: PairCells, others: Sequence[tuple[int, int]], i: int, u: int
+) -> Iterator[tuple[list[float], list[str]]]:
+    """Yield what ``pair_shares`` tells of each attribute (j, x): the logarithms, and how the numbers are reckoned.
+
+    Those that have imaginary counts are looked up all at once.
+    """
+    at_once = _counted(cells, others, i, u)
+    for j, x in others:
+        if j in at_once:
+            logs, n, total, mass, whole = at_once[j]
+            yield logs, fractions(n, mass, total, whole)
+        else:
+            found = pair_shares(cells, j, x, i, u)
+            yield [math.log(p) if p > 0.0 else -math.inf for p, _ in found], [text for _, text in found]
+
+
+def _counted(cells: PairCells, others: Sequence[tuple[int, int]], i: int, u: int) -> dict[int, Any]:
+    """Return log((n + a)/(N + A)), n and N of each class, a and A, of learned values with imaginary counts."""
+    if u > int(cells.real[i]):
+        return {}
+    js, codes = np.array(others, dtype=np.intp).reshape(-1, 2).T
+    learned = (cells.mode[js] == IMAGINARY) & (codes <= cells.real[js])
+    js, codes = js[learned], codes[learned]
+    start = cells.offsets.astype(np.intp)[js]
+    above, here = int(cells.offsets[i]) + u, start + codes
+    rows = cells.counts[above]
+    # Rows without x_j are none of those it is a share of, unless missing is a state.
+    spare = np.where((cells.sizes > cells.real)[js, None], 0.0, rows[start + cells.real[js].astype(np.intp)])
+    n, total = rows[here], np.maximum(rows[above] - spare, 0.0)
+    mass, whole = cells.scale[i, js] * cells.mass[here], cells.scale[i, js] * cells.total_mass[js]
+    shown = (total.min(axis=1, initial=np.inf) + whole > 0.0).tolist()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log((n + mass[:, None]) / (total + whole[:, None]))
+    parts = zip(*(part.tolist() for part in (logs, n, total, mass, whole)))
+    return {j: told for j, told, there in zip(js.tolist(), parts, shown) if there}
 
 
 def pair_workings(cells: PairCells, j: int, x: int, i: int, u: int) -> list[str]:

@@ -7,10 +7,21 @@ from typing import Annotated, Any
 
 import typer
 
+from bayeskit.cli.completing import columns, model_lists
 from bayeskit.cli.options import Common, Data, Drop, Reading
 
 WORDS = {
     "reading": ("reading {path}", "读取 {path}"),
+    "unit": (
+        "Column {name!r} is read as names: its numbers have a unit behind them ({cell!r}). Take the unit out of the "
+        "file to have them measured.",
+        "列 {name!r} 未按数值读取：数字后面带有单位（{cell!r}）。如要按数值处理，请在文件中去掉单位。",
+    ),
+    "word": (
+        "Column {name!r} is read as names because of {cell!r}; all its other cells are numbers. If that means missing, "
+        "say --missing {cell!r}.",
+        "列 {name!r} 未按数值读取：其中有 {cell!r}，其余都是数字。如果它表示缺失，请加 --missing {cell!r}。",
+    ),
     "compiling": (
         "compiling, once: the loops are kept for the next time",
         "正在编译（仅此一次）：编译结果会保存备用",
@@ -25,19 +36,25 @@ WORDS = {
 
 def compare(
     data: Data,
-    target: Annotated[str, typer.Option("--target", metavar="COL", help="The column to predict.")],
+    target: Annotated[
+        str,
+        typer.Option("--target", metavar="COL", autocompletion=columns, help="The column to predict."),
+    ],
     reading: Reading,
     common: Common,
     drop: Drop = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", metavar="COL", help="Use a column that would be left out."),
+        typer.Option(
+            "--keep", metavar="COL", autocompletion=columns, help="Use a column that would be left out."
+        ),
     ] = None,
     models: Annotated[
         str | None,
         typer.Option(
             "--models",
             metavar="LIST",
+            autocompletion=model_lists,
             help="Of nb,kernel,tan,aode,a2de,kdb,skdb,weighted,auto,spode,net; those that suit if not given.",
         ),
     ] = None,
@@ -87,6 +104,8 @@ def compare(
         paper = None if report is None else stack.enter_context(replaced(report))
         store = None if save is None else stack.enter_context(replaced(save))
         loaded = load(data, target, asked.drop, asked.keep, test, reading)
+        for name, (kind, cell) in loaded.hints.items():
+            note(common.say(WORDS[kind], name=name, cell=cell))
         stack.enter_context(noting_compilation(common.say(WORDS["compiling"])))
         run = Run(loaded, target, Settings(models, baselines, folds, seed, common.lang.value))
         losses = None if loss is None else read_losses(loss, run.classes.tolist())

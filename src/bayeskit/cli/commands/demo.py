@@ -6,13 +6,17 @@ from typing import Annotated
 
 import typer
 
+from bayeskit.cli.completing import demos
 from bayeskit.cli.options import Common
 
 
 def demo(
     common: Common,
     name: Annotated[
-        str, typer.Argument(help="melon, iris, news, spam, grass, asia, mixture, or a bundled table.")
+        str,
+        typer.Argument(
+            autocompletion=demos, help="melon, iris, news, spam, grass, asia, mixture, or a bundled table."
+        ),
     ] = "adult",
 ) -> None:
     """Show what it does on bundled data.

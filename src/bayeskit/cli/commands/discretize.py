@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bayeskit.cli.completing import columns
 from bayeskit.cli.options import Common, Data, Drop, MaybeOutput, Reading
 
 WORDS = {
@@ -32,7 +33,10 @@ def discretize(
     common: Common,
     output: MaybeOutput = None,
     target: Annotated[
-        str | None, typer.Option("--target", metavar="COL", help="The class; needed by mdl, and never cut.")
+        str | None,
+        typer.Option(
+            "--target", metavar="COL", autocompletion=columns, help="The class; needed by mdl, and never cut."
+        ),
     ] = None,
     method: Annotated[
         Method,

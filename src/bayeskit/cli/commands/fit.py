@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bayeskit.cli.completing import columns, models
 from bayeskit.cli.options import Common, Data, Drop, Output, Reading
 
 WORDS = {
@@ -24,12 +25,20 @@ WORDS = {
 
 def fit(
     data: Data,
-    target: Annotated[str, typer.Option("--target", metavar="COL", help="The column to predict.")],
+    target: Annotated[
+        str,
+        typer.Option("--target", metavar="COL", autocompletion=columns, help="The column to predict."),
+    ],
     output: Output,
     reading: Reading,
     common: Common,
     model: Annotated[
-        str, typer.Option("--model", help="nb, spode, tan, aode, a2de, kdb, skdb, weighted, auto or net.")
+        str,
+        typer.Option(
+            "--model",
+            autocompletion=models,
+            help="nb, spode, tan, aode, a2de, kdb, skdb, weighted, auto or net.",
+        ),
     ] = "nb",
     alpha: Annotated[
         float | None, typer.Option("--alpha", help="Imaginary rows in each cell (1: Laplace).")
@@ -63,7 +72,7 @@ def fit(
         rows.need_two_classes(target)
         with noting_compilation(common.say(WORDS["compiling"])):
             # A search over networks looks at all rows at once.
-            by_batch = hasattr(estimator, "partial_fit")
+            by_batch = model != "net"
             estimator.fit(rows.for_learning() if by_batch else rows.columns(), target=target)
         estimator.save(temporary)
     _tell(estimator, class_counts(estimator), rows.shown, common, output)

@@ -34,7 +34,7 @@ def merge(
 
     if len(models) < 2:
         raise UsageError("One model alone cannot be merged. Give two or more, then -o FILE.")
-    first, *others = (open_classifier(model, "merge") for model in models)
+    first, *others = (open_classifier(model) for model in models)
     for other in others:
         first.merge(other)
     with replaced(output) as temporary:

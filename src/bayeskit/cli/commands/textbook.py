@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from bayeskit.cli.completing import textbook_pages
 from bayeskit.cli.options import Common
 
 WORDS = {
@@ -32,7 +33,9 @@ def textbook(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[PAGE]", help="spam, melon8, melon3, lihang, grass, structures or em; none lists them."
+            metavar="[PAGE]",
+            autocompletion=textbook_pages,
+            help="spam, melon8, melon3, lihang, grass, structures or em; none lists them.",
         ),
     ] = None,
     hide: Annotated[

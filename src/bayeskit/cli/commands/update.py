@@ -41,7 +41,7 @@ def change(verb: str, model: str, data: str, reading: Reading, common: Common, o
     from bayeskit.cli.rows import opened
     from bayeskit.cli.writing import replaced
 
-    estimator = open_classifier(model, "partial_fit" if verb == "update" else verb)
+    estimator = open_classifier(model)
     before = _weight(estimator)
     with opened(data, reading) as rows:
         known = _as_learned(estimator, rows)

@@ -28,6 +28,11 @@ _NAMED_ID = re.compile(
     r"(^|[^a-z])(id|ids|uid|uuid|guid|index|idx|key|no|nr|rownum|serial)$|[a-z](Id|ID)$|编号|序号|^unnamed|^$"
 )
 
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_MEASURED = re.compile(r"[-+]?\d+(?:[.,]\d+)?\s*([^\d\s.,;:/-]{1,6})")
+# Fewer different values may be names that look like numbers, such as sizes.
+MANY_NAMES = 20
+
 
 def reason(name: str, values: Values, target: Values) -> str | None:
     """Say why a column should be left out: "constant", "copy", "date", "identifier"; None where it may be used.
@@ -60,6 +65,30 @@ def reason(name: str, values: Values, target: Values) -> str | None:
     if _is_date(values, distinct):
         return "date"
     return "identifier" if _is_identifier(name, known, distinct) else None
+
+
+def hint(values: Values) -> tuple[str, str] | None:
+    """Say why a column that looks measured is none: ("unit", a cell) or ("word", what is no number).
+
+    Examples
+    --------
+    >>> hint(np.array([f"{i} kg" for i in range(40)], dtype=object))
+    ('unit', '0 kg')
+    >>> hint(np.array([*map(str, range(40)), "NA"], dtype=object))
+    ('word', 'NA')
+    >>> hint(np.array(["1 kg", "2 kg"], dtype=object)) is None  # two sizes may be names
+    True
+    """
+    cells = [] if values.dtype.kind != "O" else [v.strip() for v in values.tolist() if isinstance(v, str)]
+    distinct = list(dict.fromkeys(cells))
+    if len(distinct) <= MANY_NAMES:
+        return None
+    words = [cell for cell in distinct if not _NUMBER.fullmatch(cell)]
+    if len(words) == 1:
+        return "word", words[0]
+    found = [_MEASURED.fullmatch(cell) for cell in distinct]
+    same = all(found) and len({match[1] for match in found if match}) == 1
+    return ("unit", distinct[0]) if same else None
 
 
 def is_present(values: Values) -> NDArray[np.bool_]:

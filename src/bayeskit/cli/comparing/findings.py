@@ -11,9 +11,9 @@ import numpy as np
 
 from bayeskit.cli.comparing import models as models
 from bayeskit.cli.comparing.run import Run
+from bayeskit.report.beyond_chance import information_beyond_chance
 from bayeskit.report.comparison_report.comparison import Comparison
 from bayeskit.report.comparison_report.page import Findings, RowShown
-from bayeskit.report.information_table import information
 from bayeskit.schema import Name
 from bayeskit.version import __version__
 
@@ -32,7 +32,7 @@ def found_by(
     counts, structure, kind = _arcs(run, comparison.pick)
     return Findings(
         comparison,
-        information(counts, lang=comparison.lang),
+        information_beyond_chance(counts, lang=comparison.lang),
         structure,
         kind,
         _three_rows(run, comparison),

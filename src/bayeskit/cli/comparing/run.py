@@ -16,6 +16,8 @@ from bayeskit.cli.comparing.size import size_of
 from bayeskit.cli.comparing.table import Loaded
 from bayeskit.cli.comparing.ties import LEVEL, corrected_t_test, paired_test
 from bayeskit.cli.comparing.tried import Contender, Floats, Trial, as_matrix, folds_of, tried
+from bayeskit.cli.door import one_line
+from bayeskit.cli.language import said
 from bayeskit.decision.risk import bayes_risk
 from bayeskit.errors import BayeskitError
 from bayeskit.report.comparison_report.comparison import Column, Comparison, Held, Standing
@@ -26,6 +28,10 @@ WARM = 500
 MOST_KEPT = 400_000_000
 # The models of all folds together are kept up to so many bytes, to explain rows with; larger ones are fitted again.
 MOST_MODEL = 20_000_000
+TOO_LARGE = (
+    "its counts would take {size}; --models tries it all the same",
+    "计数表需 {size}；仍要试请用 --models",
+)
 
 
 @dataclass(frozen=True)
@@ -149,7 +155,8 @@ class Run:
         counts = np.bincount(
             np.searchsorted(self.classes, loaded.y[: loaded.n_learned]), minlength=len(self.classes)
         )
-        too_large = [(models.ours(k).name, size) for k, size in self.too_large.items()]
+        told = TOO_LARGE[self.settings.lang == "zh"]
+        too_large = [(models.ours(k).name, told.format(size=s)) for k, s in self.too_large.items()]
         return Comparison(
             table=loaded.table,
             test=loaded.test,
@@ -165,7 +172,7 @@ class Run:
             ceiling_by=sharp,
             held=Held(loaded.numbers[judged.rows], judged.truth, posterior_of(pick)),
             losses=losses,
-            failed=(*((name, str(error)) for _, name, error in failed), *too_large),
+            failed=(*((name, said(one_line(error))) for _, name, error in failed), *too_large),
             lang=self.settings.lang,
         )
 

@@ -18,6 +18,7 @@ WORDS = {
         "{path}: {n:,} rows, {d} attributes used; to be predicted: {target} ({counts})",
         "{path}：{n:,} 个样本，使用 {d} 个属性；预测目标：{target}（{counts}）",
     ),
+    "count": ("{label}: {n:,}", "{label}：{n:,}"),
     "unlabelled": (
         "{n:,} rows without a value of {target} are left out.",
         "{n:,} 个样本没有 {target} 的取值，未使用。",
@@ -109,7 +110,9 @@ def print_comparison(
     """Print all of it."""
     say, screen = common.say, console()
     used = sum(column.left_out is None for column in found.columns)
-    counts = common.listed(f"{label} {n:,}" for label, n in zip(found.classes, found.class_counts))
+    counts = common.listed(
+        say(WORDS["count"], label=label, n=n) for label, n in zip(found.classes, found.class_counts)
+    )
     values = {"path": found.table.path, "n": found.table.rows, "d": used, "target": found.target}
     screen.print(say(WORDS["rows"], counts=counts, **values), style="bold")
     if found.table.unlabelled:

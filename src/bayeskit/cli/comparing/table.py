@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.cli.comparing.columns import is_present, reason
+from bayeskit.cli.comparing.columns import hint, is_present, reason
 from bayeskit.cli.comparing.tried import Columns
 from bayeskit.cli.options import Reading
 from bayeskit.cli.rows import Rows, opened
@@ -33,6 +33,7 @@ class Loaded:
     n_learned : how many rows come from the first file
     left_out : {column: why} of the others
     order : all columns but the target
+    hints : {column: (kind, cell)} of those that look measured, and are read as names
     """
 
     columns: Columns
@@ -43,6 +44,7 @@ class Loaded:
     test: Table | None
     left_out: dict[str, str]
     order: tuple[str, ...]
+    hints: dict[str, tuple[str, str]]
 
     @property
     def learned(self) -> Columns:
@@ -72,6 +74,7 @@ def load(
         rows.need_two_classes(target)
         columns, y, numbers, table = _read(rows, target, data)
         _check_classes(y, target, rows.shown)
+    hints = {name: said for name, column in columns.items() if (said := hint(column)) is not None}
     for name in columns:
         found = None if name in keep else reason(name, columns[name], y)
         why |= {name: found} if found else {}
@@ -83,7 +86,7 @@ def load(
     judged = None
     if test is not None:
         columns, y, numbers, judged = _with_test(columns, y, numbers, test, target, reading)
-    return Loaded(columns, y, numbers, n, table, judged, why, order)
+    return Loaded(columns, y, numbers, n, table, judged, why, order, hints)
 
 
 def _check(rows: Rows, target: str, drop: Sequence[str], keep: Sequence[str]) -> None:
@@ -99,7 +102,8 @@ def _check(rows: Rows, target: str, drop: Sequence[str], keep: Sequence[str]) ->
 
 def _check_classes(y: NDArray[Any], target: str, shown: str) -> None:
     labels, counts = np.unique(y, return_counts=True)
-    if len(labels) > MOST_CLASSES and (y.dtype.kind == "f" or len(labels) * 2 > len(y)):
+    # Whole numbers have become integers by now, so that what is still a float has fractions.
+    if y.dtype.kind == "f" or (len(labels) > MOST_CLASSES and len(labels) * 2 > len(y)):
         raise DataError(
             f"Column {target!r} of {shown} has {len(labels):,} different values in {len(y):,} rows: it is measured, or "
             "names the row, and these models predict classes. Choose another --target, or put it into classes first."
@@ -112,6 +116,7 @@ def _check_classes(y: NDArray[Any], target: str, shown: str) -> None:
 
 def _read(rows: Rows, target: str, path: str) -> tuple[Columns, NDArray[Any], NDArray[np.int64], Table]:
     columns = rows.columns()
+    _refuse_infinite(columns, rows.shown)
     y = columns.pop(target)
     has_class = is_present(y)
     table = Table(
@@ -124,6 +129,17 @@ def _read(rows: Rows, target: str, path: str) -> tuple[Columns, NDArray[Any], ND
     if y.dtype.kind == "O" and not isinstance(y[0], str):  # true and false, with holes
         y = y.astype(type(y[0]))
     return columns, y, np.flatnonzero(has_class) + 1, table
+
+
+def _refuse_infinite(columns: Columns, shown: str) -> None:
+    # Here, while a row still has the number that it has in the file.
+    for name, column in columns.items():
+        if column.dtype.kind == "f" and np.isinf(column).any():
+            row = int(np.isinf(column).argmax()) + 1
+            raise DataError(
+                f"Column {name!r} of {shown} holds an infinite number in row {row:,}. Replace it in the file, or say "
+                "with --missing what stands there."
+            )
 
 
 def _with_test(

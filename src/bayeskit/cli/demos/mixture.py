@@ -54,12 +54,12 @@ def tell(lang: str) -> Told:
                         "{agreed} of {n} students fall into the component of their sex. That a component is "
                         "a sex is a claim "
                         "about the world: EM only finds what makes the rows probable.",
-                        "{n} 名学生中有 {agreed} 名落在其性别对应的成分里。成分是否就是性别，要由事实判断："
+                        "{n} 名学生中有 {agreed} 名落在其性别对应的分量里。分量是否就是性别，要由事实判断："
                         "EM 只负责使数据出现的概率尽可能大。",
                     ).format(agreed=agreed, n=len(data)),
                 ),
                 (
-                    say("component", "成分"),
+                    say("component", "分量"),
                     say("weight", "权重"),
                     say("found", "求得"),
                     say("of the sex", "实际"),

@@ -24,6 +24,8 @@ from bayeskit.report.picture_text import plain
 from bayeskit.schema import Label, Name
 
 MOST_ATTRIBUTES = 10
+# Of very many columns so many are listed at once.
+MOST_COLUMNS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +117,9 @@ def _section(title: str, body: Html) -> tuple[Html, Html]:
 
 def _read(findings: Findings, notes: Footnotes) -> Html:
     c, words = findings.comparison, findings.words
-    counts = words["separator"].join(f"{label} {n:,}" for label, n in zip(c.classes, c.class_counts) if n)
+    # A colon, since a class may be a number itself.
+    each = [words["count"].format(label=k, n=f"{n:,}") for k, n in zip(c.classes, c.class_counts) if n]
+    counts = words["separator"].join(each)
     said = [filled(words["read_text"], rows=f"{c.table.rows:,}", target=c.target, counts=counts)]
     if c.table.unlabelled:
         said.append(filled(words["unlabelled"], n=f"{c.table.unlabelled:,}"))
@@ -130,14 +134,25 @@ def _read(findings: Findings, notes: Footnotes) -> Html:
     rows = [_column(each, words) for each in used]
     shown = [j for j in range(4) if j < 2 or any(row[j] for row in rows)]
     cells = [[row[j] for j in shown] for row in rows]
-    parts.append(table([headers[j] for j in shown], cells, 3 if 2 in shown else 2))
+    parts.append(_folded([headers[j] for j in shown], cells, 3 if 2 in shown else 2, words))
     if left:
         reasons = [(each.name, words[str(each.left_out)].format(target=c.target)) for each in left]
-        parts += [tag("h3", words["left_out"]), table([words["column"], words["why"]], reasons, 2, "left")]
+        parts += [tag("h3", words["left_out"]), _folded([words["column"], words["why"]], reasons, 2, words)]
         parts.append(tag("p", words["keep"], cls="faint"))
     else:
         parts.append(tag("p", words["none_left_out"], cls="faint"))
     return join(parts)
+
+
+def _folded(
+    headers: Sequence[str], rows: Sequence[Sequence[object]], right: int, words: Mapping[str, str]
+) -> Html:
+    """Make a table of columns; where there are very many, the others unfold at a click."""
+    if len(rows) <= MOST_COLUMNS:
+        return table(headers, rows, right)
+    more = tag("summary", filled(words["more_columns"], n=len(rows) - MOST_COLUMNS))
+    rest = tag("details", more, table(headers, rows[MOST_COLUMNS:], right))
+    return join([table(headers, rows[:MOST_COLUMNS], right), rest])
 
 
 def _column(column: Column, words: Mapping[str, str]) -> tuple[str, str, str, str]:
@@ -190,6 +205,8 @@ def _structure(findings: Findings) -> Html:
 def _rows(findings: Findings) -> Html:
     words = findings.words
     parts = [tag("p", filled(words["rows_text"], pick=findings.comparison.picked.name), cls="faint")]
+    # Hundreds of attributes scroll in a box of their own, so that the rest of the page stays in reach.
+    tall = " tall" if len(findings.information.rows) > MOST_COLUMNS else ""
     for row in findings.rows:
         said = {
             "row": f"{row.number:,}",
@@ -198,7 +215,7 @@ def _rows(findings: Findings) -> Html:
             "p": share(row.probability, row.rest),
         }
         parts.append(tag("h3", filled(words[row.kind], **said)))
-        parts.append(tag("div", Html(plain(row.explanation._repr_html_())), cls="wide"))
+        parts.append(tag("div", Html(plain(row.explanation.to_html())), cls=f"wide{tall}"))
     if not any(row.kind == "worst" for row in findings.rows):
         parts.append(tag("p", words["no_mistake"]))
     return join(parts)

@@ -24,7 +24,8 @@ p{{margin:.4rem 0;max-width:48rem}}
 .faint,caption,small{{color:var(--faint)}}
 .verdict{{font-size:1.15rem;padding:.9rem 1.1rem;margin:1rem 0;background:var(--card);border:1px solid var(--line);
 border-left:4px solid var(--accent);border-radius:6px;max-width:none}}
-.wide{{overflow-x:auto;margin:.6rem 0}}.wide p{{color:var(--faint);font-size:.88rem}}
+.wide{{overflow-x:auto;margin:.6rem 0}}.tall{{max-height:36rem;border:1px solid var(--line)}}
+.wide p{{color:var(--faint);font-size:.88rem}}
 table{{border-collapse:collapse;font-size:.92rem}}
 caption{{text-align:left;padding:.2rem 0;font-weight:600}}
 th,td{{text-align:left;padding:.28rem .9rem .28rem 0;vertical-align:top;overflow-wrap:normal}}
@@ -32,13 +33,15 @@ th{{font-weight:600}}thead th{{border-bottom:1px solid var(--faint)}}tbody tr+tr
 .n{{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}}
 .name{{white-space:nowrap}}
 .wide th,.wide td{{word-break:keep-all}}
-.wide th:first-child,.wide td:first-child,.wide td:nth-child(2){{min-width:4.5em}}
+.wide th:first-child,.wide td:first-child{{min-width:4.5em}}.wide td:nth-child(2){{min-width:6.5em}}
 .matrix th,.matrix td{{padding:.4rem .7rem;border:1px solid var(--line);text-align:right}}
 .hit{{background:rgba(var(--hit),var(--share))}}.miss{{background:rgba(var(--miss),var(--share))}}
 .meter{{display:block;width:11rem;max-width:36vw;height:.75rem;background:var(--line);border-radius:3px;
 margin-top:.35rem}}
 .meter>span{{display:block;height:100%;background:var(--accent);border-radius:3px}}
 code,pre{{font:.88rem/1.5 ui-monospace,Consolas,"Noto Sans Mono","Noto Sans Mono CJK SC",monospace}}
+td code{{overflow-wrap:anywhere}}
+summary{{cursor:pointer;color:var(--accent)}}
 pre{{margin:.4rem 0;padding:.7rem .9rem;overflow-x:auto;white-space:pre-wrap;background:var(--card);
 border:1px solid var(--line);border-radius:6px}}
 svg{{max-width:100%;height:auto}}.wide svg{{max-width:none}}
@@ -47,6 +50,7 @@ ol.words{{padding-left:1.4rem;font-size:.92rem;max-width:48rem}}
 @page{{size:A4;margin:15mm}}
 @media print{{:root{{--page:#fff}}body{{padding:0;font-size:10pt;max-width:none;
 -webkit-print-color-adjust:exact;print-color-adjust:exact}}
-.wide,pre{{overflow:visible}}.wide svg{{max-width:100%}}table{{font-size:8pt}}th,td{{padding-right:.5rem}}
-h2,h3{{break-after:avoid}}tr,svg,.verdict{{break-inside:avoid}}.name,.n{{white-space:normal}}}}
+.wide,pre{{overflow:visible;max-height:none}}
+.wide svg{{max-width:100%}}table{{font-size:8pt}}th,td{{padding-right:.5rem}}
+h2,h3,.faint,caption,thead{{break-after:avoid}}tr,svg,.verdict{{break-inside:avoid}}.name,.n{{white-space:normal}}}}
 """

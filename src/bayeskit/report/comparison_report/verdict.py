@@ -16,6 +16,9 @@ _EN = {
     "beaten": "; {best} does better, with {figure}.",
     "useless": "Nothing learned about {target} holds for new rows: {pick} is wrong in {value} of them, no better than "
     "always saying {label} ({base}).",
+    "telling": "{pick} is wrong about {target} in {value} of the rows it had not seen, no less often than always "
+    "saying {label} ({base}). Yet its probabilities tell the rows apart (AUC {auc}): where mistakes do not cost the "
+    "same, say with --loss what they cost, and decide by that.",
     "ceiling": "If the probabilities of {model} are right, no model at all can be right about more than {ceiling} of "
     "such rows (95% interval {low} to {high}); {pick} is right about {right}.",
     "no_ceiling": "How good any model could be cannot be told: by the probabilities of {model} at most {ceiling} of "
@@ -36,6 +39,8 @@ _ZH = {
     "tied_best": "；{best}为 {figure}，差别或属偶然。",
     "beaten": "；{best}更好，为 {figure}。",
     "useless": "未学到对新样本有效的规律：{pick} 预测 {target} 的错误率为 {value}，并不优于总判 {label}（{base}）。",
+    "telling": "{pick} 对未见过的样本预测 {target} 的错误率为 {value}，并不低于总判 {label}（{base}）。但它给出的概率"
+    "能区分样本（AUC {auc}）：若各种错误的代价不同，请用 --loss 给出代价，据以决策。",
     "ceiling": "若 {model} 给出的概率可信，则任何模型在这类样本上的正确率都不会超过 {ceiling}"
     "（95% 区间 {low} 至 {high}）；{pick} 的正确率为 {right}。",
     "no_ceiling": "任何模型所能达到的上限无法估计：按 {model} 给出的概率，正确率至多 {ceiling}，而实际已达 {right}。"
@@ -78,12 +83,15 @@ def verdict(found: Comparison) -> str:
     said = {"pick": pick.name, "target": found.target, "label": label, "base": f"{base:.1%}"}
     said["value"] = figure(pick.decisive, share)
     if share and pick.error.value >= base:
-        return words["useless"].format(**said)
+        # Where one class is rare, even probabilities that are worth much seldom pass one half.
+        # By folds the spread is that of one fold, by rows of a file already that of the whole.
+        least = pick.auc.value - 2.0 * (pick.auc.deviation or 0.0) / found.folds**0.5
+        return words["telling" if least > 0.5 else "useless"].format(auc=f"{pick.auc.value:.2f}", **said)
     text = words["wrong" if share else "costs"].format(**said)
     rivals = [s for s in found.standings if s.tied and s.key != pick.key]
     if not pick.tied:
         other = "beaten"
-    elif best.key != pick.key:
+    elif best.decisive.value < pick.decisive.value:
         other = "tied_best"
     else:
         other = "tied" if rivals else "best"

@@ -2,15 +2,19 @@ r"""A page as LaTeX, to be pasted into a document: numbers become mathematics, b
 
 from __future__ import annotations
 
-from bayeskit.report.latex import cell_latex, escaped
+from bayeskit.report.latex import fragment_latex
+from bayeskit.report.latex_layout import size_for
+from bayeskit.report.latex_math import as_math
+from bayeskit.report.latex_table import cell_latex
+from bayeskit.report.latex_text import escaped
+from bayeskit.report.latex_width import math_width, text_width
 from bayeskit.report.textbook.found import Found, Line, chooser
 from bayeskit.report.textbook.sheet import Grid, Sheet
 from bayeskit.report.width import display_width
 
-# What the plain fonts do not have beside what `escaped` knows.
-_MORE = {"←": r"$\leftarrow$", "…": r"\ldots{}"}
 # Of a blank, for each column that its number would take.
 _EM = 0.6
+_NARROWEST = 1.5
 
 
 def as_latex(sheet: Sheet, hide: bool = False) -> str:
@@ -23,11 +27,7 @@ def as_latex(sheet: Sheet, hide: bool = False) -> str:
     \\section*{One word in a letter}
     """
     say = chooser(sheet.lang)
-    parts = [
-        "% Needs \\usepackage{ctex}, and XeLaTeX or LuaLaTeX.",
-        rf"\section*{{{_text(sheet.title)}}}",
-        _text(sheet.question),
-    ]
+    parts = [rf"\section*{{{escaped(sheet.title)}}}", escaped(sheet.question)]
     parts += [_grid(grid, False) for grid in sheet.given]
     parts.append(rf"\subsection*{{{say('Working', '演算')}}}")
     for item in sheet.working:
@@ -35,42 +35,55 @@ def as_latex(sheet: Sheet, hide: bool = False) -> str:
     parts += [rf"\subsection*{{{say('Answer', '答案')}}}", _paragraph(_line(sheet.answer, hide))]
     for erratum in sheet.errata:
         title = say("Widely copied", "流传甚广的错误") if erratum.copied else say("A trap", "易错之处")
-        parts += [rf"\subsection*{{{title}}}", _paragraph(rf"\emph{{{_text(erratum.printed)}}}")]
+        parts += [rf"\subsection*{{{title}}}", _paragraph(rf"\emph{{{escaped(erratum.printed)}}}")]
         parts.append(_paragraph(_line(erratum.right, hide)))
-    return "\n".join([*parts, rf"\par\noindent{{\small {_text(sheet.source)}}}"])
-
-
-def _text(text: str) -> str:
-    made = escaped(text)
-    for sign, command in _MORE.items():
-        made = made.replace(sign, command)
-    return made
+    return fragment_latex("\n".join([*parts, rf"\par\noindent{{\small {escaped(sheet.source)}}}"]))
 
 
 def _line(line: Line, hide: bool) -> str:
-    return "".join(_text(piece) if isinstance(piece, str) else _found(piece, hide) for piece in line)
+    return "".join(escaped(piece) if isinstance(piece, str) else _found(piece, hide) for piece in line)
 
 
 def _found(found: Found, hide: bool) -> str:
     if hide:
-        return rf"\underline{{\hspace{{{_EM * display_width(found.text):.1f}em}}}}"
+        return rf"\underline{{\hspace{{{_blank(found):.1f}em}}}}"
     return cell_latex(found.text)
 
 
+def _blank(found: Found) -> float:
+    """Return the width of a blank, in em; a pen needs more room than a printed digit."""
+    return max(_NARROWEST, _EM * display_width(found.text))
+
+
 def _paragraph(text: str) -> str:
-    return rf"\par\noindent {text}"
+    # Blanks and formulas cannot be stretched or broken, so the lines end where they may.
+    return rf"\par\smallskip{{\raggedright\noindent {text}\par}}"
 
 
 def _grid(grid: Grid, hide: bool) -> str:
-    rows = [" & ".join(map(_text, grid.header)) + r" \\", r"\hline"]
+    lines = [[(name,) for name in grid.header], *grid.rows]
+    size = size_for([max(_width(cell, hide) for cell in column) for column in zip(*lines)])
+    rows = [" & ".join(map(escaped, grid.header)) + r" \\", r"\hline"]
     rows += [" & ".join(_line(cell, hide) for cell in row) + r" \\" for row in grid.rows]
     return "\n".join(
         [
             r"\begin{center}",
-            r"\renewcommand{\arraystretch}{1.4}",
+            rf"{size}\renewcommand{{\arraystretch}}{{1.4}}",
             rf"\begin{{tabular}}{{{'l' * len(grid.header)}}}",
             *rows,
             r"\end{tabular}",
             r"\end{center}",
         ]
     )
+
+
+def _width(line: Line, hide: bool) -> float:
+    """Return about how wide a cell is, in points."""
+    return sum(text_width(piece) if isinstance(piece, str) else _found_width(piece, hide) for piece in line)
+
+
+def _found_width(found: Found, hide: bool) -> float:
+    if hide:
+        return 10.0 * _blank(found)
+    formula = as_math(found.text)
+    return text_width(found.text) if formula is None else math_width(formula)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from bayeskit.cli.completing import formats_read, formats_written
 from bayeskit.cli.options import Common, NetworkFile
 
 WORDS = {
@@ -21,10 +22,21 @@ def convert(
     common: Common,
     source: Annotated[
         str | None,
-        typer.Option("--from", metavar="FORMAT", help="The format of NET, where its name does not tell."),
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            autocompletion=formats_read,
+            help="The format of NET, where its name does not tell.",
+        ),
     ] = None,
     wanted: Annotated[
-        str | None, typer.Option("--to", metavar="FORMAT", help="bif, xmlbif, net, xdsl, uai or json.")
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            autocompletion=formats_written,
+            help="bif, xmlbif, net, xdsl, uai or json.",
+        ),
     ] = None,
     normalize: Annotated[
         bool, typer.Option("--normalize", help="Divide rows of tables by their sums, whatever these are.")

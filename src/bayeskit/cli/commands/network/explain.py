@@ -6,13 +6,16 @@ from typing import Annotated
 
 import typer
 
+from bayeskit.cli.completing import nodes
 from bayeskit.cli.options import Common, Given, MaybeOutput, NetworkFile
 from bayeskit.cli.pages import Ask, Cost, Form, FormOption, Loss
 
 
 def explain(
     net: NetworkFile,
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="The node to ask for.")],
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", autocompletion=nodes, help="The node to ask for.")
+    ],
     common: Common,
     given: Given = None,
     ask: Ask = False,

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bayeskit.cli.completing import nodes
 from bayeskit.cli.options import Common, NetworkFile
 
 KINDS = {"tail-to-tail": "同父（← · →）", "head-to-tail": "顺序（→ · →）", "head-to-head": "V 型（→ · ←）"}
@@ -13,11 +14,12 @@ KINDS = {"tail-to-tail": "同父（← · →）", "head-to-tail": "顺序（→
 
 def independent(
     net: NetworkFile,
-    a: Annotated[str, typer.Argument(metavar="A")],
-    b: Annotated[str, typer.Argument(metavar="B")],
+    a: Annotated[str, typer.Argument(metavar="A", autocompletion=nodes)],
+    b: Annotated[str, typer.Argument(metavar="B", autocompletion=nodes)],
     common: Common,
     given: Annotated[
-        list[str] | None, typer.Option("--given", metavar="NODE", help="A node observed.")
+        list[str] | None,
+        typer.Option("--given", metavar="NODE", autocompletion=nodes, help="A node observed."),
     ] = None,
 ) -> None:
     """Tell whether A and B are independent once nodes are observed.

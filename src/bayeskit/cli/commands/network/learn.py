@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bayeskit.cli.completing import scores, words
 from bayeskit.cli.options import Common, Data, Drop, Output, Reading
 
 WORDS = {
@@ -17,8 +18,9 @@ WORDS = {
     "written": ("Written to {path}.", "已写入 {path}。"),
 }
 METHODS = (
-    "auto, hill-climbing, tabu, ges, order, exact, k2, chow-liu, pc, mmhc or structural-em (missing cells)"
-)
+    "auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc", "structural-em"
+)  # fmt: skip
+_METHODS = f"{', '.join(METHODS[:-1])} or {METHODS[-1]} (missing cells)"
 
 
 def learn(
@@ -26,8 +28,12 @@ def learn(
     output: Output,
     reading: Reading,
     common: Common,
-    method: Annotated[str, typer.Option("--method", help=f"{METHODS}.")] = "auto",
-    score: Annotated[str, typer.Option("--score", help="bic, aic, loglik, bdeu, bds or k2.")] = "bic",
+    method: Annotated[
+        str, typer.Option("--method", autocompletion=words(*METHODS), help=f"{_METHODS}.")
+    ] = "auto",
+    score: Annotated[
+        str, typer.Option("--score", autocompletion=scores, help="bic, aic, loglik, bdeu, bds or k2.")
+    ] = "bic",
     ess: Annotated[float, typer.Option("--ess", help="The imaginary rows of bdeu and bds.")] = 1.0,
     discretize: Annotated[
         list[str] | None,

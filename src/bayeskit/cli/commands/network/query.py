@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bayeskit.cli.completing import nodes
 from bayeskit.cli.options import Common, Given, NetworkFile
 
 WORDS = {
@@ -21,7 +22,10 @@ def query(
     net: NetworkFile,
     common: Common,
     targets: Annotated[
-        list[str] | None, typer.Argument(metavar="[TARGET]...", help="Nodes to ask for; none: all of them.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[TARGET]...", autocompletion=nodes, help="Nodes to ask for; none: all of them."
+        ),
     ] = None,
     given: Given = None,
     joint: Annotated[bool, typer.Option("--joint", help="Ask for the targets together.")] = False,

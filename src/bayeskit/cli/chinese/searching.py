@@ -1,0 +1,109 @@
+"""Networks that cannot be learned, or not written."""
+
+MESSAGES = {
+    "{file} is to hold a network: let its name end in one of {list}.": (
+        "{file} 要保存网络：文件名请以下列之一结尾：{list}。"
+    ),
+    "{text} is no arc. Give PARENT,CHILD.": "{text} 不是一条边。请写成 PARENT,CHILD（父,子）。",
+    "{text}: there is no column {name}. {hint}": "{text}：没有 {name} 这一列。{hint}",
+    "--discretize {text}: {number} is no number of intervals.": "--discretize {text}：{number} 不是区间的个数。",
+    "discretize is {value}; give a number of intervals of at least 2, or a mapping from column to such a "
+    "number or to "
+    "cut points.": "--discretize 的值 {value} 不可用：区间至少要有 2 个。",
+    "discretize names {name}, which does not hold numbers. Leave it out.": (
+        "--discretize 中的 {name} 列不是数字。请去掉。"
+    ),
+    "method is {value}; there are {list}.": "--method 的值 {value} 不可用，可选：{list}。",
+    "score is {value}; there are {list}.": "--score 的值 {value} 不可用，可选：{list}。",
+    "ess is {value}; give a number of imaginary rows above 0.": (
+        "--ess 的值 {value} 不可用，应为大于 0 的虚拟样本数。"
+    ),
+    "ess is {value}, and score={score} does not look at it. It is for bdeu and bds.": (
+        "--ess 的值 {value} 对 --score {score} 没有意义，它只用于 bdeu 和 bds。"
+    ),
+    "seed is {value}; give a whole number, 0 or more.": "--seed 的值 {value} 不可用，应为 0 或正整数。",
+    "max_parents is {value}; give a whole number of at least 0, or None.": (
+        "--max-parents 的值 {value} 不可用，应为 0 或正整数。"
+    ),
+    "{name} is {value}, which method={method} does not take. It is for {list}.": (
+        "--method {method} 不用 {name}（现为 {value}）。它用于 {list}。"
+    ),
+    "{name} is {value}, which method={method} does not take. Its tree is the one of the largest likelihood. "
+    "It is for "
+    "{list}.": "--method {method} 的树由最大似然决定，不用 {name}（现为 {value}）。它用于 {list}。",
+    "{name} is {value}, which method={method} does not take. It tests who are neighbours, not how many of them are "
+    "parents; max_given= bounds its tests. It is for {list}.": (
+        "--method {method} 检验的是哪些结点相邻，而不是有几个父结点，因此不用 {name}（现为 {value}）。它用于 {list}。"
+    ),
+    'method="k2" needs order=, the columns in an order in which parents come first.': (
+        "--method k2 要求事先排好各列的次序（父在前），命令行中无法给出。请换一种方法，或在 Python 中使用。"
+    ),
+    'method={method} cannot keep required or forbidden arcs or tiers. Use "auto", "hill-climbing", "tabu", '
+    '"order", "exact" or "pc".': (
+        "--method {method} 不能遵守 --required 和 --forbidden。"
+        "请用 auto、hill-climbing、tabu、order、exact 或 pc。"
+    ),
+    "method={method} takes discrete columns or continuous ones, not both together: an arc between the two kinds has "
+    'only one direction. Use discretize=, or method="auto".': (
+        "--method {method} 要求各列全是离散的，或全是连续的：两者之间的边只能有一个方向。"
+        "请用 --discretize，或改用 --method auto。"
+    ),
+    "The search over classes of equivalent graphs takes no required or forbidden arcs and no tiers: all graphs of a "
+    'class would have to keep them. Use method="auto" or "hill-climbing".': (
+        "在等价类上搜索时不能用 --required 和 --forbidden。请改用 --method auto 或 hill-climbing。"
+    ),
+    "score={score} is for discrete columns only. Continuous ones are scored by loglik, aic or bic.": (
+        "--score {score} 只用于离散的列。连续的列请用 loglik、aic 或 bic。"
+    ),
+    'score="bds" counts the configurations that occur, and with missing cells all are expected to, a little. Use '
+    '"bdeu".': "--score bds 只计出现过的组合，而有缺失时所有组合都可能出现。请用 bdeu。",
+    "{setting} holds an arc from {name} to itself.": "--{setting} 中有一条从 {name} 到它自己的边。",
+    "The arc {a} → {b} is required, but {hint}. Take one away.": (
+        "{a} → {b} 这条边要求有（--required），但{hint}。请去掉一个。"
+    ),
+    "The required arcs make a cycle: {arcs}. Take one of them away.": (
+        "--required 给出的边构成环：{arcs}。请去掉其中一条。"
+    ),
+    "{name} is required to have {n} parents, and max_parents is {most}.": (
+        "--required 使 {name} 有 {n} 个父结点，而 --max-parents 是 {most}。"
+    ),
+    "{name} holds whole numbers with more than {most} values. Pass --discretize '{bare}=5', or --numeric, or "
+    "--categorical (a state for each value).": (
+        "{name} 是整数，取值超过 {most} 个。请用 --discretize '{bare}=5' 切分，或用 --numeric 当作数值，"
+        "或用 --categorical 让每个值成为一个状态。"
+    ),
+    "{name} has no cell that is there. Leave it out, or declare its states.": (
+        "{name} 列没有任何值。请用 --drop 去掉。"
+    ),
+    "No cell of {name} is there, so its states are not known. Declare them, states={{name}: [...]}, or leave the "
+    "column out.": "{name} 列没有任何值，不知道它有哪些状态。请用 --drop 去掉。",
+    "Every row has a missing cell, and scores of different rows cannot be compared. Leave out the columns that are "
+    "missing most, such as {name}.": (
+        "每一行都有缺失，而不同样本上的得分无法比较。请用 --drop 去掉缺失最多的列，例如 {name}；"
+        "或用 --method structural-em。"
+    ),
+    '{name} is continuous, and method="structural-em" learns from columns of states. Whole numbers with gaps are read '
+    "as floats: pass states={{name}: [...]}, or discretize=, or make it text.": (
+        "{name} 是连续的，而 --method structural-em 只学习离散的列。请用 --discretize 切分，"
+        "或用 --categorical 把数字当作名称。"
+    ),
+    "{name} is continuous, and {format} has only discrete nodes. Write the native format, .json.": (
+        "{name} 是连续的，而 {format} 只能有离散的结点。请写成 .json。"
+    ),
+    "{name} is continuous, and XDSL files here have only discrete nodes. Write the native format, .json.": (
+        "{name} 是连续的，而这里的 XDSL 只能有离散的结点。请写成 .json。"
+    ),
+    "{file} does not say in which format to write. End it in {list}.": (
+        "从 {file} 看不出要写成什么格式。文件名请以下列之一结尾：{list}。"
+    ),
+    "There is no format {name}. There are {list}.": "没有格式 {name}。可选：{list}。",
+    "{format} is only read, not written. Formats to write are {list}.": (
+        "{format} 只能读，不能写。可写的格式有 {list}。"
+    ),
+    "{format} cannot hold a Markov network. Write {list} instead.": (
+        "{format} 不能表示马尔可夫网。请写成 {list}。"
+    ),
+    "The {kind} {a} and {b} are written the same way, so a file could not tell them apart. Rename one of them.": (
+        "{a} 与 {b}（{kind}）写出来相同，文件中无法区分。请给其中一个改名。"
+    ),
+}

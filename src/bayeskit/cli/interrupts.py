@@ -1,0 +1,111 @@
+"""Ctrl-C: heard at any moment, sent again where somebody swallows it, and heeded until the first file has changed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+# A clearing up after Ctrl-C takes less; an interrupt that nobody heard of by then is sent again.
+PATIENCE = 0.5
+# So often it is tried whether an import has ended that must not be interrupted.
+MOMENT = 0.1
+
+
+class Press:
+    """Whether Ctrl-C was pressed, whether it must wait, whether the command has ended for it or no longer can."""
+
+    made = False
+    waits = False
+    heard = False
+    too_late = False
+
+
+def listen() -> None:
+    """Hear Ctrl-C, unless it is to be ignored, as it is behind nohup."""
+    import signal
+
+    sys.unraisablehook = _unraisable
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, pressed)
+
+
+def leave_quietly() -> None:
+    """Let a Ctrl-C end the process at once: all is done, and Python would tell where in its clearing up it was."""
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is pressed:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def pass_the_last_stop() -> None:
+    """Raise ``KeyboardInterrupt`` if one came, and heed none after this: a file is put in the place of another.
+
+    What is left takes a moment, and whoever is told that no file was changed must be told the truth.
+    """
+    _stop_if_pressed()
+    Press.too_late = True
+    _stop_if_pressed()  # it may have come between the two lines
+
+
+def _stop_if_pressed() -> None:
+    if Press.made and not Press.too_late:
+        raise KeyboardInterrupt
+
+
+def pressed(number: int, frame: Any) -> None:
+    """Take the signal."""
+    import _thread
+
+    if Press.too_late:
+        return
+    if not Press.made:
+        Press.made = True
+        # Signals come to the main thread; threading, first imported by another, would take that for it.
+        _thread.start_new_thread(_insist, (_thread.get_ident(),))
+    Press.waits = is_imported_by_c(frame)
+    if not Press.waits:
+        raise KeyboardInterrupt
+
+
+def is_imported_by_c(frame: Any) -> bool:
+    """Whether a module is being imported by compiled code.
+
+    DuckDB does so in the midst of a query (pandas, pyarrow). It takes an interrupt for a module that is not there, or
+    ends the whole process at once, so that not even temporary files are removed.
+    """
+    from opcode import opmap
+
+    while frame.f_back is not None:
+        inner, frame = frame, frame.f_back
+        begins = inner.f_code.co_filename.startswith("<frozen importlib") and (
+            "importlib" not in frame.f_code.co_filename
+        )
+        # Python code that imports stands at this very instruction.
+        if begins and frame.f_code.co_code[frame.f_lasti] != opmap["IMPORT_NAME"]:
+            return True
+    return False
+
+
+def _insist(main_thread: int) -> None:
+    """Send an interrupt again until it is heard.
+
+    Python throws away one that falls into a destructor, and so do libraries that try an import and go on without it.
+    """
+    import _thread
+    import signal
+    import time
+
+    while not (Press.heard or Press.too_late):
+        time.sleep(MOMENT if Press.waits else PATIENCE)
+        # A search over networks hears it in its own way, and ends with the best so far.
+        if not Press.heard and signal.getsignal(signal.SIGINT) is pressed:
+            if hasattr(signal, "pthread_kill"):
+                signal.pthread_kill(main_thread, signal.SIGINT)  # it also ends a wait
+            else:
+                _thread.interrupt_main()
+
+
+def _unraisable(unraisable: Any) -> None:
+    """Let Python tell errors in destructors, but not interrupts, which are sent again."""
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
