@@ -108,7 +108,7 @@ ROWS: list[tuple[str, str, list[Stage]]] = [
     ),
     (
         "Gaussian mixture 1e5 × 10, 8 components, a step of EM: full (pomegranate, float32) / diag (scikit-learn)",
-        "高斯混合 1e5 × 10，8 个成分，EM 一步：full（对照为 pomegranate，单精度）/ diag（对照为 scikit-learn）",
+        "高斯混合 1e5 × 10，8 个分量，EM 一步：full（对照为 pomegranate，单精度）/ diag（对照为 scikit-learn）",
         [
             ("em", f"Gaussian mixture 100000 × 10, 8 components, {kind}: a step", "bayeskit", theirs)
             for kind, theirs in (("full", "pomegranate"), ("diag", "scikit-learn"))
@@ -116,7 +116,7 @@ ROWS: list[tuple[str, str, list[Stage]]] = [
     ),
     (
         "latent classes 1e4 × 20, 4 components, a step of EM (StepMix)",
-        "潜类别 1e4 × 20，4 个成分，EM 一步（对照为 StepMix）",
+        "隐类别 1e4 × 20，4 个分量，EM 一步（对照为 StepMix）",
         [("em", "latent class 10000 × 20, 4 components: a step", "bayeskit", "StepMix")],
     ),
     (

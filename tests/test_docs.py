@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import importlib
+import pydoc
+import re
 import runpy
 from pathlib import Path
 
@@ -55,12 +58,85 @@ def test_a_wrong_page_is_noticed():
     assert "Expected" in "".join(run("```python\nx = 1\n```\n" + page, "page"))
 
 
+DOCS = ROOT / "docs"
+with_docs = pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation is not part of this copy")
+NOTES = "notes"  # decisions of design, for those who change the code: in English only
+PAIRS = sorted(
+    path.relative_to(DOCS)
+    for path in DOCS.glob("**/*.md")
+    if path.relative_to(DOCS).parts[0] not in (NOTES, "zh-CN", "_build")
+)
+
+
+@with_docs
 def test_the_pages_come_in_two_languages():
-    """What is in Chinese is in English too, under the same name; README.zh-CN.md stands beside README.md."""
-    english = {p.relative_to(ROOT / "docs") for p in PAGES if p.is_relative_to(ROOT / "docs")}
-    chinese = {p.relative_to("zh-CN") for p in english if p.parts[0] == "zh-CN"}
-    assert chinese <= english
-    assert not english or {Path("textbook.md"), Path("coin.md")} <= chinese
+    """Every page has its twin under the same name; README.zh-CN.md stands beside README.md."""
+    chinese = sorted(path.relative_to(DOCS / "zh-CN") for path in DOCS.glob("zh-CN/**/*.md"))
+    assert chinese == PAIRS
+    assert all((ROOT / name).exists() for name in ("README.md", "README.zh-CN.md"))
+
+
+def headings(page: str) -> list[int]:
+    """Return the depths of the headings outside fenced blocks."""
+    text = re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
+    return [len(marks) for marks in re.findall(r"^(#+) ", text, flags=re.MULTILINE)]
+
+
+def falls_behind(english: str, chinese: str) -> bool:
+    """Whether the Chinese page lacks a section or a block of Python that the English one has; it may have more."""
+    rest = iter(headings(chinese))
+    sections = all(depth in rest for depth in headings(english))
+    return not sections or len(blocks(chinese)) < len(blocks(english))
+
+
+@pytest.mark.parametrize("name", PAIRS, ids=Path.as_posix)
+def test_no_chinese_page_falls_behind(name):
+    english, chinese = ((folder / name).read_text(encoding="utf-8") for folder in (DOCS, DOCS / "zh-CN"))
+    assert not falls_behind(english, chinese)
+
+
+def test_a_page_that_falls_behind_is_noticed():
+    page = "# A\n## B\n```python\n# no heading\n```\n"
+    assert headings(page) == [1, 2]
+    assert not falls_behind(page, "# 甲\n## 乙\n## 丙\n```python\n```\n")
+    assert falls_behind(page, "# 甲\n```python\n```\n")
+    assert falls_behind(page, "# 甲\n## 乙\n")
+
+
+@with_docs
+def test_chinese_links_stay_chinese():
+    """A link from a Chinese page leads to the Chinese twin, but from the first page and the reference."""
+    astray = []
+    for page in [ROOT / "README.zh-CN.md", *DOCS.glob("zh-CN/**/*.md")]:
+        if page.relative_to(ROOT).as_posix() in ("docs/zh-CN/index.md", "docs/zh-CN/guide/api.md"):
+            continue
+        for link in re.findall(r"\]\(([^)#:]+\.md)", page.read_text(encoding="utf-8")):
+            target = (page.parent / link).resolve()
+            if target in {(DOCS / name).resolve() for name in PAIRS}:
+                astray.append(f"{page.name}: {link}")
+    assert not astray
+
+
+def defined_in(module: str) -> list[str]:
+    """Return the public names that a module defines itself: what a bare ``:members:`` describes."""
+    found = vars(importlib.import_module(module)).items()
+    return [name for name, x in found if name[0] != "_" and getattr(x, "__module__", None) == module]
+
+
+@with_docs
+def test_the_chinese_reference_names_all_that_the_english_one_describes():
+    english, chinese = (
+        (DOCS / name).read_text(encoding="utf-8") for name in ("guide/api.md", "zh-CN/guide/api.md")
+    )
+    described = set(re.findall(r"^\.\. auto\w+:: (\S+)", english, flags=re.MULTILINE))
+    for module, members in re.findall(r"automodule:: (\S+)\n   :members:(.*)", english):
+        names = [name.strip() for name in members.split(",") if name.strip()]
+        described |= {f"{module}.{name}" for name in names or defined_in(module)}
+    named = re.findall(r"\{py:obj\}`~([\w.]+)`", chinese)
+    assert len(described) > 100
+    assert described <= set(named)
+    assert len(named) == len(set(named))
+    assert all(pydoc.locate(name) is not None for name in named)
 
 
 def test_the_picture_is_the_one_that_its_script_draws():
