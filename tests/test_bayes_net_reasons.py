@@ -13,9 +13,9 @@ from scipy.stats import beta
 from scipy.stats import t as student
 
 from bayeskit import TAN, BayesianNetwork, BayesNetClassifier, NaiveBayes
-from bayeskit.classifiers.bayes_net_cells import NodeCells, read_cells
-from bayeskit.classifiers.bayes_net_draws import NetworkDraws
-from bayeskit.classifiers.bayes_net_intervals import posterior_draws
+from bayeskit.classifiers.network_classifier.cells import NodeCells, read_cells
+from bayeskit.classifiers.network_classifier.draws import NetworkDraws
+from bayeskit.classifiers.network_classifier.intervals import posterior_draws
 from bayeskit.data.table import open_table
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.estimation.posterior_draws import Draws

@@ -10,7 +10,7 @@ import pytest
 
 import bayeskit
 from bayeskit import BayesNetClassifier, datasets
-from bayeskit.classifiers.bayes_net_saving import rebuilt_network_classifier
+from bayeskit.classifiers.network_classifier.saving import rebuilt_network_classifier
 from bayeskit.errors import ModelFormatError, UsageError
 from bayeskit.io.saved import Saved, read_saved, write_saved
 from bayeskit.priors import BDeu

@@ -1,20 +1,22 @@
-"""The pictures of a classifier that counts: nomogram, class profile, decision regions, and those of its predictions."""
+"""The pictures of a classifier: nomogram, class profile, decision regions, and those of its predictions."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.classifiers.intervals import Intervals
 from bayeskit.classifiers.prediction_pictures import PredictionPictures
+from bayeskit.classifiers.region_data import View
 from bayeskit.schema import Label, Name
 
 if TYPE_CHECKING:
     from bayeskit.report.charts import ClassProfile, Nomogram, Regions
 
 
-class Pictures(PredictionPictures, Intervals):
-    """Charts of what was learned and of how it predicts.
+class Charts(PredictionPictures):
+    """Charts of what was learned and of how it predicts; where their numbers come from is the classifier's own.
 
     Each is a value with the numbers in it. ``svg()`` is its text, ``save(path)`` writes it (.svg needs nothing, .png
     and .pdf need Matplotlib), ``plot(ax)`` draws it with Matplotlib, a notebook shows it.
@@ -34,6 +36,11 @@ class Pictures(PredictionPictures, Intervals):
         Points add up to the log-odds exactly: of two classes, or of ``label`` and ``against``. Against all other
         classes together the points of a value are those of their mixture, which is what the value says by itself;
         with several values known such a sum is an approximation of the posterior. A calibration is left out.
+
+        A value of a BayesNetClassifier has points of its own only where no two columns around the class depend on each
+        other, given the class: with ``method="naive"``, or where a search happens to find so. Any other network is
+        refused: there a value says this or that, by what else is known; ``explain`` or ``contributions`` tell it of a
+        row.
 
         Parameters
         ----------
@@ -55,14 +62,12 @@ class Pictures(PredictionPictures, Intervals):
         >>> round(chart.probability(chart.total), 9) == round(float(model.predict_proba([["a", 1.2]])[0, 1]), 9)
         True
         """
-        from bayeskit.classifiers.picture_data import nomogram_of
-
-        return nomogram_of(self, label, against, row, most, lang)
+        return self._nomogram(label, against, row, most, lang)
 
     def class_profile(
         self, attributes: Sequence[Name] | None = None, *, most: int = 8, lang: str = "en"
     ) -> ClassProfile:
-        """Show how each attribute is distributed in each class, as naive Bayes estimates it.
+        """Show how each attribute is distributed in each class: as naive Bayes estimates it, or by the network.
 
         Parameters
         ----------
@@ -79,9 +84,7 @@ class Pictures(PredictionPictures, Intervals):
         >>> model.class_profile()["x0"].shares.round(3).tolist()
         [[0.5, 0.5], [1.0, 0.0]]
         """
-        from bayeskit.classifiers.picture_data import class_profile_of
-
-        return class_profile_of(self, attributes, most, lang)
+        return self._class_profile(attributes, most, lang)
 
     def regions(
         self,
@@ -115,6 +118,36 @@ class Pictures(PredictionPictures, Intervals):
         >>> model.regions("x1", "x0", grid=3).chosen.tolist()
         [[0, 1, 1], [0, 1, 1]]
         """
+        return self._regions(View(x, y, given, rows, labels, grid, lang))
+
+    @abstractmethod
+    def _nomogram(
+        self, label: Label | None, against: Label | None, row: Any, most: int, lang: str
+    ) -> Nomogram: ...
+
+    @abstractmethod
+    def _class_profile(self, attributes: Sequence[Name] | None, most: int, lang: str) -> ClassProfile: ...
+
+    @abstractmethod
+    def _regions(self, view: View) -> Regions: ...
+
+
+class Pictures(Charts, Intervals):
+    """The charts of a classifier that counts."""
+
+    def _nomogram(
+        self, label: Label | None, against: Label | None, row: Any, most: int, lang: str
+    ) -> Nomogram:
+        from bayeskit.classifiers.picture_data import nomogram_of
+
+        return nomogram_of(self, label, against, row, most, lang)
+
+    def _class_profile(self, attributes: Sequence[Name] | None, most: int, lang: str) -> ClassProfile:
+        from bayeskit.classifiers.picture_data import class_profile_of
+
+        return class_profile_of(self, attributes, most, lang)
+
+    def _regions(self, view: View) -> Regions:
         from bayeskit.classifiers.picture_data import counted_regions
 
-        return counted_regions(self, x, y, given, rows, labels, grid, lang)
+        return counted_regions(self, view)

@@ -39,7 +39,7 @@ _HOMES = {
 # What is no structure over counts, and the function that rebuilds it: named, not imported, since mixtures build on
 # classifiers.
 _OTHERS: dict[Any, tuple[str, str]] = {
-    "BayesNetClassifier": ("bayeskit.classifiers.bayes_net_saving", "rebuilt_network_classifier"),
+    "BayesNetClassifier": ("bayeskit.classifiers.network_classifier.saving", "rebuilt_network_classifier"),
     "GaussianMixture": ("bayeskit.mixtures.saving", "rebuilt_mixture"),
     "LatentClass": ("bayeskit.mixtures.latent_saving", "rebuilt_mixture"),
 }

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayeskit.classifiers.bayes_net_columns import by_node, refuse_missing
-from bayeskit.classifiers.bayes_net_states import States, with_states
+from bayeskit.classifiers.network_classifier.columns import by_node, refuse_missing
+from bayeskit.classifiers.network_classifier.states import States, with_states
 from bayeskit.data.encode import encode_column, match_columns
 from bayeskit.data.labels import as_labels, encode_labels
 from bayeskit.data.source import Rows

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.bayes_net_cells import NodeCells
-from bayeskit.classifiers.bayes_net_draws import NetworkDraws
-from bayeskit.classifiers.bayes_net_joint import cell_places
+from bayeskit.classifiers.network_classifier.cells import NodeCells
+from bayeskit.classifiers.network_classifier.draws import NetworkDraws
+from bayeskit.classifiers.network_classifier.joint import cell_places
 from bayeskit.graphs.relations import topological_order
 from bayeskit.schema import Name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.bayes_net_cells import NodeCells
+from bayeskit.classifiers.network_classifier.cells import NodeCells
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network
 from bayeskit.graphs.relations import topological_order

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.bayes_net_cells import NodeCells, read_cells
-from bayeskit.classifiers.bayes_net_joint import log_joint
-from bayeskit.classifiers.picture_data import Reader, regions_of
+from bayeskit.classifiers.network_classifier.cells import NodeCells, read_cells
+from bayeskit.classifiers.network_classifier.joint import log_joint
+from bayeskit.classifiers.region_data import Reader, View, regions_of
 from bayeskit.errors import UsageError
 from bayeskit.report.charts.class_profile import ClassProfile, class_profile
 from bayeskit.report.charts.nomogram import Nomogram, nomogram
@@ -62,18 +62,9 @@ def network_profile(model: Any, attributes: Sequence[Name] | None, most: int, la
     )
 
 
-def network_regions(
-    model: Any,
-    x: Name,
-    y: Name,
-    given: Mapping[Name, Any] | None,
-    rows: Any,
-    labels: Any,
-    grid: int,
-    lang: str,
-) -> Regions:
+def network_regions(model: Any, view: View) -> Regions:
     """Ask a network classifier for the posterior over two of its columns."""
-    for name in (x, y, *(given or ())):
+    for name in (view.x, view.y, *(view.given or ())):
         if name in model.schema_.position and name not in model.network_._network.dag.position:
             raise UsageError(
                 f"{name!r} tells nothing of the class: it is no node of network_. Choose another."
@@ -84,7 +75,7 @@ def network_regions(
 
     names = tuple(model.schema_.position)
     reader = Reader(names, model._named, type(model).__name__)
-    return regions_of(model, reader, span, x, y, given, rows, labels, grid, lang)
+    return regions_of(model, reader, span, view)
 
 
 def _terms(model: Any, names: Sequence[Name]) -> tuple[Floats, list[Terms]]:

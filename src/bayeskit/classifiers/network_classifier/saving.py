@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.classifiers.bayes_net import BayesNetClassifier
+from bayeskit.classifiers.network_classifier.classifier import BayesNetClassifier
 from bayeskit.classifiers.saving import class_dtype, plain_class_dtype
 from bayeskit.errors import ModelFormatError, UsageError
 from bayeskit.graphs.network import Network, Node, discrete

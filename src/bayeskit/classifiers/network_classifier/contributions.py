@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.bayes_net_cells import NodeCells
-from bayeskit.classifiers.bayes_net_joint import family_logs, log_joint
+from bayeskit.classifiers.network_classifier.cells import NodeCells
+from bayeskit.classifiers.network_classifier.joint import family_logs, log_joint
 from bayeskit.graphs.relations import ancestors, topological_order
 from bayeskit.schema import Name
 

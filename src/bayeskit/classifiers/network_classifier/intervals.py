@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.bayes_net_cells import NodeCells, hidden_of
-from bayeskit.classifiers.bayes_net_drawn_density import drawn_density_logs
-from bayeskit.classifiers.bayes_net_draws import NetworkDraws
-from bayeskit.classifiers.bayes_net_joint import log_joint
+from bayeskit.classifiers.network_classifier.cells import NodeCells, hidden_of
+from bayeskit.classifiers.network_classifier.drawn_density import drawn_density_logs
+from bayeskit.classifiers.network_classifier.draws import NetworkDraws
+from bayeskit.classifiers.network_classifier.joint import log_joint
 from bayeskit.errors import UsageError
 from bayeskit.estimation.posterior_draws import Draws
 from bayeskit.schema import Name

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.bayes_net_cells import NodeCells, read_cells
-from bayeskit.classifiers.bayes_net_joint import log_joint
+from bayeskit.classifiers.network_classifier.cells import NodeCells, read_cells
+from bayeskit.classifiers.network_classifier.joint import log_joint
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.encode import match_columns
 from bayeskit.data.table import Table

@@ -7,13 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayeskit.classifiers.bayes_net_arcs import METHODS, known_before, learn_arcs
-from bayeskit.classifiers.bayes_net_columns import network_of, with_class
-from bayeskit.classifiers.bayes_net_pictures import BayesNetPictures
-from bayeskit.classifiers.bayes_net_unlabelled import Completion, complete_network
-from bayeskit.classifiers.bayes_net_verbs import BayesNetVerbs
 from bayeskit.classifiers.doors import dtype_of_target, plain_dtype
 from bayeskit.classifiers.naive_bayes import one_of
+from bayeskit.classifiers.network_classifier.arcs import METHODS, known_before, learn_arcs
+from bayeskit.classifiers.network_classifier.columns import network_of, with_class
+from bayeskit.classifiers.network_classifier.pictures import BayesNetPictures
+from bayeskit.classifiers.network_classifier.unlabelled import Completion, complete_network
+from bayeskit.classifiers.network_classifier.verbs import BayesNetVerbs
 from bayeskit.classifiers.semi_supervision import completion_of
 from bayeskit.data.source import Source
 from bayeskit.errors import DataTypeError, SettingError

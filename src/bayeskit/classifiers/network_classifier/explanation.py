@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.bayes_net_columns import by_node
+from bayeskit.classifiers.network_classifier.columns import by_node
 from bayeskit.data.columns import is_missing
 from bayeskit.data.encode import match_columns
 from bayeskit.data.table import Table

@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayeskit.classifiers.bayes_net_answers import BayesNetAnswers
-from bayeskit.classifiers.bayes_net_batch import Batch, read_batch
-from bayeskit.classifiers.bayes_net_states import States, moved, states_with_rows, with_states
 from bayeskit.classifiers.doors import announced, same
+from bayeskit.classifiers.network_classifier.answers import BayesNetAnswers
+from bayeskit.classifiers.network_classifier.batch import Batch, read_batch
+from bayeskit.classifiers.network_classifier.states import States, moved, states_with_rows, with_states
 from bayeskit.classifiers.semi_supervision import SemiSupervision
 from bayeskit.data.labels import as_labels, encode_labels
 from bayeskit.data.source import Source

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.bayes_net_cells import NodeCells, hidden_of
-from bayeskit.classifiers.bayes_net_density import density_logs
+from bayeskit.classifiers.network_classifier.cells import NodeCells, hidden_of
+from bayeskit.classifiers.network_classifier.density import density_logs
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network
 from bayeskit.networks.memory import allowed

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.bayes_net_cells import NodeCells
-from bayeskit.classifiers.bayes_net_joint import cell_places
+from bayeskit.classifiers.network_classifier.cells import NodeCells
+from bayeskit.classifiers.network_classifier.joint import cell_places
 from bayeskit.estimation.posterior_draws import Draws, log_dirichlet, normal_draws
 from bayeskit.learning.networks.network_estimates import LEAST_VARIANCE
 from bayeskit.networks.fitting import imaginary_cells

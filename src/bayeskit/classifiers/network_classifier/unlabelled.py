@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.bayes_net_columns import network_of, with_class
+from bayeskit.classifiers.network_classifier.columns import network_of, with_class
 from bayeskit.data.missing_labels import MissingLabels
 from bayeskit.data.source import Source
 from bayeskit.errors import ColumnError, NotConverged

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from bayeskit.classifiers.bayes_net_columns import by_node
 from bayeskit.classifiers.intervals import HasIntervals
+from bayeskit.classifiers.network_classifier.columns import by_node
 from bayeskit.classifiers.notebook import told
 from bayeskit.classifiers.reasons import Reasons
 from bayeskit.data.encode import match_columns
@@ -73,8 +73,8 @@ class BayesNetAnswers(Reasons, HasIntervals):
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Return log P(c, x) of each row, x being the columns of ``network_``: shape (n, K)."""
-        from bayeskit.classifiers.bayes_net_cells import read_cells
-        from bayeskit.classifiers.bayes_net_joint import log_joint
+        from bayeskit.classifiers.network_classifier.cells import read_cells
+        from bayeskit.classifiers.network_classifier.joint import log_joint
 
         self._refuse_sparse(X)
         return log_joint(self.network_, read_cells(self, open_table(X)))
@@ -112,15 +112,15 @@ class BayesNetAnswers(Reasons, HasIntervals):
         >>> [f.working for f in model.explain(["sun", None]).attributes[0].factors]
         ['(10+1)/(10+2)', '(0+1)/(10+2)']
         """
-        from bayeskit.classifiers.bayes_net_explanation import explained
+        from bayeskit.classifiers.network_classifier.explanation import explained
 
         page = explained(self, one_row(row), lang)
         plain = loss is None and reject is None and actions is None
         return page if plain else page.with_loss(loss, reject, actions)
 
     def _contribution_logs(self, table: Table) -> tuple[tuple[Name, ...], Floats]:
-        from bayeskit.classifiers.bayes_net_cells import read_cells
-        from bayeskit.classifiers.bayes_net_contributions import contribution_logs
+        from bayeskit.classifiers.network_classifier.cells import read_cells
+        from bayeskit.classifiers.network_classifier.contributions import contribution_logs
         from bayeskit.report.contributions import PRIOR
 
         cells = read_cells(self, table)
@@ -131,23 +131,23 @@ class BayesNetAnswers(Reasons, HasIntervals):
         return (PRIOR, *names), np.stack(logs, axis=1)
 
     def _questions(self, row: Any, costs: Any, loss: Any, lang: str) -> Questions:
-        from bayeskit.classifiers.bayes_net_explanation import asked
+        from bayeskit.classifiers.network_classifier.explanation import asked
 
         return asked(self, row, costs, loss, lang)
 
     def _strangeness(self, table: Table, n_drawn: int, seed: Any) -> Novelty:
-        from bayeskit.classifiers.bayes_net_novelty import network_novelty
+        from bayeskit.classifiers.network_classifier.novelty import network_novelty
 
         return network_novelty(self, table, n_drawn, seed)
 
     def _posterior_draws(self, table: Table, draws: Draws) -> Iterator[tuple[Any, Floats]]:
-        from bayeskit.classifiers.bayes_net_cells import read_cells
-        from bayeskit.classifiers.bayes_net_intervals import posterior_draws
+        from bayeskit.classifiers.network_classifier.cells import read_cells
+        from bayeskit.classifiers.network_classifier.intervals import posterior_draws
 
         return posterior_draws(self.network_, read_cells(self, table), draws)
 
     def save(self, path: Any) -> None:
         """Write the model to one file: data, never code. Read it with :func:`bayeskit.load`."""
-        from bayeskit.classifiers.bayes_net_saving import save_network_classifier
+        from bayeskit.classifiers.network_classifier.saving import save_network_classifier
 
         save_network_classifier(self, path)
