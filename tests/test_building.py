@@ -12,7 +12,7 @@ import pytest
 from bayeskit import BayesianNetwork
 from bayeskit.errors import CyclicGraph, SettingError
 from bayeskit.graphs.dag import Dag
-from bayeskit.networks.building import network_of
+from bayeskit.networks.given.building import network_of
 
 WET = {"rain": (), "sprinkler": (), "wet": ("rain", "sprinkler")}
 

@@ -21,8 +21,8 @@ from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError,
 from bayeskit.report.charts import cost_curve, fonts, reject_curve, reliability
 from bayeskit.report.charts.legend import wrapped
 from bayeskit.report.charts.palette import CHART_STYLES
-from bayeskit.report.component_chart import component_chart
 from bayeskit.report.curve_picture import curve_picture
+from bayeskit.report.mixtures.component_chart import component_chart
 from bayeskit.report.picture_text import text_width
 from bayeskit.report.scene import STYLES, Words
 

@@ -14,7 +14,7 @@ from bayeskit import GaussianMixture, LatentClass
 from bayeskit.errors import DataError, SettingError, SuspectResult
 from bayeskit.mixtures import component_choice
 from bayeskit.mixtures.component_choice import Candidate, ComponentChoice, candidate, choose
-from bayeskit.report.component_chart import component_chart
+from bayeskit.report.mixtures.component_chart import component_chart
 
 TYPES = ["full", "tied", "diag", "spherical"]
 

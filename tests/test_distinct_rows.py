@@ -17,7 +17,7 @@ from bayeskit.learning.search.independence_tests import IndependenceTests
 from bayeskit.learning.search.node_columns import read_nodes
 from bayeskit.learning.search.regression_scores import MixedScores
 from bayeskit.networks.examples import asia, wet_grass
-from bayeskit.networks.learning import learn_network
+from bayeskit.networks.learned.learning import learn_network
 from bayeskit.structure.questions import Family, bits
 from bayeskit.structure.questions import Test as Question
 from bayeskit.structure.scores import NAMES, Score

@@ -19,7 +19,7 @@ from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.networks.drawing import Drawing
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.negation import Not
-from bayeskit.report.network_html import MOST_NODES, network_html
+from bayeskit.report.networks.html import MOST_NODES, network_html
 from bayeskit.report.picture import Picture
 
 SVG = "{http://www.w3.org/2000/svg}"

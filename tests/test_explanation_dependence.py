@@ -22,9 +22,9 @@ from bayeskit.errors import SuspectResult
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.priors import BackOff, BDeu, MEstimate, WittenBell
 from bayeskit.report import Attribute, Explanation, Factor, explain, one_row
-from bayeskit.report import averaged as averaged_report
+from bayeskit.report.factors import averaged as averaged_report
+from bayeskit.report.factors.pair_share import pair_shares
 from bayeskit.report.page import page_of
-from bayeskit.report.pair_share import pair_shares
 from bayeskit.report.text import as_text
 
 

@@ -28,7 +28,7 @@ from bayeskit.learning.mixtures.latent_starts import random_starts, shares_start
 from bayeskit.learning.model import Model
 from bayeskit.learning.recipe import Recipe
 from bayeskit.priors import Lidstone, Smoothing
-from bayeskit.report.class_profiles import MISSING, class_profiles
+from bayeskit.report.mixtures.class_profiles import MISSING, class_profiles
 from outside import DATA
 
 FAMILIES = {"visits": "poisson"}

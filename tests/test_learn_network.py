@@ -13,7 +13,7 @@ import pytest
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult, TooLarge
 from bayeskit.learning.search import search_network as searching
 from bayeskit.networks.examples import wet_grass
-from bayeskit.networks.learning import learn_network
+from bayeskit.networks.learned.learning import learn_network
 from bayeskit.structure import score
 
 ROWS = wet_grass().sample(1000, seed=3)

@@ -14,7 +14,7 @@ from bayeskit.learning.search.correlation_tests import CorrelationTests
 from bayeskit.learning.search.independence_tests import IndependenceTests
 from bayeskit.learning.search.mixed_tests import MixedTests
 from bayeskit.learning.search.node_columns import read_nodes
-from bayeskit.networks.learning import learn_network
+from bayeskit.networks.learned.learning import learn_network
 from bayeskit.structure.questions import Test as Question
 from bayeskit.structure.questions import bits
 

@@ -21,7 +21,7 @@ from bayeskit.errors import (
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, Table
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.networks.analysis import Analysis
+from bayeskit.networks.analyses.analysis import Analysis
 from bayeskit.networks.examples import asia
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.negation import Not

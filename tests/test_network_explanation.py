@@ -15,9 +15,9 @@ from bayeskit.errors import ImpossibleEvidence, SettingError
 from bayeskit.networks.examples import wet_grass
 from bayeskit.networks.negation import Not
 from bayeskit.report.exact_numbers import exact, exact_text, from_log
-from bayeskit.report.latex_text import escaped
-from bayeskit.report.network_explanation import NetworkExplanation
-from bayeskit.report.network_explanation_pages import pages_of
+from bayeskit.report.latex.text import escaped
+from bayeskit.report.networks.explanation import NetworkExplanation
+from bayeskit.report.networks.pages import pages_of
 
 
 def random_network(seed: int, n: int = 8) -> Any:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from bayeskit.graphs.dag import Dag
-from bayeskit.report.components import components, on_shelves
-from bayeskit.report.crossings import n_crossings, uncrossed
-from bayeskit.report.layer_places import nondecreasing
-from bayeskit.report.layering import layer_of
-from bayeskit.report.layers import MOST_BENDS, in_layers
-from bayeskit.report.network_layout import lay_out
+from bayeskit.report.drawing.components import components, on_shelves
+from bayeskit.report.drawing.crossings import n_crossings, uncrossed
+from bayeskit.report.drawing.layer_places import nondecreasing
+from bayeskit.report.drawing.layering import layer_of
+from bayeskit.report.drawing.layers import MOST_BENDS, in_layers
+from bayeskit.report.drawing.layout import lay_out
 
 
 @st.composite

@@ -20,8 +20,8 @@ from bayeskit.graphs.factor import Factor
 from bayeskit.mixtures import match_labels
 from bayeskit.networks import arc_strengths, compare
 from bayeskit.report import information, pairs
-from bayeskit.report.class_profiles import ClassProfiles, Profile
 from bayeskit.report.comparison_report.comparison import Comparison, Held, Measure, Standing, Table
+from bayeskit.report.mixtures.class_profiles import ClassProfiles, Profile
 from bayeskit.report.posterior_interval import PosteriorInterval
 from bayeskit.schema import Schema, Variable
 

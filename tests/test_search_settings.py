@@ -7,8 +7,8 @@ import pytest
 from bayeskit.errors import SettingError
 from bayeskit.learning.search.search_network import METHODS
 from bayeskit.networks.examples import asia
-from bayeskit.networks.learning import learn_network
-from bayeskit.networks.search_settings import TAKEN_BY
+from bayeskit.networks.learned.learning import learn_network
+from bayeskit.networks.learned.search_settings import TAKEN_BY
 from bayeskit.structure.scores import Score
 
 ROWS = asia().sample(800, seed=2)

@@ -29,7 +29,7 @@ _HOMES = {
     "LatentClass": "bayeskit.mixtures.latent_class",
     "BayesianNetwork": "bayeskit.networks.bayesian_network",
     "MarkovNetwork": "bayeskit.networks.markov_network",
-    "learn_network": "bayeskit.networks.learning",
+    "learn_network": "bayeskit.networks.learned.learning",
     "read_network": "bayeskit.networks.reading",
     "load": "bayeskit.classifiers.saving",
     "Batches": "bayeskit.data.source",
@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from bayeskit.mixtures.gaussian_mixture import GaussianMixture
     from bayeskit.mixtures.latent_class import LatentClass
     from bayeskit.networks.bayesian_network import BayesianNetwork
-    from bayeskit.networks.learning import learn_network
+    from bayeskit.networks.learned.learning import learn_network
     from bayeskit.networks.markov_network import MarkovNetwork
     from bayeskit.networks.reading import read_network
     from bayeskit.statistics import Statistics

@@ -21,7 +21,7 @@ from bayeskit.learning.naive import Naive
 from bayeskit.learning.recipe import Form
 from bayeskit.learning.weighting import Loss, Weighted, choose_weights
 from bayeskit.report import Explanation, explain
-from bayeskit.report.weighted import weigh
+from bayeskit.report.factors.weighted import weigh
 from bayeskit.schema import Name, Schema
 
 

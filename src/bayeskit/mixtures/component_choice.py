@@ -107,7 +107,7 @@ class ComponentChoice:
         ----------
         lang : "en" or "zh"
         """
-        from bayeskit.report.component_chart import component_chart
+        from bayeskit.report.mixtures.component_chart import component_chart
 
         best = self.best
         found = [

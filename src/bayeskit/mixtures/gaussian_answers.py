@@ -122,7 +122,7 @@ class GaussianAnswers(Notebook, DensityMixin, BaseEstimator):
         >>> GaussianMixture(1).fit(rows).plot(rows)
         <Picture: 1 component over x0 and x1, 440 × 491 pixels>
         """
-        from bayeskit.report.mixture_picture import mixture_picture
+        from bayeskit.report.mixtures.picture import mixture_picture
 
         components, found = self.predict(X), self._components()
         pair = self._columns.two(columns)

@@ -20,7 +20,7 @@ from bayeskit.learning.mixtures.latent_fit import LatentFit
 from bayeskit.learning.mixtures.latent_model import n_parameters
 from bayeskit.mixtures.component_choice import Candidate, candidate
 from bayeskit.mixtures.mixture_door import whole
-from bayeskit.report.class_profiles import ClassProfiles, class_profiles
+from bayeskit.report.mixtures.class_profiles import ClassProfiles, class_profiles
 from bayeskit.schema import Schema
 from bayeskit.statistics import Statistics
 

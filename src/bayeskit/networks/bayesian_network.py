@@ -7,13 +7,13 @@ from typing import Any, Self
 
 from bayeskit.graphs.network import Network
 from bayeskit.learning.networks.network_counts import NetworkCounts
-from bayeskit.networks.analysis import Analysis
-from bayeskit.networks.building import network_of
-from bayeskit.networks.climbs import Climbed
+from bayeskit.networks.analyses.analysis import Analysis
 from bayeskit.networks.drawing import Drawing
 from bayeskit.networks.editing import Editing
-from bayeskit.networks.fitting import Fitting
+from bayeskit.networks.given.building import network_of
 from bayeskit.networks.kept import Kept
+from bayeskit.networks.learned.climbs import Climbed
+from bayeskit.networks.learned.fitting import Fitting
 from bayeskit.networks.queries import Queries
 from bayeskit.networks.sampling import Sampling
 from bayeskit.networks.structure import Structure

@@ -12,8 +12,8 @@ from bayeskit.graphs.states import state_code
 from bayeskit.networks.arguments import choice, switch
 from bayeskit.networks.evidence import Reader
 from bayeskit.networks.negation import Not
-from bayeskit.report.network_html import network_html
-from bayeskit.report.network_scene import network_scene
+from bayeskit.report.drawing.scene import network_scene
+from bayeskit.report.networks.html import network_html
 from bayeskit.report.picture import Picture
 from bayeskit.schema import Name
 

@@ -10,7 +10,7 @@ from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network
 from bayeskit.graphs.unknown_node import unknown_node
-from bayeskit.networks.factors import field_of, field_of_network
+from bayeskit.networks.given.factors import field_of, field_of_network
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.memory import allowed
 from bayeskit.networks.queries import Queries
@@ -123,7 +123,7 @@ class MarkovNetwork(Queries, Sampling, Writing):
         self._become(state["_network"])
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.field_html import field_html
+        from bayeskit.report.networks.field_html import field_html
 
         return field_html(self._network)
 

@@ -13,7 +13,7 @@ from bayeskit.schema import Name
 
 if TYPE_CHECKING:
     from bayeskit.report.information_value import Questions
-    from bayeskit.report.network_explanation import NetworkExplanation
+    from bayeskit.report.networks.explanation import NetworkExplanation
 
 Given = Mapping[Name, Any] | None
 
@@ -140,7 +140,7 @@ class Queries(Prediction):
         >>> page.order, [str(p) for p in page.exact_posterior]
         (('sprinkler',), ['9/34', '25/34'])
         """
-        from bayeskit.networks.explaining import explain_query
+        from bayeskit.networks.analyses.explaining import explain_query
 
         page = explain_query(self._network, self._door, target, evidence, soft, lang, max_cells)
         if not page.normaliser or (
@@ -183,7 +183,7 @@ class Queries(Prediction):
         >>> [(row.name, round(row.net, 4)) for row in found]
         [('joe', 0.5537), ('sprinkler', 0.0783)]
         """
-        from bayeskit.networks.worth_asking import worth_asking
+        from bayeskit.networks.analyses.worth_asking import worth_asking
 
         return worth_asking(self, self._door, target, evidence, candidates, costs, loss, lang)
 

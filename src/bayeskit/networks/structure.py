@@ -15,9 +15,9 @@ from bayeskit.graphs.network import Network, Node
 from bayeskit.graphs.networkx import to_networkx
 from bayeskit.graphs.paths import paths_between
 from bayeskit.graphs.separation import d_separated
-from bayeskit.networks import distance
+from bayeskit.networks.analyses import distance
+from bayeskit.networks.analyses.independence import Independence
 from bayeskit.networks.arguments import whole_number
-from bayeskit.networks.independence import Independence
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.names import known_node, known_nodes, two_groups
 from bayeskit.schema import Name

@@ -6,18 +6,18 @@ from bayeskit.on_demand import on_demand
 
 # Name → module, imported when asked for: the values need neither the kernels nor Rich.
 _HOMES = {
-    "Average": "bayeskit.report.average",
+    "Average": "bayeskit.report.factors.average",
     "Attribute": "bayeskit.report.explanation",
     "Contributions": "bayeskit.report.contributions",
     "Explanation": "bayeskit.report.explanation",
     "Factor": "bayeskit.report.explanation",
     "LeftOut": "bayeskit.report.explanation",
-    "NetworkExplanation": "bayeskit.report.network_explanation",
+    "NetworkExplanation": "bayeskit.report.networks.explanation",
     "Novelty": "bayeskit.report.novelty",
     "Questions": "bayeskit.report.information_value",
     "Risks": "bayeskit.report.risks",
-    "SuperParent": "bayeskit.report.average",
-    "explain": "bayeskit.report.arithmetic",
+    "SuperParent": "bayeskit.report.factors.average",
+    "explain": "bayeskit.report.factors.arithmetic",
     "information": "bayeskit.report.information_table",
     "one_row": "bayeskit.report.row",
     "pairs": "bayeskit.report.information_table",
@@ -42,13 +42,13 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from bayeskit.report.arithmetic import explain
-    from bayeskit.report.average import Average, SuperParent
     from bayeskit.report.contributions import Contributions
     from bayeskit.report.explanation import Attribute, Explanation, Factor, LeftOut
+    from bayeskit.report.factors.arithmetic import explain
+    from bayeskit.report.factors.average import Average, SuperParent
     from bayeskit.report.information_table import information, pairs
     from bayeskit.report.information_value import Questions
-    from bayeskit.report.network_explanation import NetworkExplanation
+    from bayeskit.report.networks.explanation import NetworkExplanation
     from bayeskit.report.novelty import Novelty
     from bayeskit.report.risks import Risks
     from bayeskit.report.row import one_row

@@ -13,10 +13,10 @@ from bayeskit.estimation.covariance import GaussianClasses
 from bayeskit.estimation.presence import Presence
 from bayeskit.estimation.table import TableConditional
 from bayeskit.learning.model import Model
-from bayeskit.report.average import said_by
 from bayeskit.report.contributions import PRIOR, TOGETHER
 from bayeskit.report.explanation import Explanation
-from bayeskit.report.families import DENSITIES
+from bayeskit.report.factors.average import said_by
+from bayeskit.report.factors.families import DENSITIES
 from bayeskit.schema import Name, Schema
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from bayeskit.report.average import Average
+    from bayeskit.report.factors.average import Average
     from bayeskit.report.risks import Risks
 
 Reason = Literal["missing", "unseen", "constant", "summed", "general", "unused", "same"]
@@ -266,7 +266,7 @@ class Explanation:
             A whole document, to be compiled as it is, instead of a table to be pasted into one. Chinese needs XeLaTeX
             or LuaLaTeX.
         """
-        from bayeskit.report.latex import explanation_latex
+        from bayeskit.report.latex.page import explanation_latex
 
         return explanation_latex(self, document)
 

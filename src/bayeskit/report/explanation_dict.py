@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from bayeskit.report.average import Unwritten
 from bayeskit.report.explanation import Attribute, Explanation, Factor
+from bayeskit.report.factors.average import Unwritten
 from bayeskit.report.plain import plain
 
 

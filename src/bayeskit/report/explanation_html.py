@@ -11,7 +11,7 @@ from bayeskit.report.html import MOST_ROWS, as_html
 
 if TYPE_CHECKING:
     from bayeskit.report.explanation import Explanation
-    from bayeskit.report.network_explanation import NetworkExplanation
+    from bayeskit.report.networks.explanation import NetworkExplanation
     from bayeskit.report.page import Page
 
 # So many tables of a network's answer are shown, the last of which is the answer.
@@ -42,7 +42,7 @@ def explanation_html(explanation: Explanation, whole: bool = False) -> str:
 
 def network_explanation_html(explanation: NetworkExplanation, whole: bool = False) -> str:
     """Return an answer of a network: what is said first, its factors and sums, the answer."""
-    from bayeskit.report.network_explanation_pages import pages_of
+    from bayeskit.report.networks.pages import pages_of
 
     lines, pages = pages_of(explanation)
     words = _WORDS[explanation.lang]

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bayeskit.report.average_rows import Row, average_rows
 from bayeskit.report.cells import attribute_text, cell_text, name_text, odds_text, value_text
 from bayeskit.report.explanation import Explanation, Factor
+from bayeskit.report.factors.average_rows import Row, average_rows
 from bayeskit.report.fractions import magnitude, share
 from bayeskit.report.risks import risk_rows
 from bayeskit.report.width import display_width

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bayeskit.errors import SettingError
-from bayeskit.report.network_svg import as_svg
+from bayeskit.report.drawing.svg import as_svg
 from bayeskit.report.scene import STYLES, Scene, Style
 
 # What matplotlib writes; SVG needs nothing beside bayeskit.

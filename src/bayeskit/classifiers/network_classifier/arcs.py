@@ -16,7 +16,7 @@ from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.learning.search.run_search import run_search
 from bayeskit.learning.search.search_network import METHODS as SEARCHES
 from bayeskit.learning.search.search_network import Settings, search_network
-from bayeskit.networks.fitting import fit_settings
+from bayeskit.networks.learned.fitting import fit_settings
 from bayeskit.networks.memory import allowed
 from bayeskit.schema import Name
 from bayeskit.structure.arcs import Arcs

@@ -20,7 +20,7 @@ from bayeskit.errors import DataTypeError, SettingError
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.relations import markov_blanket
 from bayeskit.networks.bayesian_network import BayesianNetwork
-from bayeskit.networks.fitting import fit_settings
+from bayeskit.networks.learned.fitting import fit_settings
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Statistics
 from bayeskit.structure.scores import as_score

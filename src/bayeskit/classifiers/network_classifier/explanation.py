@@ -18,12 +18,12 @@ from bayeskit.errors import UsageError
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network
 from bayeskit.networks.data_rows import Rows
-from bayeskit.networks.fitting import imaginary_cells
+from bayeskit.networks.learned.fitting import imaginary_cells
 from bayeskit.report.explanation import Attribute, Explanation, Factor, LeftOut, PriorSource, Reason
+from bayeskit.report.factors.shares import with_workings
 from bayeskit.report.fractions import centre, fraction, number, short
 from bayeskit.report.information_value import Questions
 from bayeskit.report.row import one_row
-from bayeskit.report.shares import with_workings
 from bayeskit.report.words import words_of
 from bayeskit.schema import Name
 

@@ -21,7 +21,7 @@ from bayeskit.io.saved import Arrays, Saved, as_path, write_saved
 from bayeskit.io.statistics import pack_statistics, pack_variable, unpack_statistics, unpack_variable
 from bayeskit.learning.networks.network_counts import NetworkCounts, configurations, wanted
 from bayeskit.networks.bayesian_network import BayesianNetwork
-from bayeskit.networks.climbs import Climbed
+from bayeskit.networks.learned.climbs import Climbed
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.statistics.regressions import Regressions
 from bayeskit.statistics.twofold import Twofold

@@ -23,8 +23,8 @@ from bayeskit.learning.unlabelled.network_weight import LeftOutRows
 from bayeskit.learning.unlabelled.semi_supervised import LEAST_GAIN, MOST_STEPS
 from bayeskit.learning.unlabelled.unlabelled_weight import CANDIDATES
 from bayeskit.networks.bayesian_network import BayesianNetwork
-from bayeskit.networks.climbs import Climbed
-from bayeskit.networks.fitting import fit_settings
+from bayeskit.networks.learned.climbs import Climbed
+from bayeskit.networks.learned.fitting import fit_settings
 from bayeskit.networks.memory import get_max_memory
 from bayeskit.schema import Name
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bayeskit.graphs.dag import Dag
-from bayeskit.report.network_layout import lay_out
-from bayeskit.report.network_scene import MARGIN, _arrow
-from bayeskit.report.network_svg import as_svg
-from bayeskit.report.node_card import Card
+from bayeskit.report.drawing.layout import lay_out
+from bayeskit.report.drawing.node_card import Card
+from bayeskit.report.drawing.scene import MARGIN, _arrow
+from bayeskit.report.drawing.svg import as_svg
 from bayeskit.report.scene import Group, Scene
 from bayeskit.schema import Name
 

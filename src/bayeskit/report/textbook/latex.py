@@ -2,12 +2,12 @@ r"""A page as LaTeX, to be pasted into a document: numbers become mathematics, b
 
 from __future__ import annotations
 
-from bayeskit.report.latex import fragment_latex
-from bayeskit.report.latex_layout import size_for
-from bayeskit.report.latex_math import as_math
-from bayeskit.report.latex_table import cell_latex
-from bayeskit.report.latex_text import escaped
-from bayeskit.report.latex_width import math_width, text_width
+from bayeskit.report.latex.layout import size_for
+from bayeskit.report.latex.math import as_math
+from bayeskit.report.latex.page import fragment_latex
+from bayeskit.report.latex.table import cell_latex
+from bayeskit.report.latex.text import escaped
+from bayeskit.report.latex.width import math_width, text_width
 from bayeskit.report.textbook.found import Found, Line, chooser
 from bayeskit.report.textbook.sheet import Grid, Sheet
 from bayeskit.report.width import display_width

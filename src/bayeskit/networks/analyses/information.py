@@ -1,0 +1,97 @@
+"""Entropy, mutual information and divergence of networks, in nats."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import Incompatible
+from bayeskit.graphs.network import Network, Node
+from bayeskit.networks.analyses.asking import Asked, Evidence
+from bayeskit.networks.given.tables import table_of
+from bayeskit.schema import Name
+
+Floats = NDArray[np.float64]
+
+
+def entropy_of(p: Floats) -> float:
+    r"""Return :math:`-\sum p \log p`, where 0 log 0 = 0.
+
+    Examples
+    --------
+    >>> round(entropy_of(np.array([0.5, 0.5, 0.0])), 6)
+    0.693147
+    """
+    some = p[p > 0]
+    return max(float(-(some * np.log(some)).sum()), 0.0)
+
+
+def information_of(joint: Floats) -> float:
+    r"""Return :math:`\sum p(a, b) \log \frac{p(a, b)}{p(a) p(b)}` of a joint table with two axes.
+
+    Examples
+    --------
+    >>> round(information_of(np.array([[0.5, 0.0], [0.0, 0.5]])), 6)
+    0.693147
+    """
+    apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    some = joint > 0
+    return max(float((joint[some] * np.log(joint[some] / apart[some])).sum()), 0.0)
+
+
+def whole_entropy(asked: Asked, evidence: Evidence) -> float:
+    r"""Return the entropy of all nodes together, without their joint table.
+
+    .. math:: H(x \mid e) = \log P(e) - \sum_v E\left[\log P(x_v \mid x_{pa(v)}) \mid e\right]
+    """
+    network = asked._network
+    margins, told = asked._family_margins(evidence)
+    for node, joint in zip(network.nodes, margins):
+        told -= _expected_log(joint, table_of(network, node.name))
+    return max(told, 0.0)
+
+
+def divergence(p: Asked, other: Network) -> float:
+    r"""Return :math:`KL(p \| q) = \sum_v E_p[\log p(x_v \mid x_{pa(v)})] - E_p[\log q(x_v \mid x_{pa'(v)})]`."""
+    _require_same_variables(p._network, other)
+    total = 0.0
+    margins, _ = p._family_margins(None)
+    for node, joint in zip(p._network.nodes, margins):
+        own, twin = table_of(p._network, node.name), other[node.name]
+        mine, theirs = (*node.parents, node.name), (*twin.parents, node.name)
+        table = table_of(other, node.name)[np.ix_(*(_codes(p._network[n], other[n]) for n in theirs))]
+        if set(mine) == set(theirs):
+            table = table.transpose([theirs.index(name) for name in mine])
+            total += _expected_log(joint, own, table)
+        else:
+            total += _expected_log(joint, own) - _expected_log(p.query(*theirs).values, table)
+    return max(total, 0.0)
+
+
+def _expected_log(joint: Floats, table: Floats, divisor: Floats | None = None) -> float:
+    """Return the mean of log(table), or of log(table/divisor), under the joint; ∞ where only the divisor is zero."""
+    some = joint > 0
+    with np.errstate(divide="ignore"):
+        logs = np.log(table[some])
+        if divisor is not None:
+            logs = logs - np.log(divisor[some])
+    return float((joint[some] * logs).sum())
+
+
+def _codes(mine: Node, theirs: Node) -> list[int]:
+    """Return the other network's code of each state, in the order of this one's."""
+    return [theirs.variable.codes[state] for state in mine.variable.states]
+
+
+def _require_same_variables(mine: Network, theirs: Network) -> None:
+    strange: set[Name] = set(mine.dag.nodes) ^ set(theirs.dag.nodes)
+    if strange:
+        name = next(node for node in (*mine.dag.nodes, *theirs.dag.nodes) if node in strange)
+        raise Incompatible(f"{name!r} is a node of one network only. Compare networks over the same nodes.")
+    for node in mine.nodes:
+        other = theirs[node.name].variable
+        if set(node.variable.states) != set(other.states):
+            raise Incompatible(
+                f"{node.name!r} has the states {node.variable.listing()} here and {other.listing()} there. Rename "
+                "them, so that both networks speak of the same states."
+            )

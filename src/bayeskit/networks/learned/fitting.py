@@ -1,0 +1,283 @@
+"""How the tables of a network are learned from rows: at once, batch by batch, by forgetting, by adding networks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self
+
+from bayeskit.data.labels import as_weights
+from bayeskit.errors import ColumnError, DataError, Incompatible, SettingError, TooLarge, UsageError
+from bayeskit.graphs.network import Network, discrete
+from bayeskit.learning.networks.network_counts import NetworkCounts, configurations
+from bayeskit.learning.networks.network_estimates import estimated
+from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
+from bayeskit.networks.arguments import choice
+from bayeskit.networks.learned.climbs import Climbed, Climbs
+from bayeskit.networks.learned.em_fitting import EmSettings, climb_network, read_hidden
+from bayeskit.networks.learned.prior_network import imaginary_rows
+from bayeskit.networks.memory import get_max_memory
+from bayeskit.priors import Laplace, as_prior, backs_off
+from bayeskit.schema import Name
+
+
+class Fitting(Climbs):
+    """The part of a network that learns its distributions; its graph stays as it is."""
+
+    _network: Network
+    _prior: dict[str, Any]
+    _become: Callable[[Network], None]
+
+    def fit(
+        self,
+        data: Any,
+        *,
+        method: str = "counts",
+        prior: Any = "bdeu",
+        weight: float | None = None,
+        variance: str = "mle",
+        sample_weight: Any = None,
+        n_init: int = 1,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        seed: Any = 0,
+        hard: bool = False,
+        accelerate: bool = True,
+        time_limit: float | None = None,
+        warm_start: bool = False,
+        start: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> Self:
+        r"""Estimate every table and regression from rows; in place.
+
+        .. math:: \hat P(x = v \mid \pi) = \frac{n_{\pi, v} + a_v}{n_\pi + \sum_u a_u}
+
+        Parameters
+        ----------
+        data : table with a column for each node
+            Columns that are no node are not looked at.
+        method : "counts" or "em"
+            What becomes of missing cells. "counts": a node counts the rows where it and its parents are present.
+            "em": every row counts with what its cells tell of the missing ones, again and again until nothing
+            changes; a node that is never observed needs no column, only its states declared. EM finds a *local*
+            optimum of the likelihood (of the posterior, where the prior adds something). It sets ``history_``,
+            ``converged_``, ``n_iter_``, ``fell_`` and ``starts_``; nodes given by set_deterministic stay as they are.
+        prior : "mle", "laplace", "k2", "bdeu", a number, a prior of `bayeskit.priors`, or a network
+            What is added to the counts: nothing, one a cell (twice), ess/(q·r) a cell (ess 1 by name; BDeu(10) for
+            another), so much a cell. A network over the same nodes is imaginary data: ``weight`` rows drawn from it.
+        weight : how many rows a prior network is worth
+        variance : "mle" (RSS/n) or "unbiased" (RSS/(n − parameters))
+            Of continuous nodes.
+        sample_weight : one number a row
+        n_init : starts; a few steps are made from each, and the best goes on. From here on: of "em" alone
+        tol : stop when a step changes the value by less than this a row; 0 makes all steps
+        max_iter, time_limit : the most steps, the most seconds
+        seed : of starts: tables of families that no row shows whole are drawn, and restarts shake the others
+        hard : complete each row by its most probable states instead of weighing all of them
+        accelerate : extrapolate from every two steps (SQUAREM)
+        warm_start : begin from this network's tables where it has them
+        start : a network of the same graph and states to begin from
+        n_jobs : threads; the result does not depend on it
+        progress : show the steps
+
+        A configuration of parents that neither rows nor prior speak of gets a uniform row.
+
+        Examples
+        --------
+        >>> from bayeskit import BayesianNetwork
+        >>> network = BayesianNetwork({"rain": [], "wet": ["rain"]})
+        >>> rows = {"rain": ["no", "no", "yes", "yes"], "wet": ["no", "no", "yes", "no"]}
+        >>> network.fit(rows, prior="mle").cpt("wet")["yes", "no"]
+        0.5
+
+        The ground was not looked at in the last row, but the shoes are wet:
+
+        >>> network = BayesianNetwork({"ground": [], "shoes": ["ground"]})
+        >>> rows = {"ground": ["dry", "dry", "wet", None], "shoes": ["dry", "dry", "wet", "wet"]}
+        >>> network.fit(rows, prior="mle").cpt("ground")["wet"] * 3  # one of three
+        1.0
+        >>> round(network.fit(rows, prior="mle", method="em").cpt("ground")["wet"], 3)
+        0.5
+        """
+        choice(method, "method", ("counts", "em"))
+        settings = fit_settings(prior, weight, variance)
+        em = EmSettings(
+            n_init, tol, max_iter, seed, hard, accelerate, time_limit, warm_start, start, n_jobs, progress
+        )
+        if method == "em":
+            return self._climb(data, settings, sample_weight, em)
+        em.refuse()
+        return self._fit_columns(_columns_of(self._network, data), settings, sample_weight)
+
+    def _fit_columns(self, columns: NodeColumns, settings: dict[str, Any], sample_weight: Any) -> Self:
+        network = _with_states(self._network, columns)
+        self._learn(network, _counted(network, columns, sample_weight), settings)
+        return self
+
+    def _climb(self, data: Any, settings: dict[str, Any], sample_weight: Any, em: EmSettings) -> Self:
+        em.check()
+        if not self._network.nodes:
+            raise DataError("The network has no nodes to fit.")
+        columns = read_hidden(self._network, data)
+        network = _with_states(self._network, columns)
+        _refuse_too_large(network)
+        prior, imaginary = imaginary_cells(network, settings)
+        found, climbed = climb_network(
+            network, columns, sample_weight, prior, imaginary, settings["variance"], em
+        )
+        self._become(found)
+        self._learned = climbed
+        return self
+
+    def partial_fit(self, data: Any, *, sample_weight: Any = None) -> Self:
+        """Add rows to those the network was fitted on; the prior is that of `fit` ("bdeu" where it was not called)."""
+        if self._learned is None:
+            return self.fit(data, sample_weight=sample_weight)
+        before = self._fitted("partial_fit")
+        counts = _counted(self._network, _columns_of(self._network, data), sample_weight)
+        self._learn(self._network, before.merge(counts), self._prior)
+        return self
+
+    def forget(self, data: Any, *, sample_weight: Any = None) -> Self:
+        """Take rows away that the network was fitted on: what is left equals a fit on the others."""
+        before = self._fitted("forget")
+        counts = _counted(self._network, _columns_of(self._network, data), sample_weight)
+        self._learn(self._network, before.subtract(counts), self._prior)
+        return self
+
+    def merge(self, other: Any) -> Self:
+        """Add the rows that another network of the same graph was fitted on."""
+        theirs = getattr(other, "_learned", None)
+        if theirs is None:
+            raise UsageError(
+                "The other network holds no counts: only networks that were fitted can be added."
+            )
+        if isinstance(theirs, Climbed):
+            raise _of_em("merge")
+        if not isinstance(theirs, NetworkCounts):
+            raise Incompatible(f"A {type(other).__name__} is no Bayesian network.")
+        self._learn(self._network, self._fitted("merge").merge(theirs), self._prior)
+        return self
+
+    @property
+    def n_rows_(self) -> float:
+        """The weight of the rows that the network was fitted on."""
+        learned = self._learned
+        return learned.n_rows if isinstance(learned, Climbed) else self._fitted("n_rows_").n_rows
+
+    def _fitted(self, verb: str) -> NetworkCounts:
+        if self._learned is None:
+            raise UsageError(
+                f"{verb} needs the counts of a fit, and this network's tables were not fitted. Call fit."
+            )
+        if isinstance(self._learned, Climbed):
+            raise _of_em(verb)
+        return self._learned
+
+    def _learn(self, network: Network, counts: NetworkCounts, settings: dict[str, Any]) -> None:
+        prior, imaginary = imaginary_cells(network, settings)
+        found = estimated(network, counts, prior, imaginary, settings["variance"])
+        self._become(found)
+        self._learned, self._prior = counts, settings
+
+
+def _of_em(verb: str) -> UsageError:
+    return UsageError(
+        f"{verb} needs counts, and after EM there are none: what a row was expected to hold depends on all the others. "
+        'Fit the rows together, fit(..., method="em", warm_start=True).'
+    )
+
+
+def imaginary_cells(network: Network, settings: dict[str, Any]) -> tuple[Any, dict[Name, Any]]:
+    """Return what is added to each cell, and for which nodes a prior network says it instead."""
+    prior = settings["prior"]
+    if hasattr(prior, "_network"):
+        return Laplace(), imaginary_rows(prior, network, settings["weight"])
+    return prior, {}
+
+
+def fit_settings(prior: Any, weight: float | None = None, variance: str = "mle") -> dict[str, Any]:
+    """Read how tables are to be estimated."""
+    if variance not in ("mle", "unbiased"):
+        raise SettingError(f'variance is {variance!r}; it is "mle" or "unbiased".')
+    return {"prior": _as_prior(prior, weight), "weight": weight, "variance": variance}
+
+
+def _as_prior(prior: Any, weight: float | None) -> Any:
+    if hasattr(prior, "_network"):
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not weight > 0:
+            raise SettingError(
+                f"A prior network needs weight=, the rows it is worth (above 0), not {weight!r}."
+            )
+        # As it is now: it may be this very network, or be changed before the next batch.
+        return type(prior)._of(prior._network)
+    if weight is not None:
+        raise SettingError("weight is how many rows a prior network is worth; this prior has its own.")
+    if isinstance(prior, str) and prior == "k2":
+        return Laplace()
+    found = as_prior(prior)
+    if not hasattr(found, "cells") or backs_off(found):
+        raise SettingError(
+            f"{prior!r} is a prior of classifiers. Use MLE, Laplace, Lidstone, Dirichlet, MEstimate, MAP, BDeu or a "
+            "network."
+        )
+    return found
+
+
+def _columns_of(network: Network, data: Any) -> NodeColumns:
+    """Read the columns of the nodes; every node must have one."""
+    declared = {node.name: node.variable.states for node in network.nodes if node.variable.states}
+    numeric = [node.name for node in network.nodes if not node.is_discrete]
+    return read_nodes(data, only=[node.name for node in network.nodes], states=declared, continuous=numeric)
+
+
+def _with_states(network: Network, columns: NodeColumns) -> Network:
+    """Give nodes that have none the states of their columns."""
+    variables = dict(zip(columns.names, columns.variables))
+    nodes = []
+    for node in network.nodes:
+        found = variables[node.name]
+        if node.is_discrete and not node.variable.size:
+            if found.kind != "categorical":
+                raise ColumnError(
+                    f"{node.name!r} holds floats, as whole numbers with gaps do. Declare it: "
+                    f"states={{{node.name!r}: [0, 1]}}, say, if these are states, states={{{node.name!r}: float}} if "
+                    "it is continuous; or cut it into intervals."
+                )
+            node = replace(node, variable=discrete(node.name, found.states))
+        nodes.append(node)
+    return replace(network, nodes=tuple(nodes))
+
+
+def _counted(network: Network, columns: NodeColumns, sample_weight: Any) -> NetworkCounts:
+    if not network.nodes:
+        raise DataError("The network has no nodes to fit.")
+    weights = as_weights(sample_weight, columns.n_rows)
+    _refuse_too_large(network)
+    return NetworkCounts.of(network, columns, weights)
+
+
+def _refuse_too_large(network: Network) -> None:
+    """Refuse tables that would not fit, before they are laid out."""
+    cells = {node.name: _cells(network, node.name) for node in network.nodes}
+    # Counts, imaginary counts, their sum and the table itself.
+    needed = 4 * 8 * sum(cells.values())
+    if needed > get_max_memory():
+        largest = max(cells, key=cells.__getitem__)
+        raise TooLarge(
+            needed,
+            get_max_memory(),
+            (*network[largest].parents, largest),
+            cells[largest],
+            way_out="Give nodes fewer parents (max_parents= where they are learned), or see set_max_memory.",
+        )
+
+
+def _cells(network: Network, name: Name) -> int:
+    if network[name].is_discrete:
+        return math.prod(network.shape_of(name))
+    _, numeric, size = configurations(network, name)
+    # Sums of products, each as two doubles.
+    return size * 2 * (len(numeric) + 2) ** 2

@@ -1,0 +1,180 @@
+"""learn_network: rows of a table → a network, its arcs and its tables."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bayeskit.errors import SettingError, SuspectResult
+from bayeskit.graphs.network import Network, Node
+from bayeskit.learning.progress import progress_of
+from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.learning.search.node_source import in_pieces, read_source
+from bayeskit.learning.search.search_network import Found, Settings, search_network
+from bayeskit.networks.bayesian_network import BayesianNetwork
+from bayeskit.networks.learned.fitting import fit_settings
+from bayeskit.networks.learned.search_settings import STRUCTURAL, read_settings
+from bayeskit.networks.learned.structural_learning import declared_hidden, learn_with_holes, with_hidden
+from bayeskit.networks.memory import allowed
+from bayeskit.schema import Name
+from bayeskit.structure.arcs import Arcs
+
+# The most parents of a node that structural EM looks at unless told otherwise: the ways to fill the missing cells of a
+# family are all weighed.
+MOST_PARENTS = 3
+
+
+def learn_network(
+    data: Any,
+    method: str = "auto",
+    score: Any = "bic",
+    *,
+    required: Iterable[Any] = (),
+    forbidden: Iterable[Any] = (),
+    tiers: Sequence[Any] | None = None,
+    max_parents: int | None = None,
+    order: Sequence[Name] | None = None,
+    states: Mapping[Name, Any] | None = None,
+    discretize: Any = None,
+    prior: Any = "bdeu",
+    ess: float = 1.0,
+    alpha: float = 0.01,
+    test: str | None = None,
+    max_given: int | None = 3,
+    restarts: int = 0,
+    start: Any = None,
+    time_limit: float | None = None,
+    seed: int = 0,
+    sample_weight: Any = None,
+    max_memory: float | None = None,
+    progress: bool = False,
+) -> BayesianNetwork:
+    """Learn a Bayesian network from the rows of a table: first its arcs, then its tables.
+
+    Shuffling or renaming the columns does not change the answer. A method refuses what it cannot follow.
+
+    Parameters
+    ----------
+    data : any table in memory, the path of a CSV or Parquet file, `bayeskit.Batches` of tables, an iterator of tables
+        A file or batches are read once, and one byte for each cell of states and eight for each number are kept.
+        Text, categories, booleans and whole numbers are discrete, floats are continuous (linear-Gaussian, arcs from
+        continuous to discrete columns are left out). Scores use the rows without a missing cell, tables all rows where
+        the columns they need are there; method="structural-em" alone uses every row for both.
+    method : {"auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc", "structural-em"}
+        "auto" searches over classes of equivalent graphs, then over orders of the columns, and keeps the best.
+        "structural-em" is for discrete columns with missing cells: tabu search over the counts that are *expected* of
+        every family under the network so far, and EM for its tables, by turns (Friedman). ``history_`` of the network
+        holds the score of the rows as they are, log P(cells that are there) less the penalty, after each graph: it
+        rises. A node that is declared by ``states`` and has no column, or an empty one, is hidden and takes part;
+        none is invented. It finds a local optimum.
+    score : {"bic", "aic", "loglik", "bdeu", "bds", "k2"}
+    required, forbidden : (parent, child) pairs
+    tiers : lists of columns, the earliest first
+        No arc leads from a later tier to an earlier one.
+    max_parents : the most parents of a node; "pc" finds neighbours and takes none
+        No bound by default; 3 for "structural-em".
+    order : columns in an order in which parents come first, for method="k2"
+    states : {column: states}
+        Declared states, in order; they count even where no row has them.
+    discretize : int, or {column: int or cut points}
+        Cut continuous columns into intervals.
+    prior : the prior of the tables, see `BayesianNetwork.fit`
+    ess : the imaginary rows of "bdeu" and "bds"
+    alpha, test, max_given : the level of the tests of "pc" and "mmhc", which tests, and how many columns may be given
+        Of discrete columns "g2-adf" (the default; degrees of freedom of the states that occur), "g2", "x2", "x2-adf"
+        or "mi-sh"; of continuous ones "cor" (the default), "zf" or "mi-g"; of both together "mi-cg".
+    restarts : how often "hill-climbing" and "tabu" begin anew from a disturbed best graph; "structural-em", each time
+    start : the graph "structural-em" begins from: a network, a mapping node → parents, a list of (parent, child)
+        The one of the rows without a missing cell by default; hidden nodes begin as parents of all the others.
+    time_limit : seconds
+        When they have passed, or at Ctrl-C, the best graph so far is taken, with a warning.
+    seed : for what is drawn at random; a method that draws nothing answers the same for each
+    sample_weight : one number a row, or the name of a column that holds them and is no node
+        A row of weight w is as many rows as that, for scores, tests and tables.
+    max_memory : bytes that method="exact", and the rows kept of a file or of batches, may take
+    progress : bool
+        Show how many families were scored.
+
+    Examples
+    --------
+    >>> from bayeskit.networks.examples import wet_grass
+    >>> rows = wet_grass().sample(2_000, seed=0)
+    >>> sorted(learn_network(rows).cpdag().directed)
+    [('rain', 'wet'), ('sprinkler', 'wet')]
+    """
+    how = fit_settings(prior)
+    structural = isinstance(method, str) and method == STRUCTURAL
+    states, hidden = declared_hidden(data, states) if structural else (states, ())
+    columns, weights = read_source(data, states, discretize, sample_weight, _for_reading(data, max_memory))
+    if structural:
+        columns = with_hidden(columns, hidden)
+        max_parents = MOST_PARENTS if max_parents is None else max_parents
+    limits, settings = read_settings(
+        columns,
+        method,
+        score,
+        required=required,
+        forbidden=forbidden,
+        tiers=tiers,
+        max_parents=max_parents,
+        order=order,
+        ess=ess,
+        alpha=alpha,
+        test=test,
+        max_given=max_given,
+        restarts=restarts,
+        start=start,
+        time_limit=time_limit,
+        seed=seed,
+        max_memory=max_memory,
+        read_in_pieces=in_pieces(data),
+    )
+    if structural:
+        return learn_with_holes(columns, limits, settings, start, how["prior"], weights, progress=progress)
+    with progress_of(progress, "tests made" if method == "pc" else "families scored") as told:
+        found = search_network(columns, limits, settings, told, weights)
+    if found.stopped:
+        why = "The time limit passed" if found.stopped == "time" else "The search was interrupted"
+        warnings.warn(f"{why}: this is the best network found so far.", SuspectResult, stacklevel=2)
+    network = BayesianNetwork._of(_network(columns, found))
+    return network._fit_columns(columns, how, weights)
+
+
+def read_search(
+    data: Any,
+    method: str = "auto",
+    score: Any = "bic",
+    *,
+    states: Mapping[Name, Any] | None = None,
+    discretize: Any = None,
+    max_memory: float | None = None,
+    **how: Any,
+) -> tuple[NodeColumns, Arcs, Settings]:
+    """Read the columns, the limits and the settings of a search; see `learn_network`."""
+    if isinstance(method, str) and method == STRUCTURAL:
+        raise SettingError(
+            f"method={STRUCTURAL!r} learns arcs and tables together. It is for learn_network; name a search."
+        )
+    columns, _ = read_source(data, states, discretize, None, _for_reading(data, max_memory))
+    pieces = in_pieces(data)
+    limits, settings = read_settings(
+        columns, method, score, max_memory=max_memory, read_in_pieces=pieces, **how
+    )
+    return columns, limits, settings
+
+
+def _for_reading(data: Any, max_memory: float | None) -> float:
+    """Return the bytes that rows may take: of a table in memory they are taken already."""
+    return allowed(max_memory) if in_pieces(data) else math.inf
+
+
+def _network(columns: NodeColumns, found: Found) -> Network:
+    names = columns.names
+    return Network(
+        tuple(
+            Node(variable, tuple(names[p] for p in parents))
+            for variable, parents in zip(columns.variables, found.parents)
+        )
+    )

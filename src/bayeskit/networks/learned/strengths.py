@@ -1,0 +1,150 @@
+"""arc_strengths: how sure each arc of a learned network is, and the network of the arcs that are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.counting.backends.threads import thread_count
+from bayeskit.data.native import to_native
+from bayeskit.errors import SettingError
+from bayeskit.graphs.network import Network, Node
+from bayeskit.learning.progress import progress_of
+from bayeskit.learning.search.bootstrap import arc_frequencies
+from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.networks.arguments import number_below, whole_number
+from bayeskit.networks.bayesian_network import BayesianNetwork
+from bayeskit.networks.learned.fitting import fit_settings
+from bayeskit.networks.learned.learning import read_search
+from bayeskit.schema import Name
+
+Floats = NDArray[np.float64]
+
+
+class Strength(NamedTuple):
+    """An arc; how often its ends are joined (strength); how often, when they are, it has this direction."""
+
+    parent: Name
+    child: Name
+    strength: float
+    direction: float
+
+
+class ArcStrengths:
+    """The arcs that were learned from rows drawn anew, the strongest first."""
+
+    def __init__(self, columns: NodeColumns, frequencies: Floats, n_samples: int) -> None:
+        self._columns, self.frequencies, self.n_samples = columns, frequencies, n_samples
+
+    def __iter__(self) -> Iterator[Strength]:
+        names = self._columns.names
+        joined = self.frequencies + self.frequencies.T
+        pairs = [(p, c) for p in range(len(names)) for c in range(len(names)) if self.frequencies[p, c] > 0]
+        order = sorted(pairs, key=lambda a: (-joined[a], -self.frequencies[a], a))
+        for p, c in order:
+            yield Strength(
+                names[p], names[c], float(joined[p, c]), float(self.frequencies[p, c] / joined[p, c])
+            )
+
+    def __len__(self) -> int:
+        return int((self.frequencies > 0).sum())
+
+    def strength(self, a: Name, b: Name) -> float:
+        """Return how often two columns were joined, in either direction."""
+        p, c = self._place(a), self._place(b)
+        return float(self.frequencies[p, c] + self.frequencies[c, p])
+
+    def averaged(self, threshold: float = 0.5, *, prior: Any = "bdeu") -> BayesianNetwork:
+        """Return the network of the arcs that are at least so strong, fitted to all rows.
+
+        An arc takes the direction it mostly had. The strongest come first, and one that would close a cycle is left
+        out.
+        """
+        least = number_below(threshold, "threshold", 1.0 + 1e-9)
+        how = fit_settings(prior)
+        parents: dict[Name, list[Name]] = {name: [] for name in self._columns.names}
+        for arc in self:
+            chosen = arc.direction > 0.5 or (arc.direction == 0.5 and arc.child not in parents[arc.parent])
+            if arc.strength >= least and chosen and not _leads(parents, arc.child, arc.parent):
+                parents[arc.child].append(arc.parent)
+        nodes = (Node(v, tuple(parents[v.name])) for v in self._columns.variables)
+        return BayesianNetwork._of(Network(tuple(nodes)))._fit_columns(self._columns, how, None)
+
+    def to_frame(self) -> Any:
+        """Return a data frame with a row for each arc."""
+        arcs = [*self]
+        labels = {key: np.array([getattr(a, key) for a in arcs], object) for key in ("parent", "child")}
+        numbers = {key: np.array([getattr(a, key) for a in arcs]) for key in ("strength", "direction")}
+        return to_native({**labels, **numbers})
+
+    def _place(self, name: Name) -> int:
+        try:
+            return self._columns.names.index(name)
+        except ValueError:
+            raise SettingError(f"There is no column {name!r}.") from None
+
+    def _repr_html_(self) -> str:
+        from bayeskit.report.html import as_html
+        from bayeskit.report.page import Page
+
+        rows = tuple((f"{a.parent} → {a.child}", f"{a.strength:.2f}", f"{a.direction:.2f}") for a in self)
+        title = f"Arcs learned from {self.n_samples:,} samples"
+        return as_html(Page(title, ("arc", "strength", "this way"), rows, (), ()))
+
+    def __repr__(self) -> str:
+        lines = [f"ArcStrengths over {self.n_samples} samples:"]
+        lines += [
+            f"  {a.parent} → {a.child}  {a.strength:.2f}  ({a.direction:.2f} this way)" for a in [*self][:20]
+        ]
+        return "\n".join(lines + (["  …"] if len(self) > 20 else []))
+
+
+def arc_strengths(
+    data: Any,
+    n_samples: int = 100,
+    *,
+    n_jobs: int | None = None,
+    seed: int = 0,
+    progress: bool = False,
+    **how: Any,
+) -> ArcStrengths:
+    """Learn a network again and again from rows drawn with replacement, and count its arcs.
+
+    Parameters
+    ----------
+    data : any table in memory
+    n_samples : how often
+    n_jobs : processes; −1 for as many as there are processors. The answer does not depend on it.
+    seed : for the rows that are drawn
+    how : the search, as for `learn_network`: method, score, required, forbidden, tiers, max_parents, states …
+
+    Examples
+    --------
+    >>> from bayeskit.networks.examples import wet_grass
+    >>> found = arc_strengths(wet_grass().sample(500, seed=1), 10, method="hill-climbing")
+    >>> found.strength("rain", "joe"), found.strength("sprinkler", "joe") < 0.5
+    (1.0, True)
+    >>> sorted(found.averaged().edges)[-2:]
+    [('rain', 'wet'), ('sprinkler', 'wet')]
+    """
+    columns, limits, settings = read_search(data, seed=seed, **how)
+    n = whole_number(n_samples, "n_samples", 1)
+    with progress_of(progress, "samples learned") as told:
+        found = arc_frequencies(columns, limits, settings, n, thread_count(n_jobs), told)
+    return ArcStrengths(columns, found, n)
+
+
+def _leads(parents: dict[Name, list[Name]], source: Name, target: Name) -> bool:
+    """Tell whether arcs lead from one node to another."""
+    left, seen = [target], {target}
+    while left:
+        for parent in parents[left.pop()]:
+            if parent == source:
+                return True
+            if parent not in seen:
+                seen.add(parent)
+                left.append(parent)
+    return source == target

@@ -1,0 +1,136 @@
+"""Learning a network from rows with holes: what is declared is read, structural EM run, its record kept."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.table import open_table
+from bayeskit.errors import ColumnError, CyclicGraph, NotConverged, SettingError, SuspectResult
+from bayeskit.graphs.dag import Dag
+from bayeskit.learning.em import Climbing, climb
+from bayeskit.learning.networks.network_em import NetworkProblem
+from bayeskit.learning.networks.structural_em import structural_em
+from bayeskit.learning.progress import progress_of
+from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.learning.search.node_source import in_pieces
+from bayeskit.learning.search.search_network import Settings
+from bayeskit.networks.bayesian_network import BayesianNetwork
+from bayeskit.networks.given.building import network_of, variable_of
+from bayeskit.networks.learned.climbs import Climbed
+from bayeskit.schema import Name, Variable
+from bayeskit.structure.arcs import Arcs
+from bayeskit.structure.questions import members
+
+Floats = NDArray[np.float64]
+
+# The last fit, that of the tables with their prior.
+TOLERANCE, MOST_STEPS = 1e-6, 200
+STOPPED = {
+    "time": "The time limit passed",
+    "interrupt": "Structural EM was interrupted",
+    "memory": "Exact answers about a better graph would take more memory than set_max_memory allows",
+}
+
+
+def declared_hidden(data: Any, states: Any) -> tuple[Any, tuple[Variable, ...]]:
+    """Part the states of columns from those of nodes that have no column in a table in memory."""
+    if not isinstance(states, Mapping) or in_pieces(data):
+        return states, ()
+    names = set(open_table(data).names)
+    hidden = tuple(variable_of(name, given) for name, given in states.items() if name not in names)
+    return {name: given for name, given in states.items() if name in names}, hidden
+
+
+def with_hidden(columns: NodeColumns, hidden: tuple[Variable, ...]) -> NodeColumns:
+    """Add columns that are missing in every row; all of them must have states."""
+    n = columns.n_rows
+    variables = (*columns.variables, *hidden)
+    numeric = next((v.name for v in variables if v.kind == "numeric"), None)
+    for variable, numbers in zip(columns.variables, columns.numbers):
+        if numbers is not None and np.isnan(numbers).all():
+            raise ColumnError(
+                f"No cell of {variable.name!r} is there, so its states are not known. Declare them, "
+                f"states={{{variable.name!r}: [...]}}, or leave the column out."
+            )
+    if numeric is not None:
+        raise ColumnError(
+            f'{numeric!r} is continuous, and method="structural-em" learns from columns of states. Whole numbers with '
+            f"gaps are read as floats: pass states={{{numeric!r}: [...]}}, or discretize=, or make it text."
+        )
+    codes = (*columns.codes, *(np.full(n, -1, np.int64) for _ in hidden))
+    return NodeColumns(variables, codes, (None,) * len(variables), n)
+
+
+def learn_with_holes(
+    columns: NodeColumns,
+    limits: Arcs,
+    settings: Settings,
+    start: Any,
+    prior: Any,
+    weights: Floats | None,
+    *,
+    progress: bool,
+) -> BayesianNetwork:
+    """Return the network that structural EM finds, its tables fitted by EM with their prior."""
+    if settings.score.name == "bds":
+        raise SettingError(
+            'score="bds" counts the configurations that occur, and with missing cells all are expected to, a little. '
+            'Use "bdeu".'
+        )
+    first = None if start is None else _graph(start, columns.names, limits)
+    end = None if settings.time_limit is None else time.monotonic() + settings.time_limit
+    with progress_of(progress, "families scored") as told:
+        found = structural_em(columns, limits, settings, first, told, weights)
+    if found.stopped:
+        warnings.warn(
+            f"{STOPPED[found.stopped]}: this is the best network found so far.", SuspectResult, stacklevel=3
+        )
+    total = float(columns.n_rows if weights is None else weights.sum())
+    left = None if end is None else max(end - time.monotonic(), 0.0)
+    problem = NetworkProblem(found.network, columns, weights, prior, max_memory=settings.max_memory)
+    steps = 1 if found.stopped else MOST_STEPS
+    fit = climb(problem, found.network, Climbing(TOLERANCE * total, steps, left, accelerate=True))
+    if not (fit.converged or found.stopped):
+        warnings.warn(
+            f"The arcs are found, but EM was still changing the tables after {fit.n_iter} steps. Go on with "
+            'fit(..., method="em", warm_start=True).',
+            NotConverged,
+            stacklevel=3,
+        )
+    network = BayesianNetwork._of(fit.parameters)
+    network._learned = Climbed(found.history, found.converged, found.starts, total)
+    return network
+
+
+def _graph(start: Any, names: tuple[Name, ...], limits: Arcs) -> tuple[int, ...]:
+    """Read the graph to begin from; the required arcs belong to it, and what the limits forbid is named."""
+    dag = network_of(start).dag
+    place = {name: v for v, name in enumerate(names)}
+    strange = next((name for name in dag.nodes if name not in place), None)
+    if strange is not None:
+        raise SettingError(f"start names {strange!r}, which is no column.")
+    found = list(limits.required)
+    for node, parents in zip(dag.nodes, dag.parents):
+        child = place[node]
+        for parent in parents:
+            if not limits.allowed[child] >> place[parent] & 1:
+                raise SettingError(
+                    f"start has the arc {parent!r} → {node!r}, which forbidden= or tiers= rule out."
+                )
+            found[child] |= 1 << place[parent]
+        if found[child].bit_count() > limits.max_parents:
+            raise SettingError(
+                f"{node!r} has {found[child].bit_count()} parents in start, and max_parents is {limits.max_parents}."
+            )
+    try:
+        Dag(names, tuple(tuple(names[p] for p in members(mine)) for mine in found))
+    except CyclicGraph as error:
+        arcs = " → ".join(map(repr, error.cycle))
+        raise SettingError(f"The arcs of start and the required ones make a cycle: {arcs}.") from None
+    return tuple(found)

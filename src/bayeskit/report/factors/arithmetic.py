@@ -1,0 +1,212 @@
+"""Model × statistics × one row → its explanation: the same numbers as the prediction, taken one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bayeskit.data.chunk import Chunk
+from bayeskit.data.encode import Policy, encode
+from bayeskit.data.table import Table
+from bayeskit.errors import DataError
+from bayeskit.estimation.averaged import Averaged
+from bayeskit.estimation.child_gaussians import ChildGaussians
+from bayeskit.estimation.class_prior import class_factors
+from bayeskit.estimation.covariance import GaussianClasses
+from bayeskit.estimation.families import FamilyTries
+from bayeskit.estimation.one_parent import OneParent
+from bayeskit.estimation.presence import Presence
+from bayeskit.estimation.table import TableConditional
+from bayeskit.learning.model import Model
+from bayeskit.learning.recipe import Recipe
+from bayeskit.report.explanation import Attribute, Explanation, Factor, Form, LeftOut, PriorSource
+from bayeskit.report.factors.average import Average
+from bayeskit.report.factors.averaged import average_of
+from bayeskit.report.factors.dependence import Item, dependent_items
+from bayeskit.report.factors.evidence import evidence_of
+from bayeskit.report.factors.families import DENSITIES
+from bayeskit.report.factors.family_items import family_items
+from bayeskit.report.factors.numeric_items import numeric_items
+from bayeskit.report.factors.shares import Floats, shares, with_workings
+from bayeskit.report.shown import Shown
+from bayeskit.report.words import words_of
+from bayeskit.schema import Variable
+from bayeskit.statistics import Statistics
+
+# What is a product of factors that can be written down; any other model is explained by leaving values out.
+_KNOWN = (
+    TableConditional,
+    Presence,
+    GaussianClasses,
+    ChildGaussians,
+    OneParent,
+    FamilyTries,
+    *DENSITIES,
+)
+
+
+def explain(
+    model: Model,
+    statistics: Statistics,
+    recipe: Recipe,
+    table: Table,
+    labels: Any = None,
+    *,
+    threshold: float | None = None,
+    lang: str = "en",
+) -> Explanation:
+    """Take the prediction of one row apart into its factors.
+
+    Parameters
+    ----------
+    model : Model
+        As estimated from ``statistics`` by ``recipe``.
+    statistics : Statistics
+        The raw counts, from which the fractions are written.
+    recipe : Recipe
+    table : Table
+        One row, its columns in the order of the schema.
+    labels : sequence, optional
+        What to call the classes; the states of the target unless given.
+    threshold : float, optional
+        Where a block of words is cut into present and absent.
+    lang : "en" or "zh"
+
+    Examples
+    --------
+    >>> from bayeskit import NaiveBayes
+    >>> from bayeskit.report import one_row
+    >>> nb = NaiveBayes().fit([["a"], ["b"], ["a"]], ["yes", "no", "yes"])
+    >>> page = explain(nb._model, nb.statistics_, nb._fitted.recipe, one_row(["a"]))
+    >>> [f.working for f in page.prior], [f.working for f in page.attributes[0].factors]
+    (['(1+1)/(3+2)', '(2+1)/(3+2)'], ['(0+1)/(1+2)', '(2+1)/(2+2)'])
+    """
+    words_of(lang)
+    if table.n_rows != 1:
+        raise DataError(f"One row is explained at a time, not {table.n_rows}.")
+    schema = model.schema
+    policy: Policy = recipe.unseen
+    chunk = encode(table, schema, policy, threshold=threshold).chunk(0, 1)
+    weights = class_factors(recipe.class_weight, statistics.class_counts, schema.target)
+    if weights is not None:
+        statistics = statistics.scale(weights)
+    row = Shown(schema, table, chunk)
+    apart = _apart(model, statistics, recipe, row)
+    places = {v.name: i for i, v in enumerate(schema.attributes)}
+    ordered = [item for _, item in sorted(apart.items.items(), key=lambda i: places.get(i[0], len(places)))]
+    states = schema.target.states if labels is None else labels
+    return Explanation(
+        target=schema.target.name,
+        classes=tuple(s.item() if isinstance(s, np.generic) else s for s in states),
+        prior=apart.prior[0],
+        attributes=tuple(item for item in ordered if isinstance(item, Attribute)),
+        left_out=tuple(item for item in ordered if isinstance(item, LeftOut)),
+        prior_source=apart.prior[1],
+        lang=lang,
+        form=apart.form,
+        average=apart.average,
+        rest=apart.rest,
+        fallback=tuple(model.log_prior.tolist()),
+    )
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """A model taken apart for one row: the prior and its source, the items by name, how they make the answer."""
+
+    prior: tuple[tuple[Factor, ...], PriorSource]
+    items: dict[Any, Item]
+    form: Form = "product"
+    average: Average | None = None
+    rest: tuple[Factor, ...] | None = None
+
+
+def _apart(model: Model, statistics: Statistics, recipe: Recipe, row: Shown) -> _Apart:
+    if row.schema.block is not None:
+        item = _block(model, row.chunk, row.schema.block, recipe)
+        return _Apart(_prior(model, statistics, recipe), {item.name: item})
+    form: Form = "product"
+    averaged = next((c for c in model.conditionals if isinstance(c, Averaged)), None)
+    if averaged is not None:
+        others = tuple(c for c in model.conditionals if c is not averaged)
+        found = average_of(averaged, row)
+        if found is None:
+            model, form = replace(model, conditionals=(*averaged.alone, *others)), "alone"
+        elif all(isinstance(c, Presence) for c in others):
+            items = numeric_items(others, statistics, recipe, row)
+            there = {name: item for name, item in items.items() if isinstance(item, Attribute)}
+            return _Apart(_prior(model, statistics, recipe), {**found[1], **there}, "average", found[0])
+    if not all(isinstance(conditional, _KNOWN) for conditional in model.conditionals):
+        nothing, items, rest = evidence_of(model, row)
+        prior = _prior(model, statistics, recipe)
+        if not np.array_equal(nothing, [factor.log for factor in prior[0]]):
+            prior = tuple(Factor(float(log)) for log in nothing), "nothing known"
+        return _Apart(prior, items, "evidence", rest=rest)
+    items = numeric_items(model.conditionals, statistics, recipe, row)
+    for conditional in model.conditionals:
+        match conditional:
+            case TableConditional():
+                items |= _tables(conditional, row, statistics, recipe)
+            case OneParent():
+                items |= dependent_items(conditional, row)
+            case FamilyTries():
+                counted: Any = statistics.parts["families"]
+                items |= family_items(conditional, counted, row)
+    return _Apart(_prior(model, statistics, recipe), items, form)
+
+
+def _prior(model: Model, statistics: Statistics, recipe: Recipe) -> tuple[tuple[Factor, ...], PriorSource]:
+    k = len(model.log_prior)
+    if not model.adds_prior:
+        return (Factor(0.0),) * k, "unused"
+    if recipe.class_prior is not None:
+        return tuple(Factor(float(log)) for log in model.log_prior), "given"
+    counts = statistics.class_counts
+    imaginary = recipe.class_smoothing.cells(model.schema.target, 1)
+    workings = shares(counts, imaginary, np.full(k, counts.sum()), float(imaginary.sum()), k)
+    return with_workings(model.log_prior, workings), "counts"
+
+
+def _tables(
+    conditional: TableConditional, row: Shown, statistics: Statistics, recipe: Recipe
+) -> dict[Any, Item]:
+    schema = statistics.schema
+    items: dict[Any, Item] = {}
+    for i, variable in enumerate(schema.categorical):
+        code = row.code(i)
+        logs = conditional.log_table[int(conditional.offsets[i]) + code]
+        if code >= variable.size and not logs.any():
+            items[variable.name] = row.left_out(i)
+            continue
+        start, stop = int(schema.offsets[i]), int(schema.offsets[i + 1])
+        workings = _cell_shares(
+            statistics.tables.counts[start:stop], variable, code, schema.n_classes, recipe
+        )
+        factors = with_workings(logs, workings)
+        items[variable.name] = Attribute(variable.name, row.value(i), "table", factors, row.is_unknown(i))
+    return items
+
+
+def _cell_shares(counts: Floats, variable: Variable, code: int, n_classes: int, recipe: Recipe) -> list[str]:
+    """Write P(code | c) for each class, from n(v, c) with the missing ones in the last row."""
+    imaginary = recipe.smoothing.of(variable).cells(variable, n_classes)
+    one_more = float(imaginary.mean()) if variable.size else 1.0
+    total, prior_total = counts[:-1].sum(axis=0), float(imaginary.sum())
+    if recipe.missing == "state" and counts[-1].any():
+        total, prior_total = total + counts[-1], prior_total + one_more
+    if recipe.unseen == "smooth":
+        prior_total += one_more
+    real = counts[code] if code <= variable.size else np.zeros(n_classes)
+    added = imaginary[code] if code < variable.size else one_more
+    return shares(real, np.full(n_classes, added), total, prior_total, variable.size)
+
+
+def _block(model: Model, chunk: Chunk, variable: Variable, recipe: Recipe) -> Attribute:
+    out = np.zeros((1, len(model.log_prior)))
+    for conditional in model.conditionals:
+        conditional.add_log_prob(chunk, out)
+    present = int(chunk.block.nnz if hasattr(chunk.block, "nnz") else np.count_nonzero(chunk.block))
+    factors = tuple(Factor(float(log)) for log in out[0])
+    return Attribute(variable.name, f"{present}/{variable.width}", recipe.block_family, factors)

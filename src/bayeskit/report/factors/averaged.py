@@ -1,0 +1,189 @@
+"""An average over super-parents, taken apart for one row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayeskit.estimation.averaged import Averaged
+from bayeskit.estimation.pair_cells import IMAGINARY
+from bayeskit.report.explanation import Attribute, Factor, LeftOut
+from bayeskit.report.explanation_dict import (
+    attribute_of,
+    attribute_to_dict,
+    factors_to_dicts,
+    given_to_dicts,
+    odds_of_logs,
+)
+from bayeskit.report.factors.average import Average, Said, SuperParent, Unwritten
+from bayeskit.report.factors.dependence import Floats, Item, cell_density
+from bayeskit.report.factors.pair_share import log_shares
+from bayeskit.report.fractions import fraction
+from bayeskit.report.shown import Shown
+
+
+class Child(NamedTuple):
+    """A categorical attribute of the row that says something."""
+
+    place: int
+    code: int
+    name: Any
+    value: Any
+    family: str
+    as_missing: bool
+
+
+# log P(x | c, ...) of each class, and how each comes about.
+Told = tuple[Child, list[float], list[str]]
+
+
+def average_of(averaged: Averaged, row: Shown) -> tuple[Average, dict[Any, Item]] | None:
+    """Return what every super-parent says and which attributes are left out; None where there is no super-parent."""
+    kept = _kept(averaged, row)
+    spoken = _spoken(averaged, row, kept)
+    scores = averaged.scores(row.chunk)[0]
+    found = [s for s in (_super_parent(averaged, row, i, spoken, scores[i]) for i in kept) if s is not None]
+    if not found:
+        return None
+    return Average(tuple(found)), _left_out(averaged, row, kept)
+
+
+def _kept(averaged: Averaged, row: Shown) -> list[int]:
+    """The categorical attributes that say something: present, and not following from others."""
+    codes = averaged._without_general(row.chunk.codes, np.zeros(1))[0].tolist()
+    return [j for j, code in enumerate(codes) if _is_present(averaged, j, code)]
+
+
+def _spoken(averaged: Averaged, row: Shown, kept: list[int]) -> list[Child]:
+    """Tell of the categorical attributes what is the same under every super-parent."""
+    return [
+        Child(
+            j,
+            row.code(j),
+            row.schema.categorical[j].name,
+            row.value(j),
+            "table" if averaged.cells.mode[j] == IMAGINARY else "back-off",
+            row.is_unknown(j),
+        )
+        for j in kept
+        if not _says_nothing(averaged, row, j)
+    ]
+
+
+def _is_present(averaged: Averaged, j: int, code: int) -> bool:
+    """Whether a code is a state (missing may be one) or a value never learned."""
+    return code < int(averaged.cells.sizes[j]) or code == int(averaged.cells.real[j]) + 1
+
+
+def _super_parent(
+    averaged: Averaged, row: Shown, i: int, spoken: list[Child], scores: Floats
+) -> SuperParent | None:
+    """Write down what one attribute says; ``scores`` are the logarithms of its products, NaN where it is no parent."""
+    weight = float(np.exp(averaged.log_weights[0, i]))
+    if np.isnan(scores).all() or not weight > 0.0:
+        return None
+    cells = averaged.cells
+    g = int(cells.offsets[i]) + row.code(i)
+    rows, imaginary = float(cells.first[i].sum()), float(averaged.joint[g])
+    whole = float(averaged.joint_total[i])
+    first = tuple(
+        Factor(_log((n + imaginary) / (rows + whole)), fraction(n, imaginary, rows, whole))
+        for n in cells.counts[g, g].tolist()
+    )
+    known = (averaged, row, i, spoken)
+    children = Unwritten(partial(_children, *known), partial(_said, *known), partial(_plainly, *known))
+    name = row.schema.categorical[i].name
+    return SuperParent(name, row.value(i), weight, first, children, tuple(scores.tolist()))
+
+
+def _said(averaged: Averaged, row: Shown, i: int, spoken: list[Child]) -> Said:
+    """What all others say, given attribute i, with nothing written down."""
+    logs = averaged.log_given(averaged._without_general(row.chunk.codes, np.zeros(1))[0], i).tolist()
+    found: Said = [(child.name, logs[child.place]) for child in spoken if child.place != i]
+    for place in _measured(averaged, row):
+        out = np.zeros((1, averaged.cells.counts.shape[2]))
+        averaged.numeric.add_given(row.chunk, i, [place], out)
+        found.append((row.schema.numeric[place].name, out[0].tolist()))
+    return found
+
+
+def _children(averaged: Averaged, row: Shown, i: int, spoken: list[Child]) -> tuple[Attribute, ...]:
+    """Write down what all others say, given attribute i."""
+    above = row.given([i])
+    found = tuple(
+        Attribute(c.name, c.value, c.family, tuple(map(Factor, logs, workings)), c.as_missing, above)
+        for c, logs, workings in _tables(averaged, row, i, spoken)
+    )
+    return (*found, *_numeric(averaged, row, i))
+
+
+def _plainly(
+    averaged: Averaged, row: Shown, i: int, spoken: list[Child], ranking: Sequence[int]
+) -> list[dict[str, Any]]:
+    """Return the same as plain values, without a page in between: there may be tens of thousands of factors."""
+    above = given_to_dicts(row.given([i]))
+    found = [
+        attribute_to_dict(
+            *(c.name, c.value, c.family, c.as_missing, [*map(dict, above)], []),
+            *(factors_to_dicts(logs, workings), odds_of_logs(logs, ranking)),
+        )
+        for c, logs, workings in _tables(averaged, row, i, spoken)
+    ]
+    return found + [attribute_of(a, ranking) for a in _numeric(averaged, row, i)]
+
+
+def _tables(averaged: Averaged, row: Shown, i: int, spoken: list[Child]) -> Iterator[Told]:
+    """Tell what all categorical attributes but i say: logarithms, and workings."""
+    others = [child for child in spoken if child.place != i]
+    shares = log_shares(averaged.cells, [(c.place, c.code) for c in others], i, row.code(i))
+    for child, (logs, workings) in zip(others, shares):
+        yield child, logs, workings
+
+
+def _says_nothing(averaged: Averaged, row: Shown, j: int) -> bool:
+    """Whether a value was never learned and has no probability of its own."""
+    cells = averaged.cells
+    return bool(row.code(j) > cells.real[j] and cells.mode[j] == IMAGINARY and cells.extra[j] == 0.0)
+
+
+def _measured(averaged: Averaged, row: Shown) -> list[int]:
+    """The numeric attributes that say something."""
+    used = averaged.numeric.used if row.schema.numeric else ()
+    return [m for m, is_used in enumerate(used) if is_used and not np.isnan(row.chunk.values[0, m])]
+
+
+def _numeric(averaged: Averaged, row: Shown, i: int) -> list[Attribute]:
+    found = []
+    for place in _measured(averaged, row):
+        parent, logs, workings = cell_density(averaged.numeric, row, place, i)
+        factors = tuple(map(Factor, logs.tolist(), workings))
+        name, x = row.schema.numeric[place].name, float(row.chunk.values[0, place])
+        found.append(Attribute(name, x, "gaussian", factors, given=row.given([parent])))
+    return found
+
+
+def _left_out(averaged: Averaged, row: Shown, kept: list[int]) -> dict[Any, Item]:
+    items: dict[Any, Item] = {}
+    for j, variable in enumerate(row.schema.categorical):
+        if j not in kept:
+            hole = not _is_present(averaged, j, row.code(j))
+            items[variable.name] = (
+                row.left_out(j) if hole else LeftOut(variable.name, row.value(j), "general")
+            )
+        elif _says_nothing(averaged, row, j):
+            items[variable.name] = row.left_out(j)
+    for place, variable in enumerate(row.schema.numeric):
+        x = float(row.chunk.values[0, place])
+        if x != x:
+            items[variable.name] = LeftOut(variable.name, None, "missing")
+        elif not averaged.numeric.used[place]:
+            items[variable.name] = LeftOut(variable.name, x, "constant")
+    return items
+
+
+def _log(p: float) -> float:
+    return math.log(p) if p > 0.0 else -math.inf

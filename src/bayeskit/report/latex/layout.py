@@ -1,0 +1,151 @@
+"""How a table of LaTeX is set so that it keeps to the page: the size of its type, which cells take several lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bayeskit.report.latex.math import as_math
+from bayeskit.report.latex.width import math_width, text_width
+from bayeskit.report.page import Page
+
+# The width of the text in LaTeX's article, and of an A4 sheet with the margins of our own documents, in points.
+ARTICLE, SHEET = 345.0, 480.0
+# So much of a page is left for the lines of a table before it is set as one that may be broken.
+_TALLEST = 430.0
+GAP = 12.0  # between columns
+# Room for fractions in the lines of a table.
+STRETCH = 1.6
+# Where there is little room, formulas wider than the first are written in lines one under the other: the value under
+# its arithmetic; then the parameters of a density, too; then what is wider than the second, which fractions are.
+_WIDEST = (110.0, 60.0)
+_LEAST_NAME = 70.0  # to which names and values may be narrowed
+_SIZES = (("", 1.0), (r"\small", 0.92), (r"\footnotesize", 0.83))
+_SMALLEST = (r"\scriptsize", 0.74)
+
+
+@dataclass(frozen=True)
+class Stacking:
+    """Which formulas are written in several lines: those wider than this; and whether densities are broken, too."""
+
+    wider_than: float = math.inf
+    densities: bool = False
+
+    def lines(self, formula: str) -> list[str]:
+        """Return the lines of a formula.
+
+        Examples
+        --------
+        >>> Stacking(110.0, True).lines(r"N(0.6; \\mu=0.425, \\sigma^2=0.0069) = 1.2")
+        ['N(0.6; \\\\mu=0.425,', '\\\\sigma^2=0.0069)', '= 1.2']
+        """
+        working, sign, value = formula.rpartition(" = ")
+        if math_width(formula) <= self.wider_than or not sign:
+            return [formula]
+        parts = [working]
+        if (
+            self.densities and r"\left" not in working
+        ):  # brackets that grow must end in the line they begin in
+            for mark in (", ", "; "):
+                parts = [piece for part in parts for piece in self._broken(part, mark)]
+        return [*parts, f"= {value}"]
+
+    def _broken(self, part: str, mark: str) -> list[str]:
+        if math_width(part) <= self.wider_than:
+            return [part]
+        return part.replace(mark, f"{mark.rstrip()}\n").split("\n")
+
+
+_LEVELS = (Stacking(), Stacking(_WIDEST[0]), Stacking(_WIDEST[0], True), Stacking(_WIDEST[1], True))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a table is set.
+
+    Attributes
+    ----------
+    size : the command for the size of the type, and what it makes of a width of ten points
+    stacking : which formulas are written in several lines
+    limits : the widest a cell of each column may be, in points at that size; wider ones wrap
+    gap : between columns, in points
+    fits : it is no wider than its room
+    """
+
+    size: tuple[str, float]
+    stacking: Stacking
+    limits: tuple[float, ...]
+    gap: float = GAP
+    fits: bool = True
+
+
+def laid_out(page: Page, first: int, room: float) -> Layout:
+    """Choose the largest type in which a table fits, and what must be wrapped for it."""
+    for stacking in _LEVELS:
+        widths = _widths(page, first, stacking)
+        for size in _SIZES:
+            if sum(widths) * size[1] + GAP * len(widths) <= room:
+                return Layout(size, stacking, tuple(w * size[1] + 1 for w in widths))
+    for size, gap in ((_SIZES[-1], GAP), (_SIZES[-1], GAP / 2), (_SMALLEST, GAP / 2)):
+        scaled = [w * size[1] for w in widths]
+        names = _narrowed(scaled[:first], room - gap * len(widths) - sum(scaled[first:]))
+        if names is not None:
+            return Layout(size, stacking, (*names, *(w + 1 for w in scaled[first:])), gap)
+    narrow = (min(w, _LEAST_NAME) for w in scaled[:first])
+    return Layout(size, stacking, (*narrow, *(w + 1 for w in scaled[first:])), gap, fits=False)
+
+
+def size_for(widths: Sequence[float], room: float = ARTICLE) -> str:
+    r"""Return the command for the largest type in which columns of such widths fit.
+
+    Examples
+    --------
+    >>> size_for([100.0, 100.0]), size_for([100.0] * 4)
+    ('', '\\scriptsize')
+    """
+    fitting = (name for name, scale in _SIZES if sum(widths) * scale + GAP * len(widths) <= room)
+    return next(fitting, _SMALLEST[0])
+
+
+def is_long(page: Page, first: int, layout: Layout) -> bool:
+    """Whether a table is too tall for a page."""
+    heights = (_height(line, first, layout) for line in (page.header, *page.rows, *page.totals))
+    return sum(heights) > _TALLEST
+
+
+def _height(line: Sequence[str], first: int, layout: Layout) -> float:
+    """Return about how tall a line is, in points."""
+    scale = layout.size[1]
+    formulas = (as_math(cell) for cell in line[first:] if cell)
+    stacked = max((len(layout.stacking.lines(f)) for f in formulas if f is not None), default=1)
+    words = max((scale * text_width(c) / limit for c, limit in zip(line[:first], layout.limits)), default=1.0)
+    return scale * max(12.0 * STRETCH, 11.0 * stacked + 8.0 * (stacked > 1), 13.0 * math.ceil(words))
+
+
+def _widths(page: Page, first: int, stacking: Stacking) -> list[float]:
+    found = []
+    for j, name in enumerate(page.header):
+        cells = [line[j] for line in (*page.rows, *page.totals)]
+        if j < first:
+            found.append(max(map(text_width, (name, *cells))))
+            continue
+        widest = max((_cell_width(cell, stacking) for cell in cells), default=0.0)
+        found.append(max(widest, min(text_width(name), _LEAST_NAME)))  # a longer heading wraps
+    return found
+
+
+def _cell_width(cell: str, stacking: Stacking) -> float:
+    found = as_math(cell) if cell else None
+    return text_width(cell) if found is None else max(map(math_width, stacking.lines(found)))
+
+
+def _narrowed(widths: list[float], room: float) -> list[float] | None:
+    """Cut the widest down until all fit; None where that would leave too little of them."""
+    found = list(widths)
+    while sum(found) > room:
+        widest = max(range(len(found)), key=found.__getitem__, default=-1)
+        if widest < 0 or found[widest] <= _LEAST_NAME:
+            return None
+        found[widest] = max(_LEAST_NAME, 0.9 * found[widest])
+    return [w + 1 for w in found]

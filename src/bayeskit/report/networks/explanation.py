@@ -1,0 +1,199 @@
+"""How P(target | evidence) of a network comes about: its factors, one sum after the other, the normaliser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.report.exact_numbers import exact_text
+from bayeskit.report.plain import plain
+from bayeskit.schema import Label, Name
+
+# Arrays of fractions: to NumPy they are objects.
+Fractions = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A table of numbers: a factor of the network at the observed states, or the sum over a variable.
+
+    Attributes
+    ----------
+    label : str
+        f1, f2 … for the factors of the network, g1, g2 … for sums.
+    title : str
+        What it is, such as ``P(wet = yes | rain)``.
+    names : tuple
+        The variables that are not observed, one axis each.
+    states : tuple of tuples
+    values : array of Fraction
+    """
+
+    label: str
+    title: str
+    names: tuple[Name, ...]
+    states: tuple[tuple[Label, ...], ...]
+    values: Fractions
+
+    @property
+    def called(self) -> str:
+        """The label and the variables, as f1(rain)."""
+        return f"{self.label}({', '.join(map(str, self.names))})" if self.names else self.label
+
+    def to_dict(self) -> dict[str, Any]:
+        numbers = np.array(self.values, dtype=np.float64)
+        return {
+            "label": self.label,
+            "title": self.title,
+            "variables": plain(self.names),
+            "states": plain(self.states),
+            "values": numbers.tolist(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One variable is summed over.
+
+    Attributes
+    ----------
+    variable : name
+    used : tuple of Piece
+        The factors that hold it.
+    product : Piece
+        Their product; its last axis is the variable's.
+    result : Piece
+        The sum over that axis.
+    """
+
+    variable: Name
+    used: tuple[Piece, ...]
+    product: Piece
+    result: Piece
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkExplanation:
+    r"""An exact answer as a page of arithmetic; ``str`` and notebooks show it.
+
+    .. math:: P(t \mid e) = \frac{1}{Z} \prod_f f \sum_{x_1} \prod_f f \sum_{x_2} \cdots
+
+    The numbers are fractions, not floats: an answer is exact for the tables as they are written.
+
+    Attributes
+    ----------
+    target : name
+    states : tuple of labels
+    evidence : dict of node → what is known of it
+    factors : tuple of Piece
+        Those that take part, at the observed states.
+    steps : tuple of Step
+        In the order of elimination.
+    last : tuple of Piece
+        What is left, all over the target.
+    product : tuple of Fraction
+        Their product for each state, before it is normalised.
+    cancelled : tuple of names
+        Nodes whose factors are the same for every state of the target, and so cancel.
+    barren : tuple of names
+        Nodes that are neither observed nor lead to anything that is: they sum to one.
+    is_evidence : bool
+        Whether the normaliser is P(evidence) itself.
+    lang : "en" or "zh"
+    """
+
+    target: Name
+    states: tuple[Label, ...]
+    evidence: dict[Name, Any]
+    factors: tuple[Piece, ...]
+    steps: tuple[Step, ...]
+    last: tuple[Piece, ...]
+    product: tuple[Fraction, ...]
+    cancelled: tuple[Name, ...] = ()
+    barren: tuple[Name, ...] = ()
+    is_evidence: bool = True
+    lang: str = "en"
+
+    @property
+    def order(self) -> tuple[Name, ...]:
+        """The variables summed over, the first first."""
+        return tuple(step.variable for step in self.steps)
+
+    @property
+    def normaliser(self) -> Fraction:
+        """The sum of the product over the states of the target."""
+        return sum(self.product, Fraction(0))
+
+    @property
+    def exact_posterior(self) -> tuple[Fraction, ...]:
+        """P(state | evidence) as fractions."""
+        return tuple(p / self.normaliser for p in self.product)
+
+    @property
+    def posterior(self) -> tuple[float, ...]:
+        """P(state | evidence) of each state."""
+        return tuple(map(float, self.exact_posterior))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values fit for JSON."""
+        return {
+            "target": plain(self.target),
+            "states": plain(self.states),
+            "evidence": {str(name): plain(value) for name, value in self.evidence.items()},
+            "factors": [piece.to_dict() for piece in self.factors],
+            "order": plain(self.order),
+            "steps": [
+                {
+                    "variable": plain(step.variable),
+                    "factors": [piece.label for piece in step.used],
+                    "product": step.product.to_dict(),
+                    "sum": step.result.to_dict(),
+                }
+                for step in self.steps
+            ],
+            "last": [piece.label for piece in self.last],
+            "product": [float(p) for p in self.product],
+            "normaliser": float(self.normaliser),
+            "normaliser_is_probability_of_evidence": self.is_evidence,
+            "posterior": list(self.posterior),
+            "posterior_as_written": [exact_text(p) for p in self.exact_posterior],
+            "cancelled": plain(self.cancelled),
+            "barren": plain(self.barren),
+        }
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return :meth:`to_dict` as JSON."""
+        import json
+
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent, allow_nan=False)
+
+    def to_html(self) -> str:
+        """Return the page as tables of HTML, without styles or scripts, every word escaped: all of them."""
+        from bayeskit.report.explanation_html import network_explanation_html
+
+        return network_explanation_html(self, whole=True)
+
+    def to_latex(self, document: bool = False) -> str:
+        r"""Return the page as LaTeX, fractions as ``\frac``; with ``document`` one that compiles as it is."""
+        from bayeskit.report.latex.page import network_latex
+
+        return network_latex(self, document)
+
+    def __str__(self) -> str:
+        from bayeskit.report.networks.pages import pages_of
+        from bayeskit.report.width import aligned
+
+        lines, pages = pages_of(self)
+        blocks = ["\n".join([page.title, *aligned((page.header, *page.rows))]) for page, _ in pages]
+        return "\n\n".join(["\n".join(lines), *blocks])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from bayeskit.report.explanation_html import network_explanation_html
+
+        return network_explanation_html(self)
