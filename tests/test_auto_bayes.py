@@ -20,9 +20,10 @@ def melons():
 
 def members(X, y, weight=None):
     cuts = TAN().fit(X, y, sample_weight=weight).cut_points_
+    root = next(iter(KDB(k=0, cut_points=cuts).fit(X, y, sample_weight=weight).structure_))
     alone = {
         "nb": KDB(k=0, smoothing=MEstimate(1), cut_points=cuts),
-        "tan": TAN(cut_points=cuts),
+        "tan": TAN(cut_points=cuts, root=root),
         "aode": AODE(smoothing=MEstimate(1), cut_points=cuts),
         "kdb": KDB(cut_points=cuts),
         "skdb": SelectiveKDB(cut_points=cuts),

@@ -70,7 +70,7 @@ class AutoBayes(SemiNaive):
     weights_ : dict from member to its weight
     leaderboard_ : list of (name, weight, log_loss, error, rmse), the least log-loss first
         Each member alone, on rows that are left out.
-    held_ : cut points, structures, weights and temperature; later batches change counts only
+    held_ : cut points, structures, order of the tree, weights and temperature; later batches change counts only
 
     Examples
     --------
@@ -126,6 +126,10 @@ class AutoBayes(SemiNaive):
     def _choose_more(self, source: Source) -> dict[str, Any]:
         held: dict[str, Any] = {"structures": {}}
         trial = self._trial(source, lambda schema: Tree())
+        if "tan" in self.members:
+            # kDB's order, by what each attribute tells of the class: so the tree does not hang on that of the columns.
+            discrete = {variable.name for variable in trial.schema.categorical}
+            held["order"] = tuple(name for name in learned_structure(trial, 0).nodes if name in discrete)
         if "kdb" in self.members:
             held["structures"]["kdb"] = learned_structure(trial, self.k).as_mapping()
         if "skdb" in self.members:
@@ -174,7 +178,7 @@ class AutoBayes(SemiNaive):
             case "nb":
                 return Member(name, Naive(), MEstimate(1.0), weight)
             case "tan":
-                return Member(name, Tree(), BackOff(), weight)
+                return Member(name, Tree(order=self._held.get("order")), BackOff(), weight)
             case "aode":
                 return Member(name, Averaging(), MEstimate(1.0), weight)
             case _:

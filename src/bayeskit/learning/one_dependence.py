@@ -87,17 +87,20 @@ class Tree:
     ----------
     root : name, optional
     penalty : None, "aic" or "bic"
+    order : names, optional
+        Of the discrete attributes; that of the columns by default.
     """
 
     root: Name | None = None
     penalty: str | None = None
+    order: tuple[Name, ...] | None = None
 
     def plan(self, schema: Schema, recipe: Recipe) -> Plan:
         return pairs_plan(schema)
 
     def graph(self, statistics: Statistics) -> Dag:
         """Learn the tree, with the numeric attributes under their parents."""
-        found = learn(tree(statistics.schema, self.root, self.penalty), lambda plan: statistics)
+        found = learn(tree(statistics.schema, self.root, self.penalty, self.order), lambda plan: statistics)
         return with_numeric(found, statistics)
 
     def settled(self, statistics: Statistics, recipe: Recipe) -> Form:

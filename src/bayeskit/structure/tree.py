@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,12 @@ Floats = NDArray[np.float64]
 _TIE = 1e-12
 
 
-def tree(schema: Schema, root: Name | None = None, penalty: str | None = None) -> Learner:
+def tree(
+    schema: Schema,
+    root: Name | None = None,
+    penalty: str | None = None,
+    order: Sequence[Name] | None = None,
+) -> Learner:
     r"""Learn the tree of Friedman, Geiger and Goldszmidt over the categorical attributes.
 
     Parameters
@@ -29,16 +35,21 @@ def tree(schema: Schema, root: Name | None = None, penalty: str | None = None) -
     penalty : None, "aic" or "bic"
         Keep an arc only where :math:`N I(x_i; x_j \mid y)` exceeds its K(r_i − 1)(r_j − 1) parameters times
         1 (AIC) or ½ log N (BIC): the result is a forest.
+    order : sequence of names, optional
+        Which attribute is the first, and which arc of equal ones: an order of all attributes instead of the columns'.
     """
     statistics = yield Plan.pairs(schema)
     pairs: Any = statistics.parts["pairs"]
     names = tuple(v.name for v in statistics.schema.categorical)
+    ranked = names if order is None else tuple(order)
     weights = pair_information(pairs)
     if penalty is not None:
         weights = _penalised(weights, pairs, penalty)
-    first = 0 if root is None else names.index(root)
-    parents = _directed(_spanning_forest(weights, at_least=0.0 if penalty else None), len(names), first)
-    return Dag(names, tuple((names[i],) if i >= 0 else () for i in parents))
+    places = [names.index(name) for name in ranked]
+    edges = _spanning_forest(weights[np.ix_(places, places)], at_least=0.0 if penalty else None)
+    parents = _directed(edges, len(names), 0 if root is None else ranked.index(root))
+    above = {name: (ranked[i],) if i >= 0 else () for name, i in zip(ranked, parents)}
+    return Dag(names, tuple(above[name] for name in names))
 
 
 def _penalised(information: Floats, pairs: Any, penalty: str) -> Floats:
@@ -53,7 +64,7 @@ def _penalised(information: Floats, pairs: Any, penalty: str) -> Floats:
 
 
 def _spanning_forest(weights: Floats, at_least: float | None) -> list[tuple[int, int]]:
-    """Return the edges of a maximum spanning forest (Kruskal); of equal edges the first in column order."""
+    """Return the edges of a maximum spanning forest (Kruskal); of equal edges the first in order."""
     d = len(weights)
     rows, columns = np.triu_indices(d, 1)
     found = weights[rows, columns]
