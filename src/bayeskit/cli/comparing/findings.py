@@ -11,6 +11,7 @@ import numpy as np
 
 from bayeskit.cli.comparing import models as models
 from bayeskit.cli.comparing.run import Run
+from bayeskit.learning.one_dependence import Tree
 from bayeskit.report.beyond_chance import information_beyond_chance
 from bayeskit.report.comparison_report.comparison import Comparison
 from bayeskit.report.comparison_report.page import Findings, RowShown
@@ -58,7 +59,9 @@ def _arcs(run: Run, pick: str) -> tuple[Any, Mapping[Name, Sequence[Name]], str]
     counts = run.fitted("tan") if fits else run.first
     if pick == "net":
         return counts, run.fitted(pick).network_._network.dag.as_mapping(), "network"
-    return counts, counts.structure_ if fits else {}, "tree"
+    # Without a penalty every attribute hangs on the one of the most values.
+    found = Tree(penalty="bic").graph(counts.statistics_).as_mapping() if fits else {}
+    return counts, found, "tree"
 
 
 def _three_rows(run: Run, comparison: Comparison) -> tuple[RowShown, ...]:

@@ -67,8 +67,9 @@ _EN = {
     "of_all": "of all there is to know",
     "structure": "What depends on what",
     "structure_own": "The arcs of {pick}. {target} is a parent of every attribute and is not drawn.",
-    "structure_tree": "{pick} is no single graph. This is the tree that TAN finds: of each attribute the one other "
-    "that tells most about it once {target} is known. {target} is a parent of all and is not drawn.",
+    "structure_tree": '{pick} has no arcs of its own to draw. These are those that TAN(penalty="bic") finds: of each '
+    "attribute the one other that tells most about it once {target} is known, where it tells more than chance would. "
+    "{target} is a parent of all and is not drawn.",
     "structure_network": "The network that {pick} found, {target} in it.",
     "structure_less": "The {n} most telling attributes are drawn.",
     "structure_none": "No attribute depends on another once {target} is known.",
@@ -161,8 +162,8 @@ _ZH = {
     "of_all": "占全部信息",
     "structure": "属性之间的依赖",
     "structure_own": "{pick} 的有向边。{target} 是所有属性的父结点，图中略去。",
-    "structure_tree": "{pick} 不是单一的图。这里画出 TAN 找到的树：已知 {target} 后，每个属性由最能说明它的另一个属性"
-    "指向它。{target} 是所有属性的父结点，图中略去。",
+    "structure_tree": '{pick} 本身没有属性之间的边可画。这里画出 TAN(penalty="bic") 找到的边：已知 {target} 后，'
+    "每个属性由最能说明它、且并非出于偶然的另一个属性指向它。{target} 是所有属性的父结点，图中略去。",
     "structure_network": "{pick} 找到的网络，{target} 也在其中。",
     "structure_less": "只画出最有用的 {n} 个属性。",
     "structure_none": "已知 {target} 后，属性之间没有依赖。",
