@@ -398,9 +398,9 @@ def test_only_what_is_shown_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of thirty super-parents a page shows one; the others' fractions would take most of the time."""
     written: list[int] = []
 
-    def noted(averaged: Any, row: Any, i: int, kept: Any, write: Any = averaged_report._children) -> Any:
+    def noted(known: Any, i: int, write: Any = averaged_report._children) -> Any:
         written.append(i)
-        return write(averaged, row, i, kept)
+        return write(known, i)
 
     monkeypatch.setattr(averaged_report, "_children", noted)
     rng = np.random.default_rng(0)

@@ -116,7 +116,7 @@ def factors_to_dicts(logs: Sequence[float], workings: Sequence[str]) -> list[dic
     >>> factors_to_dicts([-math.inf], ["0/2"])
     [{'probability': 0.0, 'log': '-inf', 'working': '0/2'}]
     """
-    if min(logs) > -700.0 and max(logs) < 700.0:  # so that no number needs a look of its own
+    if -math.inf not in logs and max(logs) < 700.0:  # so that no number needs a look of its own
         exp = math.exp
         return [{"probability": exp(log), "log": log, "working": w} for log, w in zip(logs, workings)]
     return [

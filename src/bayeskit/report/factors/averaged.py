@@ -21,7 +21,7 @@ from bayeskit.report.explanation_dict import (
 )
 from bayeskit.report.factors.average import Average, Said, SuperParent, Unwritten
 from bayeskit.report.factors.dependence import Floats, Item, cell_density
-from bayeskit.report.factors.pair_share import log_shares
+from bayeskit.report.factors.pair_share import LogShares
 from bayeskit.report.fractions import fraction
 from bayeskit.report.shown import Shown
 
@@ -37,6 +37,15 @@ class Child(NamedTuple):
     as_missing: bool
 
 
+class Known(NamedTuple):
+    """What is the same under every super-parent: the model, the row, the attributes that speak, by place."""
+
+    averaged: Averaged
+    row: Shown
+    spoken: dict[int, Child]
+    shares: LogShares
+
+
 # log P(x | c, ...) of each class, and how each comes about.
 Told = tuple[Child, list[float], list[str]]
 
@@ -45,8 +54,10 @@ def average_of(averaged: Averaged, row: Shown) -> tuple[Average, dict[Any, Item]
     """Return what every super-parent says and which attributes are left out; None where there is no super-parent."""
     kept = _kept(averaged, row)
     spoken = _spoken(averaged, row, kept)
+    shares = LogShares(averaged.cells, [(child.place, child.code) for child in spoken])
+    known = Known(averaged, row, {child.place: child for child in spoken}, shares)
     scores = averaged.scores(row.chunk)[0]
-    found = [s for s in (_super_parent(averaged, row, i, spoken, scores[i]) for i in kept) if s is not None]
+    found = [s for s in (_super_parent(known, i, scores[i]) for i in kept) if s is not None]
     if not found:
         return None
     return Average(tuple(found)), _left_out(averaged, row, kept)
@@ -79,10 +90,9 @@ def _is_present(averaged: Averaged, j: int, code: int) -> bool:
     return code < int(averaged.cells.sizes[j]) or code == int(averaged.cells.real[j]) + 1
 
 
-def _super_parent(
-    averaged: Averaged, row: Shown, i: int, spoken: list[Child], scores: Floats
-) -> SuperParent | None:
+def _super_parent(known: Known, i: int, scores: Floats) -> SuperParent | None:
     """Write down what one attribute says; ``scores`` are the logarithms of its products, NaN where it is no parent."""
+    averaged, row = known.averaged, known.row
     weight = float(np.exp(averaged.log_weights[0, i]))
     if np.isnan(scores).all() or not weight > 0.0:
         return None
@@ -94,16 +104,16 @@ def _super_parent(
         Factor(_log((n + imaginary) / (rows + whole)), fraction(n, imaginary, rows, whole))
         for n in cells.counts[g, g].tolist()
     )
-    known = (averaged, row, i, spoken)
-    children = Unwritten(partial(_children, *known), partial(_said, *known), partial(_plainly, *known))
+    children = Unwritten(partial(_children, known, i), partial(_said, known, i), partial(_plainly, known, i))
     name = row.schema.categorical[i].name
     return SuperParent(name, row.value(i), weight, first, children, tuple(scores.tolist()))
 
 
-def _said(averaged: Averaged, row: Shown, i: int, spoken: list[Child]) -> Said:
+def _said(known: Known, i: int) -> Said:
     """What all others say, given attribute i, with nothing written down."""
+    averaged, row = known.averaged, known.row
     logs = averaged.log_given(averaged._without_general(row.chunk.codes, np.zeros(1))[0], i).tolist()
-    found: Said = [(child.name, logs[child.place]) for child in spoken if child.place != i]
+    found: Said = [(child.name, logs[place]) for place, child in known.spoken.items() if place != i]
     for place in _measured(averaged, row):
         out = np.zeros((1, averaged.cells.counts.shape[2]))
         averaged.numeric.add_given(row.chunk, i, [place], out)
@@ -111,37 +121,33 @@ def _said(averaged: Averaged, row: Shown, i: int, spoken: list[Child]) -> Said:
     return found
 
 
-def _children(averaged: Averaged, row: Shown, i: int, spoken: list[Child]) -> tuple[Attribute, ...]:
+def _children(known: Known, i: int) -> tuple[Attribute, ...]:
     """Write down what all others say, given attribute i."""
-    above = row.given([i])
+    above = known.row.given([i])
     found = tuple(
         Attribute(c.name, c.value, c.family, tuple(map(Factor, logs, workings)), c.as_missing, above)
-        for c, logs, workings in _tables(averaged, row, i, spoken)
+        for c, logs, workings in _tables(known, i)
     )
-    return (*found, *_numeric(averaged, row, i))
+    return (*found, *_numeric(known.averaged, known.row, i))
 
 
-def _plainly(
-    averaged: Averaged, row: Shown, i: int, spoken: list[Child], ranking: Sequence[int]
-) -> list[dict[str, Any]]:
+def _plainly(known: Known, i: int, ranking: Sequence[int]) -> list[dict[str, Any]]:
     """Return the same as plain values, without a page in between: there may be tens of thousands of factors."""
-    above = given_to_dicts(row.given([i]))
+    above = given_to_dicts(known.row.given([i]))
     found = [
         attribute_to_dict(
             *(c.name, c.value, c.family, c.as_missing, [*map(dict, above)], []),
             *(factors_to_dicts(logs, workings), odds_of_logs(logs, ranking)),
         )
-        for c, logs, workings in _tables(averaged, row, i, spoken)
+        for c, logs, workings in _tables(known, i)
     ]
-    return found + [attribute_of(a, ranking) for a in _numeric(averaged, row, i)]
+    return found + [attribute_of(a, ranking) for a in _numeric(known.averaged, known.row, i)]
 
 
-def _tables(averaged: Averaged, row: Shown, i: int, spoken: list[Child]) -> Iterator[Told]:
+def _tables(known: Known, i: int) -> Iterator[Told]:
     """Tell what all categorical attributes but i say: logarithms, and workings."""
-    others = [child for child in spoken if child.place != i]
-    shares = log_shares(averaged.cells, [(c.place, c.code) for c in others], i, row.code(i))
-    for child, (logs, workings) in zip(others, shares):
-        yield child, logs, workings
+    for place, logs, workings in known.shares.given(i, known.row.code(i)):
+        yield known.spoken[place], logs, workings
 
 
 def _says_nothing(averaged: Averaged, row: Shown, j: int) -> bool:

@@ -53,42 +53,51 @@ def pair_shares(cells: PairCells, j: int, x: int, i: int, u: int) -> list[Share]
     ]
 
 
-def log_shares(
-    cells: PairCells, others: Sequence[tuple[int, int]], i: int, u: int
-) -> Iterator[tuple[list[float], list[str]]]:
-    """Yield what ``pair_shares`` tells of each attribute (j, x): the logarithms, and how the numbers are reckoned.
+class LogShares:
+    """What ``pair_shares`` tells of attributes (j, x) under any parent: the logarithms, and how they are reckoned.
 
-    Those that have imaginary counts are looked up all at once.
+    Those that were learned and have imaginary counts are looked up all at once, since there may be thousands.
     """
-    at_once = _counted(cells, others, i, u)
-    for j, x in others:
-        if j in at_once:
-            logs, n, total, mass, whole = at_once[j]
-            yield logs, fractions(n, mass, total, whole)
-        else:
-            found = pair_shares(cells, j, x, i, u)
-            yield [math.log(p) if p > 0.0 else -math.inf for p, _ in found], [text for _, text in found]
 
+    def __init__(self, cells: PairCells, attributes: Sequence[tuple[int, int]]) -> None:
+        self.cells, self.attributes = cells, attributes
+        js, codes = np.array(attributes, dtype=np.intp).reshape(-1, 2).T
+        learned = (cells.mode[js] == IMAGINARY) & (codes <= cells.real[js])
+        self._js = js[learned]
+        start = cells.offsets.astype(np.intp)[self._js]
+        self._here = start + codes[learned]
+        self._spare = start + cells.real[self._js].astype(np.intp)
+        # Rows without x_j are none of those it is a share of, unless missing is a state.
+        self._is_state = (cells.sizes > cells.real)[self._js, None]
 
-def _counted(cells: PairCells, others: Sequence[tuple[int, int]], i: int, u: int) -> dict[int, Any]:
-    """Return log((n + a)/(N + A)), n and N of each class, a and A, of learned values with imaginary counts."""
-    if u > int(cells.real[i]):
-        return {}
-    js, codes = np.array(others, dtype=np.intp).reshape(-1, 2).T
-    learned = (cells.mode[js] == IMAGINARY) & (codes <= cells.real[js])
-    js, codes = js[learned], codes[learned]
-    start = cells.offsets.astype(np.intp)[js]
-    above, here = int(cells.offsets[i]) + u, start + codes
-    rows = cells.counts[above]
-    # Rows without x_j are none of those it is a share of, unless missing is a state.
-    spare = np.where((cells.sizes > cells.real)[js, None], 0.0, rows[start + cells.real[js].astype(np.intp)])
-    n, total = rows[here], np.maximum(rows[above] - spare, 0.0)
-    mass, whole = cells.scale[i, js] * cells.mass[here], cells.scale[i, js] * cells.total_mass[js]
-    shown = (total.min(axis=1, initial=np.inf) + whole > 0.0).tolist()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log((n + mass[:, None]) / (total + whole[:, None]))
-    parts = zip(*(part.tolist() for part in (logs, n, total, mass, whole)))
-    return {j: told for j, told, there in zip(js.tolist(), parts, shown) if there}
+    def given(self, i: int, u: int) -> Iterator[tuple[int, list[float], list[str]]]:
+        """Yield (j, logarithms, workings) of every attribute but i, given x_i = u."""
+        at_once = self._counted(i, u) if u <= int(self.cells.real[i]) else {}
+        for j, x in self.attributes:
+            if j == i:
+                continue
+            if j in at_once:
+                logs, n, total, mass, whole = at_once[j]
+                yield j, logs, fractions(n, mass, total, whole)
+            else:
+                found = pair_shares(self.cells, j, x, i, u)
+                logs = [math.log(p) if p > 0.0 else -math.inf for p, _ in found]
+                yield j, logs, [text for _, text in found]
+
+    def _counted(self, i: int, u: int) -> dict[int, Any]:
+        """Return log((n + a)/(N + A)), n and N of each class, a and A, of learned values with imaginary counts."""
+        cells, js = self.cells, self._js
+        above = int(cells.offsets[i]) + u
+        rows = cells.counts[above]
+        spare = np.where(self._is_state, 0.0, rows[self._spare])
+        n, total = rows[self._here], np.maximum(rows[above] - spare, 0.0)
+        scale = cells.scale[i, js]
+        mass, whole = scale * cells.mass[self._here], scale * cells.total_mass[js]
+        shown = (total.min(axis=1, initial=np.inf) + whole > 0.0).tolist()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log((n + mass[:, None]) / (total + whole[:, None]))
+        parts = zip(*(part.tolist() for part in (logs, n, total, mass, whole)))
+        return {j: told for j, told, there in zip(js.tolist(), parts, shown) if there}
 
 
 def pair_workings(cells: PairCells, j: int, x: int, i: int, u: int) -> list[str]:
