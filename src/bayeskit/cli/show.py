@@ -22,7 +22,7 @@ def print_demo(demo: Demo) -> None:
     """Print all sections."""
     words, screen = words_of(demo.lang), console()
     data, separator = demo.data, words_separator(demo.lang)
-    screen.print(data.title, style="bold")
+    screen.print(data.title_zh if demo.lang == "zh" else data.title, style="bold")
     screen.print(words["rows"].format(n=len(data), d=len(data.attributes), target=data.target))
     if demo.rows_used < len(data):
         screen.print(words["sampled"].format(used=demo.rows_used, n=len(data)))

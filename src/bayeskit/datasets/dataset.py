@@ -19,6 +19,8 @@ class Dataset:
 
     Attributes
     ----------
+    title, title_zh : str
+        What it is, in English and in Chinese.
     columns : dict of str to array
         The attributes and the target, in the order of the file: ``int64`` or ``float64`` (NaN where missing),
         texts as objects (None where missing).
@@ -33,6 +35,7 @@ class Dataset:
 
     name: str
     title: str
+    title_zh: str
     source: str
     licence: str
     target: str

@@ -33,7 +33,7 @@ def tell(lang: str) -> Told:
     named = [(words.get(str(s["model"]), str(s["model"])), s) for s in scores]
     return Told(
         "news",
-        data.title,
+        say(data.title, data.title_zh),
         (
             Part(
                 say(
