@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-# The library tells its callers which argument to pass; whoever types commands has flags instead.
-_FLAGS = (
+
+def _from_one(row: re.Match[str]) -> str:
+    return str(int(row[1]) + 1) if row[1].isdigit() else row[1]
+
+
+# The library tells which argument to pass; whoever types commands has flags instead, and counts rows from 1.
+_FLAGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"(?<=[Rr]ow )(\S+) \(the first is 0\)", _from_one),
     (r"exclude=\['([^']*)'\]", r"--drop '\1'"),
     (r"discretize=\{'([^']*)': (\d+)\}", r"--discretize '\1=\2'"),
     (r'encoding="([^"]*)"', r"--encoding \1"),
@@ -39,6 +46,8 @@ def in_flags(message: str) -> str:
     --------
     >>> in_flags("Leave it out with exclude=['id'].")
     "Leave it out with --drop 'id'."
+    >>> in_flags("Row 16 (the first is 0) is impossible.")
+    'Row 17 is impossible.'
     """
     for pattern, flag in _FLAGS:
         message = re.sub(pattern, flag, message)

@@ -49,9 +49,11 @@ MESSAGES = {
         "{file} 的 {name} 列应是数字，却有 {word}。如果它表示缺失，请加 --missing {word}；"
         "如果它是名称，请去掉 --numeric。"
     ),
-    "Column {name} holds {value} in row {row} (the first is 0). Replace infinite values, or make them NaN, "
-    "which means "
-    "missing.": "{name} 列第 {row} 行（从 0 数起）是 {value}。请改掉无穷大，或使其缺失（NaN）。",
+    "Column {name} holds {value} in row {row}. Replace infinite values, or make them NaN, which means "
+    "missing.": "{name} 列第 {row} 行是 {value}。请改掉无穷大，或使其缺失（NaN）。",
+    "Column {name} of {file} holds an infinite number in row {row}. Replace it in the file, or say with "
+    "--missing what "
+    "stands there.": "{file} 的 {name} 列第 {row} 行是无穷大。请在文件中改掉，或用 --missing 说明它表示缺失。",
     "Column {name} holds infinity at row {row}. Replace it or make it missing (NaN).": (
         "{name} 列第 {row} 行是无穷大。请改掉，或使其缺失（NaN）。"
     ),

@@ -17,6 +17,8 @@ MESSAGES = {
     "with a decimal comma: 3,5 is read as 3.5": "用逗号作小数点，3,5 读作 3.5",
     "with commas between thousands: 1,234 is read as 1234": "用逗号分隔千位，1,234 读作 1234",
     "in per cent: 3.5% is read as 3.5": "是百分数，3.5% 读作 3.5",
+    "with a sign of currency: {sign}1,234 is read as 1234": "带货币符号，{sign}1,234 读作 1234",
+    "with a sign of currency: 3,50 € is read as 3.5": "带货币符号，3,50 € 读作 3.5",
     "a different value in every row": "每一行的值都不同",
     "the row numbers": "它就是行号",
     "Constant columns: {list}.": "常数列：{list}。",

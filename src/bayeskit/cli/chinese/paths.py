@@ -46,6 +46,13 @@ MESSAGES = {
     "{file} is a directory. Name a file in it.": "{file} 是一个目录。请指明其中的一个文件。",
     "{file} is a directory. Name one file in it.": "{file} 是一个目录。请指明其中的一个文件。",
     "There is no file {file}.{hint}": "没有文件 {file}。{hint}",
+    "There is no file {file}. Write one: the line {line}, then for each action a line with its name and what it costs "
+    "where each of these is true.": (
+        "没有文件 {file}。请写一个：首行 {line}，其后每种行动一行，写明名称，以及在各真实类别下的代价。"
+    ),
+    "{file} is a pipe or a device. Save what it holds to a file, and name that.": (
+        "{file} 是管道或设备。请先把内容存成文件，再给出文件名。"
+    ),
     "There is no file {file} (looked for as {path}).{hint} Check the path.": (
         "没有文件 {file}（完整路径 {path}）。{hint}请检查路径。"
     ),

@@ -1,6 +1,9 @@
 """Tables that cannot be read, and rows that are not there."""
 
 MESSAGES = {
+    "The first line of {file} is {line}, a word to Excel alone. Remove that line.": (
+        "{file} 的首行是 {line}，只有 Excel 认得。请删去这一行。"
+    ),
     "{file} cannot be read as {hint_form}: CSV Error on Line: {line} | Original Line: {text} | Expected Number of "
     "Columns: {n} Found: {m}. Mend the file there{hint}": (
         "{file} 无法读作{hint_form}：第 {line} 行（{text}）应有 {n} 列，却有 {m} 列。请修正该处{hint}"
