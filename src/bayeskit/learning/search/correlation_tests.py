@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr, stdtr
 
-from bayeskit.structure.questions import Question, Test, members
+from bayeskit.learning.search.remembered_tests import RememberedTests
+from bayeskit.structure.questions import Test, members
 from bayeskit.structure.tests_of_independence import as_independence_test
 
 Floats = NDArray[np.float64]
-Answer = tuple[float, float, float]
 
 
-class CorrelationTests:
+class CorrelationTests(RememberedTests):
     r"""Answers whether two Gaussian variables are independent given others: (statistic, degrees of freedom, p).
 
     With ρ the partial correlation of a and b given k others, from the inverse of their correlation matrix:
@@ -46,31 +44,21 @@ class CorrelationTests:
     """
 
     def __init__(self, correlation: Floats, n_rows: float, name: str = "cor") -> None:
+        super().__init__()
         self.test = as_independence_test(name, continuous=True)
         self.n_rows = n_rows
         self._correlation = np.array(correlation, np.float64)
         self._correlation[np.isnan(self._correlation)] = 0.0
         np.fill_diagonal(self._correlation, 1.0)
-        self._known: dict[tuple[int, int, int], Answer] = {}
 
-    @property
-    def n_tested(self) -> int:
-        """How many tests were made."""
-        return len(self._known)
-
-    def __call__(self, question: Question) -> list[Answer]:
-        known = self._known
-        asked = cast("Sequence[Test]", question)
-        keys = [(a, b, given) if a < b else (b, a, given) for a, b, given in asked]
+    def _make(self, tests: list[Test]) -> None:
         # Sets of one size are inverted together.
-        groups: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-        for key in dict.fromkeys(keys):
-            if key not in known:
-                groups[key[2].bit_count()].append(key)
+        groups: dict[int, list[Test]] = defaultdict(list)
+        for test in tests:
+            groups[test.given.bit_count()].append(test)
         for k, some in groups.items():
             partial = self._partial(np.array([[a, b, *members(given)] for a, b, given in some]))
-            known.update(zip(some, zip(*(column.tolist() for column in self._tested(partial, k)))))
-        return [known[key] for key in keys]
+            self._known.update(zip(some, zip(*(column.tolist() for column in self._tested(partial, k)))))
 
     def _partial(self, sets: NDArray[np.int64]) -> Floats:
         """Return the correlation of the first two of each set given the rest."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +13,18 @@ from bayeskit.counting.kernels.contingency import measure_tables
 from bayeskit.errors import DataError
 from bayeskit.learning.search.counted_scores import EVERYTHING
 from bayeskit.learning.search.independence_tests import ADJUSTED_ROWS_PER_CELL, p_values
+from bayeskit.learning.search.remembered_tests import RememberedTests
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Pattern, Plan, Statistics
-from bayeskit.structure.questions import Question, Test, members
+from bayeskit.structure.questions import Test, members
 from bayeskit.structure.tests_of_independence import as_independence_test
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Answer = tuple[float, float, float]
 Cells = tuple[dict[int, NDArray[np.intp]], Floats]
 
 
-class CountedTests:
+class CountedTests(RememberedTests):
     """Answers whether discrete variables are independent given others by asking for counts in its turn.
 
     The same tests as :class:`~bayeskit.learning.search.independence_tests.IndependenceTests`, and the same numbers. All
@@ -49,6 +49,7 @@ class CountedTests:
         name: str = "g2",
         min_rows: float = 5.0,
     ) -> None:
+        super().__init__()
         self.schema = Schema(tuple(variables), EVERYTHING)
         self.test = as_independence_test(name, continuous=False)
         self.min_rows = min_rows
@@ -56,21 +57,8 @@ class CountedTests:
         self._names = tuple(variable.name for variable in variables)
         self._sizes = np.array([variable.size for variable in variables], np.int64)
         self._rows: float | None = None
-        self._known: dict[Test, Answer] = {}
 
-    @property
-    def n_tested(self) -> int:
-        """How many tests were made."""
-        return len(self._known)
-
-    def __call__(self, question: Question) -> list[Answer]:
-        asked = [Test(min(a, b), max(a, b), z) for a, b, z in cast("Sequence[Test]", question)]
-        new = [test for test in dict.fromkeys(asked) if test not in self._known]
-        if new:
-            self._learn(new)
-        return [self._known[test] for test in asked]
-
-    def _learn(self, tests: list[Test]) -> None:
+    def _make(self, tests: list[Test]) -> None:
         if self._rows is None:
             self._rows = self._counted([])[1]
         measured = np.array([[math.nan, self._degrees(test)] for test in tests])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +13,18 @@ from scipy.special import chdtrc
 from bayeskit.counting.kernels.contingency import measure_extensions, measure_tables
 from bayeskit.counting.kernels.weighted_extensions import measure_weighted
 from bayeskit.learning.search.packed_rows import PackedRows
-from bayeskit.structure.questions import Question, Test, members
+from bayeskit.learning.search.remembered_tests import RememberedTests
+from bayeskit.structure.questions import Test, members
 from bayeskit.structure.tests_of_independence import as_independence_test
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Answer = tuple[float, float, float]
 
 # Tests with adjusted degrees of freedom find for independence where a cell has fewer rows than this.
 ADJUSTED_ROWS_PER_CELL = 5
 
 
-class IndependenceTests:
+class IndependenceTests(RememberedTests):
     """Answers whether two discrete variables are independent given others: (statistic, degrees of freedom, p).
 
     Parameters
@@ -65,6 +64,7 @@ class IndependenceTests:
         min_rows: float = 5.0,
         weights: Floats | None = None,
     ) -> None:
+        super().__init__()
         self.test = as_independence_test(name, continuous=False)
         self.min_rows = min_rows
         self.n_rows = columns.shape[1] if weights is None else float(weights.sum())
@@ -72,33 +72,18 @@ class IndependenceTests:
         self._weights = weights
         self._sizes = self._rows.sizes
         self._largest = int(self._sizes.max(initial=1))
-        self._known: dict[tuple[int, int, int], Answer] = {}
 
-    @property
-    def n_tested(self) -> int:
-        """How many tests were made."""
-        return len(self._known)
-
-    def __call__(self, question: Question) -> list[Answer]:
-        known = self._known
-        asked = cast("Sequence[Test]", question)
-        keys = [(a, b, given) if a < b else (b, a, given) for a, b, given in asked]
+    def _make(self, tests: list[Test]) -> None:
         # One pass over z and the first variable serves all the second ones.
         groups: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for a, b, given in dict.fromkeys(keys):
-            if (a, b, given) not in known:
-                groups[a, given].append(b)
-        if groups:
-            self._answer(groups)
-        return [known[key] for key in keys]
-
-    def _answer(self, groups: dict[tuple[int, int], list[int]]) -> None:
+        for a, b, given in tests:
+            groups[a, given].append(b)
         found = [self._measure(a, given, np.array(others, np.int64)) for (a, given), others in groups.items()]
         measured = np.concatenate(found)
         answers = zip(*measured.T.tolist(), p_values(measured[:, 0], measured[:, 1]).tolist())
         for (a, given), others in groups.items():
             for b in others:
-                self._known[a, b, given] = next(answers)
+                self._known[Test(a, b, given)] = next(answers)
 
     def _measure(self, a: int, given: int, others: Ints) -> Floats:
         """Return the statistic and the degrees of freedom of a with each of the others."""

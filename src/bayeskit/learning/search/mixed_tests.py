@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.learning.search.independence_tests import Answer, p_values
+from bayeskit.learning.search.independence_tests import p_values
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.learning.search.packed_rows import PackedRows
-from bayeskit.structure.questions import Question, Test, members
+from bayeskit.learning.search.remembered_tests import RememberedTests
+from bayeskit.structure.questions import Test, members
 from bayeskit.structure.tests_of_independence import as_independence_test
 
 Floats = NDArray[np.float64]
@@ -22,7 +21,7 @@ Floats = NDArray[np.float64]
 LEAST_SHARE = 1e-12
 
 
-class MixedTests:
+class MixedTests(RememberedTests):
     r"""Answers whether two variables, discrete or continuous, are independent given others.
 
     With :math:`\ell(S)` the largest log-likelihood of a set of columns, its discrete ones free and its continuous ones
@@ -61,6 +60,7 @@ class MixedTests:
     def __init__(
         self, columns: NodeColumns, name: str = "mi-cg", min_rows: float = 5.0, weights: Floats | None = None
     ) -> None:
+        super().__init__()
         self.test = as_independence_test(name, mixed=True)
         self.min_rows = min_rows
         codes, numbers = columns.code_matrix(), columns.number_matrix()
@@ -71,21 +71,11 @@ class MixedTests:
         self._rows = PackedRows(codes, columns.sizes[columns.is_discrete], with_bits=False)
         self._numbers = self._standardised(numbers)
         self._found: dict[int, tuple[float, int]] = {}
-        self._known: dict[Test, Answer] = {}
 
-    @property
-    def n_tested(self) -> int:
-        """How many tests were made."""
-        return len(self._known)
-
-    def __call__(self, question: Question) -> list[Answer]:
-        asked = [Test(min(a, b), max(a, b), z) for a, b, z in cast("Sequence[Test]", question)]
-        new = [test for test in dict.fromkeys(asked) if test not in self._known]
-        if new:
-            measured = np.array([self._measure(test) for test in new])
-            answers = zip(*measured.T.tolist(), p_values(measured[:, 0], measured[:, 1]).tolist())
-            self._known.update(zip(new, answers))
-        return [self._known[test] for test in asked]
+    def _make(self, tests: list[Test]) -> None:
+        measured = np.array([self._measure(test) for test in tests])
+        answers = zip(*measured.T.tolist(), p_values(measured[:, 0], measured[:, 1]).tolist())
+        self._known.update(zip(tests, answers))
 
     def _measure(self, test: Test) -> tuple[float, float]:
         a, b, z = test
