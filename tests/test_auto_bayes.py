@@ -7,6 +7,7 @@ import pytest
 
 from bayeskit import AODE, KDB, TAN, AutoBayes, SelectiveKDB, load
 from bayeskit.data.columns import factorize_array
+from bayeskit.data.frames import factorize_series
 from bayeskit.datasets import load as table
 from bayeskit.errors import Incompatible, SettingError, UsageError
 from bayeskit.priors import MEstimate
@@ -44,17 +45,19 @@ def test_it_is_the_weighted_mean_of_its_members(melons, weighted):
         np.testing.assert_allclose(getattr(model, ask)(*arguments), mean, rtol=0, atol=1e-12)
 
 
-def test_text_is_coded_once_however_often_a_fit_goes_over_it(monkeypatch):
-    coded = []
+@pytest.mark.parametrize("framed", [False, True])
+def test_text_is_coded_once_however_often_a_fit_goes_over_it(framed, monkeypatch):
+    code, coded = (factorize_series if framed else factorize_array), []
 
-    def factorize(array, name):
+    def factorize(column, name):
         coded.append(name)
-        return factorize_array(array, name)
+        return code(column, name)
 
-    monkeypatch.setattr("bayeskit.data.table.factorize_array", factorize)
+    monkeypatch.setattr(f"bayeskit.data.table.{code.__name__}", factorize)
     data = table("melon3")
     words = {name: column for name, column in data.columns.items() if column.dtype.kind == "O"}
-    AutoBayes().fit({**words, "good": data.y}, target="good")
+    rows = {**words, "good": data.y}
+    AutoBayes().fit(pytest.importorskip("pandas").DataFrame(rows) if framed else rows, target="good")
     assert sorted(coded) == sorted(words)
 
 

@@ -56,9 +56,10 @@ class Table:
         if name in self._coded:
             return self._coded[name]
         if self.frame is not None:
-            return factorize_series(self.frame.get_column(name), name)
-        coded = factorize_array(self.raw(j), name)
-        if self.raw(j).dtype.kind in "OUST":
+            coded = factorize_series(self.frame.get_column(name), name)
+        else:
+            coded = factorize_array(self.raw(j), name)
+        if not coded.declared and coded.labels and isinstance(coded.labels[0], str):
             coded = self._coded[name] = narrow(coded)
         return coded
 
