@@ -90,6 +90,7 @@ def time_explain(report: Report) -> None:
 FORMS: dict[str, Any] = {
     "text": lambda model, row: str(model.explain(row)),
     "HTML": lambda model, row: model.explain(row)._repr_html_(),
+    "LaTeX": lambda model, row: model.explain(row).to_latex(),
     "JSON": lambda model, row: model.explain(row).to_dict(),
     "contributions": lambda model, row: model.contributions(row),
 }

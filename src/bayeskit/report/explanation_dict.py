@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from bayeskit.report.explanation import Attribute, Explanation, Factor
@@ -13,7 +15,23 @@ from bayeskit.report.plain import plain
 
 def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
     """Return an explanation as a dictionary of plain values."""
-    e = explanation
+    with _uncollected():
+        return _to_dict(explanation)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Look for no garbage meanwhile: an average makes tens of thousands of small values, and none of them is any."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _to_dict(e: Explanation) -> dict[str, Any]:
     return {
         "target": plain(e.target),
         "classes": plain(e.classes),

@@ -136,8 +136,14 @@ def _plainly(known: Known, i: int, ranking: Sequence[int]) -> list[dict[str, Any
     above = given_to_dicts(known.row.given([i]))
     found = [
         attribute_to_dict(
-            *(c.name, c.value, c.family, c.as_missing, [*map(dict, above)], []),
-            *(factors_to_dicts(logs, workings), odds_of_logs(logs, ranking)),
+            c.name,
+            c.value,
+            c.family,
+            c.as_missing,
+            above.copy(),
+            [],
+            factors_to_dicts(logs, workings),
+            odds_of_logs(logs, ranking),
         )
         for c, logs, workings in _tables(known, i)
     ]

@@ -3,6 +3,7 @@ r"""The arithmetic of a page as LaTeX: (3+1)/(8+2) becomes \frac{3+1}{8+2}."""
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?P<density>(?:N|t|kernel|Pois)\([^()]*\)(?:, \d+d)?)"
@@ -16,6 +17,7 @@ class _NoArithmetic(Exception):
     """The text is something else."""
 
 
+@lru_cache(maxsize=4096)  # a page has few different formulas, each many times
 def as_math(text: str) -> str | None:
     r"""Return the mathematics of a cell, without dollars; None where it is no arithmetic.
 

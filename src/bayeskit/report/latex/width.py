@@ -3,6 +3,7 @@ r"""About how wide LaTeX prints a text or a formula, in points at ten points: en
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from bayeskit.report.width import display_width
 
@@ -16,6 +17,7 @@ _SMALLER = 0.72
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|\s|.")
 
 
+@lru_cache(maxsize=4096)
 def text_width(text: str) -> float:
     """Return the width of words.
 
@@ -27,12 +29,14 @@ def text_width(text: str) -> float:
     return sum(map(_letter, text))
 
 
+@lru_cache(maxsize=4096)
 def _letter(letter: str) -> float:
     if display_width(letter) == 2:
         return 10.0 if ord(letter) < 0x1F000 else 28.0  # printed as U+1F600, small
     return 3.4 if letter in _NARROW else 7.8 if letter in _BROAD else 5.3
 
 
+@lru_cache(maxsize=4096)  # a page measures each of its formulas under several layouts
 def math_width(formula: str) -> float:
     r"""Return the width of a formula as :func:`~bayeskit.report.latex.math.as_math` writes it.
 
