@@ -21,7 +21,7 @@ import numpy as np
 
 import bayeskit
 from bayeskit import datasets
-from harness import Report, children_time, options
+from harness import Report, as_a_user, children_time, options
 
 QUESTION = "The front door: compare on adult, explain one row, the help of every command"
 ATTRIBUTES, CLASSES, ROWS = 61, 10, 5_000
@@ -44,10 +44,9 @@ def write_adult(path: Path, scale: float) -> None:
 
 def process(cache: str, *arguments: str) -> tuple[float, float]:
     """Run a command to its end; return its CPU seconds and the MB that it came to."""
-    env = {**os.environ, "NUMBA_CACHE_DIR": cache}
     child = subprocess.Popen(
         [sys.executable, "-m", "bayeskit", *arguments],
-        env=env,
+        env=as_a_user(NUMBA_CACHE_DIR=cache),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -1,4 +1,4 @@
-"""Compiling kernels: cached where a directory can be written, and all the same where none can."""
+"""Kernels: plain while their work is small, compiled beyond, and kept where a directory can be written."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import bayeskit
 from bayeskit import kernel as module
-from bayeskit.kernel import fma, kernel
+from bayeskit.kernel import compiling, fibonacci_hash, fma, kernel, lowest_bit, ones
 
 PACKAGE = Path(bayeskit.__file__).parent
 
@@ -64,7 +67,9 @@ def test_without_any_writable_directory_it_compiles_and_says_so_once(tmp_path):
     for place in [folder / "bayeskit", *(p for p in (folder / "bayeskit").rglob("*") if p.is_dir())]:
         (place / "__pycache__").write_text("in the way")
     nowhere = "/proc/nowhere"
-    answer = run(folder, HOME=nowhere, XDG_CACHE_HOME=nowhere, NUMBA_CACHE_DIR=nowhere)
+    answer = run(
+        folder, HOME=nowhere, XDG_CACHE_HOME=nowhere, NUMBA_CACHE_DIR=nowhere, BAYESKIT_COMPILE="always"
+    )
     assert len(answer["said"]) == 1
     assert "NUMBA_CACHE_DIR" in answer["said"][0]
     assert answer["others"] == 0
@@ -91,6 +96,7 @@ def test_compiled_code_is_kept_for_the_next_process(tmp_path):
         **os.environ,
         "PYTHONPATH": str(PACKAGE.parent),
         "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "BAYESKIT_COMPILE": "always",
     }
     for wanted in ("0 1", "1 0"):
         done = subprocess.run(
@@ -105,7 +111,7 @@ def test_other_errors_of_the_compiler_are_not_swallowed(monkeypatch):
         raise RuntimeError("something else")
 
     monkeypatch.setattr(numba, "njit", broken)
-    with pytest.raises(RuntimeError, match="something else"):
+    with pytest.raises(RuntimeError, match="something else"), compiling():
         kernel(lambda: None)()
 
 
@@ -135,7 +141,7 @@ def test_a_kernel_that_cannot_be_cached_is_compiled_with_the_same_options(monkey
 
     monkeypatch.setattr(numba, "njit", njit)
     monkeypatch.setattr(module, "_warned", False)
-    with pytest.warns(UserWarning, match="no writable directory") as caught:
+    with compiling(), pytest.warns(UserWarning, match="no writable directory") as caught:
         assert [kernel(twice)(1), kernel(twice)(2)] == [2, 4]
     assert len(caught) == 1
     assert asked[0]["cache"] and asked[0]["nogil"]
@@ -143,16 +149,130 @@ def test_a_kernel_that_cannot_be_cached_is_compiled_with_the_same_options(monkey
 
 
 @kernel
-def _product_error(a, b, out):
-    for i in range(a.size):
-        out[i] = fma(a[i], b[i], -(a[i] * b[i]))
+def _bits_of(words, out):
+    for i in range(words.shape[0]):
+        out[i, 0] = ones(words[i])
+        out[i, 1] = lowest_bit(words[i])
+        out[i, 2] = fibonacci_hash(words[i])
 
 
-def test_fma_gives_the_error_of_a_product():
-    rng = np.random.default_rng(0)
-    a, b = rng.normal(size=200) * 1e5, rng.normal(size=200)
-    out = np.empty(200)
-    _product_error(a, b, out)
-    for x, y, error in zip(a.tolist(), b.tolist(), out.tolist()):
-        assert Fraction(x) * Fraction(y) == Fraction(x * y) + Fraction(error)
-    assert np.count_nonzero(out) > 100
+@kernel
+def _fused(a, b, c, out):
+    for i in range(a.shape[0]):
+        out[i] = fma(a[i], b[i], c[i])
+
+
+# Signed, of very different sizes; products that overflow, underflow, cancel, and are nothing.
+SIZES = st.floats(allow_nan=False, allow_infinity=False) | st.floats(-1e3, 1e3)
+
+
+@given(st.lists(st.tuples(SIZES, SIZES, SIZES), min_size=1), st.sampled_from(["free", "error", "near"]))
+def test_fma_rounds_once_in_plain_python_too(numbers, kind):
+    a, b, c = map(np.array, zip(*numbers))
+    with np.errstate(over="ignore", under="ignore"):
+        product = a * b
+    if kind != "free":
+        c = np.where(np.isfinite(product), -product, c) * (1.0 if kind == "error" else 1.0 + 2.0**-50)
+    out, expected = np.empty(a.size), np.empty(a.size)
+    _fused.run_plain((a, b, c, out), 60.0)
+    _fused.made()(a, b, c, expected)
+    np.testing.assert_array_equal(out, expected)
+    for x, y, z, value in zip(*(part.tolist() for part in (a, b, c, out))):
+        if np.isfinite(x * y) and np.isfinite(value):
+            assert value == float(Fraction(x) * Fraction(y) + Fraction(z))
+
+
+@given(st.lists(st.integers(1, 2**64 - 1), min_size=1))
+def test_words_of_bits(words):
+    array = np.array(words, dtype=np.uint64)
+    out, expected = np.empty((2, len(words), 3), dtype=np.uint64)
+    _bits_of.run_plain((array, out), 60.0)
+    _bits_of.made()(array, expected)
+    assert out.tolist() == expected.tolist()
+    assert out[:, 0].tolist() == [word.bit_count() for word in words]
+
+
+def product(rows):
+    """Return a kernel of two nested loops, and arrays on which it does rows² passes."""
+    names: dict = {"np": np}
+    exec(
+        "def f(x, out):\n for i in range(x.shape[0]):\n  for j in range(x.shape[0]):\n   out[i] += x[j]",
+        names,
+    )
+    # Nothing of it is kept on disk: it has no file.
+    return module.Deferred(names["f"], numba.njit), np.arange(rows, dtype=np.float64), np.ones(rows)
+
+
+def test_small_work_is_not_compiled():
+    sums, x, out = product(20)
+    for n in range(1, 4):
+        sums(x, out)
+        assert out.tolist() == [1.0 + 190.0 * n] * 20
+    assert sums._made is None
+
+
+@pytest.mark.parametrize("rows", [3_000, 2_000_000 // 3_000])
+def test_work_that_does_not_end_in_time_begins_again_compiled(rows, monkeypatch):
+    """What the plain function has written by then is taken back: nothing is added twice."""
+    monkeypatch.setattr(module, "_PATIENCE", 0.002)
+    monkeypatch.setattr(module, "_PATIENCE_A_BYTE", 0.0)
+    sums, x, out = product(rows)
+    sums(x, out)
+    assert sums._made is not None
+    assert out.tolist() == [1.0 + rows * (rows - 1) / 2] * rows
+
+
+def test_many_small_calls_are_compiled_in_the_end(monkeypatch):
+    monkeypatch.setattr(module, "_PATIENCE", 0.01)
+    monkeypatch.setattr(module, "_PATIENCE_A_BYTE", 0.0)
+    sums, x, out = product(30)
+    calls = 0
+    while sums._made is None:
+        sums(x, out)
+        calls += 1
+        assert calls < 10_000
+    assert calls > 1
+    assert out.tolist() == [1.0 + 435.0 * calls] * 30
+
+
+def test_a_whole_number_that_outgrows_its_type_is_compiled():
+    names: dict = {}
+    exec("def f(codes, out):\n for i in range(codes.shape[0]):\n  out[i] = codes[i, 0] * codes[i, 1]", names)
+    times = module.Deferred(names["f"], numba.njit)
+    out = np.zeros(2, dtype=np.int64)
+    times(np.array([[200, 200], [3, 4]], dtype=np.uint8), out)
+    assert out.tolist() == [40_000, 12]
+
+
+def test_an_index_out_of_range_is_never_compiled():
+    names: dict = {}
+    exec("def f(x, out):\n for i in range(x.shape[0] + 1):\n  out[0] += x[i]", names)
+    with pytest.raises(IndexError):
+        module.Deferred(names["f"], numba.njit)(np.ones(3), np.zeros(1))
+
+
+def test_threads_may_begin_a_kernel_together():
+    sums, x, _ = product(40)
+    with ThreadPoolExecutor(16) as pool:
+        outs = list(pool.map(lambda _: (out := np.zeros(40), sums(x, out))[0], range(64)))
+    assert {tuple(out) for out in outs} == {(780.0,) * 40}
+
+
+def test_what_is_kept_on_disk_is_used_at_once(tmp_path):
+    """A first process that compiles, and a second that asks for nothing but finds it."""
+    program = tmp_path / "program.py"
+    program.write_text(ONE_KERNEL.replace("double.made().stats", "double._made.stats"))
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(PACKAGE.parent),
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+    }
+    for compiles, wanted in [("always", "0 1"), ("", "1 0")]:
+        done = subprocess.run(
+            [sys.executable, program],
+            env={**environment, "BAYESKIT_COMPILE": compiles},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.stdout.strip() == wanted, done.stderr

@@ -53,16 +53,16 @@ def _add(
     y: Any,
 ) -> None:
     m = 0
-    for step in range(order.size):
+    for step in range(order.shape[0]):
         row = order[step]
         fresh = step == 0
         if not fresh:
             before = order[step - 1]
-            for j in range(unit.size):
+            for j in range(unit.shape[0]):
                 fresh = fresh or gaps[row, j] != gaps[before, j]
         if fresh:
             m = 0
-            for j in range(unit.size):
+            for j in range(unit.shape[0]):
                 if not gaps[row, j]:
                     present[m] = j
                     m += 1

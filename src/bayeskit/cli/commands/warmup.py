@@ -23,11 +23,13 @@ def warmup(common: Common) -> None:
 
     from bayeskit.cli.cache import cache_folder
     from bayeskit.cli.output import note, print_json, show
+    from bayeskit.kernel import compiling
 
     took: dict[str, float] = {}
     for name, run in steps():
         begin = time.process_time()
-        run()
+        with compiling():
+            run()
         took[name] = time.process_time() - begin
         note(common.say(WORDS["step"], name=name, seconds=took[name]))
     total, folder = sum(took.values()), str(cache_folder())

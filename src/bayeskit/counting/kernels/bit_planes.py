@@ -19,7 +19,12 @@ _WORD = _U(64)
 NO_CODE = np.uint8(255)
 
 
-@intrinsic
+def _equal_bits(codes: Any, start: Any, code: Any) -> np.uint64:
+    bits = np.packbits(codes[start : start + _WORD] == code, bitorder="little")
+    return np.uint64(int.from_bytes(bits.tobytes(), "little"))
+
+
+@intrinsic(plain=_equal_bits)
 def equal(typing_context: Any, codes: Any, start: Any, code: Any) -> Any:
     """Return a word whose bit r says whether codes[start + r] is this code, for 64 bytes at once.
 

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.kernel import kernel
+from bayeskit.kernel import fibonacci_hash, kernel
 
 _U = np.uintp
-# 2⁶⁴ over the golden ratio: the upper bits of a multiple of it spread neighbouring numbers (Knuth 6.4).
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @kernel
@@ -23,7 +21,7 @@ def hash_rows(columns: Any, hashes: Any) -> None:
         for i in range(hashes.shape[0]):
             # The shift brings the upper bits, which all cells so far have stirred, down to where the next one is added.
             mixed = (hashes[i] ^ (hashes[i] >> np.uint64(29))) + np.uint64(column[i]) + np.uint64(1)
-            hashes[i] = mixed * _GOLDEN
+            hashes[i] = fibonacci_hash(mixed)
 
 
 @kernel

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.kernel import kernel
+from bayeskit.kernel import fibonacci_hash, kernel
 
 _U = np.uintp
-# 2⁶⁴ over the golden ratio: the upper bits of a multiple of it spread neighbouring keys (Knuth 6.4).
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @kernel
@@ -59,7 +57,7 @@ def count_by_hash(
             number = number * radices[j] + _U(codes[i, columns[j]])
         number = number * k + _U(target[i])
         key = np.int64(number)
-        place = (np.uint64(number) * _GOLDEN) >> shift
+        place = fibonacci_hash(np.uint64(number)) >> shift
         while table[place] != key:
             if table[place] < 0:
                 table[place] = key

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.kernel import kernel
+from bayeskit.kernel import fibonacci_hash, kernel, set_all
 
 _U = np.uintp
 
@@ -15,8 +15,6 @@ _U = np.uintp
 SLOT_BITS = 14
 _DOWN = np.uint64(64 - SLOT_BITS)
 _MASK = np.uint64((1 << SLOT_BITS) - 1)
-# 2**64 over the golden ratio spreads neighbouring ids over the table (Knuth, vol. 3, 6.4).
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @kernel
@@ -35,7 +33,7 @@ def find_largest(values: Any, column: Any, weights: Any) -> Any:
 @kernel
 def find_cell(cell: Any, n_cells: Any, slots: Any, ids: Any) -> Any:
     """Return the place of a cell in ``ids``, or ``n_cells`` after entering it there."""
-    slot = (np.uint64(cell) * _GOLDEN) >> _DOWN
+    slot = fibonacci_hash(np.uint64(cell)) >> _DOWN
     while slots[slot] >= 0:
         place = slots[slot]
         if ids[place] == cell:
@@ -49,7 +47,7 @@ def find_cell(cell: Any, n_cells: Any, slots: Any, ids: Any) -> Any:
 @kernel
 def halve(n_cells: Any, slots: Any, ids: Any, counts: Any) -> Any:
     """Double the width of all cells in place; return how many there are then."""
-    slots[:] = -1
+    set_all(slots, -1)
     n_classes = counts.shape[1]
     n_new = 0
     for i in range(n_cells):
@@ -73,7 +71,7 @@ def fill_grid(
     ``scale`` is two factors whose product is 2^−exponent (one alone may overflow). ``ids`` and ``counts``
     have room for one cell more than is allowed. Returns the number of cells and of doublings.
     """
-    slots[:] = -1
+    set_all(slots, -1)
     most = ids.shape[0] - 1
     n_cells, doublings = 0, 0
     first, second = scale

@@ -182,7 +182,10 @@ def find_largest(values: Any, weights: Any, largest: Any) -> Any:
             continue
         for j in range(d):
             largest[j] = max(largest[j], abs(values[i, j]) if values[i, j] == values[i, j] else 0.0)
-    if d == np.uintp(0) or largest.max() < np.inf:
+    endless = False
+    for j in range(d):
+        endless |= largest[j] == np.inf
+    if not endless:
         return np.int64(-1)
     for i in range(n):
         for j in range(d):

@@ -52,7 +52,7 @@ def add_sparse(
     indptr: Any, indices: Any, data: Any, bits: Any, order: Any, target: Any, weights: Any, sums: Any
 ) -> Any:
     n_classes = np.uintp(sums.shape[0])
-    for r in range(np.uintp(order.size)):
+    for r in range(np.uintp(order.shape[0])):
         i = np.uintp(order[r])
         c = np.uintp(target[i])
         w = weights[i]
@@ -80,7 +80,7 @@ def add_sparse_above(
     sums: Any,
 ) -> Any:
     n_classes = np.uintp(sums.shape[0])
-    for r in range(np.uintp(order.size)):
+    for r in range(np.uintp(order.shape[0])):
         i = np.uintp(order[r])
         c = np.uintp(target[i])
         w = weights[i]
@@ -99,7 +99,7 @@ def add_sparse_above(
 def add_dense(data: Any, bits: Any, width: Any, target: Any, weights: Any, sums: Any) -> Any:
     """Add rows that lie one after the other in the flat ``data``."""
     n_classes, width = np.uintp(sums.shape[0]), np.uintp(width)
-    for i in range(np.uintp(target.size)):
+    for i in range(np.uintp(target.shape[0])):
         c = np.uintp(target[i])
         w = weights[i]
         if w == 0.0 or c >= n_classes:
@@ -118,7 +118,7 @@ def add_dense_above(
     data: Any, bits: Any, width: Any, target: Any, weights: Any, threshold: Any, sums: Any
 ) -> Any:
     n_classes, width = np.uintp(sums.shape[0]), np.uintp(width)
-    for i in range(np.uintp(target.size)):
+    for i in range(np.uintp(target.shape[0])):
         c = np.uintp(target[i])
         w = weights[i]
         if w == 0.0 or c >= n_classes:

@@ -30,19 +30,19 @@ def score_parents(
     w = _U(width)
     for r in range(n):
         for j in range(d):
-            places[j] = starts[j] + _U(codes[r, j])
+            places[j] = (starts[j] + _U(codes[r, j])) * w
         for i in range(d):
-            g = places[i]
+            g = starts[i] + _U(codes[r, i])
             if not eligible[g]:
                 for c in range(n_classes):
                     out[r, i, c] = np.nan
                 continue
-            base = g * total
+            base = g * total * w
             if w == _U(2):
                 a = 0.0
                 b = 0.0
                 for j in range(d):
-                    place = (base + places[j]) << _U(1)
+                    place = base + places[j]
                     a += table[place]
                     b += table[place + _U(1)]
                 out[r, i, 0] = first[g, 0] + a
@@ -56,7 +56,7 @@ def score_parents(
                 e = 0.0
                 f = 0.0
                 for j in range(d):
-                    place = (base + places[j]) * w + u
+                    place = base + places[j] + u
                     a += table[place]
                     b += table[place + _U(1)]
                     e += table[place + _U(2)]

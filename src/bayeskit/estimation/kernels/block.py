@@ -20,7 +20,7 @@ _LINE = np.uintp(8)  # doubles in a cache line
 _SLICE = 1 << 20  # cells of a dense block that are cut at a threshold at a time
 
 
-@intrinsic
+@intrinsic(plain=lambda array, place: None)
 def _prefetch(typing_context: Any, array: Any, place: Any) -> Any:
     """Ask for the cache line at a place of a flat array; the place may lie anywhere."""
     from llvmlite import ir
@@ -51,7 +51,7 @@ def _add_sparse(indptr: Any, indices: Any, data: Any, table: Any, out: Any) -> N
     guess but the indices tell: fetching ahead makes this twice as fast as a sparse matrix product.
     """
     n_classes = np.uintp(out.shape[1])
-    last = np.uintp(indices.size - 1)
+    last = np.uintp(indices.shape[0] - 1)
     for i in range(np.uintp(out.shape[0])):
         row = out[i]
         for q in range(np.uintp(indptr[i]), np.uintp(indptr[i + np.uintp(1)])):
@@ -68,7 +68,7 @@ def _add_sparse(indptr: Any, indices: Any, data: Any, table: Any, out: Any) -> N
 def _add_sparse_above(indptr: Any, indices: Any, data: Any, threshold: Any, table: Any, out: Any) -> None:
     """Add table[word] where x > threshold."""
     n_classes = np.uintp(out.shape[1])
-    last = np.uintp(indices.size - 1)
+    last = np.uintp(indices.shape[0] - 1)
     for i in range(np.uintp(out.shape[0])):
         row = out[i]
         for q in range(np.uintp(indptr[i]), np.uintp(indptr[i + np.uintp(1)])):

@@ -90,7 +90,8 @@ def half_step_of(a: float) -> float:
     """Return log Γ(a + ½) − log Γ(a); see ``half_step`` of the Student family."""
     if a < 50.0:
         return lgamma(a + 0.5) - lgamma(a)
-    return 0.5 * log(a) - 1 / (8 * a) + 1 / (192 * a**3) - 1 / (640 * a**5)
+    cube = a * a * a
+    return 0.5 * log(a) - 1 / (8 * a) + 1 / (192 * cube) - 1 / (640 * (cube * a * a))
 
 
 @kernel

@@ -6,10 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayeskit.kernel import kernel
-
-# 2⁶⁴ over the golden ratio: the upper bits of a multiple of it spread neighbouring keys (Knuth 6.4).
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+from bayeskit.kernel import fibonacci_hash, kernel
 
 
 class Trie(NamedTuple):
@@ -104,7 +101,7 @@ def fill_hash(keys: Any, first: Any, shift: Any, hash_keys: Any, node_of: Any) -
     """Put the keys of contexts, numbered from ``first``, into an empty table (−1 everywhere)."""
     mask = np.uint64(hash_keys.shape[0] - 1)
     for i in range(keys.shape[0]):
-        slot = (np.uint64(keys[i]) * _GOLDEN) >> np.uint64(shift)
+        slot = fibonacci_hash(np.uint64(keys[i])) >> np.uint64(shift)
         while hash_keys[slot] >= 0:
             slot = (slot + np.uint64(1)) & mask
         hash_keys[slot] = keys[i]
@@ -120,7 +117,7 @@ def find_context(shift: Any, hash_keys: Any, begin: Any, node_of: Any, start: An
     if shift < 0:
         return np.int64(node_of[start + key])
     mask = (np.uint64(1) << np.uint64(64 - shift)) - np.uint64(1)
-    slot = (np.uint64(key) * _GOLDEN) >> np.uint64(shift)
+    slot = fibonacci_hash(np.uint64(key)) >> np.uint64(shift)
     while hash_keys[begin + np.int64(slot)] != key:
         if hash_keys[begin + np.int64(slot)] < 0:
             return np.int64(-1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.kernel import kernel
+from bayeskit.kernel import kernel, set_all
 
 _U = np.uintp
 # A summand e⁻⁴⁵ times the largest is lost in its rounding, however many pairs there are.
@@ -47,7 +47,7 @@ def add_two_parents(
                 place[_U(r) * d + j] = (offsets[j] + _U(codes[begin + r, j])) * width
         best[:] = -math.inf
         total[:] = 0.0
-        votes[:] = 0.0
+        set_all(votes, 0.0)
         for p in range(pairs.shape[0]):
             i, j = pairs[p, 0], pairs[p, 1]
             across = offsets[j + _U(1)] - offsets[j]

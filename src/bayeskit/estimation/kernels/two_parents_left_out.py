@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit.estimation.kernels.two_parents import absorb, close_rows
-from bayeskit.kernel import kernel
+from bayeskit.kernel import kernel, set_all
 
 _U = np.uintp
 # Factors of at least this size are multiplied and one logarithm is taken of many; smaller ones one by one.
@@ -106,7 +106,7 @@ def add_left_out_two_parents(
         taken = min(len(scores), n - begin)
         best[:] = -math.inf
         total[:] = 0.0
-        votes[:] = 0.0
+        set_all(votes, 0.0)
         for p in range(len(pairs)):
             i, j = pairs[p, 0], pairs[p, 1]
             for r in range(taken):

@@ -20,7 +20,7 @@ from bayeskit.inference.kernels.layout import (
     WALKS,
 )
 from bayeskit.inference.kernels.scale import LOWEST
-from bayeskit.kernel import kernel
+from bayeskit.kernel import kernel, set_all
 
 _U = np.uintp
 
@@ -66,8 +66,8 @@ def _send_up(walk: Any, room: Any, codes: Any, first: int, rows: int, take_max: 
     pot, apart, scales, seen, lanes = room.pot, room.apart, room.scales, room.seen, room.lanes
     largest, least, taken, logs, spare = lanes[0], lanes[1], lanes[2], lanes[3], lanes[4]
     edge, maps, seat, offset, table_cells = walk.edge, walk.maps, walk.seat, walk.offset, walk.table_cells
-    taken[:] = 1.0
-    logs[:] = 0.0
+    set_all(taken, 1.0)
+    set_all(logs, 0.0)
     for q in walk.order:
         start = _U(offset[q])
         cells = _U(table_cells[q])
@@ -127,7 +127,7 @@ def _settle_rows(walk: Any, room: Any, weights: Any) -> None:
     for q in walk.roots:
         begin = _U(walk.offset[q])
         end = begin + _U(walk.table_cells[q])
-        total[:] = 0.0
+        set_all(total, 0.0)
         for u in range(begin, end):
             for c in range(LANES):
                 total[c] += pot[u, c]
@@ -195,7 +195,7 @@ def expect_rows(walk: Any, room: Any, codes: Any, weights: Any, sums: Any, log_t
         rows = min(LANES, n - first)
         fine = _send_up(walk, room, codes, first, rows, False)
         if not fine:
-            log_total[first : first + rows] = np.nan
+            set_all(log_total[first : first + rows], np.nan)
             continue
         for c in range(LANES):
             each[c] = weights[first + c] if c < rows else 0.0
@@ -219,15 +219,15 @@ def margins_of_rows(
         rows = min(LANES, n - first)
         fine = _send_up(walk, room, codes, first, rows, False)
         if not fine:
-            log_total[first : first + rows] = np.nan
+            set_all(log_total[first : first + rows], np.nan)
             continue
-        each[:] = 1.0
+        set_all(each, 1.0)
         _settle_rows(walk, room, each)
         _send_down(walk, room)
         for v in range(home.shape[0]):
             stride, size = home[v, 2], home[v, 3]
             for k in range(size):
-                total[:] = 0.0
+                set_all(total, 0.0)
                 at = k * stride
                 while at < home[v, 1]:
                     for u in range(_U(home[v, 0] + at), _U(home[v, 0] + at + stride)):
@@ -263,7 +263,7 @@ def complete_rows(
         rows = min(LANES, n - first)
         fine = _send_up(walk, room, codes, first, rows, True)
         if not fine:
-            log_total[first : first + rows] = np.nan
+            set_all(log_total[first : first + rows], np.nan)
             continue
         for i in range(walk.order.shape[0] - 1, -1, -1):
             q = walk.order[i]

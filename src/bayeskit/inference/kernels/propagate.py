@@ -256,7 +256,8 @@ def answer(
     # One by one: a slice that may be its own source is copied aside first, which would double the memory.
     for u in range(_U(init.shape[0])):
         pot[u] = init[u]
-    bound[:] = init_bound
+    for c in range(_U(init_bound.shape[0])):
+        bound[c] = init_bound[c]
     observe(pot, seat, codes)
     taken = weigh(pot, seat, seat_clique, bound, soft, likelihood, soft_start)
     taken += propagate(pot, edge, maps, up, down, roots, offset, table_cells, bound, scales, work, take_max)

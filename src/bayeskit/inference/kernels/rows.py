@@ -9,7 +9,7 @@ import numpy as np
 from bayeskit.inference.kernels.lanes import LANES, observe_rows, scale_rows, take_in
 from bayeskit.inference.kernels.layout import CELLS, EACH, SEPARATOR
 from bayeskit.inference.kernels.scale import LOWEST
-from bayeskit.kernel import kernel
+from bayeskit.kernel import kernel, set_all
 
 _U = np.uintp
 
@@ -51,8 +51,8 @@ def answer_rows(
     largest, least, taken, logs, total = lanes[0], lanes[1], lanes[2], lanes[3], lanes[4]
     for first in range(0, n, LANES):
         rows = min(LANES, n - first)
-        taken[:] = 1.0
-        logs[:] = 0.0
+        set_all(taken, 1.0)
+        set_all(logs, 0.0)
         fine = True
         for q in order:
             start = _U(offset[q])
@@ -96,7 +96,7 @@ def answer_rows(
                     at += each
                 apart[q] = scale_rows(messages, begin, separator, largest, least, taken, logs)
                 continue
-            total[:] = 0.0
+            set_all(total, 0.0)
             for u in range(cells):
                 for c in range(LANES):
                     total[c] += table[u, c]
@@ -114,7 +114,7 @@ def _read_target(table: Any, root_place: Any, rows: int, total: Any, out: Any) -
     states = out.shape[1]
     stride = root_place[2]
     for k in range(states):
-        total[:] = 0.0
+        set_all(total, 0.0)
         at = k * stride
         while at < root_place[1]:
             for u in range(_U(at), _U(at + stride)):

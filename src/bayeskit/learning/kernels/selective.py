@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.kernel import kernel
+from bayeskit.kernel import fibonacci_hash, kernel
 
 RMSE, LOG_LOSS, ERROR, MCC = 0, 1, 2, 3
 
 _U = np.uintp
-# 2⁶⁴ over the golden ratio: the upper bits of a multiple of it spread neighbouring keys (Knuth 6.4).
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 # A share below the least is kept as share · 2⁶⁰⁰, and how often that was done: none ever underflows, so a class
 # that looked hopeless after a hundred attributes can still come back.
 _LEAST, _MOST, _STEP = 2.0**-600, 2.0**600, 600.0 * np.log(2.0)
@@ -44,7 +42,7 @@ def number_kinds(
         for j in range(columns.shape[0]):
             key = key * radices[j] + _U(codes[i, columns[j]])
         key = key * _U(n_classes) + _U(target[i])
-        place = (np.uint64(key) * _GOLDEN) >> np.uint64(shift)
+        place = fibonacci_hash(np.uint64(key)) >> np.uint64(shift)
         while table[place, 0] >= 0 and table[place, 0] != np.int64(key):
             place = (place + _U(1)) & mask
         if table[place, 0] < 0:
@@ -153,7 +151,7 @@ def add_losses(
                     if c == y:
                         of_own = share
             if criterion == RMSE:
-                losses[m] += weights[i] * (1.0 - of_own) ** 2
+                losses[m] += weights[i] * ((1.0 - of_own) * (1.0 - of_own))
             elif criterion == LOG_LOSS:
                 # A row of no weight has no loss, be it impossible.
                 if weights[i] > 0.0:

@@ -1,0 +1,80 @@
+"""Run kernels in plain Python and compiled, on the same arguments, and compare every bit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from bayeskit import kernel as module
+
+# Seconds after which a plain run is given up: nothing is compared then.
+PATIENCE = 0.5
+LARGEST = 300_000
+
+
+def copied(value: Any) -> Any:
+    if isinstance(value, tuple):
+        parts = map(copied, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if not isinstance(value, np.ndarray):
+        return value
+    new = np.empty_like(value, order="C" if value.flags.c_contiguous else "K")
+    new[...] = value
+    new.flags.writeable = value.flags.writeable
+    return new
+
+
+def bits(value: Any) -> Any:
+    """Return what must be equal: numbers by their bits, NaN by being NaN."""
+    if isinstance(value, tuple):
+        return tuple(map(bits, value))
+    if isinstance(value, np.ndarray):
+        array = np.where(np.isnan(value), np.nan, value) if value.dtype.kind == "f" else value
+        return value.dtype.str, value.shape, np.ascontiguousarray(array).tobytes()
+    if isinstance(value, float):
+        return "nan" if value != value else value.hex()
+    return type(value).__name__, value
+
+
+def run_plain(deferred: Any, arguments: tuple[Any, ...]) -> Any:
+    """Run a kernel in plain Python; None, with nothing to compare, where the product would compile it."""
+    try:
+        return (deferred.run_plain(arguments, PATIENCE),)
+    except (module.Overdue, FloatingPointError, OverflowError):
+        return None
+
+
+@contextmanager
+def both_ways() -> Iterator[set[Any]]:
+    """Let every kernel that is called from Python run both ways; give the code objects that ran plain."""
+    ran: set[Any] = set()
+    original = module.Deferred.__call__
+
+    def call(self: Any, *arguments: Any) -> Any:
+        compiled = self.made()
+        size = sum(a.size for a in module._flat(arguments) if isinstance(a, np.ndarray))
+        if size > LARGEST:
+            return compiled(*arguments)
+        plain = copied(arguments)
+        tracer = sys.getprofile()
+        sys.setprofile(lambda frame, event, _: ran.add(frame.f_code) if event == "call" else None)
+        try:
+            answer = run_plain(self, plain)
+        finally:
+            sys.setprofile(tracer)
+        expected = compiled(*arguments)
+        if answer is not None:
+            assert bits(answer[0]) == bits(expected), f"{self.__name__}: {answer[0]!r}, compiled {expected!r}"
+            for number, (mine, theirs) in enumerate(zip(plain, arguments)):
+                assert bits(mine) == bits(theirs), f"{self.__name__}: argument {number} differs"
+        return expected
+
+    module.Deferred.__call__ = call  # type: ignore[method-assign]
+    try:
+        yield ran
+    finally:
+        module.Deferred.__call__ = original  # type: ignore[method-assign]
