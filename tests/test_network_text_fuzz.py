@@ -23,7 +23,9 @@ potential (v | u d) { data = (normal (1 + 2.5 * u, 3) normal (-0.5, 0.1)); }
 """
 # A network whose names were mangled, so that the true ones stand in properties.
 MANGLED = read_bif(
-    'network "wet grass" {} variable "a b" { type discrete [2] { "<5", "湿" }; } probability ("a b") { table 0.2 0.8; }'
+    'network "wet grass" {} variable "a b" { type discrete [2] { "<5", "湿" }; } '
+    'variable c { type discrete [3] { x, "y z", w }; } '
+    'probability ("a b") { table 0.2 0.8; } probability (c | "a b") { default 0.25 0.5 0.25; }'
 )
 SEEDS = {
     "bif": (
@@ -79,6 +81,7 @@ NUMBERS = [
     b"",
 ]
 TOKEN = re.compile(rb"[A-Za-z0-9_.+-]+|\S")
+LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 NUMBER = re.compile(rb"[0-9]+(?:\.[0-9]+)?")
 
 
@@ -102,7 +105,7 @@ def mutant(seed, rng):
     data = bytearray(seed)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         at = rng.randrange(len(data) + 1)
-        kind = rng.randrange(8)
+        kind = rng.randrange(9)
         if kind == 0 and at < len(data):
             data[at] ^= 1 << rng.randrange(8)
         elif kind == 1:
@@ -127,6 +130,10 @@ def mutant(seed, rng):
                 data = bytearray(
                     text[: one.start()] + two[0] + text[one.end() : two.start()] + one[0] + text[two.end() :]
                 )
+        elif kind == 7:  # a statement or line that belongs elsewhere
+            lines = LINE.findall(data)
+            lines.insert(rng.randrange(len(lines) + 1), rng.choice(lines or [b""]))
+            data = bytearray(b"".join(lines))
         else:
             tokens = list(TOKEN.finditer(data))
             if tokens:

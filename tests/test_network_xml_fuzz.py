@@ -26,7 +26,8 @@ XMLBIF = b"""<?xml version="1.0"?>
 <!DOCTYPE BIF [<!ELEMENT NAME (#PCDATA)>]>
 <BIF VERSION="0.3"><NETWORK><NAME>n</NAME>
 <VARIABLE TYPE="nature"><NAME>a</NAME><OUTCOME>x</OUTCOME><OUTCOME>y</OUTCOME>
-<PROPERTY>bayeskit_name = "a b"</PROPERTY></VARIABLE>
+<PROPERTY>bayeskit_name = "a b"</PROPERTY>
+<PROPERTY>bayeskit_states = " x" " y"</PROPERTY></VARIABLE>
 <VARIABLE TYPE="nature"><NAME>b</NAME><OUTCOME>x</OUTCOME><OUTCOME>y</OUTCOME></VARIABLE>
 <DEFINITION><FOR>a</FOR><TABLE>0.5 0.5</TABLE></DEFINITION>
 <DEFINITION><FOR>b</FOR><GIVEN>a</GIVEN><TABLE>0.25 0.75 1 0</TABLE></DEFINITION>
@@ -35,7 +36,8 @@ XMLBIF = b"""<?xml version="1.0"?>
 XDSL = b"""<smile version="1.0" id="n"><nodes>
 <cpt id="a"><state id="x"/><state id="y"/><probabilities>0.5 0.5</probabilities></cpt>
 <noisymax id="b"><state id="x"/><state id="y"/><parents>a</parents><strengths>0 1</strengths>
-<parameters>0.7 0.3 0 1 0.1 0.9</parameters></noisymax>
+<parameters>0.7 0.3 0 1 0.1 0.9</parameters>
+<property id="bayeskit_states">" x" " y"</property></noisymax>
 <deterministic id="c"><state id="x"/><state id="y"/><parents>a b</parents>
 <resultingstates>x y y x</resultingstates></deterministic>
 </nodes><extensions><genie name="n"><node id="a"><name>A</name></node></genie></extensions></smile>
@@ -123,7 +125,7 @@ WORD = re.compile(rb"[A-Za-z]+|[0-9.]+|[^A-Za-z0-9.]")
 def mutated(data, rng):
     """Return the bytes with one to three changes."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        kind = rng.randrange(6)
+        kind = rng.randrange(7)
         at = rng.randrange(len(data) + 1)
         end = min(len(data), at + rng.choice((1, 1, 2, 5, 40)))
         if kind == 0:
@@ -145,6 +147,10 @@ def mutated(data, rng):
             if places:
                 place = rng.choice(places)
                 data = data[: place.start()] + rng.choice(NUMBERS) + data[place.end() :]
+        elif kind == 5:  # a line that belongs elsewhere
+            lines = data.splitlines(keepends=True) or [b""]
+            lines.insert(rng.randrange(len(lines) + 1), rng.choice(lines))
+            data = b"".join(lines)
         else:
             to = rng.randrange(len(data) + 1)
             data = data[:to] + data[at:end] + data[to:]

@@ -49,6 +49,13 @@ MESSAGES = {
     "the probabilities of {name} are all zero. Give at least one state a probability.": (
         "{name} 的概率全是零。至少要给一个状态以概率。"
     ),
+    "the property {key} means nothing here. Move it to where its node is declared, or take it away.": (
+        "属性 {key} 在这里没有意义。请移到声明结点的地方，或去掉。"
+    ),
+    "the property {key} is given twice. Keep one of them.": "属性 {key} 给了两次。请只留一个。",
+    "{key} of {name} must give {size} different states, each in quotation marks.": (
+        "{name} 的 {key} 须给出 {size} 个不同的状态，各加引号。"
+    ),
     "{name} has no states. Give it at least one.": "{name} 没有状态。至少要有一个。",
     "{name} has the state {state} twice.": "{name} 的状态 {state} 出现了两次。",
     "{name} has the state {state} twice. Rename one of them.": "{name} 的状态 {state} 出现了两次。请给其中一个改名。",

@@ -6,7 +6,7 @@ from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.network import Network, Node
 from bayeskit.io.networks.assembly import DECLARED_LATE, assembled
 from bayeskit.io.networks.bif_rows import Declared, Rows, read_property
-from bayeskit.io.networks.notes import TRUE_STATES
+from bayeskit.io.networks.notes import TRUE, TRUE_NAME, TRUE_STATES, true_states, wrong_states
 from bayeskit.io.networks.raw import decode
 from bayeskit.io.networks.tokens import Tokens, pattern, shown
 from bayeskit.schema import first_twice
@@ -85,9 +85,7 @@ class _Reader:
             parents, table = tables[name]
             variables = [self.declared[parent].variable.name for parent in parents]
             nodes.append(Node(declared.variable, tuple(variables), table, declared.notes))
-        header = self.header
-        name = header.name if header.true_name is None else header.true_name
-        return assembled(nodes, name, header.notes, tokens.path)
+        return assembled(nodes, self.header.true_name, self.header.notes, tokens.path)
 
     def read_header(self) -> None:
         tokens = self.tokens
@@ -95,7 +93,7 @@ class _Reader:
         self.header.name = "" if name == NAMELESS else name
         tokens.expect("{", "after the name of the network")
         while not tokens.skip("}"):
-            read_property(tokens, self.header)
+            read_property(tokens, self.header, obeyed=(TRUE_NAME,))
 
     def read_variable(self) -> None:
         tokens = self.tokens
@@ -110,15 +108,14 @@ class _Reader:
             if tokens.skip("type"):
                 self.read_type(declared)
             else:
-                read_property(tokens, declared)
+                read_property(tokens, declared, obeyed=TRUE)
         if not declared.states:
             raise tokens.error(f"the variable {declared.name!r} has no type and no states.", declared.at)
-        true = declared.true_states
-        if true is not None and (len(true) != len(declared.states) or first_twice(true) is not None):
-            raise tokens.error(
-                f"{TRUE_STATES} of {declared.name!r} does not give {len(declared.states)} different states.",
-                declared.at,
-            )
+        if TRUE_STATES in declared.true:
+            size = len(declared.states)
+            declared.true_states = true_states(declared.true[TRUE_STATES], size)
+            if declared.true_states is None:
+                raise tokens.error(wrong_states(declared.name, size), declared.at)
         self.declared[declared.name] = declared
 
     def read_type(self, declared: Declared) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from bayeskit.graphs.network import discrete
 from bayeskit.io.networks.assembly import checked_cells
 from bayeskit.io.networks.mangling import QUOTED, unquoted
-from bayeskit.io.networks.notes import TRUE_NAME, TRUE_STATES, add_note
+from bayeskit.io.networks.notes import TRUE, TRUE_NAME, add_note, take_true
 from bayeskit.io.networks.rows import checked_table
 from bayeskit.io.networks.tokens import Tokens, is_number, shown
 from bayeskit.schema import Variable
@@ -24,23 +25,30 @@ _FUNCTION = re.compile(r"property\s+function\b")
 
 @dataclass
 class Declared:
-    """A variable as its block declares it; ``at`` is the token of its name."""
+    """A variable as its block declares it.
+
+    ``at`` is the token of its name; ``true`` has the properties that are obeyed, as written, and ``true_states`` what
+    they make of the states.
+    """
 
     name: str
     at: int
     states: tuple[str, ...] = ()
     notes: dict[str, str] = field(default_factory=dict)
-    true_name: str | None = None
+    true: dict[str, str] = field(default_factory=dict)
     true_states: list[str] | None = None
 
     @property
+    def true_name(self) -> str:
+        return unquoted(self.true[TRUE_NAME]) if TRUE_NAME in self.true else self.name
+
+    @property
     def variable(self) -> Variable:
-        name = self.name if self.true_name is None else self.true_name
-        return discrete(name, self.states if self.true_states is None else self.true_states)
+        return discrete(self.true_name, self.states if self.true_states is None else self.true_states)
 
 
-def read_property(tokens: Tokens, owner: Declared) -> None:
-    """Keep what a property says as a note; true names are put where they belong."""
+def read_property(tokens: Tokens, owner: Declared, obeyed: Collection[str]) -> None:
+    """Keep what a property says as a note, or, where it is ``obeyed`` in this block, beside the notes."""
     word = tokens.take()
     if not _PROPERTY.match(word):
         raise tokens.error(f"there is {shown(word)} where a property or '}}' must stand.", tokens.at - 1)
@@ -49,10 +57,10 @@ def read_property(tokens: Tokens, owner: Declared) -> None:
     text = word.removeprefix("property").removesuffix(";").strip()
     match = _KEY.match(text)
     key, value = (match[1], text[match.end() :].strip()) if match else ("property", text)
-    if key == TRUE_NAME:
-        owner.true_name = unquoted(value)
-    elif key == TRUE_STATES:
-        owner.true_states = [unquoted(text) for text in QUOTED.findall(value)]
+    if key in TRUE:
+        wrong = take_true(owner.true, key, value, obeyed)
+        if wrong is not None:
+            raise tokens.error(wrong, tokens.at - 1)
     else:
         add_note(owner.notes, key, unquoted(value) if QUOTED.fullmatch(value) else value)
 
@@ -93,7 +101,7 @@ class Rows:
                     "which BIF does not define. Write its whole table."
                 )
             else:
-                read_property(tokens, self.child)
+                read_property(tokens, self.child, obeyed=())
         values = self.filled()
         parents = [parent.variable for parent in self.parents]
         return checked_table(

@@ -11,7 +11,7 @@ from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.io.networks.assembly import DECLARED_LATE, assembled, checked_cells
 from bayeskit.io.networks.mangling import QUOTED, unquoted
 from bayeskit.io.networks.net_normal import read_normals
-from bayeskit.io.networks.notes import TRUE_NAME, add_note
+from bayeskit.io.networks.notes import TRUE_NAME, add_note, misplaced
 from bayeskit.io.networks.raw import decode
 from bayeskit.io.networks.rows import checked_table
 from bayeskit.io.networks.tokens import Tokens, pattern, shown
@@ -161,7 +161,10 @@ class _Reader:
         twice = first_twice((child, *parents))
         if twice is not None:
             raise tokens.error(f"{twice!r} stands twice in the family of {child!r}.", potential.at)
-        return child, tuple(parents), self.attributes(potential)
+        self.attributes(potential)
+        if TRUE_NAME in potential.attributes:
+            raise tokens.error(misplaced(TRUE_NAME), potential.attributes[TRUE_NAME][0])
+        return child, tuple(parents), potential
 
     def node(self, name: str, parents: tuple[str, ...], potential: _Declared) -> Node:
         tokens, declared = self.tokens, self.declared[name]

@@ -16,11 +16,12 @@ from bayeskit.graphs.distributions import Deterministic, Discrete, NoisyMax, Tab
 from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.io.networks.assembly import assembled
 from bayeskit.io.networks.flat_table import MOST_AXES, checked_states, table_from
-from bayeskit.io.networks.notes import TRUE_NAME, TRUE_STATES
+from bayeskit.io.networks.mangling import unquoted
+from bayeskit.io.networks.notes import TRUE_NAME, TRUE_STATES, true_states, wrong_states
 from bayeskit.io.networks.numbers import decimals
 from bayeskit.io.networks.rows import ROUNDED, checked_table
 from bayeskit.io.networks.tokens import shown
-from bayeskit.io.networks.xdsl_notes import extension_notes, node_notes, true_states
+from bayeskit.io.networks.xdsl_notes import extension_notes, node_notes
 from bayeskit.io.networks.xml import Element, parse_xml
 from bayeskit.schema import Variable
 
@@ -88,16 +89,17 @@ def _flat(nodes: Element) -> list[Element]:
 
 
 def _part(element: Element, id: str, labels: Mapping[str, Mapping[str, str]]) -> _Part:
-    notes = node_notes(element)
-    name = notes.pop(TRUE_NAME, id)
+    notes, true = node_notes(element)
+    name = unquoted(true[TRUE_NAME]) if TRUE_NAME in true else id
     if not id:
         element.refuse("a node has an empty id. Give it one.")
-    states = true_states(
-        notes.pop(TRUE_STATES, None), [state.attribute("id") for state in element.all("state")]
-    )
-    if states is None:
-        element.refuse(f"{name!r} has another number of states than its property {TRUE_STATES} names.")
+    states = [state.attribute("id") for state in element.all("state")]
     checked_states(states, name, element.path, element.line, element.column)
+    if TRUE_STATES in true:
+        meant = true_states(true[TRUE_STATES], len(states))
+        if meant is None:
+            element.refuse(wrong_states(name, len(states)))
+        states = meant
     about = dict(labels.get(id, {}))
     if about.get("label") == name:
         del about["label"]

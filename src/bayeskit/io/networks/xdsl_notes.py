@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from bayeskit.io.networks.mangling import QUOTED, unquoted
-from bayeskit.io.networks.notes import TRUE_STATES
+from bayeskit.io.networks.mangling import unquoted
+from bayeskit.io.networks.notes import TRUE, take_true
 from bayeskit.io.networks.xml import Element
 
 # A node's rectangle on GeNIe's screen: left, top, right, bottom.
 POSITION = "xdsl_position"
 
 
-def node_notes(element: Element) -> dict[str, str]:
-    """Return the user properties of a node."""
-    return {
-        part.attributes["id"]: part.text if part.attributes["id"] == TRUE_STATES else unquoted(part.text)
-        for part in element.all("property")
-        if part.attributes.get("id")
-    }
-
-
-def true_states(truth: str | None, written: Sequence[str]) -> list[str] | None:
-    """Return the states that the property names, else those written; None where the numbers differ."""
-    if truth is None:
-        return list(written)
-    meant = [unquoted(word) for word in QUOTED.findall(truth)]
-    return meant if len(meant) == len(written) else None
+def node_notes(element: Element) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the user properties of a node: notes, and its true name and states as written."""
+    notes: dict[str, str] = {}
+    true: dict[str, str] = {}
+    for part in element.all("property"):
+        key = part.attributes.get("id")
+        if key in TRUE:
+            wrong = take_true(true, key, part.text, TRUE)
+            if wrong is not None:
+                part.refuse(wrong)
+        elif key:
+            notes[key] = unquoted(part.text)
+    return notes, true
 
 
 def extension_notes(root: Element) -> tuple[dict[str, dict[str, str]], str | None]:

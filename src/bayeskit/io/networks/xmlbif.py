@@ -6,13 +6,21 @@ FastPGM, which both wrote them, order the numbers differently, and nothing in th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.io.networks.assembly import assembled, require_discrete
 from bayeskit.io.networks.flat_table import checked_states, lines_of, table_from, table_of
 from bayeskit.io.networks.mangling import QUOTED, mangled, quoted, unquoted
-from bayeskit.io.networks.notes import TRUE_NAME, TRUE_STATES, add_note
+from bayeskit.io.networks.notes import (
+    TRUE,
+    TRUE_NAME,
+    TRUE_STATES,
+    add_note,
+    take_true,
+    true_states,
+    wrong_states,
+)
 from bayeskit.io.networks.numbers import decimals
 from bayeskit.io.networks.tokens import shown
 from bayeskit.io.networks.xml import PLAIN, Element, escaped, parse_xml
@@ -77,14 +85,14 @@ def network_from(root: Element, normalize: bool = False) -> Network:
         written = part.one("NAME").text
         if written in variables:
             part.refuse(f"a second VARIABLE is named {written!r}. Rename one of them.")
-        notes[written] = _notes(part)
-        variables[written] = _variable(part, written, notes[written])
+        notes[written], true = _notes(part, obeyed=TRUE)
+        variables[written] = _variable(part, written, true)
     families: dict[str, Node] = {}
     for part in element.all("DEFINITION"):
         written, node = _family(part, variables, normalize)
         if written in families:
             part.refuse(f"a second definition stands here for {node.name!r}. Keep one of them.")
-        about = {**_notes(part), **notes[written]}
+        about = {**_notes(part, obeyed=())[0], **notes[written]}
         families[written] = Node(node.variable, node.parents, node.distribution, about)
     for written, variable in variables.items():
         if written not in families:
@@ -92,32 +100,29 @@ def network_from(root: Element, normalize: bool = False) -> Network:
                 f"{variable.name!r} has no DEFINITION. The file may be cut, or the definition is missing."
             )
     named = element.first("NAME")
-    about = _notes(element)
-    name = about.pop(TRUE_NAME, named.text if named else "")
+    about, true = _notes(element, obeyed=(TRUE_NAME,))
+    name = unquoted(true[TRUE_NAME]) if TRUE_NAME in true else named.text if named else ""
     return assembled((families[written] for written in variables), name, about, root.path)
 
 
-def _variable(part: Element, written: str, notes: dict[str, str]) -> Variable:
-    """Read a VARIABLE; what is said about its true name and states is taken out of the notes."""
+def _variable(part: Element, written: str, true: Mapping[str, str]) -> Variable:
+    """Read a VARIABLE; ``true`` has the properties of its true name and states, as written."""
     part.only("NAME", "OUTCOME", "PROPERTY")
     kind = part.attributes.get("TYPE", "nature")
     if kind != "nature":
         part.refuse(
             f"{written!r} is a {kind} node. Only chance nodes (TYPE nature) are read: take the others away."
         )
-    name = notes.pop(TRUE_NAME, written)
+    name = unquoted(true[TRUE_NAME]) if TRUE_NAME in true else written
     if not written:
         part.refuse("a VARIABLE has an empty NAME. Give it one.")
     states = [outcome.text for outcome in part.all("OUTCOME")]
-    truth = notes.pop(TRUE_STATES, None)
-    if truth is not None:
-        meant = [unquoted(word) for word in QUOTED.findall(truth)]
-        if len(meant) != len(states):
-            part.refuse(
-                f"{name!r} has {len(states)} outcomes, and its property {TRUE_STATES} names {len(meant)}."
-            )
-        states = meant
     checked_states(states, name, part.path, part.line, part.column)
+    if TRUE_STATES in true:
+        meant = true_states(true[TRUE_STATES], len(states))
+        if meant is None:
+            part.refuse(wrong_states(name, len(states)))
+        states = meant
     return discrete(name, states)
 
 
@@ -150,9 +155,10 @@ def _family(part: Element, variables: Mapping[str, Variable], normalize: bool) -
     return child.text, Node(variable, tuple(parent.name for parent in parents), distribution)
 
 
-def _notes(part: Element) -> dict[str, str]:
-    """Return the PROPERTY lines of an element: ``key = value``, or a key alone."""
+def _notes(part: Element, obeyed: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the PROPERTY lines of an element, ``key = value`` or a key alone: notes, and what is ``obeyed`` here."""
     found: dict[str, str] = {}
+    true: dict[str, str] = {}
     for element in part.all("PROPERTY"):
         text = element.text
         opening = QUOTED.match(text)
@@ -161,11 +167,14 @@ def _notes(part: Element) -> dict[str, str]:
             if opening
             else text.partition("=")
         )
-        key, value = key.strip(), value.strip()
-        if key:
-            # The states are several quoted texts; they are taken apart where they are needed.
-            add_note(found, unquoted(key), value if key == TRUE_STATES else unquoted(value))
-    return found
+        key, value = unquoted(key.strip()), value.strip()
+        if key in TRUE:
+            wrong = take_true(true, key, value, obeyed)
+            if wrong is not None:
+                element.refuse(wrong)
+        elif key:
+            add_note(found, key, unquoted(value))
+    return found, true
 
 
 def xmlbif_text(network: Network) -> str:
