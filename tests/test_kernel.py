@@ -18,7 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayeskit
+import bounds
 from bayeskit import kernel as module
+from bayeskit.inference.kernels.forward import draw
 from bayeskit.kernel import compiling, fibonacci_hash, fma, kernel, lowest_bit, ones
 
 PACKAGE = Path(bayeskit.__file__).parent
@@ -106,6 +108,57 @@ def test_compiled_code_is_kept_for_the_next_process(tmp_path):
     assert list((tmp_path / "cache").rglob("*.nbc"))
 
 
+BEYOND_THE_END = """
+import numpy as np
+from bayeskit.inference.kernels.forward import draw
+
+try:
+    draw.made()(np.array([0.25, 0.75]), 0, 3, 0.5)
+    print("unchecked")
+except IndexError:
+    print("checked")
+"""
+
+
+def beyond_the_end(cache, checks):
+    """Let one of our kernels read one number too many, in a process of its own."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    more = {"PYTHONPATH": str(PACKAGE.parent), "NUMBA_CACHE_DIR": str(cache), "NUMBA_BOUNDSCHECK": checks}
+    done = subprocess.run(
+        [sys.executable, "-c", BEYOND_THE_END], env=plain | more, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_code_with_and_without_checks_never_shares_a_cache(tmp_path, monkeypatch):
+    """Only the folder decides what a warm cache serves, so a folder of the other kind is refused."""
+    checked, unchecked = tmp_path / "checked", tmp_path / "unchecked"
+    bounds.use_own_cache({"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(checked)})
+    assert [beyond_the_end(checked, "1") for _ in range(2)] == ["checked", "checked"]
+    assert beyond_the_end(unchecked, "0") == "unchecked"
+    for folder, on in ((unchecked, "1"), (checked, "0"), (checked, None)):
+        told = {"NUMBA_CACHE_DIR": str(folder)} | ({} if on is None else {"NUMBA_BOUNDSCHECK": on})
+        with pytest.raises(ValueError, match=folder.name):
+            bounds.use_own_cache(told)
+    with pytest.raises(ValueError, match="NUMBA_CACHE_DIR"):
+        bounds.use_own_cache({"NUMBA_BOUNDSCHECK": "1"})
+    bounds.use_own_cache({})
+    monkeypatch.chdir(tmp_path)
+    for folder, on in (("checked", "1"), ("unchecked", "0"), ("new", "1"), ("newer", "0")):
+        told = {"NUMBA_CACHE_DIR": folder, "NUMBA_BOUNDSCHECK": on}
+        bounds.use_own_cache(told)
+        assert told["NUMBA_CACHE_DIR"] == str(tmp_path / folder)
+
+
+@pytest.mark.skipif(not bounds.are_checked(os.environ), reason="bounds are not checked: see CONTRIBUTING.md")
+def test_bounds_are_checked_where_that_was_asked_for():
+    compiled = getattr(draw, "made", lambda: draw)()
+    with pytest.raises(IndexError):
+        compiled(np.array([0.25, 0.75]), 0, 3, 0.5)
+    assert Path(numba.config.CACHE_DIR, bounds.MARK).exists()
+
+
 def test_other_errors_of_the_compiler_are_not_swallowed(monkeypatch):
     def broken(**options):
         raise RuntimeError("something else")
@@ -166,6 +219,10 @@ def _fused(a, b, c, out):
 SIZES = st.floats(allow_nan=False, allow_infinity=False) | st.floats(-1e3, 1e3)
 
 
+plain = pytest.mark.skipif(module._must_compile(), reason="kernels are compiled at once: NumPy 1, or bounds are checked")
+
+
+@plain
 @given(st.lists(st.tuples(SIZES, SIZES, SIZES), min_size=1), st.sampled_from(["free", "error", "near"]))
 def test_fma_rounds_once_in_plain_python_too(numbers, kind):
     a, b, c = map(np.array, zip(*numbers))
@@ -182,6 +239,7 @@ def test_fma_rounds_once_in_plain_python_too(numbers, kind):
             assert value == float(Fraction(x) * Fraction(y) + Fraction(z))
 
 
+@plain
 @given(st.lists(st.integers(1, 2**64 - 1), min_size=1))
 def test_words_of_bits(words):
     array = np.array(words, dtype=np.uint64)
@@ -203,6 +261,7 @@ def product(rows):
     return module.Deferred(names["f"], numba.njit), np.arange(rows, dtype=np.float64), np.ones(rows)
 
 
+@plain
 def test_small_work_is_not_compiled():
     sums, x, out = product(20)
     for n in range(1, 4):
@@ -211,6 +270,7 @@ def test_small_work_is_not_compiled():
     assert sums._made is None
 
 
+@plain
 @pytest.mark.parametrize("rows", [3_000, 2_000_000 // 3_000])
 def test_work_that_does_not_end_in_time_begins_again_compiled(rows, monkeypatch):
     """What the plain function has written by then is taken back: nothing is added twice."""
@@ -222,6 +282,7 @@ def test_work_that_does_not_end_in_time_begins_again_compiled(rows, monkeypatch)
     assert out.tolist() == [1.0 + rows * (rows - 1) / 2] * rows
 
 
+@plain
 def test_many_small_calls_are_compiled_in_the_end(monkeypatch):
     monkeypatch.setattr(module, "_PATIENCE", 0.01)
     monkeypatch.setattr(module, "_PATIENCE_A_BYTE", 0.0)
@@ -244,6 +305,7 @@ def test_a_whole_number_that_outgrows_its_type_is_compiled():
     assert out.tolist() == [40_000, 12]
 
 
+@plain
 def test_an_index_out_of_range_is_never_compiled():
     names: dict = {}
     exec("def f(x, out):\n for i in range(x.shape[0] + 1):\n  out[0] += x[i]", names)

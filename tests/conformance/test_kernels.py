@@ -201,6 +201,7 @@ def corners() -> None:
     GaussianBayes().fit(holed, Y).predict(holed)
 
 
+@pytest.mark.skipif(np.__version__.startswith("1."), reason="NumPy 1 makes a float of uint64 + int")
 @pytest.mark.timeout(1200)
 @pytest.mark.filterwarnings("ignore")
 def test_every_kernel_gives_the_same_bits_both_ways():
