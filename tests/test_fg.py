@@ -62,7 +62,7 @@ BAD = {
     "cut": (GOOD[: GOOD.index("# a factor")], "the file ends", None, None),
     "cut in a number": (GOOD.rstrip(), "add a line end", 39, 3),
     "left over": (GOOD + "1\n", "stands after the end", None, None),
-    "vast": ("1\n2\n0 1\n99999999 99999999\n1\n0 1\n", "too many to hold", None, None),
+    "vast": ("1\n2\n0 1\n99999999 99999999\n1\n0 1\n", "10^16 cells", 4, 10),
     "many cells": ("1\n1\n0\n1\n999999999999999\n0 1\n", "the file ends", None, None),
     "no variable": ("0\n", "there is no variable", None, None),
 }

@@ -13,7 +13,8 @@ from bayeskit.errors import DataTypeError, ModelFormatError, SettingError
 from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.io.networks import raw
-from bayeskit.io.networks.assembly import assembled, checked_cells, require_discrete
+from bayeskit.io.networks.assembly import assembled, require_discrete
+from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.mangling import IDENTIFIER, QUOTED, mangled, quoted, unquoted
 from bayeskit.io.networks.notes import add_note
 from bayeskit.io.networks.rows import checked_table
@@ -229,9 +230,9 @@ def test_what_is_no_network_is_refused():
 
 
 def test_tables_that_no_memory_could_hold_are_refused():
-    assert checked_cells([2, 3], "a") == 6
+    assert Budget(100).take([2, 3], "a") == 6
     for sizes in ([2] * 27, [10**6] * 200, [1] * 40):
         with pytest.raises(ModelFormatError, match="fewer parents"):
-            checked_cells(sizes, "a")
+            Budget(100).take(sizes, "a")
     with pytest.raises(SettingError, match="no node"):
         require_discrete(Network(()), "BIF")

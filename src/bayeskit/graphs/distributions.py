@@ -51,7 +51,9 @@ class Deterministic:
         object.__setattr__(self, "outcome", frozen(self.outcome, np.int64))
 
     def table(self) -> Floats:
-        return np.eye(self.size)[self.outcome]
+        values = np.zeros((*self.outcome.shape, self.size))
+        np.put_along_axis(values, self.outcome[..., None], 1.0, axis=-1)
+        return values
 
     def __eq__(self, other: object) -> bool:
         return (

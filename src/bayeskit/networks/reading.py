@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bayeskit.graphs.field import Field
 from bayeskit.io.networks.registry import read_model
 from bayeskit.networks.arguments import switch
+from bayeskit.networks.memory import allowed
 
 if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_network(
-    path: Any, format: str | None = None, normalize: bool = False
+    path: Any, format: str | None = None, normalize: bool = False, max_memory: float | None = None
 ) -> BayesianNetwork | MarkovNetwork:
     """Read a network from a file.
 
@@ -29,6 +30,9 @@ def read_network(
     normalize : bool
         Rows of a table that sum to one within 1e-12 are kept bit for bit, within 1e-3 they are divided by their
         sum; others are refused unless this is True.
+    max_memory : number, optional
+        How many bytes the tables of the file may take. Without it they may have 2**22 cells of 8 bytes, or 64 for each
+        byte of the file where that is more: a few words (a ``default`` row and many parents) can ask for any memory.
 
     Returns
     -------
@@ -49,5 +53,6 @@ def read_network(
     from bayeskit.networks.bayesian_network import BayesianNetwork
     from bayeskit.networks.markov_network import MarkovNetwork
 
-    network = read_model(path, format, switch(normalize, "normalize"))
+    most = None if max_memory is None else allowed(max_memory)
+    network = read_model(path, format, switch(normalize, "normalize"), most)
     return MarkovNetwork._of(network) if isinstance(network, Field) else BayesianNetwork._of(network)

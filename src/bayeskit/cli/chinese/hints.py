@@ -30,6 +30,9 @@ MESSAGES = {
     "There is {list}.": "只有 {list}。",
     "There are {list}.": "现有：{list}。",
     "Check the path.": "请检查路径。",
+    "If you trust the file, raise the limit: read_network(path, max_memory={bytes}).": (
+        "如果信得过文件，可在 Python 中提高上限：read_network(path, max_memory={bytes})。"
+    ),
     "Observe some of these.": "请观测其中一些结点。",
     "Take fewer parents (max_parents=), columns of fewer states, or fewer intervals (discretize=).": (
         "请减少父结点（max_parents=）、列的取值或区间的个数（discretize=）。"

@@ -10,9 +10,12 @@ MESSAGES = {
     ),
     "two nodes are named {name}. Rename one of them.": "有两个结点都叫 {name}。请给其中一个改名。",
     "The graph has a cycle: {arcs}. Take one of these arcs away.": "图中有环：{arcs}。请去掉其中一条边。",
-    "the table of {name} would have {cells} cells over {n} variables; {most} over {axes} are allowed. Give it fewer "
-    "parents.": (
-        "{name} 的概率表涉及 {n} 个变量，共 {cells} 格，而上限是 {axes} 个变量、{most} 格。请减少它的父结点。"
+    "the table of {name} would be over {n} variables; at most {axes} are read. Give it fewer parents.": (
+        "{name} 的概率表涉及 {n} 个变量，而最多读 {axes} 个。请减少它的父结点。"
+    ),
+    "the table of {name} has {cells} cells, and with it the tables of this file would have {total}; {most} are "
+    "allowed. Give nodes fewer parents.{hint}": (
+        "{name} 的概率表有 {cells} 格，连同它，文件中的概率表共有 {total} 格，而上限是 {most} 格。请减少父结点。{hint}"
     ),
     "the table of {name} has {n} numbers; {shape} are needed.": "{name} 的概率表有 {n} 个数，应有 {shape} 个。",
     "the file ends too early: it was cut short. Copy it again from the original.": (

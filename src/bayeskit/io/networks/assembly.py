@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from bayeskit.errors import ModelFormatError, SettingError
 from bayeskit.graphs.network import Network, Node
+from bayeskit.io.networks.budget import MOST_AXES
 from bayeskit.schema import first_twice
 
-# A few words can ask for a table of any size (a default row and forty parents).
+# A noisy-MAX node of a few numbers can stand for a table of any size; beyond this it is not spelled out in a file.
 MOST_CELLS = 2**26
-# What every NumPy can hold as an array.
-MOST_AXES = 32
 # In formats without an end mark a file that was cut behind a table would otherwise be a smaller network.
 DECLARED_LATE = (
     "a {kind} is declared after a table. Put every {kind} before the first table: only then can a file that was cut "
@@ -49,18 +48,6 @@ def assembled(
         return Network(nodes, name, dict(notes or {}))
     except SettingError as error:
         raise ModelFormatError(str(error), path=path) from error
-
-
-def checked_cells(sizes: Sequence[int], name: object, path: object = None) -> int:
-    """Return the number of cells of a table, if it can be held at all."""
-    cells = math.prod(sizes)
-    if cells > MOST_CELLS or len(sizes) > MOST_AXES:
-        raise ModelFormatError(
-            f"the table of {name!r} would have {_many(cells)} cells over {len(sizes)} variables; {MOST_CELLS} over "
-            f"{MOST_AXES} are allowed. Give it fewer parents.",
-            path=path,
-        )
-    return cells
 
 
 def _many(cells: int) -> str:

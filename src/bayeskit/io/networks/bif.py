@@ -6,6 +6,7 @@ from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.network import Network, Node
 from bayeskit.io.networks.assembly import DECLARED_LATE, assembled
 from bayeskit.io.networks.bif_rows import Declared, Rows, read_property
+from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.notes import TRUE, TRUE_NAME, TRUE_STATES, true_states, wrong_states
 from bayeskit.io.networks.raw import decode
 from bayeskit.io.networks.tokens import Tokens, pattern, shown
@@ -25,7 +26,9 @@ NAMELESS = "unknown"
 Tables = dict[str, tuple[tuple[str, ...], Table]]
 
 
-def read_bif(data: bytes | str, path: object = None, normalize: bool = False) -> Network:
+def read_bif(
+    data: bytes | str, path: object = None, normalize: bool = False, budget: Budget | None = None
+) -> Network:
     """Read a network from the text of a BIF file.
 
     Rows may come in any order, ``default`` stands for those not given, and ``table`` lists the child's
@@ -36,6 +39,7 @@ def read_bif(data: bytes | str, path: object = None, normalize: bool = False) ->
     data : text or bytes
     path : named in errors
     normalize : divide rows that do not sum to one
+    budget : how many cells its tables may have; by default what its length allows
 
     Examples
     --------
@@ -48,12 +52,13 @@ def read_bif(data: bytes | str, path: object = None, normalize: bool = False) ->
     array([[1. , 0. ],
            [0.1, 0.9]])
     """
-    return _Reader(Tokens(decode(data, path), _TOKEN, path), normalize).network()
+    tokens = Tokens(decode(data, path), _TOKEN, path)
+    return _Reader(tokens, normalize, budget or Budget(len(data))).network()
 
 
 class _Reader:
-    def __init__(self, tokens: Tokens, normalize: bool) -> None:
-        self.tokens, self.normalize = tokens, normalize
+    def __init__(self, tokens: Tokens, normalize: bool, budget: Budget) -> None:
+        self.tokens, self.normalize, self.budget = tokens, normalize, budget
         self.declared: dict[str, Declared] = {}
         self.header = Declared("", 0)
 
@@ -163,7 +168,7 @@ class _Reader:
         if twice is not None:
             raise tokens.error(f"{twice!r} stands twice in the family of {child!r}.", at)
         family = [self.declared[name] for name in (*parents, child)]
-        values = Rows(tokens, family, at).table(self.normalize)
+        values = Rows(tokens, family, at, self.budget).table(self.normalize)
         tables[child] = (tuple(parents), Table(values))
 
     def known_name(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.graphs.network import discrete
-from bayeskit.io.networks.assembly import checked_cells
+from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.mangling import QUOTED, unquoted
 from bayeskit.io.networks.notes import TRUE, TRUE_NAME, add_note, take_true
 from bayeskit.io.networks.rows import checked_table
@@ -71,11 +71,13 @@ class Rows:
     ``numbered``: as DSC has it, rows name the states of the parents by number, with a colon after them.
     """
 
-    def __init__(self, tokens: Tokens, family: list[Declared], at: int, numbered: bool = False) -> None:
+    def __init__(
+        self, tokens: Tokens, family: list[Declared], at: int, budget: Budget, numbered: bool = False
+    ) -> None:
         self.tokens, self.at, self.numbered = tokens, at, numbered
         *self.parents, self.child = family
         self.sizes = [len(declared.states) for declared in family]
-        checked_cells(self.sizes, self.child.name, tokens.path)
+        budget.take(self.sizes, self.child.name, lambda what: tokens.error(what, at))
         self.codes = [
             {str(k) if numbered else state: k for k, state in enumerate(p.states)} for p in self.parents
         ]

@@ -6,6 +6,7 @@ from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.network import Network, Node
 from bayeskit.io.networks.assembly import DECLARED_LATE, assembled
 from bayeskit.io.networks.bif_rows import Declared, Rows
+from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.mangling import QUOTED, unquoted
 from bayeskit.io.networks.notes import add_note
 from bayeskit.io.networks.raw import decode
@@ -18,7 +19,9 @@ _TOKEN = pattern(r"[\s,]|//[^\n]*+|/\*.*?\*/", "{}()[];|:=")
 Tables = dict[str, tuple[tuple[str, ...], Table]]
 
 
-def read_dsc(data: bytes | str, path: object = None, normalize: bool = False) -> Network:
+def read_dsc(
+    data: bytes | str, path: object = None, normalize: bool = False, budget: Budget | None = None
+) -> Network:
     """Read a network from the text of a DSC file.
 
     Examples
@@ -32,12 +35,13 @@ def read_dsc(data: bytes | str, path: object = None, normalize: bool = False) ->
     array([[1. , 0. ],
            [0.1, 0.9]])
     """
-    return _Reader(Tokens(decode(data, path), _TOKEN, path), normalize).network()
+    tokens = Tokens(decode(data, path), _TOKEN, path)
+    return _Reader(tokens, normalize, budget or Budget(len(data))).network()
 
 
 class _Reader:
-    def __init__(self, tokens: Tokens, normalize: bool) -> None:
-        self.tokens, self.normalize = tokens, normalize
+    def __init__(self, tokens: Tokens, normalize: bool, budget: Budget) -> None:
+        self.tokens, self.normalize, self.budget = tokens, normalize, budget
         self.declared: dict[str, Declared] = {}
         self.header = Declared("", 0)
 
@@ -149,7 +153,7 @@ class _Reader:
             raise tokens.error(f"{twice!r} stands twice in the family of {child!r}.", at)
         if child in tables:
             raise tokens.error(f"there is a second block 'probability' for {child!r}.", at)
-        values = Rows(tokens, [*parents, family[0]], at, numbered=True).table(self.normalize)
+        values = Rows(tokens, [*parents, family[0]], at, self.budget, numbered=True).table(self.normalize)
         tables[child] = (tuple(parent.name for parent in parents), Table(values))
 
     def known(self) -> Declared:

@@ -9,7 +9,8 @@ import numpy as np
 
 from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.network import Network, Node, discrete
-from bayeskit.io.networks.assembly import assembled, checked_cells
+from bayeskit.io.networks.assembly import assembled
+from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.mangling import unquoted
 from bayeskit.io.networks.raw import decode
 from bayeskit.io.networks.rows import checked_table
@@ -44,7 +45,9 @@ class _Described:
     values: dict[str, Place] = field(default_factory=dict)
 
 
-def read_dsl(data: bytes | str, path: object = None, normalize: bool = False) -> Network:
+def read_dsl(
+    data: bytes | str, path: object = None, normalize: bool = False, budget: Budget | None = None
+) -> Network:
     """Read a network of chance nodes from the text of a GeNIe DSL file.
 
     The child's states change fastest, then those of the last parent, as in GeNIe. aGrUM writes its DSL files
@@ -79,7 +82,7 @@ def read_dsl(data: bytes | str, path: object = None, normalize: bool = False) ->
         node.values[key] = place
     if tokens.peek():
         raise tokens.error(f"there is {shown(tokens.peek())} after the end of the network.")
-    nodes = _Nodes(tokens, described, normalize)
+    nodes = _Nodes(tokens, described, normalize, budget or Budget(len(data)))
     return assembled(
         (nodes.node(one) for one in described.values()), "" if name == "Unnamed" else name, path=path
     )
@@ -121,8 +124,10 @@ def _walk(tokens: Tokens) -> Iterator[tuple[list[Part], Place]]:
 
 
 class _Nodes:
-    def __init__(self, tokens: Tokens, described: dict[str, _Described], normalize: bool) -> None:
-        self.tokens, self.described, self.normalize = tokens, described, normalize
+    def __init__(
+        self, tokens: Tokens, described: dict[str, _Described], normalize: bool, budget: Budget
+    ) -> None:
+        self.tokens, self.described, self.normalize, self.budget = tokens, described, normalize, budget
         self.variables = {name: self.variable(node) for name, node in described.items()}
 
     def variable(self, node: _Described) -> Variable:
@@ -148,7 +153,7 @@ class _Nodes:
             raise tokens.error(f"there is no node {strange!r}, which is a parent of {node.name!r}.", node.at)
         family = [self.variables[name] for name in (*parents, node.name)]
         sizes = [variable.size for variable in family]
-        cells = checked_cells(sizes, node.name, tokens.path)
+        cells = self.budget.take(sizes, node.name, lambda what: tokens.error(what, node.at))
         start, end = self.inside(node, "DEFINITION.PROBABILITIES")
         numbers = tokens.numbers(range(start, end))
         if len(numbers) != cells:

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import discrete
-from bayeskit.io.networks.assembly import MOST_CELLS
-from bayeskit.io.networks.flat_table import MOST_AXES
+from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.numbers import Words
 from bayeskit.io.networks.raw import decode
 from bayeskit.schema import first_twice
@@ -21,7 +20,9 @@ from bayeskit.schema import first_twice
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 
-def read_fg(text: bytes | str, path: object = None, normalize: bool = False) -> Field:
+def read_fg(
+    text: bytes | str, path: object = None, normalize: bool = False, budget: Budget | None = None
+) -> Field:
     """Return the Markov network of a libDAI factor graph.
 
     Variables keep their numbers as names and come in that order; states are 0, 1, 2, …; cells that the file does
@@ -38,19 +39,14 @@ def read_fg(text: bytes | str, path: object = None, normalize: bool = False) -> 
     words = Words(_COMMENT.sub(lambda found: " " * len(found.group()), decode(text, path)), path)
     sizes: dict[int, int] = {}
     blocks: list[tuple[list[int], NDArray[np.float64]]] = []
-    cells = 0
-    # Cells that are not named cost nothing in the file, so a few words could ask for any memory.
-    most = min(MOST_CELLS, max(2**20, 1000 * words.left))
+    budget = budget or Budget(len(text))
     for number in range(words.whole("the number of factors")):
         scope = words.wholes(words.whole(f"the number of variables of factor {number}"), "a variable")
         shape = words.wholes(len(scope), "a number of states")
         _check_scope(words, number, scope, shape, sizes)
-        cells += math.prod(shape)
-        if cells > most:
-            raise words.refusal(
-                f"its tables would have over {most} cells by factor {number}: too many to hold."
-            )
-        blocks.append((scope, _cells(words, number, math.prod(shape))))
+        # Cells that are not named cost nothing in the file.
+        cells = budget.take(shape, f"factor {number}", words.refusal)
+        blocks.append((scope, _cells(words, number, cells)))
     words.end()
     if not sizes:
         raise words.refusal("there is no variable in it.")
@@ -71,8 +67,6 @@ def _check_scope(
     twice = first_twice(scope)
     if twice is not None:
         raise words.refusal(f"factor {number} has the variable {twice} twice.")
-    if len(scope) > MOST_AXES:
-        raise words.refusal(f"factor {number} has {len(scope)} variables; at most {MOST_AXES} are read.")
     for name, size in zip(scope, shape):
         if size == 0 or sizes.setdefault(name, size) != size:
             raise words.refusal(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +11,16 @@ from numpy.typing import NDArray
 from bayeskit.errors import ModelFormatError
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Node
+from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.rows import checked_table
 from bayeskit.schema import Variable
-
-# NumPy's arrays have no more axes than this in every version.
-MOST_AXES = 32
 
 
 def table_from(
     values: Sequence[float],
     variable: Variable,
     parents: Sequence[Variable],
+    budget: Budget,
     *,
     normalize: bool = False,
     path: object = None,
@@ -34,24 +32,25 @@ def table_from(
     Examples
     --------
     >>> from bayeskit.graphs.network import discrete
-    >>> table_from([0.1, 0.9, 0.4, 0.6], discrete("b", "yn"), [discrete("a", "yn")]).values
+    >>> table_from([0.1, 0.9, 0.4, 0.6], discrete("b", "yn"), [discrete("a", "yn")], Budget(20)).values
     array([[0.1, 0.9],
            [0.4, 0.6]])
     """
-    sizes = [parent.size for parent in parents]
+    sizes = [*(parent.size for parent in parents), variable.size]
 
-    def refuse(what: str) -> NoReturn:
-        raise ModelFormatError(what, path=path, line=line, column=column)
+    def error(what: str) -> ModelFormatError:
+        return ModelFormatError(what, path=path, line=line, column=column)
 
-    if len(sizes) >= MOST_AXES:
-        refuse(f"{variable.name!r} has {len(sizes)} parents; at most {MOST_AXES - 1} are read.")
-    cells = math.prod((*sizes, variable.size))
+    cells = math.prod(sizes)
     if len(values) != cells:
-        shape = " × ".join(map(str, (*sizes, variable.size)))
-        refuse(f"the table of {variable.name!r} has {len(values)} numbers; {shape} = {cells} are needed.")
+        shape = " × ".join(map(str, sizes))
+        raise error(
+            f"the table of {variable.name!r} has {len(values)} numbers; {shape} = {cells} are needed."
+        )
+    budget.take(sizes, variable.name, error)
     return Table(
         checked_table(
-            np.reshape(values, (*sizes, variable.size)),
+            np.reshape(values, sizes),
             variable.name,
             parents,
             path=path,

@@ -13,12 +13,15 @@ from bayeskit.errors import ModelFormatError
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network, Node, continuous
 from bayeskit.io.networks.assembly import assembled
+from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.json_text import parse_json
 
 _INTERCEPT = "(Intercept)"
 
 
-def read_gaussian_json(text: bytes | str, path: object = None, normalize: bool = False) -> Network:
+def read_gaussian_json(
+    text: bytes | str, path: object = None, normalize: bool = False, budget: Budget | None = None
+) -> Network:
     """Return the network of a linear-Gaussian JSON file. It has no rows, so ``normalize`` changes nothing.
 
     Examples
@@ -35,6 +38,7 @@ def read_gaussian_json(text: bytes | str, path: object = None, normalize: bool =
         if not is_right:
             raise ModelFormatError(what, path=path)
 
+    budget = budget or Budget(len(text))
     root = parse_json(text, path)
     parts = root if isinstance(root, dict) else {}
     names, arcs, cpds = (parts.get(key) for key in ("nodes", "arcs", "cpds"))
@@ -64,6 +68,7 @@ def read_gaussian_json(text: bytes | str, path: object = None, normalize: bool =
             variance is not None and variance >= 0,
             f"the variance of {name!r} is no list of one number from 0.",
         )
+        budget.take([len(parents) + 2], name, lambda what: ModelFormatError(what, path=path))
         values = [numbers[parent] for parent in parents]
         distribution = LinearGaussian(numbers[_INTERCEPT], values, variance)  # type: ignore[arg-type]
         nodes.append(Node(continuous(name), tuple(parents), distribution))

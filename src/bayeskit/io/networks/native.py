@@ -13,6 +13,7 @@ from typing import Any
 from bayeskit.errors import BayeskitError, ModelFormatError, SettingError
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.json_text import parse_json
 from bayeskit.io.networks.native_values import (
     check_names,
@@ -99,8 +100,11 @@ def _node_plain(node: Node) -> dict[str, Any]:
     return plain
 
 
-def read_native(text: bytes | str, path: object = None, normalize: bool = False) -> Network | Field:
+def read_native(
+    text: bytes | str, path: object = None, normalize: bool = False, budget: Budget | None = None
+) -> Network | Field:
     """Return the network of a native JSON file; see :func:`native_text`."""
+    budget = budget or Budget(len(text))
     root = parse_json(text, path)
     if not isinstance(root, dict) or root.get("format") != FORMAT:
         raise ModelFormatError(f'it has no "format": "{FORMAT}", so it is no network of bayeskit.', path=path)
@@ -114,9 +118,9 @@ def read_native(text: bytes | str, path: object = None, normalize: bool = False)
         name = member(root, "name", str, "the network")
         notes = texts_from(root.get("notes", {}), "the network")
         if root.get("kind") == "markov":
-            return _field(root, name, notes)
+            return _field(root, name, notes, budget)
         if root.get("kind") == "bayesian":
-            return _network(root, name, notes, normalize)
+            return _network(root, name, notes, normalize, budget)
         raise ModelFormatError(f'its "kind" is {root.get("kind")!r}; "bayesian" and "markov" are known.')
     except ModelFormatError as error:
         raise ModelFormatError(error.what, path=path) from None
@@ -124,7 +128,9 @@ def read_native(text: bytes | str, path: object = None, normalize: bool = False)
         raise ModelFormatError(str(error), path=path) from None
 
 
-def _network(root: dict[str, Any], name: str, notes: dict[str, str], normalize: bool) -> Network:
+def _network(
+    root: dict[str, Any], name: str, notes: dict[str, str], normalize: bool, budget: Budget
+) -> Network:
     plain = listed(root, "nodes", "the network")
     variables: dict[Name, Variable] = {}
     for item in plain:
@@ -138,7 +144,7 @@ def _network(root: dict[str, Any], name: str, notes: dict[str, str], normalize: 
         parents = tuple(label_from(parent, where) for parent in listed(item, "parents", where))
         check_names(parents, variables, where)
         distribution = distribution_from(
-            item.get("distribution"), variable, [variables[p] for p in parents], normalize
+            item.get("distribution"), variable, [variables[p] for p in parents], normalize, budget
         )
         nodes.append(Node(variable, parents, distribution, texts_from(item.get("notes", {}), where)))
     return Network(tuple(nodes), name, notes)
@@ -151,11 +157,11 @@ def _variable(item: Any) -> Variable:
     return discrete(name, states_from(item["states"], name)) if "states" in item else continuous(name)
 
 
-def _field(root: dict[str, Any], name: str, notes: dict[str, str]) -> Field:
+def _field(root: dict[str, Any], name: str, notes: dict[str, str], budget: Budget) -> Field:
     variables = [_variable(item) for item in listed(root, "variables", "the network")]
     known = {variable.name: variable for variable in variables}
     for variable in variables:
         if variable.kind != "categorical" or not variable.size:
             raise ModelFormatError(f"{variable.name!r} has no states, and a Markov network needs them.")
-    factors = tuple(factor_from(item, known) for item in listed(root, "factors", "the network"))
+    factors = tuple(factor_from(item, known, budget) for item in listed(root, "factors", "the network"))
     return Field(tuple(variables), factors, name, notes)

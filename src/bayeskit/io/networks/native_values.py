@@ -14,7 +14,8 @@ from bayeskit.graphs.distributions import Deterministic, Distribution, LinearGau
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Node
 from bayeskit.io.labels import from_plain, to_plain
-from bayeskit.io.networks.flat_table import MOST_AXES, table_from
+from bayeskit.io.networks.budget import Budget
+from bayeskit.io.networks.flat_table import table_from
 from bayeskit.io.networks.rows import checked_table
 from bayeskit.io.networks.tokens import shown
 from bayeskit.schema import Label, Name, Variable, first_twice
@@ -105,7 +106,7 @@ def _rows(table: NDArray[np.float64]) -> list[list[float]]:
 
 
 def distribution_from(
-    plain: Any, variable: Variable, parents: Sequence[Variable], normalize: bool
+    plain: Any, variable: Variable, parents: Sequence[Variable], normalize: bool, budget: Budget
 ) -> Distribution | None:
     """Return the distribution of a node; ``parents`` are its parents' variables."""
     where = f"the distribution of {variable.name!r}"
@@ -126,13 +127,13 @@ def distribution_from(
         )
     if kind == "table":
         values = _matrix(listed(plain, "rows", where), variable.size, where)
-        return table_from(values.ravel().tolist(), variable, parents, normalize=normalize)
+        return table_from(values.ravel().tolist(), variable, parents, budget, normalize=normalize)
     if kind == "deterministic":
-        return _deterministic(listed(plain, "outcomes", where), variable, parents, where)
+        return _deterministic(listed(plain, "outcomes", where), variable, parents, where, budget)
     if kind == "noisy-max":
-        return _noisy_max(plain, variable, parents, normalize, where)
+        return _noisy_max(plain, variable, parents, normalize, where, budget)
     if kind == "linear-gaussian":
-        return _gaussian(plain, parents, where)
+        return _gaussian(plain, variable, parents, where, budget)
     raise ModelFormatError(f"{where} is of the kind {kind!r}, which this version does not know.")
 
 
@@ -154,17 +155,11 @@ def _matrix(rows: list[Any], width: int, where: str) -> NDArray[np.float64]:
     return _numbers([value for row in rows for value in row], where).reshape(len(rows), width)
 
 
-def _configurations(parents: Sequence[Variable], where: str) -> list[int]:
-    sizes = [parent.size for parent in parents]
-    if len(sizes) >= MOST_AXES:
-        raise ModelFormatError(f"{where} has {len(sizes)} parents; at most {MOST_AXES - 1} are read.")
-    return sizes
-
-
 def _deterministic(
-    plain: list[Any], variable: Variable, parents: Sequence[Variable], where: str
+    plain: list[Any], variable: Variable, parents: Sequence[Variable], where: str, budget: Budget
 ) -> Deterministic:
-    sizes = _configurations(parents, where)
+    sizes = [parent.size for parent in parents]
+    budget.take(sizes, variable.name)
     if len(plain) != math.prod(sizes):
         raise ModelFormatError(f"{where} has {len(plain)} outcomes; {math.prod(sizes)} are needed.")
     if not all(type(code) is int and 0 <= code < variable.size for code in plain):
@@ -173,12 +168,18 @@ def _deterministic(
 
 
 def _noisy_max(
-    plain: Mapping[str, Any], variable: Variable, parents: Sequence[Variable], normalize: bool, where: str
+    plain: Mapping[str, Any],
+    variable: Variable,
+    parents: Sequence[Variable],
+    normalize: bool,
+    where: str,
+    budget: Budget,
 ) -> NoisyMax:
     causes = listed(plain, "causes", where)
     rising = member(plain, "rising", bool, where) if "rising" in plain else True
     if len(causes) != len(parents) or not all(isinstance(cause, list) for cause in causes):
         raise ModelFormatError(f"{where} must have a list of rows for each of its {len(parents)} parents.")
+    budget.take([sum(parent.size for parent in parents) + 1, variable.size], variable.name)
     found = []
     for cause, parent in zip(causes, parents):
         rows = _matrix(cause, variable.size, where)
@@ -191,9 +192,12 @@ def _noisy_max(
     return NoisyMax(tuple(found), checked_table(leak, variable.name, normalize=normalize), rising)
 
 
-def _gaussian(plain: Mapping[str, Any], parents: Sequence[Variable], where: str) -> LinearGaussian:
-    sizes = _configurations([parent for parent in parents if parent.kind == "categorical"], where)
+def _gaussian(
+    plain: Mapping[str, Any], variable: Variable, parents: Sequence[Variable], where: str, budget: Budget
+) -> LinearGaussian:
+    sizes = [parent.size for parent in parents if parent.kind == "categorical"]
     n_numeric = len(parents) - len(sizes)
+    budget.take([*sizes, n_numeric + 2], variable.name)
     intercept = _numbers(listed(plain, "intercepts", where), where)
     variance = _numbers(listed(plain, "variances", where), where)
     coefficients = _matrix(listed(plain, "coefficients", where), n_numeric, where)
@@ -207,13 +211,13 @@ def _gaussian(plain: Mapping[str, Any], parents: Sequence[Variable], where: str)
     )
 
 
-def factor_from(item: Any, known: Mapping[Name, Variable]) -> Factor:
+def factor_from(item: Any, known: Mapping[Name, Variable], budget: Budget) -> Factor:
     names = [label_from(name, "a factor") for name in listed(item, "over", "a factor")]
     where = f"the factor over {', '.join(map(repr, names[:12]))}"
     check_names(names, known, where)
     sizes = [known[name].size for name in names]
     values = _numbers(listed(item, "values", where), where)
-    if len(sizes) > MOST_AXES or len(values) != math.prod(sizes):
+    if len(values) != budget.take(sizes, where):
         raise ModelFormatError(f"{where} has {len(values)} numbers; {math.prod(sizes)} are needed.")
     if (values < 0).any() or not values.any():
         raise ModelFormatError(f"{where} must hold numbers that are not negative, and not all of them zero.")

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bayeskit.errors import ModelFormatError
 from bayeskit.graphs.distributions import Distribution, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.io.networks.assembly import DECLARED_LATE, assembled, checked_cells
+from bayeskit.io.networks.assembly import DECLARED_LATE, assembled
+from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.mangling import QUOTED, unquoted
-from bayeskit.io.networks.net_normal import read_normals
+from bayeskit.io.networks.net_normal import fits, read_normals
 from bayeskit.io.networks.notes import TRUE_NAME, add_note, misplaced
 from bayeskit.io.networks.raw import decode
 from bayeskit.io.networks.rows import checked_table
@@ -32,7 +34,9 @@ class _Declared:
     attributes: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
-def read_net(data: bytes | str, path: object = None, normalize: bool = False) -> Network:
+def read_net(
+    data: bytes | str, path: object = None, normalize: bool = False, budget: Budget | None = None
+) -> Network:
     """Read a network from the text of a Hugin NET file.
 
     Continuous nodes with ``normal(a + b * x, v)`` are linear Gaussian. Classes (object-oriented networks),
@@ -50,12 +54,13 @@ def read_net(data: bytes | str, path: object = None, normalize: bool = False) ->
     array([[1. , 0. ],
            [0.1, 0.9]])
     """
-    return _Reader(Tokens(decode(data, path), _TOKEN, path), normalize).network()
+    tokens = Tokens(decode(data, path), _TOKEN, path)
+    return _Reader(tokens, normalize, budget or Budget(len(data))).network()
 
 
 class _Reader:
-    def __init__(self, tokens: Tokens, normalize: bool) -> None:
-        self.tokens, self.normalize = tokens, normalize
+    def __init__(self, tokens: Tokens, normalize: bool, budget: Budget) -> None:
+        self.tokens, self.normalize, self.budget = tokens, normalize, budget
         self.declared: dict[str, _Declared] = {}
 
     def network(self) -> Network:
@@ -185,9 +190,14 @@ class _Reader:
         given = [v for v in parents.values() if v.kind == "categorical"]
         start, end = potential.attributes["data"]
         sizes = [v.size for v in given]
+
+        def too_large(what: str) -> ModelFormatError:
+            return tokens.error(what, potential.at)
+
         if variable.kind != "categorical":
-            checked_cells(sizes, name, tokens.path)
             numeric = [parent for parent, v in parents.items() if v.kind != "categorical"]
+            # An intercept, a variance and a coefficient for each numeric parent, also those that a mean does not name.
+            self.budget.take([*sizes, len(numeric) + 2], name, too_large)
             return read_normals(tokens, start, end, name, sizes, numeric)
         if len(given) < len(parents):
             raise tokens.error(
@@ -196,7 +206,7 @@ class _Reader:
                 potential.at,
             )
         sizes.append(variable.size)
-        cells = checked_cells(sizes, name, tokens.path)
+        cells = self.budget.take(sizes, name, too_large)
         words = tokens.words[start:end]
         places = [start + k for k, word in enumerate(words) if word not in ("(", ")", ",")]
         numbers = tokens.numbers(places)
@@ -237,17 +247,3 @@ class _Reader:
             plain = text.replace("( ", "(").replace(" )", ")")
             add_note(found, key, unquoted(text) if QUOTED.fullmatch(text) else plain)
         return found
-
-
-def fits(brackets: str, sizes: list[int]) -> bool:
-    """Say whether lists are nested as a table of these sizes, or are one flat list.
-
-    >>> fits("((##)(##)(##))", [3, 2]), fits("(######)", [3, 2]), fits("((###)(###))", [3, 2])
-    (True, True, False)
-    """
-    if brackets == f"({'#' * brackets.count('#')})":
-        return True
-    nested = "#"
-    for size in reversed(sizes):
-        nested = f"({nested * size})"
-    return brackets == nested

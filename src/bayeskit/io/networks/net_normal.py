@@ -1,4 +1,4 @@
-"""The ``normal(a + b * x, v)`` of Hugin NET ↔ linear-Gaussian distributions."""
+"""The ``normal(a + b * x, v)`` of Hugin NET ↔ linear-Gaussian distributions; lists in lists."""
 
 from __future__ import annotations
 
@@ -29,11 +29,8 @@ def read_normals(
     text = " ".join(tokens.words[start:end])
     found = _NORMAL.findall(text)
     brackets = re.sub(r"\s", "", _NORMAL.sub("#", text))
-    nested = "#"
-    for size in reversed(sizes):
-        nested = f"({nested * size})"
     count = math.prod(sizes)
-    if len(found) != count or brackets not in (nested, f"({'#' * count})"):
+    if len(found) != count or not fits(brackets, sizes):
         raise tokens.error(
             f"the data of {name!r} must be {count} times normal(mean, variance), nested as its discrete parents; a "
             "mean is a + b * x + …, without parentheses.",
@@ -59,6 +56,20 @@ def read_normals(
         np.reshape(coefficients, (*shape, len(numeric))),
         np.reshape(variances, shape),
     )
+
+
+def fits(brackets: str, sizes: Sequence[int]) -> bool:
+    """Say whether lists are nested as a table of these sizes, or are one flat list.
+
+    >>> fits("((##)(##)(##))", [3, 2]), fits("(######)", [3, 2]), fits("((###)(###))", [3, 2])
+    (True, True, False)
+    """
+    if brackets == f"({'#' * brackets.count('#')})":
+        return True
+    nested = "#"
+    for size in reversed(sizes):
+        nested = f"({nested * size})"
+    return brackets == nested
 
 
 def _line(text: str, numeric: Sequence[str]) -> tuple[float, list[float]] | None:

@@ -31,36 +31,50 @@ def read_bytes(path: Any) -> bytes:
         Where the file is larger than 256 MiB, unpacks to more than that or to over 200 times its size,
         or is a damaged or truncated gzip file.
     """
+    return unpacked(read_stored(path), path)
+
+
+def read_stored(path: Any) -> bytes:
+    """Return the bytes of a file as they lie on the disk, packed or not."""
     path = as_path(path)
     with open(path, "rb") as file:
-        data = file.read(LARGEST_FILE + 1)
-    if len(data) > LARGEST_FILE:
+        data = _at_most(LARGEST_FILE, file)
+    if data is None:
         raise _too_large(path)
-    return unpacked(data, path) if data.startswith(_GZIP) else data
+    return data
+
+
+def _at_most(most: int, stream: io.BufferedIOBase) -> bytes | None:
+    """Return what a stream holds, read block by block; None where that is more than ``most`` bytes."""
+    blocks: list[bytes] = []
+    while block := stream.read(_BLOCK):
+        blocks.append(block)
+        most -= len(block)
+        if most < 0:
+            return None
+    return b"".join(blocks)
 
 
 def unpacked(data: bytes, path: object = None) -> bytes:
-    """Unpack a gzip file block by block, so that a small file cannot fill the memory.
+    """Unpack a gzip file block by block, so that a small file cannot fill the memory; others are what they are.
 
     >>> unpacked(gzip.compress(b"network grass {}"))
     b'network grass {}'
     """
+    if not data.startswith(_GZIP):
+        return data
     allowed = min(LARGEST_FILE, max(HARMLESS, LARGEST_RATIO * len(data)))
-    blocks: list[bytes] = []
-    total = 0
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            while block := stream.read(_BLOCK):
-                total += len(block)
-                if total > allowed:
-                    raise _too_large(path, f" ({len(data)} bytes packed)")
-                blocks.append(block)
+            found = _at_most(allowed, stream)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ModelFormatError(
             f"it is a gzip file that was damaged or cut short ({error}). Copy it again from the original.",
             path=path,
         ) from error
-    return b"".join(blocks)
+    if found is None:
+        raise _too_large(path, f" ({len(data)} bytes packed)")
+    return found
 
 
 def decode(data: bytes | str, path: object = None, encoding: str | None = None) -> str:

@@ -12,6 +12,7 @@ from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network
 from bayeskit.io.networks.bif import read_bif
 from bayeskit.io.networks.bif_writer import bif_text
+from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.dsc import read_dsc
 from bayeskit.io.networks.dsl import read_dsl
 from bayeskit.io.networks.fg import read_fg
@@ -19,7 +20,7 @@ from bayeskit.io.networks.gaussian_json import read_gaussian_json
 from bayeskit.io.networks.native import native_text, read_native
 from bayeskit.io.networks.net import read_net
 from bayeskit.io.networks.net_writer import net_text
-from bayeskit.io.networks.raw import read_bytes, write_atomically
+from bayeskit.io.networks.raw import read_stored, unpacked, write_atomically
 from bayeskit.io.networks.uai import read_uai, uai_text
 from bayeskit.io.networks.xdsl import read_xdsl
 from bayeskit.io.networks.xdsl_writer import xdsl_text
@@ -35,14 +36,14 @@ class Format:
     ----------
     suffixes : how its files end
     looks : how its text begins, after blanks and comments
-    read, write : bytes → network, network → text; None where it is only read
+    read, write : bytes → network within a budget of cells, network → text; None where it is only read
     holds_fields : it can hold Markov networks
     """
 
     title: str
     suffixes: tuple[str, ...]
     looks: str
-    read: Callable[[bytes, object, bool], Network | Field]
+    read: Callable[[bytes, object, bool, Budget | None], Network | Field]
     write: Callable[[Any], str] | None = None
     holds_fields: bool = False
 
@@ -72,6 +73,8 @@ _SKIPPED = re.compile(
     re.DOTALL,
 )
 _HEAD = 2**16
+# Text packs about 1:4. What packs better is mostly padding, which buys no cells.
+_PACKED = 4
 
 
 def sniffed(data: bytes) -> str | None:
@@ -87,7 +90,9 @@ def sniffed(data: bytes) -> str | None:
     return next((name for name, f in FORMATS.items() if re.compile(f.looks).match(head, start)), None)
 
 
-def read_model(path: Any, format: str | None = None, normalize: bool = False) -> Network | Field:
+def read_model(
+    path: Any, format: str | None = None, normalize: bool = False, max_memory: float | None = None
+) -> Network | Field:
     """Read a network file.
 
     Parameters
@@ -95,18 +100,21 @@ def read_model(path: Any, format: str | None = None, normalize: bool = False) ->
     path : the file; it may be packed by gzip
     format : a name of ``FORMATS``; without it the suffix decides, or the content where the suffix cannot
     normalize : divide every row of a table by its sum, whatever that is
+    max_memory : bytes that its tables may take; without it what the size of the file allows
     """
     if format is not None:
         _known(format)
     path = as_path(path)
-    data = read_bytes(path)
+    stored = read_stored(path)
+    data = unpacked(stored, path)
     name = format or _format_of(path.name, data)
     if name is None:
         raise ModelFormatError(
             f"neither its name nor its content tells the format. Pass format=, one of {_listing(FORMATS)}.",
             path=path,
         )
-    return FORMATS[name].read(data, path, normalize)
+    budget = Budget(min(len(data), _PACKED * len(stored)), max_memory)
+    return FORMATS[name].read(data, path, normalize, budget)
 
 
 def write_model(path: Any, network: Network | Field, format: str | None = None) -> None:

@@ -16,7 +16,8 @@ from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.io.networks.assembly import assembled, require_discrete
-from bayeskit.io.networks.flat_table import MOST_AXES, lines_of, table_from, table_of
+from bayeskit.io.networks.budget import MOST_AXES, Budget
+from bayeskit.io.networks.flat_table import lines_of, table_from, table_of
 from bayeskit.io.networks.numbers import Words
 from bayeskit.io.networks.raw import decode, read_bytes
 from bayeskit.io.networks.tokens import shown
@@ -25,7 +26,9 @@ from bayeskit.schema import Variable, first_twice
 _MOST_STATES = 2**20
 
 
-def read_uai(text: bytes | str, path: object = None, normalize: bool = False) -> Network | Field:
+def read_uai(
+    text: bytes | str, path: object = None, normalize: bool = False, budget: Budget | None = None
+) -> Network | Field:
     """Return the network of a UAI file: a Bayesian one of ``BAYES``, factors of ``MARKOV``.
 
     In a ``BAYES`` file the last variable of each function is the child, and each variable is the child of one.
@@ -36,6 +39,7 @@ def read_uai(text: bytes | str, path: object = None, normalize: bool = False) ->
     >>> network[1].parents, network[1].distribution.table()[0]
     ((0,), array([0.1, 0.9]))
     """
+    budget = budget or Budget(len(text))
     words = Words(decode(text, path), path)
     kind = words.take(1, "BAYES or MARKOV")[0]
     if kind not in ("BAYES", "MARKOV"):
@@ -49,12 +53,12 @@ def read_uai(text: bytes | str, path: object = None, normalize: bool = False) ->
     variables = [discrete(name, range(size)) for name, size in enumerate(sizes)]
     scopes = _scopes(words, len(sizes))
     if kind == "MARKOV":
-        factors = tuple(_factor(words, [variables[v] for v in scope]) for scope in scopes)
+        factors = tuple(_factor(words, [variables[v] for v in scope], budget) for scope in scopes)
         words.end()
         if not variables:
             raise words.refusal("there is no variable in it.")
         return Field(tuple(variables), factors)
-    nodes = _families(words, scopes, variables, normalize)
+    nodes = _families(words, scopes, variables, normalize, budget)
     words.end()
     return assembled(nodes, path=path)
 
@@ -86,9 +90,11 @@ def _values(words: Words, scope: Sequence[Variable]) -> list[float]:
     return words.numbers(count, f"an entry of the function over {over}")
 
 
-def _factor(words: Words, scope: Sequence[Variable]) -> Factor:
-    values = np.array(_values(words, scope))
+def _factor(words: Words, scope: Sequence[Variable], budget: Budget) -> Factor:
     over = ", ".join(str(variable.name) for variable in scope)
+    numbers = _values(words, scope)
+    budget.take([variable.size for variable in scope], over, words.refusal)
+    values = np.array(numbers)
     if not (np.isfinite(values) & (values >= 0)).all() or not values.any():
         raise words.refusal(
             f"the factor over {over} must hold finite numbers, none negative and not all of them zero."
@@ -97,7 +103,11 @@ def _factor(words: Words, scope: Sequence[Variable]) -> Factor:
 
 
 def _families(
-    words: Words, scopes: Sequence[Sequence[int]], variables: Sequence[Variable], normalize: bool
+    words: Words,
+    scopes: Sequence[Sequence[int]],
+    variables: Sequence[Variable],
+    normalize: bool,
+    budget: Budget,
 ) -> list[Node]:
     """Read the tables of a Bayesian network; nodes come in the order of their numbers."""
     children = [scope[-1] if scope else None for scope in scopes]
@@ -112,7 +122,7 @@ def _families(
         start = words.at
         values = _values(words, (*parents, child))
         try:
-            table = table_from(values, child, parents, normalize=normalize)
+            table = table_from(values, child, parents, budget, normalize=normalize)
         except ModelFormatError as error:
             raise words.refusal(error.what, start) from None
         found[scope[-1]] = Node(child, tuple(p.name for p in parents), table)

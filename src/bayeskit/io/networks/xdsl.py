@@ -6,7 +6,6 @@ GeNIe puts the strongest state of a noisy-MAX node first and "no effect" last: s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +14,8 @@ import numpy as np
 from bayeskit.graphs.distributions import Deterministic, Discrete, NoisyMax, Table
 from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.io.networks.assembly import assembled
-from bayeskit.io.networks.flat_table import MOST_AXES, checked_states, table_from
+from bayeskit.io.networks.budget import Budget
+from bayeskit.io.networks.flat_table import checked_states, table_from
 from bayeskit.io.networks.mangling import unquoted
 from bayeskit.io.networks.notes import TRUE_NAME, TRUE_STATES, true_states, wrong_states
 from bayeskit.io.networks.numbers import decimals
@@ -37,7 +37,9 @@ class _Part:
     notes: dict[str, str]
 
 
-def read_xdsl(data: bytes, path: object = None, normalize: bool = False) -> Network:
+def read_xdsl(
+    data: bytes, path: object = None, normalize: bool = False, budget: Budget | None = None
+) -> Network:
     """Return the network of a GeNIe XDSL file.
 
     Examples
@@ -49,10 +51,10 @@ def read_xdsl(data: bytes, path: object = None, normalize: bool = False) -> Netw
     >>> network["rain"].distribution.table()
     array([0.8, 0.2])
     """
-    return network_from(parse_xml(data, path), normalize)
+    return _network_from(parse_xml(data, path), normalize, budget or Budget(len(data)))
 
 
-def network_from(root: Element, normalize: bool = False) -> Network:
+def _network_from(root: Element, normalize: bool, budget: Budget) -> Network:
     """Return the network of the root element."""
     if root.tag != "smile":
         root.refuse(f"its root is <{root.tag}>; that of XDSL is <smile>.")
@@ -66,7 +68,7 @@ def network_from(root: Element, normalize: bool = False) -> Network:
         if id in parts:
             element.refuse(f"a second node has the id {id!r}. Rename one of them.")
         parts[id] = _part(element, id, labels)
-    nodes = [_node(part, parts, normalize) for part in parts.values()]
+    nodes = [_node(part, parts, normalize, budget) for part in parts.values()]
     return assembled(nodes, root.attributes.get("id", "") if name is None else name, path=root.path)
 
 
@@ -106,15 +108,15 @@ def _part(element: Element, id: str, labels: Mapping[str, Mapping[str, str]]) ->
     return _Part(element, discrete(name, states), {**notes, **about})
 
 
-def _node(part: _Part, parts: Mapping[str, _Part], normalize: bool) -> Node:
+def _node(part: _Part, parts: Mapping[str, _Part], normalize: bool, budget: Budget) -> Node:
     parents = _parents(part.element, parts)
     distribution: Discrete
     if part.element.tag == "noisymax":
-        distribution = _noisy_max(part, parents, normalize)
+        distribution = _noisy_max(part, parents, normalize, budget)
     elif part.element.tag == "deterministic":
-        distribution = _deterministic(part, parents)
+        distribution = _deterministic(part, parents, budget)
     else:
-        distribution = _table(part, parents, normalize)
+        distribution = _table(part, parents, normalize, budget)
     return Node(part.variable, tuple(parent.variable.name for parent in parents), distribution, part.notes)
 
 
@@ -136,12 +138,13 @@ def _numbers(element: Element, tag: str, id: str) -> tuple[list[float], Element]
     return values, inner
 
 
-def _table(part: _Part, parents: Sequence[_Part], normalize: bool) -> Table:
+def _table(part: _Part, parents: Sequence[_Part], normalize: bool, budget: Budget) -> Table:
     values, place = _numbers(part.element, "probabilities", str(part.variable.name))
     return table_from(
         values,
         part.variable,
         [parent.variable for parent in parents],
+        budget,
         normalize=normalize,
         path=place.path,
         line=place.line,
@@ -149,16 +152,14 @@ def _table(part: _Part, parents: Sequence[_Part], normalize: bool) -> Table:
     )
 
 
-def _deterministic(part: _Part, parents: Sequence[_Part]) -> Deterministic:
+def _deterministic(part: _Part, parents: Sequence[_Part], budget: Budget) -> Deterministic:
     """Read the state that follows from each configuration of the parents, the last parent fastest."""
     place = part.element.one("resultingstates")
     written = [state.attributes["id"] for state in part.element.all("state")]
     codes = {state: code for code, state in enumerate(written)}
     name, sizes = part.variable.name, [parent.variable.size for parent in parents]
     words = place.text.split()
-    if len(sizes) >= MOST_AXES:
-        place.refuse(f"{name!r} has {len(sizes)} parents; at most {MOST_AXES - 1} are read.")
-    cells = math.prod(sizes)
+    cells = budget.take(sizes, name, place.error)
     if len(words) != cells:
         place.refuse(f"{name!r} has {len(words)} resulting states; its parents have {cells} configurations.")
     strange = next((word for word in words if word not in codes), None)
@@ -168,7 +169,7 @@ def _deterministic(part: _Part, parents: Sequence[_Part]) -> Deterministic:
     return Deterministic(outcome, part.variable.size)
 
 
-def _noisy_max(part: _Part, parents: Sequence[_Part], normalize: bool) -> NoisyMax:
+def _noisy_max(part: _Part, parents: Sequence[_Part], normalize: bool, budget: Budget) -> NoisyMax:
     """Read the columns of each parent's states, strongest first as ``strengths`` orders them, and the leak."""
     name = part.variable.name
     values, place = _numbers(part.element, "parameters", str(name))
@@ -179,6 +180,7 @@ def _noisy_max(part: _Part, parents: Sequence[_Part], normalize: bool) -> NoisyM
             f"{name!r} has {len(values)} parameters; ({' + '.join(map(str, [*sizes, 1]))}) × {size} = "
             f"{(sum(sizes) + 1) * size} are needed: the states of the parents and the leak."
         )
+    budget.take([sum(sizes) + 1, size], name, place.error)
     weights = checked_table(
         np.reshape(values, (-1, size)),
         name,
@@ -198,7 +200,8 @@ def _noisy_max(part: _Part, parents: Sequence[_Part], normalize: bool) -> NoisyM
             )
         cause = np.empty_like(block)
         cause[order] = block
-        cause[order[-1]] = np.eye(size)[-1]
+        cause[order[-1]] = 0.0
+        cause[order[-1], -1] = 1.0
         causes.append(cause)
     return NoisyMax(tuple(causes), weights[-1], rising=False)
 

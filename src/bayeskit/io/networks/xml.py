@@ -67,8 +67,11 @@ class Element:
             if child.tag not in tags:
                 child.refuse(f"<{child.tag}> is not known inside <{self.tag}>. Take it away.")
 
+    def error(self, what: str) -> ModelFormatError:
+        return ModelFormatError(what, path=self.path, line=self.line, column=self.column)
+
     def refuse(self, what: str) -> NoReturn:
-        raise ModelFormatError(what, path=self.path, line=self.line, column=self.column)
+        raise self.error(what)
 
 
 def parse_xml(data: bytes, path: object = None) -> Element:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 
 from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.io.networks.assembly import assembled, require_discrete
+from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.flat_table import checked_states, lines_of, table_from, table_of
 from bayeskit.io.networks.mangling import QUOTED, mangled, quoted, unquoted
 from bayeskit.io.networks.notes import (
@@ -45,7 +46,9 @@ _HEAD = """\
 """
 
 
-def read_xmlbif(data: bytes, path: object = None, normalize: bool = False) -> Network:
+def read_xmlbif(
+    data: bytes, path: object = None, normalize: bool = False, budget: Budget | None = None
+) -> Network:
     """Return the network of an XMLBIF file.
 
     Parameters
@@ -53,6 +56,7 @@ def read_xmlbif(data: bytes, path: object = None, normalize: bool = False) -> Ne
     data : the bytes of the file; the XML header says in which encoding
     path : for messages
     normalize : divide every row by its sum, whatever that is
+    budget : how many cells its tables may have; by default what its length allows
 
     Examples
     --------
@@ -63,10 +67,10 @@ def read_xmlbif(data: bytes, path: object = None, normalize: bool = False) -> Ne
     >>> network["rain"].variable.states
     ('no', 'yes')
     """
-    return network_from(parse_xml(data, path), normalize)
+    return _network_from(parse_xml(data, path), normalize, budget or Budget(len(data)))
 
 
-def network_from(root: Element, normalize: bool = False) -> Network:
+def _network_from(root: Element, normalize: bool, budget: Budget) -> Network:
     """Return the network of the root element."""
     if root.tag != "BIF":
         root.refuse(f"its root is <{root.tag}>; that of XMLBIF is <BIF>.")
@@ -89,7 +93,7 @@ def network_from(root: Element, normalize: bool = False) -> Network:
         variables[written] = _variable(part, written, true)
     families: dict[str, Node] = {}
     for part in element.all("DEFINITION"):
-        written, node = _family(part, variables, normalize)
+        written, node = _family(part, variables, normalize, budget)
         if written in families:
             part.refuse(f"a second definition stands here for {node.name!r}. Keep one of them.")
         about = {**_notes(part, obeyed=())[0], **notes[written]}
@@ -126,7 +130,9 @@ def _variable(part: Element, written: str, true: Mapping[str, str]) -> Variable:
     return discrete(name, states)
 
 
-def _family(part: Element, variables: Mapping[str, Variable], normalize: bool) -> tuple[str, Node]:
+def _family(
+    part: Element, variables: Mapping[str, Variable], normalize: bool, budget: Budget
+) -> tuple[str, Node]:
     """Read a DEFINITION: for whom, given whom, and the table."""
     part.only("FOR", "GIVEN", "TABLE", "PROPERTY")
 
@@ -147,6 +153,7 @@ def _family(part: Element, variables: Mapping[str, Variable], normalize: bool) -
         values,
         variable,
         parents,
+        budget,
         normalize=normalize,
         path=table.path,
         line=table.line,
