@@ -145,6 +145,7 @@ def test_a_noisy_node_of_many_states_needs_no_square_of_them():
 SPELLED_OUT = sorted(path.name for path in GOLDEN.iterdir() if path.suffix not in (".md",))
 
 
+@pytest.mark.filterwarnings("ignore::bayeskit.errors.SourceNote")
 @pytest.mark.parametrize("name", SPELLED_OUT)
 def test_every_reader_asks_for_every_cell(name, monkeypatch):
     """All tables of a file are counted: with a byte less than they need it is refused, with no byte less it loads."""

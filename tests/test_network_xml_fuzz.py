@@ -58,11 +58,14 @@ FILES = {
     "fg": (b"# two\n2\n\n1\n0\n2\n2\n0 0.5\n1 0.5\n\n2\n0 3\n2 2\n3\n0 0.25\n3 1\n1 2.5\n", read_fg),
     "json": (NATIVE, read_native),
     "gaussian-json": ((GOLDEN / "gaussian.json").read_bytes(), read_gaussian_json),
+    "pyagrum.uai": ((GOLDEN / "pyagrum.uai").read_bytes(), read_uai),
+    "pyagrum_markov.uai": ((GOLDEN / "pyagrum_markov.uai").read_bytes(), read_uai),
 }
 SMALL = {
     **FILES,
     "asymmetric.bifxml": ((GOLDEN / "asymmetric.bifxml").read_bytes(), read_xmlbif),
     "asymmetric.xdsl": ((GOLDEN / "asymmetric.xdsl").read_bytes(), read_xdsl),
+    "pyagrum.xdsl": ((GOLDEN / "pyagrum.xdsl").read_bytes(), read_xdsl),
     "noisy.xdsl": ((GOLDEN / "noisy.xdsl").read_bytes(), read_xdsl),
     "asymmetric.uai": ((GOLDEN / "asymmetric.uai").read_bytes(), read_uai),
     "asymmetric_markov.uai": ((GOLDEN / "asymmetric_markov.uai").read_bytes(), read_uai),
@@ -70,6 +73,9 @@ SMALL = {
     "asymmetric.json": ((GOLDEN / "asymmetric.json").read_bytes(), read_native),
 }
 N_MUTANTS = 10_000
+
+# Files of pyAgrum are read with a note, thousands of times here.
+pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.SourceNote")
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import csv
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.errors import ModelFormatError, SettingError
+from bayeskit.errors import ModelFormatError, SettingError, SourceNote
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.io.networks.uai import read_uai, read_uai_evidence, uai_text
+from bayeskit.networks.markov_network import MarkovNetwork
 from format_networks import C_GIVEN_A_B, DATA, GOLDEN, asymmetric, check_valid, networks, sample_files
+from network_files import ASYMMETRIC
 
 GOOD = (GOLDEN / "asymmetric.uai").read_text()
 MARKOV = (GOLDEN / "asymmetric_markov.uai").read_text()
@@ -137,6 +140,54 @@ def test_odd_evidence_is_refused(text, message, tmp_path):
     (tmp_path / "m.evid").write_text(text)
     with pytest.raises(ModelFormatError, match=message):
         read_uai_evidence(tmp_path / "m.evid")
+
+
+@pytest.mark.parametrize("text", [GOOD, MARKOV])
+def test_comments_are_passed_over(text):
+    lines = text.splitlines(keepends=True)
+    remarks = [f"{line.rstrip()} # {k} 2 {{0, 1}} BAYES\n" for k, line in enumerate(lines)]
+    for commented in ("# by hand\n" + text, text + "#", "".join(remarks), text.replace("\n", "\n#\n")):
+        assert read_uai(commented) == read_uai(text)
+
+
+def test_a_comment_leaves_lines_and_columns_as_they_are():
+    with pytest.raises(ModelFormatError, match="'x' stands where") as caught:
+        read_uai("# one\nBAYES # two\n1 # three\n2\n1\n1 0\n2\n.5 x # four\n", "m.uai")
+    assert (caught.value.line, caught.value.column) == (8, 4)
+
+
+THEIRS = (GOLDEN / "pyagrum.uai").read_text()
+THEIR_FIELD = (GOLDEN / "pyagrum_markov.uai").read_text()
+
+
+def test_a_markov_network_of_pyagrum_has_its_factors():
+    """Its scope lines are in no order; that of the numbers stands in the comments, the first variable fastest."""
+    with pytest.warns(SourceNote, match="pyAgrum"):
+        field = read_uai(THEIR_FIELD)
+    np.testing.assert_allclose(field.factors[0].ordered((0, 1, 2)).values, ASYMMETRIC)
+    np.testing.assert_allclose(field.factors[1].ordered((0, 2)).values, np.arange(1, 9).reshape(2, 4))
+    margins = MarkovNetwork._of(field).posteriors()
+    np.testing.assert_allclose(margins[0][0], 0.30309278350515456)
+    np.testing.assert_allclose(margins[1][:2], [0.3374570446735395, 0.33333333333333337])
+    np.testing.assert_allclose(margins[2][:3], [0.08350515463917525, 0.21855670103092784, 0.277319587628866])
+    with pytest.raises(ModelFormatError, match=r"pyAgrum.*comment") as caught:
+        read_uai(THEIR_FIELD.replace("# {0, 1, 2}", "# {0, 1}"), "m.uai")
+    assert caught.value.path == "m.uai"
+
+
+def test_nothing_is_said_where_pyagrum_has_nothing_in_another_order():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_uai("BAYES\n2\n2 2 \n2\n1 0   # a\n2 0 1   # b\n\n\n2\n  0.5 0.5 \n\n4\n  1 0 \n  0 1 \n\n\n")
+        # Some comments, or comments elsewhere as well, are not pyAgrum's: the order is that of UAI.
+        for text in (THEIRS.replace("   # b", ""), THEIRS.replace("0.25 0.75", "0.25 0.75 # P(a)")):
+            wrong = read_uai(text)[1].distribution.table()
+            np.testing.assert_array_equal(wrong.ravel(), ASYMMETRIC.transpose(1, 0, 2).ravel())
+
+
+def test_evidence_may_have_comments(tmp_path):
+    (tmp_path / "m.evid").write_text("# seen\n1 # one\n184 1\n")
+    assert read_uai_evidence(tmp_path / "m.evid") == {184: 1}
 
 
 def test_a_long_chain_is_read_in_linear_time():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from bayeskit.errors import ModelFormatError, SettingError
+from bayeskit.errors import ModelFormatError, SettingError, SourceNote
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.io.networks.xdsl import read_xdsl
@@ -183,6 +184,24 @@ def test_forty_causes_need_no_table():
     effect = NoisyMax(tuple([[1.0, 0.0], [0.5, 0.5]] for _ in causes), [0.9, 0.1])
     network = Network((*causes, Node(discrete("y", ["no", "yes"]), tuple(c.name for c in causes), effect)))
     assert same_network(read_xdsl(xdsl_text(network).encode()), network)
+
+
+def test_only_the_header_of_pyagrum_turns_the_order_of_parents():
+    theirs = (GOLDEN / "pyagrum.xdsl").read_bytes()
+    with pytest.warns(SourceNote, match="pyAgrum"):
+        turned = read_xdsl(theirs)["c"]
+    assert turned.parents == ("b", "a")
+    header = theirs[theirs.index(b"<!--") : theirs.index(b"-->") + 3]
+    genies = theirs.replace(header, b"<!-- by hand -->")
+    after = theirs.replace(header, b"").replace(b"<nodes>", b"<nodes>" + header)
+    alone = b'<cpt id="a"><state id="s"/><probabilities>1</probabilities></cpt>'
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for text in (genies, after):
+            plain = read_xdsl(text)["c"]
+            assert plain.parents == ("a", "b")
+            assert plain.distribution.table().ravel().tolist() == turned.distribution.table().ravel().tolist()
+        read_xdsl(header + b'<smile id="n"><nodes>' + alone + b"</nodes></smile>")
 
 
 @pytest.mark.parametrize("path", sample_files("formats", "*.xdsl"))

@@ -184,9 +184,12 @@ def _nodes(path: str) -> list[str]:
     try:
         if os.path.getsize(path) > _LARGEST:
             return []
+        import warnings
+
         from bayeskit.io.networks.registry import read_model
 
-        found = read_model(path)
+        with warnings.catch_warnings(action="ignore"):  # the command itself will say them
+            found = read_model(path)
     except Exception:  # whatever is wrong with the file, the command will say it
         return []
     variables = [node.variable for node in found.nodes] if hasattr(found, "nodes") else found.variables

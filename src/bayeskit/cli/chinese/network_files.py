@@ -110,6 +110,11 @@ MESSAGES = {
     "{name} has no DEFINITION. The file may be cut, or the definition is missing.": (
         "{name} 没有 DEFINITION。文件也许不完整，或缺少定义。"
     ),
+    "it was written by pyAgrum, which puts the order of each table into a comment, and its comments do not name the "
+    "variables of the scopes. Write it anew, or take all comments out of it if its order is that of UAI.": (
+        "文件由 pyAgrum 写出，每个表的次序写在注释里，而注释中的变量与各函数的变量不符。请重新写出；"
+        "如果次序就是 UAI 的，请去掉所有注释。"
+    ),
     "a UAI file begins with BAYES or MARKOV; this one begins with {word}.": (
         "UAI 文件以 BAYES 或 MARKOV 开头，而这里是 {word}。"
     ),

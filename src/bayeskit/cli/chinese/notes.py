@@ -16,6 +16,11 @@ MESSAGES = {
     "The lines of {file} end in different ways (CR LF, LF, CR): all are read as line ends.": (
         "{file} 的换行方式不一致（CR LF、LF、CR），一律当作换行。"
     ),
+    "{file} was written by pyAgrum, which lets the first variable of a table vary fastest where {format} lets the "
+    "last: it was read in pyAgrum's order. If its numbers have been put right since, take the comments out of it.": (
+        "{file} 由 pyAgrum 写出：概率表中第一个变量变化最快，而 {format} 规定最后一个变化最快。"
+        "已按 pyAgrum 的次序读取。如果其中的数后来已改正，请去掉文件中的注释。"
+    ),
     "Column {name} looks like an identifier: it holds {hint}. Leave it out with --drop {name}.": (
         "{name} 列像是编号：{hint}。可用 --drop {name} 去掉。"
     ),

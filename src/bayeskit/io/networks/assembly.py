@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping
 
-from bayeskit.errors import ModelFormatError, SettingError
+from bayeskit.errors import ModelFormatError, SettingError, SourceNote
 from bayeskit.graphs.network import Network, Node
-from bayeskit.io.networks.budget import MOST_AXES
+from bayeskit.io.networks.budget import MOST_AXES, many
 from bayeskit.schema import first_twice
 
 # A noisy-MAX node of a few numbers can stand for a table of any size; beyond this it is not spelled out in a file.
@@ -50,8 +51,15 @@ def assembled(
         raise ModelFormatError(str(error), path=path) from error
 
 
-def _many(cells: int) -> str:
-    return str(cells) if cells < 10**9 else f"about 10^{math.log10(cells):.0f}"
+def warn_of_pyagrum(format: str, path: object = None) -> None:
+    """Say that the tables of a file were read in the order in which pyAgrum writes them."""
+    warnings.warn(
+        f"{'This file' if path is None else path} was written by pyAgrum, which lets the first variable of a table "
+        f"vary fastest where {format} lets the last: it was read in pyAgrum's order. If its numbers have been put "
+        "right since, take the comments out of it.",
+        SourceNote,
+        stacklevel=5,
+    )
 
 
 def require_writable(network: Network, format: str) -> None:
@@ -64,7 +72,7 @@ def require_writable(network: Network, format: str) -> None:
         cells = math.prod(shape)
         if cells > MOST_CELLS or len(shape) > MOST_AXES:
             raise SettingError(
-                f"The table of {node.name!r} has {_many(cells)} cells over {len(shape)} variables, too many to be "
+                f"The table of {node.name!r} has {many(cells)} cells over {len(shape)} variables, too many to be "
                 f"written as {format}. Write the native format, .json, which keeps the parameters it is made from."
             )
 

@@ -61,8 +61,8 @@ read_network(path, max_memory=112).
             needed = BYTES_A_CELL * total
             way_out = f" If you trust the file, raise the limit: read_network(path, max_memory={needed})."
             raise error(
-                f"the table of {name!r} has {_many(cells)} cells, and with it the tables of this file would have "
-                f"{_many(total)}; {self.most} are allowed. Give nodes fewer parents."
+                f"the table of {name!r} has {many(cells)} cells, and with it the tables of this file would have "
+                f"{many(total)}; {self.most} are allowed. Give nodes fewer parents."
                 f"{way_out if needed < _BEYOND_ANY_MEMORY else ''}"
             )
         if len(sizes) > MOST_AXES:
@@ -74,5 +74,6 @@ read_network(path, max_memory=112).
         return cells
 
 
-def _many(number: int) -> str:
-    return str(number) if number < _BEYOND_ANY_MEMORY else f"about 10^{math.log10(number):.0f}"
+def many(cells: int) -> str:
+    """Return how many cells there are, in a few signs: the product of many sizes may have hundreds of digits."""
+    return str(cells) if cells < 10**9 else f"≈10^{math.log10(cells):.0f}"

@@ -50,8 +50,7 @@ def read_dsl(
 ) -> Network:
     """Read a network of chance nodes from the text of a GeNIe DSL file.
 
-    The child's states change fastest, then those of the last parent, as in GeNIe. aGrUM writes its DSL files
-    with the parents of a node in no fixed order, which nothing in the file gives away.
+    The child's states change fastest, then those of the last parent, as in GeNIe (and in the files of pyAgrum).
 
     Examples
     --------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,8 +15,6 @@ from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.numbers import Words
 from bayeskit.io.networks.raw import decode
 from bayeskit.schema import first_twice
-
-_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 
 def read_fg(
@@ -35,8 +32,7 @@ def read_fg(
     array([[0.  , 0.  , 0.25],
            [0.5 , 0.  , 0.  ]])
     """
-    # A comment keeps its place, so that lines and columns stay true.
-    words = Words(_COMMENT.sub(lambda found: " " * len(found.group()), decode(text, path)), path)
+    words = Words(decode(text, path), path)
     sizes: dict[int, int] = {}
     blocks: list[tuple[list[int], NDArray[np.float64]]] = []
     budget = budget or Budget(len(text))

@@ -11,6 +11,7 @@ from bayeskit.io.networks.tokens import is_number, shown
 # Python's own float() also takes nan, inf, 1_000 and the digits of other scripts.
 _DECIMALS = re.compile(r"[0-9eE+\-.\s]*", re.ASCII)
 _WORD = re.compile(r"\S+")
+_COMMENT = re.compile(r"#[^\n]*+")
 
 
 def decimals(words: list[str]) -> list[float] | str:
@@ -30,14 +31,18 @@ def decimals(words: list[str]) -> list[float] | str:
 class Words:
     """The words of a text one after the other; the place of each is found only when a message needs it.
 
-    >>> words = Words("2 3\\n0.5")
+    ``#`` begins a comment that goes on to the end of its line.
+
+    >>> words = Words("2 3 # sizes\\n0.5")
     >>> words.whole("a size"), words.whole("a size"), words.numbers(1, "a table")
     (2, 3, [0.5])
     """
 
     def __init__(self, text: str, path: object = None) -> None:
-        self.text, self.path = text, path
-        self.words = text.split()
+        # A comment keeps its place, so that lines and columns stay true.
+        self.text = _COMMENT.sub(lambda found: " " * len(found.group()), text)
+        self.path = path
+        self.words = self.text.split()
         self.at = 0
 
     @property

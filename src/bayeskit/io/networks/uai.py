@@ -6,6 +6,7 @@ Variables are named 0, 1, 2, … and so are their states: whole numbers, not tex
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from bayeskit.errors import ModelFormatError
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network, Node, discrete
-from bayeskit.io.networks.assembly import assembled, require_discrete
+from bayeskit.io.networks.assembly import assembled, require_discrete, warn_of_pyagrum
 from bayeskit.io.networks.budget import MOST_AXES, Budget
 from bayeskit.io.networks.flat_table import lines_of, table_from, table_of
 from bayeskit.io.networks.numbers import Words
@@ -24,6 +25,8 @@ from bayeskit.io.networks.tokens import shown
 from bayeskit.schema import Variable, first_twice
 
 _MOST_STATES = 2**20
+_MARKOV_OF_PYAGRUM = re.compile(r"\s*MARKOV\s+\d+\s*# nbr Nodes\b")
+_FASTEST_FIRST = re.compile(r"^[ \t]*+\d++[ \t]*+# \{(\d{1,15}(?:, ?\d{1,15})*)\}", re.MULTILINE)
 
 
 def read_uai(
@@ -31,7 +34,8 @@ def read_uai(
 ) -> Network | Field:
     """Return the network of a UAI file: a Bayesian one of ``BAYES``, factors of ``MARKOV``.
 
-    In a ``BAYES`` file the last variable of each function is the child, and each variable is the child of one.
+    In a ``BAYES`` file the last variable of each function is the child, and each variable is the child of one. ``#``
+    begins a comment.
 
     Examples
     --------
@@ -40,7 +44,8 @@ def read_uai(
     ((0,), array([0.1, 0.9]))
     """
     budget = budget or Budget(len(text))
-    words = Words(decode(text, path), path)
+    text = decode(text, path)
+    words = Words(text, path)
     kind = words.take(1, "BAYES or MARKOV")[0]
     if kind not in ("BAYES", "MARKOV"):
         raise words.refusal(f"a UAI file begins with BAYES or MARKOV; this one begins with {shown(kind)}.")
@@ -52,6 +57,10 @@ def read_uai(
         raise words.refusal(f"the variables have {sum(sizes)} states in all: too many to hold.")
     variables = [discrete(name, range(size)) for name, size in enumerate(sizes)]
     scopes = _scopes(words, len(sizes))
+    turned = _turned(words, text, kind, scopes) if "#" in text else scopes
+    if turned != scopes:
+        warn_of_pyagrum("UAI", path)
+        scopes = turned
     if kind == "MARKOV":
         factors = tuple(_factor(words, [variables[v] for v in scope], budget) for scope in scopes)
         words.end()
@@ -79,6 +88,31 @@ def _scopes(words: Words, n_variables: int) -> list[list[int]]:
             raise words.refusal(f"scope {number} has {len(scope)} variables; at most {MOST_AXES} are read.")
         found.append(scope)
     return found
+
+
+def _turned(words: Words, text: str, kind: str, scopes: list[list[int]]) -> list[list[int]]:
+    """Return the scopes with the fastest variable last, as UAI has it; files of pyAgrum are known by their comments.
+
+    In a ``BAYES`` file it puts the name of the child behind each scope, and lets the first parent vary fastest. In a
+    ``MARKOV`` file the scopes are in no order; the comment before each table names its variables, the fastest first.
+    """
+    if kind == "BAYES":
+        lines = [line for line in text.split("\n") if line.strip()]
+        commented = [place for place, line in enumerate(lines) if "#" in line]
+        in_order = all(scope[-1:] == [child] for child, scope in enumerate(scopes))
+        if not in_order or commented != list(range(4, 4 + len(scopes))):
+            return scopes
+        return [[*scope[-2::-1], scope[-1]] for scope in scopes]
+    if not _MARKOV_OF_PYAGRUM.match(text):
+        return scopes
+    told = [[int(name) for name in found.split(",")][::-1] for found in _FASTEST_FIRST.findall(text)]
+    if list(map(sorted, told)) != list(map(sorted, scopes)):
+        raise words.refusal(
+            "it was written by pyAgrum, which puts the order of each table into a comment, and its comments do not "
+            "name the variables of the scopes. Write it anew, or take all comments out of it if its order is "
+            "that of UAI."
+        )
+    return told
 
 
 def _values(words: Words, scope: Sequence[Variable]) -> list[float]:

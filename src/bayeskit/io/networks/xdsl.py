@@ -6,6 +6,7 @@ GeNIe puts the strongest state of a noisy-MAX node first and "no effect" last: s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from bayeskit.graphs.distributions import Deterministic, Discrete, NoisyMax, Table
 from bayeskit.graphs.network import Network, Node, discrete
-from bayeskit.io.networks.assembly import assembled
+from bayeskit.io.networks.assembly import assembled, warn_of_pyagrum
 from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.flat_table import checked_states, table_from
 from bayeskit.io.networks.mangling import unquoted
@@ -26,6 +27,7 @@ from bayeskit.io.networks.xml import Element, parse_xml
 from bayeskit.schema import Variable
 
 _KINDS = ("cpt", "noisymax", "deterministic")
+_PYAGRUM = re.compile(r"\bcreated by pyAgrum\b")
 
 
 @dataclass
@@ -51,11 +53,17 @@ def read_xdsl(
     >>> network["rain"].distribution.table()
     array([0.8, 0.2])
     """
-    return _network_from(parse_xml(data, path), normalize, budget or Budget(len(data)))
+    root = parse_xml(data, path)
+    # GeNIe lets the last parent vary fastest, pyAgrum the first.
+    backwards = any(_PYAGRUM.search(comment) for comment in root.comments)
+    network = _network_from(root, normalize, budget or Budget(len(data)), backwards)
+    if backwards and any(len(node.parents) > 1 for node in network.nodes):
+        warn_of_pyagrum("XDSL", path)
+    return network
 
 
-def _network_from(root: Element, normalize: bool, budget: Budget) -> Network:
-    """Return the network of the root element."""
+def _network_from(root: Element, normalize: bool, budget: Budget, backwards: bool) -> Network:
+    """Return the network of the root element; ``backwards``: it names the parents of a node from the fastest on."""
     if root.tag != "smile":
         root.refuse(f"its root is <{root.tag}>; that of XDSL is <smile>.")
     dynamic = root.first("dynamic")
@@ -68,7 +76,10 @@ def _network_from(root: Element, normalize: bool, budget: Budget) -> Network:
         if id in parts:
             element.refuse(f"a second node has the id {id!r}. Rename one of them.")
         parts[id] = _part(element, id, labels)
-    nodes = [_node(part, parts, normalize, budget) for part in parts.values()]
+    families = {id: _parents(part.element, parts) for id, part in parts.items()}
+    if backwards:
+        families = {id: parents[::-1] for id, parents in families.items()}
+    nodes = [_node(part, families[id], normalize, budget) for id, part in parts.items()]
     return assembled(nodes, root.attributes.get("id", "") if name is None else name, path=root.path)
 
 
@@ -108,8 +119,7 @@ def _part(element: Element, id: str, labels: Mapping[str, Mapping[str, str]]) ->
     return _Part(element, discrete(name, states), {**notes, **about})
 
 
-def _node(part: _Part, parts: Mapping[str, _Part], normalize: bool, budget: Budget) -> Node:
-    parents = _parents(part.element, parts)
+def _node(part: _Part, parents: Sequence[_Part], normalize: bool, budget: Budget) -> Node:
     distribution: Discrete
     if part.element.tag == "noisymax":
         distribution = _noisy_max(part, parents, normalize, budget)

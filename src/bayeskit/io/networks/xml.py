@@ -29,14 +29,18 @@ PLAIN = re.compile(r"(?!\s)[\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 
 
 class Element:
-    """A tag, its attributes, the text directly inside it, and the elements inside it."""
+    """A tag, its attributes, the text directly inside it, and the elements inside it.
 
-    __slots__ = ("attributes", "children", "column", "line", "path", "pieces", "tag")
+    ``comments``: those before the root, which tell who wrote the file; other elements have none.
+    """
+
+    __slots__ = ("attributes", "children", "column", "comments", "line", "path", "pieces", "tag")
 
     def __init__(self, tag: str, attributes: dict[str, str], path: object, line: int, column: int) -> None:
         self.tag, self.attributes, self.path, self.line, self.column = tag, attributes, path, line, column
         self.children: list[Element] = []
         self.pieces: list[str] = []
+        self.comments: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -105,11 +109,13 @@ class _Reader:
         parser.StartElementHandler = self.start
         parser.EndElementHandler = self.end
         parser.CharacterDataHandler = self.characters
+        parser.CommentHandler = self.comment
         parser.StartDoctypeDeclHandler = self.doctype
         parser.EntityDeclHandler = self.entity
         parser.ExternalEntityRefHandler = self.external
         parser.SkippedEntityHandler = self.external
         self.open: list[Element] = []
+        self.comments: list[str] = []
         self.top: Element | None = None
         self.n_elements = 0
 
@@ -145,6 +151,7 @@ class _Reader:
             self.open[-1].children.append(made)
         else:
             self.top = made
+            made.comments = tuple(self.comments)
         self.open.append(made)
 
     def end(self, tag: str) -> None:
@@ -152,6 +159,10 @@ class _Reader:
 
     def characters(self, text: str) -> None:
         self.open[-1].pieces.append(text)
+
+    def comment(self, text: str) -> None:
+        if self.top is None:
+            self.comments.append(text)
 
     def doctype(self, name: str, system: str | None, public: str | None, internal: bool) -> None:
         if system or public:
