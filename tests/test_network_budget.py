@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import math
 import tracemalloc
 
@@ -219,3 +220,60 @@ def test_a_table_of_too_many_axes_is_refused_whatever_memory_there_is():
     with pytest.raises(ModelFormatError, match=r"'a'.* 40 .*32"):
         Budget(10, max_memory=math.inf).take([1] * 40, "a")
     assert Budget(10).take([], "a") == 1
+
+
+def test_a_number_of_cells_that_python_would_not_print_is_refused_as_any_other():
+    with pytest.raises(ModelFormatError, match=r"10\^6021 .*fewer parents\.$"):
+        Budget(10).take([2] * 20_000, "a")
+
+
+@pytest.mark.parametrize("form", ["bif", "net", "xmlbif", "xdsl", "deterministic", "dsl", "dsc", "json"])
+def test_twenty_thousand_parents_are_refused(form):
+    """In every format, with a table of two numbers for what would be 10^6021 cells."""
+    names = [f"p{k}" for k in range(20_000)]
+    with pytest.raises(ModelFormatError, match=r"'z'.*10\^602\d .*fewer parents\.$"):
+        FORMATS["xdsl" if form == "deterministic" else form].read(
+            wide(form, names).encode(), "n", False, None
+        )
+
+
+def wide(form, names):
+    """A file with one child, z, of all these binary nodes."""
+    if form == "bif":
+        lines = [f"variable {v} {{ type discrete [2] {{ s, t }}; }}" for v in [*names, "z"]]
+        return "\n".join(["network n { }", *lines, f"probability (z | {' '.join(names)}) {{ table .5 .5; }}"])
+    if form == "dsc":
+        lines = [f'node {v} {{ type: discrete[2] = {{ "s", "t" }}; }}' for v in [*names, "z"]]
+        return "\n".join(
+            ['belief network "n"', *lines, f"probability(z | {', '.join(names)}) {{ default: .5, .5; }}"]
+        )
+    if form == "net":
+        lines = [f'node {v} {{ states = ("s" "t"); }}' for v in [*names, "z"]]
+        lines += [f"potential ({v}) {{ data = (.5 .5); }}" for v in names]
+        return "\n".join(["net { }", *lines, f"potential (z | {' '.join(names)}) {{ data = (.5 .5); }}"])
+    if form == "dsl":
+        table = "DEFINITION = { NAMESTATES = (s, t); PROBABILITIES = (.5, .5); };"
+        lines = [f"node {v} {{ TYPE = CPT; PARENTS = (); {table} }};" for v in names]
+        return "\n".join(
+            ["net n {", *lines, f"node z {{ TYPE = CPT; PARENTS = ({' '.join(names)}); {table} }};", "};"]
+        )
+    if form == "xmlbif":
+        outcomes = "<OUTCOME>s</OUTCOME><OUTCOME>t</OUTCOME>"
+        lines = [f"<VARIABLE><NAME>{v}</NAME>{outcomes}</VARIABLE>" for v in [*names, "z"]]
+        given = "".join(f"<GIVEN>{v}</GIVEN>" for v in names)
+        lines += [f"<DEFINITION><FOR>z</FOR>{given}<TABLE>.5 .5</TABLE></DEFINITION>"]
+        return "\n".join(["<BIF><NETWORK>", *lines, "</NETWORK></BIF>"])
+    if form == "json":
+        table = {"kind": "table", "rows": [[0.5, 0.5]]}
+        nodes = [
+            {"name": v, "states": ["s", "t"], "parents": [], "distribution": table} for v in [*names, "z"]
+        ]
+        nodes[-1]["parents"] = names
+        return json.dumps(
+            {"format": "bayeskit network", "version": 1, "kind": "bayesian", "name": "", "nodes": nodes}
+        )
+    states = '<state id="s"/><state id="t"/>'
+    lines = [f'<cpt id="{v}">{states}<probabilities>.5 .5</probabilities></cpt>' for v in names]
+    tag, inner = ("cpt", "probabilities") if form == "xdsl" else ("deterministic", "resultingstates")
+    lines += [f'<{tag} id="z">{states}<parents>{" ".join(names)}</parents><{inner}>.5 .5</{inner}></{tag}>']
+    return "\n".join(["<smile><nodes>", *lines, "</nodes></smile>"])

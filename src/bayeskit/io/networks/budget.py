@@ -58,12 +58,9 @@ read_network(path, max_memory=112).
         cells = math.prod(sizes)
         total = self.taken + cells
         if total > self.most:
-            needed = BYTES_A_CELL * total
-            way_out = f" If you trust the file, raise the limit: read_network(path, max_memory={needed})."
             raise error(
                 f"the table of {name!r} has {many(cells)} cells, and with it the tables of this file would have "
-                f"{many(total)}; {self.most} are allowed. Give nodes fewer parents."
-                f"{way_out if needed < _BEYOND_ANY_MEMORY else ''}"
+                f"{many(total)}; {self.most} are allowed. Give nodes fewer parents.{_way_out(BYTES_A_CELL * total)}"
             )
         if len(sizes) > MOST_AXES:
             raise error(
@@ -72,6 +69,12 @@ read_network(path, max_memory=112).
             )
         self.taken = total
         return cells
+
+
+def _way_out(n_bytes: int) -> str:
+    if n_bytes > _BEYOND_ANY_MEMORY:
+        return ""
+    return f" If you trust the file, raise the limit: read_network(path, max_memory={n_bytes})."
 
 
 def many(cells: int) -> str:

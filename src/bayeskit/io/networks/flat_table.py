@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -41,13 +40,12 @@ def table_from(
     def error(what: str) -> ModelFormatError:
         return ModelFormatError(what, path=path, line=line, column=column)
 
-    cells = math.prod(sizes)
+    cells = budget.take(sizes, variable.name, error)
     if len(values) != cells:
         shape = " × ".join(map(str, sizes))
         raise error(
             f"the table of {variable.name!r} has {len(values)} numbers; {shape} = {cells} are needed."
         )
-    budget.take(sizes, variable.name, error)
     return Table(
         checked_table(
             np.reshape(values, sizes),
