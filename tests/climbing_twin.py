@@ -122,7 +122,7 @@ def climb(arcs, total, start, tabu=0, max_worse=0):
     here = best = start
     visited, worse, level = [start], 0, 0
     while True:
-        choices = [g for g in neighbours(arcs, here) if g not in visited[len(visited) - tabu :]]
+        choices = [g for g in neighbours(arcs, here) if g not in visited[max(0, len(visited) - tabu) :]]
         if not choices:
             return best
         there = max(choices, key=total)  # the first of equal ones

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bayeskit.learning.search.family_scores import FamilyScores
@@ -42,6 +42,7 @@ seeds = st.integers(0, 10**6)
 
 
 @given(limits(), seeds, st.sampled_from([0, 1, 4, 50]), st.integers(0, 6))
+@example(Arcs(allowed=(30, 29, 27, 23, 7), required=(8, 0, 0, 0, 1), max_parents=2), 86, 4, 2)
 @settings(max_examples=100)
 def test_it_goes_where_the_slow_one_goes(arcs, seed, tabu, max_worse):
     scores = MadeUp(seed)
