@@ -13,6 +13,7 @@ from scipy.stats import entropy, norm
 from bayeskit import AODE, KDB, TAN, AutoBayes, MultinomialNB, NaiveBayes, datasets
 from bayeskit.errors import ColumnError, SettingError, UsageError
 from bayeskit.networks.examples import wet_grass
+from bayeskit.report.question_words import QUESTION_WORDS
 
 LOSS = {"买": {"是": 0, "否": 5}, "不买": {"是": 1, "否": 0}}
 
@@ -81,7 +82,13 @@ def test_costs_and_the_best() -> None:
     assert "没有值得花代价去问的问题" in str(model.ask_next(costs=dict.fromkeys(columns, 9), lang="zh"))
     assert json.loads(json.dumps(free.to_dict(), allow_nan=False))["best"] == "纹理"
     assert "纹理" in free._repr_html_()
-    assert len(model.ask_next({name: column[0] for name, column in columns.items()})) == 0
+    known = {name: column[0] for name, column in columns.items()}
+    assert len(model.ask_next(known)) == 0
+    # Where nothing was weighed, nothing was found too dear.
+    for lang in ("en", "zh"):
+        words = QUESTION_WORDS[lang]
+        page = str(model.ask_next(known, lang=lang))
+        assert words["known"] in page and words["nothing"] not in page
 
 
 def test_an_average_never_tells_less_than_nothing() -> None:
@@ -109,6 +116,8 @@ def test_a_number_is_weighed_on_a_grid() -> None:
     assert found["x"] == pytest.approx(quad(gained, -8, 10)[0], abs=0.01)
     assert found["noise"] < 0.01
     assert model.ask_next().left_out == ("same",)
+    unweighed = model.ask_next({"x": 0.0, "noise": 0.0})
+    assert unweighed.left_out == ("same",) and QUESTION_WORDS["en"]["unweighed"] in str(unweighed)
     assert model.ask_next() == model.ask_next()
 
 

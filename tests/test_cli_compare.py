@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from bayeskit import TAN, NaiveBayes
 from bayeskit.cli.comparing.columns import hint, reason
 from bayeskit.cli.comparing.models import OURS, YARDSTICKS, Shape, chosen
 from bayeskit.cli.comparing.ties import corrected_t_test, paired_test
+from bayeskit.report.comparison_report.words import WORDS
 from cli_run import done, refused, run, write_table
 
 USED = ("colour", "size", "weight")
@@ -272,3 +274,72 @@ def test_refusals_and_interrupts_leave_files_alone(
     monkeypatch.setattr("bayeskit.cli.comparing.run.Run.compare", interrupted)
     assert run(*ask, "--target", "class", "--save", tmp_path / "m").exit_code == 130
     assert old.read_text() == "old" and not list(tmp_path.glob(".*")) and not (tmp_path / "m").exists()
+
+
+def _wide(path: Path, n_columns: int = 40, n_values: int = 60, n: int = 240) -> Path:
+    """A table whose counts of pairs take 2·8·(40·60)² bytes: 92 MB."""
+    rng = np.random.default_rng(0)
+    table: dict[str, list[Any]] = {
+        f"c{j}": [f"v{k}" for k in rng.integers(0, n_values, n)] for j in range(n_columns)
+    }
+    # c1 repeats c0: who says that nothing depends on anything has not looked.
+    table["c1"] = list(table["c0"])
+    table["class"] = [("bad", "good")[k] for k in rng.integers(0, 2, n)]
+    return write(path, table)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_what_was_not_looked_at_is_said(lang: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    none = WORDS[lang]["structure_none"].format(target="class")
+    monkeypatch.setattr("bayeskit.cli.comparing.models.MOST_PAIRS", 50e6)
+    data, page = _wide(tmp_path / "wide.csv"), tmp_path / "page.html"
+    ask = ("compare", data, "--target", "class", "--no-baselines", "--folds", "2", "--lang", lang)
+    result = run(*ask, "--models", "nb", "--report", page)
+    assert result.exit_code == 0, result.output
+    text = page.read_text(encoding="utf-8")
+    assert none not in text
+    found = json.loads(done(*ask, "--models", "nb", "--json"))
+    assert [(each["what"], each["columns"]) for each in found["not_looked_at"]] == [("dependence", 40)]
+    size = found["not_looked_at"][0]["bytes"]
+    assert 80e6 < size < 100e6
+    for said in (" ".join(result.stdout.split()), text):
+        assert "40" in said and f"{size / 1e6:.0f} MB" in said and "--models tan" in said
+    assert found["not_looked_at"][0]["why"] in text
+
+    looked = json.loads(done(*ask, "--models", "tan", "--json", "--report", page))
+    assert looked["not_looked_at"] == [] and none not in page.read_text(encoding="utf-8")
+
+
+def test_numbers_that_were_not_cut_are_named(tmp_path: Path) -> None:
+    """Each of two numbers alone tells nothing about whether they have the same sign, so neither is cut: what one tells
+    about the other, which is all once the class is known, cannot be seen in the counts."""
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(0, 1, 200), rng.normal(0, 1, 200)
+    table = {
+        "a": a.round(3).tolist(),
+        "b": b.round(3).tolist(),
+        "class": ["same" if s else "other" for s in a * b > 0],
+    }
+    data, page = write(tmp_path / "signs.csv", table), tmp_path / "page.html"
+    done("compare", data, "--target", "class", "--models", "nb", "--no-baselines", "--report", page)
+    text = page.read_text(encoding="utf-8")
+    assert WORDS["en"]["structure_none"].format(target="class") not in text
+    assert re.search("2 columns of numbers were not looked at.*: a, b", text) is not None
+
+
+def test_rows_of_one_class_tell_nothing_apart(data: Path, tmp_path: Path) -> None:
+    table = columns(40, seed=5)
+    good = [i for i, label in enumerate(table["class"]) if label == "good"]
+    judged = write(tmp_path / "good.csv", {name: [cells[i] for i in good] for name, cells in table.items()})
+    ask = ("--models", "nb,tan", "--no-baselines", "--test", judged)
+    found = asked(data, *ask)
+    assert [model["auc"] for model in found["models"]] == [None, None]
+    assert "holds for new rows" not in found["verdict"]
+    page = tmp_path / "page.html"
+    printed = done("compare", data, "--target", "class", *ask, "--report", page)
+    assert "0.500" not in printed and "0.500" not in page.read_text(encoding="utf-8")
+
+
+def test_one_row_decides_nothing() -> None:
+    assert paired_test([1.0]) == 1.0
+    assert paired_test([1.0, 1.0]) == 0.5 and paired_test([-0.5] * 10) == 2.0**-9

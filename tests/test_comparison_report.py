@@ -90,6 +90,7 @@ def findings(found: Comparison) -> Findings:
         information(model),
         model.structure_,
         "own",
+        (),
         shown,
         f"bayeskit {EVIL}",
         {"bayeskit": "1"},
@@ -233,3 +234,27 @@ def test_many_classes_share_a_line_of_the_matrix() -> None:
     found = comparison(classes=tuple(range(k)), held=Held(np.arange(n), truth, posterior))
     cells = re.findall(r"<td[^>]*>([\d,]+) ", confusion_html(found))
     assert len(cells) == 144 and sum(int(cell.replace(",", "")) for cell in cells) == n
+
+
+@pytest.mark.parametrize(
+    ("attributes", "uncut", "said"),
+    [
+        (2, (), ["structure_none"]),
+        (1, (), ["structure_single"]),
+        (3, ("x",), ["structure_others", "structure_uncut"]),
+        (2, ("x",), ["structure_uncut"]),
+    ],
+)
+def test_a_graph_without_arcs_claims_only_what_was_looked_at(
+    attributes: int, uncut: tuple[str, ...], said: list[str]
+) -> None:
+    found = comparison(columns=tuple(Column(f"c{j}", "table", 2, 0) for j in range(attributes)), target="y")
+    page = as_page(replace(findings(found), structure={"x": ()}, uncut=uncut))
+    values = {"target": "y", "n": len(uncut), "names": ", ".join(uncut)}
+    keys = [key for key in WORDS["en"] if key.startswith("structure_")]
+    assert [key for key in keys if WORDS["en"][key].format(pick="NaiveBayes()", **values) in page] == said
+
+
+def test_a_model_alone_is_better_than_nothing_that_was_tried() -> None:
+    found = comparison(target="y", classes=("no", "yes"), standings=(standing("nb", 0.1, p=None),))
+    assert verdict(found).endswith("; it was compared with nothing else.")

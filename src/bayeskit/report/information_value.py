@@ -138,8 +138,6 @@ class Questions(Sequence[Question]):
         from bayeskit.report.page import Page
 
         words = QUESTION_WORDS[self.lang]
-        best = self.best
-        title = words["nothing"] if best is None else words["title"].format(name=best, target=self.target)
         rows = tuple(
             (str(q.name), self._likeliest(q), _signed(q.value), number(q.cost), _signed(q.net))
             for q in self.rows
@@ -155,7 +153,15 @@ class Questions(Sequence[Question]):
             words["cost"],
             words["net"],
         )
-        return Page(title, header, rows, (), tuple(notes))
+        return Page(self._title(), header, rows, (), tuple(notes))
+
+    def _title(self) -> str:
+        words = QUESTION_WORDS[self.lang]
+        if self.best is not None:
+            return words["title"].format(name=self.best, target=self.target)
+        if self.rows:
+            return words["nothing"]
+        return words["unweighed" if self.left_out else "known"]
 
     def _likeliest(self, question: Question) -> str:
         if not question.answers:

@@ -4,6 +4,8 @@ QUESTION_WORDS = {
     "en": {
         "title": "Ask for {name} next: it tells most about {target}",
         "nothing": "No question is worth its cost",
+        "known": "There is nothing left to ask",
+        "unweighed": "No question was weighed",
         "attribute": "ask for",
         "bits_head": "bits",
         "risk_head": "risk saved",
@@ -18,6 +20,8 @@ QUESTION_WORDS = {
     "zh": {
         "title": "下一步问 {name}：它最能说明 {target}",
         "nothing": "没有值得花代价去问的问题",
+        "known": "已无可询问的属性",
+        "unweighed": "没有可衡量的问题",
         "attribute": "询问",
         "bits_head": "比特",
         "risk_head": "可省风险",

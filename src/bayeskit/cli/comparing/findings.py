@@ -15,11 +15,8 @@ from bayeskit.learning.one_dependence import Tree
 from bayeskit.report.beyond_chance import information_beyond_chance
 from bayeskit.report.comparison_report.comparison import Comparison
 from bayeskit.report.comparison_report.page import Findings, RowShown
-from bayeskit.schema import Name
+from bayeskit.schema import Name, Schema
 from bayeskit.version import __version__
-
-# Models that are one graph over their attributes.
-STRUCTURED = ("spode", "tan", "kdb", "skdb")
 
 
 def found_by(
@@ -30,12 +27,13 @@ def found_by(
     loss_path: str | None,
 ) -> Findings:
     """Gather what the page shows."""
-    counts, structure, kind = _arcs(run, comparison.pick)
+    counts, structure, kind = _arcs(run, comparison)
     return Findings(
         comparison,
         information_beyond_chance(counts, lang=comparison.lang),
         structure,
         kind,
+        () if kind == "network" else _of_one_value(counts.schema_),
         _three_rows(run, comparison),
         command,
         versions(run.settings.baselines),
@@ -50,18 +48,24 @@ def versions(with_yardsticks: bool) -> dict[str, str]:
     return {**found, "scikit-learn": version("scikit-learn")} if with_yardsticks else found
 
 
-def _arcs(run: Run, pick: str) -> tuple[Any, Mapping[Name, Sequence[Name]], str]:
+def _arcs(run: Run, comparison: Comparison) -> tuple[Any, Mapping[Name, Sequence[Name]], str]:
     """Return a model whose counts tell how much attributes tell, the arcs to draw, and whose they are."""
-    if pick in STRUCTURED:
+    pick = comparison.pick
+    if pick in models.STRUCTURED:
         model = run.fitted(pick)
         return model, model.structure_, "own"
-    fits = run.shape.bytes_of(2) <= models.MOST_PAIRS
-    counts = run.fitted("tan") if fits else run.first
-    if pick == "net":
+    counts = run.fitted("tan") if run.shape.pairs_fit else run.first
+    if pick == models.NETWORK:
         return counts, run.fitted(pick).network_._network.dag.as_mapping(), "network"
+    if comparison.uncounted_pairs is not None:
+        return counts, {}, "tree"
     # Without a penalty every attribute hangs on the one of the most values.
-    found = Tree(penalty="bic").graph(counts.statistics_).as_mapping() if fits else {}
-    return counts, found, "tree"
+    return counts, Tree(penalty="bic").graph(counts.statistics_).as_mapping(), "tree"
+
+
+def _of_one_value(schema: Schema) -> tuple[Name, ...]:
+    """Return the attributes in which no count can see a dependence: numbers that were not cut have one interval."""
+    return tuple(v.name for v in schema.categorical if v.cuts is not None and v.size < 2)
 
 
 def _three_rows(run: Run, comparison: Comparison) -> tuple[RowShown, ...]:

@@ -30,6 +30,9 @@ ONLY_BY_NAME = ("spode", "net")
 YARDSTICKS = ("majority", "logistic", "forest", "boosting")
 # Counts of all pairs, or triples, of values may take so many bytes: at 216 MB TAN took six seconds for 2,400 rows.
 MOST_PAIRS, MOST_TRIPLES = 100e6, 100e6
+# Models that are one graph over their attributes, and the network, in which the class is one of them.
+STRUCTURED = ("spode", "tan", "kdb", "skdb")
+NETWORK = "net"
 _COUNT_PAIRS = ("tan", "aode", "a2de", "kdb", "skdb", "auto")
 # Where a number is cut into intervals, there are about so many.
 INTERVALS = 10
@@ -55,6 +58,22 @@ class Shape:
         """Return about how many bytes the counts of all pairs (2) or triples (3) of values take."""
         values = float(sum(self.states) + INTERVALS * len(self.numeric))
         return 8.0 * self.classes * values**order / (1 if order == 2 else 6)
+
+    @property
+    def pairs_fit(self) -> bool:
+        """Whether the counts of all pairs are few enough to be taken without being asked for."""
+        return self.bytes_of(2) <= MOST_PAIRS
+
+    def uncounted_pairs(self, pick: str) -> int | None:
+        """Return the bytes of the counts of all pairs, where they are too many to look for arcs that a model has not.
+
+        Examples
+        --------
+        >>> wide = Shape((), (0,), (4_000,), 2)
+        >>> wide.uncounted_pairs("nb"), wide.uncounted_pairs("tan")
+        (256000000, None)
+        """
+        return None if pick in (*STRUCTURED, NETWORK) or self.pairs_fit else int(self.bytes_of(2))
 
 
 def chosen(named: str | None, shape: Shape) -> tuple[list[str], dict[str, str]]:

@@ -172,6 +172,7 @@ class Run:
             ceiling_by=sharp,
             held=Held(loaded.numbers[judged.rows], judged.truth, posterior_of(pick)),
             losses=losses,
+            uncounted_pairs=self.shape.uncounted_pairs(pick),
             failed=(*((name, said(one_line(error))) for _, name, error in failed), *too_large),
             lang=self.settings.lang,
         )

@@ -82,7 +82,7 @@ def area_under_curve(posterior: Floats, truth: Places) -> float:
 def measures(
     scores: RowScores, posterior: Floats, truth: Places, folds: Sequence[Places]
 ) -> dict[str, Measure | None]:
-    """Return the figures over all rows that were judged, and their spread.
+    """Return the figures over all rows that were judged, and their spread; None where there is no such figure.
 
     Parameters
     ----------
@@ -90,8 +90,9 @@ def measures(
     """
     areas = [area_under_curve(posterior[rows], truth[rows]) for rows in folds]
     known = [area for area in areas if area == area]
-    auc = Measure(float(np.mean(known)) if known else 0.5, _deviation(known) if len(folds) > 1 else None)
-    found: dict[str, Measure | None] = {"auc": auc}
+    found: dict[str, Measure | None] = {
+        "auc": Measure(float(np.mean(known)), _deviation(known)) if known else None
+    }
     for name in ("error", "log_loss", "brier", "cost"):
         values: Floats | None = getattr(scores, name)
         found[name] = None if values is None else _measure(values, folds)

@@ -9,9 +9,14 @@ from typing import Any
 from bayeskit.cli.options import Common
 from bayeskit.cli.output import console, note, table
 from bayeskit.report.comparison_report.comparison import Column, Comparison, Measure
-from bayeskit.report.comparison_report.standings import bytes_text
 from bayeskit.report.comparison_report.verdict import WORDS as NAMES
-from bayeskit.report.comparison_report.verdict import ceiling_text, name_of, verdict
+from bayeskit.report.comparison_report.verdict import (
+    bytes_text,
+    ceiling_text,
+    name_of,
+    uncounted_text,
+    verdict,
+)
 
 WORDS = {
     "rows": (
@@ -109,11 +114,10 @@ def print_comparison(
 ) -> None:
     """Print all of it."""
     say, screen = common.say, console()
-    used = sum(column.left_out is None for column in found.columns)
     counts = common.listed(
         say(WORDS["count"], label=label, n=n) for label, n in zip(found.classes, found.class_counts)
     )
-    values = {"path": found.table.path, "n": found.table.rows, "d": used, "target": found.target}
+    values = {"path": found.table.path, "n": found.table.rows, "d": found.attributes, "target": found.target}
     screen.print(say(WORDS["rows"], counts=counts, **values), style="bold")
     if found.table.unlabelled:
         screen.print(say(WORDS["unlabelled"], n=found.table.unlabelled, target=found.target))
@@ -131,6 +135,8 @@ def print_comparison(
         screen.print(say(WORDS["failed"], name=name, why=why))
     screen.print(f"\n{verdict(found)}", style="bold")
     screen.print(ceiling_text(found))
+    if found.uncounted_pairs is not None:
+        screen.print(uncounted_text(found))
     if written:
         screen.print(say(WORDS["written"], paths=common.listed(written)))
     screen.print(f"\n{say(WORDS['next'])}", style="bold")
@@ -177,7 +183,7 @@ def _standings(found: Comparison, common: Common) -> Any:
         chance = say(WORDS["is_best" if s.p is None else "is_tied"]) if s.tied else _p(s.p or 0.0)
         cells = [name_of(s, common.lang.value), *([_close(s.cost)] if s.cost is not None else [])]
         cells += [_percent(s.error), _close(s.log_loss), *([] if has_cost else [_close(s.brier)])]
-        cells += [_close(s.auc), chance]
+        cells += ["–" if s.auc is None else _close(s.auc), chance]
         rows.append([*cells, f"{s.cpu_seconds:.2f}", bytes_text(s.size)])
     return table([say(WORDS[key]) for key in keys], rows, 1)
 

@@ -48,12 +48,16 @@ def paired_test(differences: ArrayLike) -> float:
     --------
     >>> paired_test([1.0, -1.0, 0.0, 0.0])
     1.0
+    >>> paired_test([1.0])  # one row may be luck
+    1.0
     """
     from scipy.stats import norm
 
     d = np.asarray(differences, dtype=np.float64)
-    spread = d.var(ddof=1) / len(d) if len(d) > 1 else 0.0
-    return _two_sided(float(d.mean()), float(spread), lambda z: float(norm.sf(z)))
+    if (d == d[0]).all():
+        # Rows are right or wrong, so the same difference in each of a few is no wonder: the sign test, 2·2⁻ⁿ.
+        return 1.0 if d[0] == 0.0 else 2.0 ** (1 - len(d))
+    return _two_sided(float(d.mean()), float(d.var(ddof=1) / len(d)), lambda z: float(norm.sf(z)))
 
 
 def _two_sided(mean: float, spread: float, tail: Callable[[float], float]) -> float:

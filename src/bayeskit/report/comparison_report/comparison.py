@@ -68,7 +68,8 @@ class Standing:
     key : the name that the command line knows
     ours : whether it is a model of bayeskit, not a yardstick
     error, log_loss, brier, auc, cost : Measure
-        ``auc``: each class against the rest, the classes' mean. ``cost``: None without a loss.
+        ``auc``: each class against the rest, the classes' mean; None where the rows judged are all of one class.
+        ``cost``: None without a loss.
     by_fold : tuple of float
         What decides (the cost if there is a loss, else the error) in each fold; empty with one set of test rows.
     cpu_seconds : for fitting and predicting, all folds together
@@ -85,7 +86,7 @@ class Standing:
     error: Measure
     log_loss: Measure
     brier: Measure
-    auc: Measure
+    auc: Measure | None
     cost: Measure | None
     by_fold: tuple[float, ...]
     cpu_seconds: float
@@ -126,6 +127,9 @@ class Comparison:
         By the posteriors of the model named in `ceiling_by`.
     losses : {action: {class: cost}} or None
     failed : tuple of (name, why)
+    uncounted_pairs : int or None
+        The bytes that the counts of all pairs of values would have taken, where that was too much: then nothing is
+        known about how attributes depend on one another. None where it was looked at.
     """
 
     table: Table
@@ -143,6 +147,7 @@ class Comparison:
     held: Held
     losses: dict[str, dict[Label, float]] | None = None
     failed: tuple[tuple[str, str], ...] = ()
+    uncounted_pairs: int | None = None
     lang: str = "en"
 
     def of(self, key: str) -> Standing:
@@ -158,6 +163,11 @@ class Comparison:
     def best(self) -> Standing:
         """The figures of the model that does best, a yardstick perhaps."""
         return self.standings[0]
+
+    @property
+    def attributes(self) -> int:
+        """How many columns are used."""
+        return sum(column.left_out is None for column in self.columns)
 
     @property
     def least_error(self) -> float:
@@ -186,7 +196,13 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the posteriors as plain values."""
+        from bayeskit.report.comparison_report.verdict import uncounted_text
+
         low, high = self.ceiling.interval
+        unseen = []
+        if self.uncounted_pairs is not None:
+            size = {"columns": self.attributes, "bytes": self.uncounted_pairs}
+            unseen.append({"what": "dependence", **size, "why": uncounted_text(self)})
         return {
             "data": asdict(self.table),
             "test": asdict(self.test) if self.test else None,
@@ -199,6 +215,7 @@ class Comparison:
             "seed": self.seed,
             "models": [standing.to_dict() for standing in self.standings],
             "failed": [{"model": name, "why": why} for name, why in self.failed],
+            "not_looked_at": unseen,
             "pick": self.pick,
             "ceiling": {"accuracy": self.ceiling.ceiling, "interval": [1.0 - high, 1.0 - low]}
             | {"by": self.ceiling_by, "holds": self.ceiling_holds},

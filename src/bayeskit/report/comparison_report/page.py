@@ -15,7 +15,7 @@ from bayeskit.report.comparison_report.markup import Html, filled, join, table, 
 from bayeskit.report.comparison_report.standings import standings_html
 from bayeskit.report.comparison_report.structure import structure_svg
 from bayeskit.report.comparison_report.style import STYLE
-from bayeskit.report.comparison_report.verdict import ceiling_text, verdict
+from bayeskit.report.comparison_report.verdict import ceiling_text, uncounted_text, verdict
 from bayeskit.report.comparison_report.words import WORDS
 from bayeskit.report.explanation import Explanation
 from bayeskit.report.fractions import share
@@ -54,6 +54,7 @@ class Findings:
     structure : parents of each attribute, beside the class
     kind : str
         "own": that is the graph of the pick; "network": the class is in it; "tree": it is that of TAN instead.
+    uncut : names of numeric attributes that were not cut, so that arcs to and from them were not looked for
     command, versions, next_lines, loss_path : to do it again, and what to do then
     """
 
@@ -61,6 +62,7 @@ class Findings:
     information: InformationTable
     structure: Mapping[Name, Sequence[Name]]
     kind: str
+    uncut: tuple[Name, ...]
     rows: tuple[RowShown, ...]
     command: str
     versions: Mapping[str, str]
@@ -76,9 +78,13 @@ def as_page(findings: Findings) -> str:
     """Return the whole page."""
     c, words = findings.comparison, findings.words
     notes = Footnotes(c.lang)
-    used = sum(column.left_out is None for column in c.columns)
     title = words["title"].format(target=c.target)
-    said = {"path": c.table.path, "rows": f"{c.table.rows:,}", "used": used, "classes": len(c.classes)}
+    said = {
+        "path": c.table.path,
+        "rows": f"{c.table.rows:,}",
+        "used": c.attributes,
+        "classes": len(c.classes),
+    }
     parts = [
         tag("h1", title),
         tag("p", filled(words["subtitle"], **said), cls="faint"),
@@ -191,15 +197,36 @@ def _attributes(findings: Findings, notes: Footnotes) -> Html:
 def _structure(findings: Findings) -> Html:
     c, words = findings.comparison, findings.words
     said = {"pick": c.picked.name, "target": c.target}
+    if c.uncounted_pairs is not None:
+        return tag("p", uncounted_text(c), cls="faint")
+    unseen = []
+    if findings.uncut:
+        more = ["…"] if len(findings.uncut) > MOST_COLUMNS else []
+        names = words["separator"].join([*map(str, findings.uncut[:MOST_COLUMNS]), *more])
+        unseen = [filled(words["structure_uncut"], n=len(findings.uncut), names=names, **said)]
     if not any(findings.structure.values()):
-        return tag("p", filled(words["structure_none"], **said), cls="faint")
+        none = [filled(words[key], **said) for key in _without_arcs(findings)]
+        return tag("p", Html(_space(c).join([*none, *unseen])), cls="faint")
     told = filled(words[f"structure_{findings.kind}"], **said)
     telling = [row.name for row in findings.information.rows]
     svg, n = structure_svg(findings.structure, telling, words["structure"])
     less = [filled(words["structure_less"], n=n)] if n < len(findings.structure) else []
     return join(
-        [tag("p", Html(_space(c).join([told, *less])), cls="faint"), tag("div", Html(svg), cls="wide")]
+        [
+            tag("p", Html(_space(c).join([told, *less, *unseen])), cls="faint"),
+            tag("div", Html(svg), cls="wide"),
+        ]
     )
+
+
+def _without_arcs(findings: Findings) -> tuple[str, ...]:
+    """Return the words for a graph without arcs: they claim nothing of attributes that were not looked at."""
+    n, unseen = findings.comparison.attributes, len(findings.uncut)
+    if n < 2:
+        return ("structure_single",)
+    if not unseen:
+        return ("structure_none",)
+    return ("structure_others",) if n - unseen > 1 else ()
 
 
 def _rows(findings: Findings) -> Html:

@@ -5,22 +5,8 @@ from __future__ import annotations
 from bayeskit.report.comparison_report.comparison import Comparison, Measure, Standing
 from bayeskit.report.comparison_report.footnotes import Footnotes
 from bayeskit.report.comparison_report.markup import Html, filled, table, tag
-from bayeskit.report.comparison_report.verdict import figure, name_of
+from bayeskit.report.comparison_report.verdict import bytes_text, figure, name_of
 from bayeskit.report.comparison_report.words import WORDS
-
-
-def bytes_text(size: int) -> str:
-    """Write a size in at most four signs and a unit.
-
-    >>> bytes_text(512), bytes_text(20_480), bytes_text(3_500_000)
-    ('512 B', '20 kB', '3.5 MB')
-    """
-    if size < 1000:
-        return f"{size} B"
-    units = (("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
-    unit, scale = next((each for each in units if size < 999.5 * each[1]), units[-1])
-    value = size / scale
-    return f"{value:.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}"
 
 
 def spread_text(measure: Measure, digits: int = 3) -> str:
@@ -53,7 +39,8 @@ def standings_html(found: Comparison, notes: Footnotes) -> Html:
         name = name_of(s, found.lang)
         cells: list[object] = [tag("b" if s.key == found.pick else "span", name, cls="name")]
         cells += [figure(s.cost, False)] if s.cost is not None else []
-        cells += [figure(s.error, True), *map(spread_text, (s.log_loss, s.brier, s.auc))]
+        cells += [figure(s.error, True), spread_text(s.log_loss), spread_text(s.brier)]
+        cells += ["–" if s.auc is None else spread_text(s.auc)]
         cells += [chance_text(s, words["is_best"], words["is_tied"])]
         rows.append([*cells, f"{s.cpu_seconds:.2f}", bytes_text(s.size)])
     return table(headers, rows, 1)

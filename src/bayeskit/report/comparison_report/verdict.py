@@ -11,6 +11,7 @@ _EN = {
     "seen (always saying {label}: {base})",
     "costs": "{pick} is the model of bayeskit to take: its decisions about {target} cost {value} a row",
     "best": "; nothing that was tried does better.",
+    "alone": "; it was compared with nothing else.",
     "tied": "; {others} cannot be told from it.",
     "tied_best": "; {best} has {figure}, a difference that may be chance.",
     "beaten": "; {best} does better, with {figure}.",
@@ -19,6 +20,10 @@ _EN = {
     "telling": "{pick} is wrong about {target} in {value} of the rows it had not seen, no less often than always "
     "saying {label} ({base}). Yet its probabilities tell the rows apart (AUC {auc}): where mistakes do not cost the "
     "same, say with --loss what they cost, and decide by that.",
+    "one_class": "{pick} is wrong about {target} in {value} of the rows it had not seen. All of these are {label}, so "
+    "whether it tells the classes apart was not looked at.",
+    "uncounted": "Whether attributes depend on one another once {target} is known was not looked at: the counts of all "
+    "pairs of values of {n} columns would take {size}. --models tan counts them all the same.",
     "ceiling": "If the probabilities of {model} are right, no model at all can be right about more than {ceiling} of "
     "such rows (95% interval {low} to {high}); {pick} is right about {right}.",
     "no_ceiling": "How good any model could be cannot be told: by the probabilities of {model} at most {ceiling} of "
@@ -35,12 +40,17 @@ _ZH = {
     "（总判 {label} 则为 {base}）",
     "costs": "bayeskit 的模型中宜选 {pick}：据其对 {target} 作决策，平均每个样本代价 {value}",
     "best": "；所试模型无一更好。",
+    "alone": "；未与其他模型比较。",
     "tied": "；{others}与它难分高下。",
     "tied_best": "；{best}为 {figure}，差别或属偶然。",
     "beaten": "；{best}更好，为 {figure}。",
     "useless": "未学到对新样本有效的规律：{pick} 预测 {target} 的错误率为 {value}，并不优于总判 {label}（{base}）。",
     "telling": "{pick} 对未见过的样本预测 {target} 的错误率为 {value}，并不低于总判 {label}（{base}）。但它给出的概率"
     "能区分样本（AUC {auc}）：若各种错误的代价不同，请用 --loss 给出代价，据以决策。",
+    "one_class": "{pick} 对未见过的样本预测 {target} 的错误率为 {value}。"
+    "这些样本全是 {label}，因此未能考察它能否区分各类。",
+    "uncounted": "已知 {target} 后各属性之间是否相互依赖，未予考察：{n} 列取值两两组合的计数表需 {size}。仍要考察请用 "
+    "--models tan。",
     "ceiling": "若 {model} 给出的概率可信，则任何模型在这类样本上的正确率都不会超过 {ceiling}"
     "（95% 区间 {low} 至 {high}）；{pick} 的正确率为 {right}。",
     "no_ceiling": "任何模型所能达到的上限无法估计：按 {model} 给出的概率，正确率至多 {ceiling}，而实际已达 {right}。"
@@ -75,6 +85,20 @@ def figure(measure: Measure, share: bool) -> str:
     return f"{measure.value:.3g}{spread}"
 
 
+def bytes_text(size: int) -> str:
+    """Write a size in at most four signs and a unit.
+
+    >>> bytes_text(512), bytes_text(20_480), bytes_text(3_500_000)
+    ('512 B', '20 kB', '3.5 MB')
+    """
+    if size < 1000:
+        return f"{size} B"
+    units = (("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
+    unit, scale = next((each for each in units if size < 999.5 * each[1]), units[-1])
+    value = size / scale
+    return f"{value:.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}"
+
+
 def verdict(found: Comparison) -> str:
     """Say in one sentence which model to take, and whether that is certain."""
     words, pick, best = WORDS[found.lang], found.picked, found.best
@@ -82,7 +106,10 @@ def verdict(found: Comparison) -> str:
     share = pick.cost is None
     said = {"pick": pick.name, "target": found.target, "label": label, "base": f"{base:.1%}"}
     said["value"] = figure(pick.decisive, share)
-    if share and pick.error.value >= base:
+    if share and pick.auc is None:
+        said["label"] = found.classes[int(found.held.truth[0])]
+        return words["one_class"].format(**said)
+    if share and pick.auc is not None and pick.error.value >= base:
         # Where one class is rare, even probabilities that are worth much seldom pass one half.
         # By folds the spread is that of one fold, by rows of a file already that of the whole.
         least = pick.auc.value - 2.0 * (pick.auc.deviation or 0.0) / found.folds**0.5
@@ -94,13 +121,20 @@ def verdict(found: Comparison) -> str:
     elif best.decisive.value < pick.decisive.value:
         other = "tied_best"
     else:
-        other = "tied" if rivals else "best"
+        other = "tied" if rivals else "best" if len(found.standings) > 1 else "alone"
     names = [name_of(s, found.lang) for s in rivals]
     if len(names) > MOST_NAMED + 1:
         names = [*names[:MOST_NAMED], words["more"].format(n=len(names) - MOST_NAMED)]
     said |= {"best": name_of(best, found.lang), "figure": figure(best.decisive, share)}
     text += words[other].format(others=words["and"].join(names), **said)
     return text[0].upper() + text[1:] if found.lang == "en" else text
+
+
+def uncounted_text(found: Comparison) -> str:
+    """Say that dependence between attributes was not looked at, and why."""
+    return WORDS[found.lang]["uncounted"].format(
+        target=found.target, n=found.attributes, size=bytes_text(found.uncounted_pairs or 0)
+    )
 
 
 def ceiling_text(found: Comparison) -> str:
