@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import pickle
 import sys
 import tempfile
@@ -564,3 +565,12 @@ def test_it_can_be_sent_to_another_process(tmp_path):
     source = FileSource(put(tmp_path, MELON), columns=["色泽"])
     assert lists(pickle.loads(pickle.dumps(source))) == {"色泽": MELON_LISTS["色泽"]}
     assert "3 rows, 1 columns, text in utf-8" in repr(source)
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="names of files are Unicode there")
+def test_a_name_that_is_no_utf8_is_refused_by_name(tmp_path):
+    path = os.fsencode(tmp_path / "melons") + b"\xff.csv"
+    with open(path, "wb") as file:
+        file.write(b"a,b\n1,2\n")
+    with pytest.raises(DataError, match=r"udcff\.csv.*UTF-8"):
+        FileSource(os.fsdecode(path))

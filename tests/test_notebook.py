@@ -1,10 +1,20 @@
-"""Everything that people look at in a notebook: well-formed, escaped, small, and saying what it should."""
+"""Everything that people look at, in a notebook or a terminal: well-formed, escaped, small, and saying what it should.
+
+Names come from other people's files: none of them is a tag of HTML, and none of them steers a terminal.
+"""
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
+import tempfile
+import unicodedata
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from enum import StrEnum
 from functools import cache
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -15,18 +25,28 @@ from sklearn.pipeline import make_pipeline
 
 import bayeskit
 from bayeskit import BayesianNetwork, MarkovNetwork
+from bayeskit.data.files import FileSource
 from bayeskit.decision import bayes_risk, bayes_rule, decide
+from bayeskit.errors import DataError, SuspectColumn
 from bayeskit.graphs.factor import Factor
 from bayeskit.mixtures import match_labels
 from bayeskit.networks import arc_strengths, compare
+from bayeskit.networks.negation import Not
 from bayeskit.report import information, pairs
 from bayeskit.report.comparison_report.comparison import Comparison, Held, Measure, Standing, Table
 from bayeskit.report.mixtures.class_profiles import ClassProfiles, Profile
+from bayeskit.report.picture_text import plain
 from bayeskit.report.posterior_interval import PosteriorInterval
 from bayeskit.schema import Schema, Variable
+from bayeskit.visible import visible
 
-EVIL = "<script>\"&'</script>"  # the name of a column, a state and a class
+# The name of a column, a state and a class: a script, an order to clear the screen, one to name the window, a control
+# of eight bits, and a turn of the direction of writing.
+EVIL = "<script>\"&'</script>\x1b[2J\x1b]0;x\x07\x9b\u202e"
+# Escapes of controls, or � where XML can hold none.
+AS_SHOWN = (visible(EVIL), repr(EVIL)[1:-1], plain(EVIL))
 RNG = np.random.default_rng(7)
+TURNS = "\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 N = 40
 Y = np.array([EVIL, "b"] * (N // 2), dtype=object)
 SKY = np.where(RNG.random(N) < 0.8, Y, "rain").astype(object)
@@ -170,6 +190,58 @@ NAMELESS: Cases = {
 }
 
 
+# What has no page, only text.
+OTHERS: Cases = {
+    "equivalent graphs": (lambda: network().cpdag(), []),
+    "path": (lambda: network().why_independent(EVIL, "wet").paths[0], []),
+    "excluded": (lambda: Not(EVIL), []),
+    "estimate": (lambda: network().approximate(EVIL, n_samples=50, seed=0), []),
+    "two variables": (lambda: network().query([EVIL, "wet"]), []),
+    "Chinese": (lambda: naive().explain(ROW, lang="zh", loss=LOSS), []),
+    "named network": (lambda: BayesianNetwork({EVIL: [], "b": [EVIL]}, name=EVIL), []),
+    "average": (lambda: fitted("AODE", CATEGORICAL, Y).explain({EVIL: EVIL, "wind": EVIL}), []),
+    "given parents": (lambda: tree().explain({EVIL: EVIL, "wind": EVIL}), []),
+    "unseen": (lambda: tree().explain({EVIL: f"never{EVIL}", "wind": None}), []),
+    "regression": (lambda: linear(), []),
+    "latent profiles": (lambda: latent().profiles_, []),
+    "error": (lambda: DataError(f"{EVIL} and\x7f"), []),
+    "warning": (lambda: SuspectColumn(f"Column {EVIL} and\x7f"), []),
+    "source": (lambda: FileSource(evil_file()), []),
+    "format": (lambda: FileSource(evil_file())._format, []),
+}
+SHOWING = (
+    "__str__",
+    "__repr__",
+    "_repr_html_",
+    "_repr_svg_",
+    "_repr_mimebundle_",
+    "to_html",
+    "to_latex",
+    "to_json",
+    "svg",
+)
+# Their texts hold no name that anybody gave, but Unwritten, which is a tuple.
+WITHOUT_NAMES = {"Dataset", "GaussianMixturePosterior", "Parquet", "Unwritten"}
+
+
+@cache
+def linear() -> Any:
+    made = BayesianNetwork({EVIL: [], "b": [EVIL]}, states=float)
+    return made.set_gaussian(EVIL, 0.0, variance=1.0).set_gaussian("b", 1.0, {EVIL: 2.0}, variance=1.0)
+
+
+@cache
+def evil_file() -> Path:
+    path = Path(tempfile.mkdtemp()) / "evil\x1b[2J\x07.csv"
+    path.write_text(f'"a{EVIL[10:]}",b\n1,2\n', encoding="utf-8")
+    return path
+
+
+def controls(text: str) -> list[str]:
+    """Return what would steer a terminal; a new line may stand in a text."""
+    return [c for c in text if c != "\n" and (unicodedata.category(c) in ("Cc", "Cs") or c in TURNS)]
+
+
 def page_of(shown: Any) -> str:
     return str(shown._repr_html_() if hasattr(shown, "_repr_html_") else shown._repr_svg_())
 
@@ -190,7 +262,48 @@ def test_a_notebook_shows(case: str) -> None:
     made, words = (CASES | NAMELESS)[case]
     text = text_of(made())
     assert all(word in text for word in words), text
-    assert case in NAMELESS or EVIL in text or repr(EVIL)[1:-1] in text
+    assert case in NAMELESS or any(name in text for name in AS_SHOWN)
+
+
+def texts_of(shown: Any) -> Iterator[str]:
+    """Give every text that an object makes of itself."""
+    yield str(shown)
+    yield repr(shown)
+    for name in ("_repr_html_", "_repr_svg_", "to_html", "to_latex", "to_json", "svg"):
+        made = getattr(shown, name, None)
+        if made is not None:
+            yield str(made() if callable(made) else made)
+    yield from getattr(shown, "_repr_mimebundle_", dict)().values()
+
+
+@pytest.mark.parametrize("case", [*CASES, *NAMELESS, *OTHERS])
+def test_no_name_steers_a_terminal(case: str) -> None:
+    for text in texts_of((CASES | NAMELESS | OTHERS)[case][0]()):
+        assert not controls(text), text
+
+
+def test_every_class_that_shows_itself_is_among_the_cases() -> None:
+    met: set[type] = set()
+    for made, _ in (CASES | NAMELESS | OTHERS).values():
+        met.update(type(made()).__mro__)
+    missed = {cls for cls in classes_that_show_themselves() if cls not in met}
+    assert {cls.__name__ for cls in missed} <= WITHOUT_NAMES
+
+
+def classes_that_show_themselves() -> Iterator[type]:
+    """Give the classes of bayeskit that have a text of their own, not the one that dataclasses and tuples get."""
+    for found in pkgutil.walk_packages(bayeskit.__path__, "bayeskit."):
+        if found.name.endswith("__main__"):
+            continue
+        module = importlib.import_module(found.name)
+        for cls in vars(module).values():
+            if not (inspect.isclass(cls) and cls.__module__ == found.name) or issubclass(
+                cls, (tuple, StrEnum)
+            ):
+                continue
+            own = [vars(cls)[name] for name in SHOWING if name in vars(cls)]
+            if any(not hasattr(function, "__wrapped__") for function in own):
+                yield cls
 
 
 # The largest that one can meet by chance: hundreds of columns, states, classes and rows.

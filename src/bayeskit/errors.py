@@ -6,8 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bayeskit.visible import visible_lines
 
-class BayeskitError(Exception):
+
+class _Shown(Exception):
+    """A message in which nothing is hidden, whatever names stand in it: it is to be read in a terminal."""
+
+    def __str__(self) -> str:
+        return visible_lines(super().__str__())
+
+
+class BayeskitError(_Shown):
     """The root of every error that bayeskit raises on purpose."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -166,11 +175,11 @@ class ModelFormatError(BayeskitError, ValueError):
         super().__init__(f"{where}: {what}" if where else what)
 
 
-class SuspectColumn(UserWarning):
+class SuspectColumn(_Shown, UserWarning):
     """A column was used that looks like an identifier or carries nothing."""
 
 
-class SuspectResult(UserWarning):
+class SuspectResult(_Shown, UserWarning):
     """An answer is usable but should be looked at."""
 
 
@@ -178,5 +187,5 @@ class NotConverged(SuspectResult):
     """An estimate was still moving when its steps, or its time, were used up."""
 
 
-class SourceNote(UserWarning):
+class SourceNote(_Shown, UserWarning):
     """Something was understood about a source that its owner should know."""

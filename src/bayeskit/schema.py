@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import ColumnError, DataError, Incompatible, UnseenState
+from bayeskit.visible import escape, visible
 
 Kind = Literal["categorical", "numeric", "block"]
 Name = Hashable
@@ -312,10 +312,10 @@ def _html_row(variable: Variable, is_class: bool) -> str:
 
 
 def shorter(value: object, most: int = 60) -> str:
-    """Return a name as a notebook shows it: one that is very long is cut.
+    """Return a name as a notebook shows it: nothing in it hidden, and one that is very long is cut.
 
     >>> shorter("a_very_long_name", 8)
     'a_very_…'
     """
-    text = str(value)
+    text = visible(value)
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -28,6 +28,7 @@ from bayeskit.cli.interrupts import Press
 from bayeskit.cli.language import speak
 from bayeskit.cli.output import note
 from bayeskit.cli.start import INTERRUPTED, INTERRUPTION
+from bayeskit.visible import visible_lines
 
 DONE, REFUSED, UNFORESEEN = 0, 2, 3
 
@@ -103,7 +104,7 @@ def _told_code(error: Exception) -> int:
     if Debugging.on:
         import traceback
 
-        traceback.print_exc()
+        typer.echo(visible_lines(traceback.format_exc()), err=True, nl=False)
     if isinstance(error, OSError) and error.filename is None:
         _give_up_output()
     if not (isinstance(error, OSError) and error.errno == errno.EPIPE):

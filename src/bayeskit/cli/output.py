@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ import typer
 
 from bayeskit.cli.flags import in_flags
 from bayeskit.cli.language import said
+from bayeskit.visible import json_text, visible, visible_lines
 
 # Wide enough for a page of fractions, and the same in a terminal, a pipe and a file.
 WIDTH = 100
@@ -20,22 +20,25 @@ WIDTH = 100
 
 def note(text: str) -> None:
     """Say something that is no result, in the language of the command."""
-    typer.echo(said(text), err=True)
+    typer.echo(visible_lines(said(text)), err=True)
 
 
 def console() -> Any:
-    """Return a Rich console on standard output; characters it cannot encode are replaced."""
+    """Return a Rich console on standard output; characters it cannot encode are replaced, texts have nothing hidden."""
     from rich.console import Console
 
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")
-    return Console(width=WIDTH, highlight=False, markup=False, emoji=False)
+    class Screen(Console):
+        def print(self, *objects: Any, **how: Any) -> None:
+            super().print(*(visible_lines(o) if isinstance(o, str) else o for o in objects), **how)
+
+    _replace_unencodable()
+    return Screen(width=WIDTH, highlight=False, markup=False, emoji=False)
 
 
 def print_json(value: Any) -> None:
     """Print a value as JSON, Chinese as it is where the output can hold it."""
     utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
-    typer.echo(json.dumps(value, ensure_ascii=not utf8, indent=2, allow_nan=False))
+    typer.echo(json_text(value, 2, ascii_only=not utf8))
 
 
 @contextmanager
@@ -76,14 +79,18 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> 
 
     made = Table(box=SIMPLE, pad_edge=False)
     for j, header in enumerate(headers):
-        made.add_column(Text(header), justify="right" if j >= right else "left", overflow="fold")
+        made.add_column(Text(visible(header)), justify="right" if j >= right else "left", overflow="fold")
     for row in rows:
-        made.add_row(*map(Text, row))
+        made.add_row(*(Text(visible(cell)) for cell in row))
     return made
 
 
 def show(text: str) -> None:
     """Print a line of the result; characters that standard output cannot encode are replaced."""
+    _replace_unencodable()
+    typer.echo(visible_lines(text))
+
+
+def _replace_unencodable() -> None:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
-    typer.echo(text)

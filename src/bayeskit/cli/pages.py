@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+
+from bayeskit.visible import json_text
 
 
 class Form(StrEnum):
@@ -51,7 +52,7 @@ def write_page(page: Any, title: str, form: Form, output: str | None) -> None:
         case Form.latex:
             text = page.to_latex()
         case Form.json:
-            text = json.dumps(page.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+            text = json_text(page.to_dict(), 2)
     with opened_text(output) as stream:
         stream.write(text + "\n")
 

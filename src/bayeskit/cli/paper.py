@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
+from bayeskit.visible import escape
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,'Noto Sans CJK SC','Microsoft YaHei','PingFang SC',sans-serif;margin:2rem auto;"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import errno
-import json
 import os
 import secrets
 import shutil
@@ -15,10 +14,11 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from bayeskit.cli.interrupts import pass_the_last_stop
 from bayeskit.errors import BayeskitError
+from bayeskit.visible import json_text, visible_lines
 
 
 @contextmanager
@@ -86,11 +86,21 @@ def naming(path: str, temporary: Path) -> Iterator[None]:
 def opened_text(path: str | None) -> Iterator[TextIO]:
     """Open a file for text, to be replaced in the end; standard output where there is none."""
     if path is None or path == "-":
-        yield sys.stdout
+        yield cast(TextIO, _Screen(sys.stdout)) if sys.stdout.isatty() else sys.stdout
         return
     with replaced(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as stream:
         yield stream
         stream.flush()
+
+
+class _Screen:
+    """Standard output where it is a terminal: cells are shown there; in a pipe or a file they stay as they are."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        return self.stream.write(visible_lines(text))
 
 
 class RowWriter:
@@ -114,7 +124,7 @@ class RowWriter:
             self.began = True
             return
         for row in rows:
-            text = json.dumps(dict(zip(self.header, row)), ensure_ascii=False, allow_nan=False)
+            text = json_text(dict(zip(self.header, row)))
             if self.form == "jsonl":
                 self.stream.write(text + "\n")
             else:

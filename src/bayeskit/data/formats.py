@@ -60,6 +60,8 @@ def quoted(text: str) -> str:
 def literal(path: Path, shown: str) -> str:
     """A path as SQL writes it, its ``*``, ``?`` and ``[`` meaning themselves."""
     text = os.fspath(path)
+    if any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise DataError(f"{shown} has a name that is no UTF-8; DuckDB cannot name it. Rename it.")
     if os.sep == "/" and "\\" in text and re.search(r"[*?\[]", text):
         raise DataError(
             f"{shown} has a backslash and one of * ? [ in its path; DuckDB cannot name it. Rename it."

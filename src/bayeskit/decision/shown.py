@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from bayeskit.visible import escape, visible
 
 if TYPE_CHECKING:
     from bayeskit.decision.choice import Decision
@@ -90,7 +91,7 @@ def _more(n: int, rows: str, k: int, columns: str) -> str:
 
 
 def _text(value: object) -> str:
-    text = str(value)
+    text = visible(value)
     return escape(text if len(text) <= 60 else text[:59] + "…")
 
 

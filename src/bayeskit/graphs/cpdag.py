@@ -11,6 +11,7 @@ from bayeskit.errors import Incompatible
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.relations import topological_order
 from bayeskit.schema import Name
+from bayeskit.visible import visible
 
 Arc = tuple[Name, Name]
 
@@ -48,7 +49,7 @@ class Cpdag:
 
     def __str__(self) -> str:
         arcs = [f"{a} → {b}" for a, b in self.directed] + [f"{a} — {b}" for a, b in self.undirected]
-        return ", ".join(arcs) or "no arcs"
+        return visible(", ".join(arcs) or "no arcs")
 
 
 def v_structures(dag: Dag) -> list[tuple[Name, Name, Name]]:

@@ -13,6 +13,7 @@ from bayeskit.graphs.distributions import frozen
 from bayeskit.graphs.factor_table import factor_frame, factor_html
 from bayeskit.graphs.states import state_code
 from bayeskit.schema import Label, Name, first_twice
+from bayeskit.visible import visible
 
 
 class Factor:
@@ -163,12 +164,12 @@ class Factor:
     def _rows(self, most: int = 40) -> str:
         """Return one line for each configuration of all but the last variable."""
         *first, last = self.states
-        head = " ".join(map(str, self.names[:-1])) + " | " + "  ".join(map(str, last))
+        head = " ".join(map(visible, self.names[:-1])) + " | " + "  ".join(map(visible, last))
         lines = [head]
         for row, cell in enumerate(np.ndindex(*self.sizes[:-1])):
             if row == most:
                 lines.append("…")
                 break
-            key = " ".join(str(s[i]) for s, i in zip(first, cell))
+            key = " ".join(visible(s[i]) for s, i in zip(first, cell))
             lines.append(key + " | " + "  ".join(f"{v:.6g}" for v in self.values[cell]))
         return "\n".join(lines)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayeskit.data.native import to_native
+from bayeskit.visible import escape, visible
 
 if TYPE_CHECKING:
     from bayeskit.graphs.factor import Factor
@@ -93,4 +93,4 @@ def factor_html(factor: Factor, caption: str | None = None, most_rows: int = MOS
 
 
 def _text(value: object) -> str:
-    return escape(str(value))
+    return escape(visible(value))

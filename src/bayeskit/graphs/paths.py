@@ -13,6 +13,7 @@ from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.separation import open_path
 from bayeskit.graphs.simple_paths import Effort, simple_paths
 from bayeskit.schema import Name
+from bayeskit.visible import visible
 
 Kind = Literal["tail-to-tail", "head-to-tail", "head-to-head"]
 
@@ -79,7 +80,7 @@ class Turn:
         if self.is_observed:
             return "is observed"
         if self.observed_below is not None:
-            return f"is not observed, but its descendant {self.observed_below} is"
+            return f"is not observed, but its descendant {visible(self.observed_below)} is"
         return "is not observed, nor is any descendant of it"
 
 
@@ -106,7 +107,8 @@ class Path:
 
     def __str__(self) -> str:
         arrows = [" → " if forward else " ← " for forward in self.forward]
-        return str(self.nodes[0]) + "".join(f"{arrow}{node}" for arrow, node in zip(arrows, self.nodes[1:]))
+        after = "".join(f"{arrow}{node}" for arrow, node in zip(arrows, self.nodes[1:]))
+        return visible(f"{self.nodes[0]}{after}")
 
 
 class Judge:

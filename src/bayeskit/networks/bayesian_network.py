@@ -18,6 +18,7 @@ from bayeskit.networks.queries import Queries
 from bayeskit.networks.sampling import Sampling
 from bayeskit.networks.structure import Structure
 from bayeskit.networks.writing import Writing
+from bayeskit.visible import visible
 
 # A network of more nodes than this is counted, not spelt out.
 MOST_SPELT_OUT = 8
@@ -99,7 +100,7 @@ class BayesianNetwork(Fitting, Structure, Editing, Queries, Sampling, Analysis, 
         terms = (
             f"P({' | '.join(filter(None, (str(n.name), ', '.join(map(str, n.parents)))))})" for n in nodes
         )
-        return f"BayesianNetwork{called}: {' '.join(terms)}"
+        return visible(f"BayesianNetwork{called}: {' '.join(terms)}")
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_kept"}

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from bayeskit.visible import json_text
+
 if TYPE_CHECKING:
     from bayeskit.report.factors.average import Average
     from bayeskit.report.risks import Risks
@@ -244,9 +246,7 @@ class Explanation:
 
     def to_json(self, indent: int | None = None) -> str:
         """Return :meth:`to_dict` as JSON."""
-        import json
-
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent, allow_nan=False)
+        return json_text(self.to_dict(), indent)
 
     def to_html(self) -> str:
         """Return the page as a table of HTML, without styles or scripts, every word escaped.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.report.html import MOST_ROWS, as_html
+from bayeskit.visible import escape
 
 if TYPE_CHECKING:
     from bayeskit.report.explanation import Explanation

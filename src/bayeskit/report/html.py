@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from bayeskit.report.page import Page
 from bayeskit.schema import shorter
+from bayeskit.visible import escape
 
 # What a notebook shows of a long or wide table; more is counted, not shown. Longer texts end in an ellipsis.
 MOST_ROWS = 60

@@ -14,6 +14,7 @@ from bayeskit.report.fractions import magnitude, share
 from bayeskit.report.risks import risk_rows
 from bayeskit.report.width import display_width
 from bayeskit.report.words import words_of
+from bayeskit.visible import visible
 
 # The widest page that is easy to read; classes that do not fit are only listed.
 WIDEST = 118
@@ -31,13 +32,21 @@ Words = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Page:
-    """A title, a table with a header, its last rows set apart, and notes under it."""
+    """A title, a table with a header, its last rows set apart, and notes under it: words in which nothing is hidden."""
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     totals: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        # Here every rendering passes, before a width is reckoned.
+        for field in ("rows", "totals"):
+            object.__setattr__(self, field, tuple(tuple(map(visible, line)) for line in getattr(self, field)))
+        for field in ("header", "notes"):
+            object.__setattr__(self, field, tuple(map(visible, getattr(self, field))))
+        object.__setattr__(self, "title", visible(self.title))
 
     @property
     def widths(self) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 from bayeskit.errors import SettingError
 from bayeskit.report.drawing.svg import as_svg
 from bayeskit.report.scene import STYLES, Scene, Style
+from bayeskit.visible import visible
 
 # What matplotlib writes; SVG needs nothing beside bayeskit.
 _BY_MATPLOTLIB = (".png", ".pdf", ".jpg", ".jpeg")
@@ -46,7 +47,9 @@ class Picture:
         return self.svg
 
     def __repr__(self) -> str:
-        return f"<Picture: {self.scene.title}, {self.scene.width:.0f} × {self.scene.height:.0f} pixels>"
+        return (
+            f"<Picture: {visible(self.scene.title)}, {self.scene.width:.0f} × {self.scene.height:.0f} pixels>"
+        )
 
     def _repr_svg_(self) -> str:
         return self.svg

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from html import escape
+
+from bayeskit.visible import escape, visible
 
 # Widths in parts of the font size, those of a broad font (DejaVu Sans): a text is never wider than we think.
 _NARROW = frozenset("iljI|.,:;'!()[]{}/\\ `ftr-")
@@ -57,7 +58,7 @@ def plain(value: object) -> str:
     >>> plain("a\\nb\\x00")
     'a b�'
     """
-    return _FORBIDDEN.sub("�", re.sub(r"\s", " ", str(value)))
+    return visible(_FORBIDDEN.sub("�", re.sub(r"\s", " ", str(value))))
 
 
 def xml(text: str) -> str:
@@ -66,4 +67,4 @@ def xml(text: str) -> str:
     >>> xml('<script>"')
     '&lt;script&gt;&quot;'
     """
-    return escape(plain(text), quote=True)
+    return escape(plain(text))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from typing import TYPE_CHECKING
 
 from bayeskit.schema import Variable, shorter
+from bayeskit.visible import escape
 
 if TYPE_CHECKING:
     from bayeskit.statistics.statistics import Statistics

@@ -62,6 +62,9 @@ MESSAGES = {
     "{file} has a backslash and one of * ? [ in its path; DuckDB cannot name it. Rename it.": (
         "{file} 的路径中既有反斜杠，又有 * ? [ 之一，DuckDB 无法表示。请改名。"
     ),
+    "{file} has a name that is no UTF-8; DuckDB cannot name it. Rename it.": (
+        "{file} 的文件名不是 UTF-8 编码，DuckDB 无法表示。请改名。"
+    ),
     "There is not enough memory for this. Use fewer columns (--drop), or fewer rows (--limit).": (
         "内存不足。请减少列（--drop）或行（--limit）。"
     ),

@@ -7,7 +7,6 @@ last parent fastest; numbers are written so that they come back bit for bit.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from bayeskit.errors import BayeskitError, ModelFormatError, SettingError
@@ -28,6 +27,7 @@ from bayeskit.io.networks.native_values import (
     texts_from,
 )
 from bayeskit.schema import Name, Variable
+from bayeskit.visible import json_text
 
 FORMAT = "bayeskit network"
 VERSION = 1
@@ -72,16 +72,11 @@ def native_text(network: Network | Field) -> str:
 
 def _json(value: Any) -> str:
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return json_text(value)
     except ValueError as error:
         raise SettingError(
             f"The network holds a number that is not finite ({error}). Mend the table."
         ) from None
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half a character, which has no UTF-8 of its own
-        return json.dumps(value, allow_nan=False)
-    return text
 
 
 def _variable_plain(variable: Variable) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 
 from bayeskit.graphs.paths import Path
 from bayeskit.schema import Name
+from bayeskit.visible import escape, visible
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,13 @@ def _reasons(path: Path) -> list[str]:
     if not path.turns:
         return ["An arc joins them: nothing can block it."]
     return [
-        f"{turn.node} is {turn.kind} and {turn.reason}: it {'blocks' if turn.blocks else 'lets through'}."
+        f"{visible(turn.node)} is {turn.kind} and {turn.reason}: it {'blocks' if turn.blocks else 'lets through'}."
         for turn in path.turns
     ]
 
 
 def _listed(names: tuple[Name, ...]) -> str:
-    return ", ".join(map(str, names))
+    return ", ".join(map(visible, names))
 
 
 def _open(n: int) -> str:

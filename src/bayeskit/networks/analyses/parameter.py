@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from bayeskit.errors import SettingError
 from bayeskit.networks.arguments import is_number
 from bayeskit.schema import Label, Name
+from bayeskit.visible import escape, visible
 
 
 @dataclass(frozen=True)
@@ -114,4 +114,4 @@ class ParameterSensitivity:
 
 def _conditional(of: str, given: Mapping[Name, Any]) -> str:
     condition = ", ".join(f"{name} = {value}" for name, value in given.items())
-    return f"P({of} | {condition})" if given else f"P({of})"
+    return visible(f"P({of} | {condition})" if given else f"P({of})")

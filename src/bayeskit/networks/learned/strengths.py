@@ -20,6 +20,7 @@ from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.learned.fitting import fit_settings
 from bayeskit.networks.learned.learning import read_search
 from bayeskit.schema import Name
+from bayeskit.visible import visible
 
 Floats = NDArray[np.float64]
 
@@ -97,7 +98,8 @@ class ArcStrengths:
     def __repr__(self) -> str:
         lines = [f"ArcStrengths over {self.n_samples} samples:"]
         lines += [
-            f"  {a.parent} → {a.child}  {a.strength:.2f}  ({a.direction:.2f} this way)" for a in [*self][:20]
+            f"  {visible(a.parent)} → {visible(a.child)}  {a.strength:.2f}  ({a.direction:.2f} this way)"
+            for a in [*self][:20]
         ]
         return "\n".join(lines + (["  …"] if len(self) > 20 else []))
 

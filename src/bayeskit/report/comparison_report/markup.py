@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
 from bayeskit.report.picture_text import plain
+from bayeskit.visible import escape
 
 
 class Html(str):

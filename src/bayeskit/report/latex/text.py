@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
+from bayeskit.visible import visible
+
 _GREEK = {
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
     "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho", "σ": "sigma",
@@ -105,7 +107,8 @@ def _unlisted(character: str) -> str:
     kind = unicodedata.category(character)
     if kind == "Zs":
         return " "
-    if kind == "Cf" or 0xFE00 <= code <= 0xFE0F:  # joins signs, or says how they look
+    # Joins signs, or says how they look; what turns the direction of writing is shown.
+    if (kind == "Cf" and visible(character) == character) or 0xFE00 <= code <= 0xFE0F:
         return ""
     if _is_letter(character):
         return character

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bayeskit.report.exact_numbers import exact_text
 from bayeskit.report.plain import plain
 from bayeskit.schema import Label, Name
+from bayeskit.visible import json_text
 
 # Arrays of fractions: to NumPy they are objects.
 Fractions = NDArray[Any]
@@ -167,9 +168,7 @@ class NetworkExplanation:
 
     def to_json(self, indent: int | None = None) -> str:
         """Return :meth:`to_dict` as JSON."""
-        import json
-
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent, allow_nan=False)
+        return json_text(self.to_dict(), indent)
 
     def to_html(self) -> str:
         """Return the page as tables of HTML, without styles or scripts, every word escaped: all of them."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from bayeskit.graphs.factor_table import factor_html
 from bayeskit.graphs.field import Field
 from bayeskit.report.html import as_html
 from bayeskit.report.networks.html import LONGEST_PAGE, MOST_NODES, folded
 from bayeskit.report.page import Page
 from bayeskit.schema import shorter
+from bayeskit.visible import escape
 
 
 def field_html(field: Field) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from bayeskit.graphs.factor_table import factor_html
 from bayeskit.graphs.network import Network, Node
 from bayeskit.report.drawing.scene import network_scene, title_of
 from bayeskit.report.drawing.svg import as_svg
+from bayeskit.visible import escape, visible
 
 # Beyond these a notebook shows how large the network is, and no more: pictures of more boxes cannot be read.
 MOST_NODES = 60
@@ -99,7 +99,7 @@ def folded(parts: Sequence[tuple[str, str]], way: str, room: int = LONGEST_PAGE)
 
 def _summary(node: Node) -> str:
     given = ", ".join(map(str, node.parents))
-    return escape(f"P({node.name} | {given})" if given else f"P({node.name})")
+    return escape(visible(f"P({node.name} | {given})" if given else f"P({node.name})"))
 
 
 def _body(network: Network, node: Node) -> str:
@@ -124,14 +124,14 @@ def _regression(network: Network, node: Node, d: LinearGaussian) -> str:
     """A row for each configuration of the discrete parents: mean as a formula, and variance."""
     chosen = [p for p in node.parents if network[p].is_discrete]
     numeric = [p for p in node.parents if not network[p].is_discrete]
-    head = "".join(f"<th>{escape(str(name))}</th>" for name in (*chosen, "mean", "variance"))
+    head = "".join(f"<th>{escape(visible(name))}</th>" for name in (*chosen, "mean", "variance"))
     rows = []
     for cell in np.ndindex(*d.intercept.shape):
         terms = [f"{float(d.intercept[cell]):.6g}"]
         for b, parent in zip(d.coefficients[cell].tolist(), numeric):
             terms.append(f"{'−' if b < 0 else '+'} {abs(b):.6g} · {parent}")
         states = [network[p].variable.states[i] for p, i in zip(chosen, cell)]
-        cells = "".join(f"<th>{escape(str(s))}</th>" for s in states)
+        cells = "".join(f"<th>{escape(visible(s))}</th>" for s in states)
         rows.append(
             f"<tr>{cells}<td>{escape(' '.join(terms))}</td><td>{float(d.variance[cell]):.6g}</td></tr>"
         )

@@ -14,6 +14,7 @@ from bayeskit.report.networks.steps import spread, states_of
 from bayeskit.report.networks.words import NETWORK_WORDS
 from bayeskit.report.page import Page
 from bayeskit.schema import Name
+from bayeskit.visible import visible
 
 Words = Mapping[str, str]
 
@@ -26,7 +27,7 @@ def pages_of(explanation: NetworkExplanation) -> tuple[tuple[str, ...], list[tup
     e, words = explanation, NETWORK_WORDS[explanation.lang]
     pages = [_factor(piece, words) for piece in e.factors]
     steps = [_step(step, k, words) for k, step in enumerate(e.steps, 1)]
-    return (_formula(e, words), *_notes(e, words)), [*pages, *steps, _answer(e, words)]
+    return tuple(map(visible, (_formula(e, words), *_notes(e, words)))), [*pages, *steps, _answer(e, words)]
 
 
 def asked(e: NetworkExplanation) -> str:

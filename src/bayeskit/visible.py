@@ -1,0 +1,69 @@
+r"""Text that may be shown anywhere: what would steer a terminal, or turn the direction of a line, is written out.
+
+Names of columns, states, classes and files come from files of other people. ``ESC [ 2 J`` in one of them would clear
+the screen of whoever prints it, and U+202E would show the rest of the line backwards.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+
+# Controls (C0, DEL, C1), separators of lines, embeddings and overrides of direction, and halves of surrogate pairs.
+_STEERING = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_HIDDEN = re.compile(f"[{_STEERING}]")
+_HIDDEN_BUT_LINES = re.compile(f"(?!\n)[{_STEERING}]")
+_SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+
+
+def visible(value: object) -> str:
+    r"""Return a name or a value as one line in which nothing is hidden.
+
+    Examples
+    --------
+    >>> print(visible("red\x1b[2J"), visible("two\nlines"), visible("\u202egnp.exe"), visible("纹理"))
+    red\x1b[2J two\nlines \u202egnp.exe 纹理
+    """
+    return _HIDDEN.sub(_written, str(value))
+
+
+def visible_lines(text: object) -> str:
+    r"""Return a text of several lines in which nothing else is hidden.
+
+    Examples
+    --------
+    >>> print(visible_lines("a\x07\nb"))
+    a\x07
+    b
+    """
+    return _HIDDEN_BUT_LINES.sub(_written, str(text))
+
+
+def escape(value: object) -> str:
+    r"""Return a name or a text for HTML, nothing in it hidden and nothing a tag.
+
+    Examples
+    --------
+    >>> print(escape("<b>\x1b"))
+    &lt;b&gt;\x1b
+    """
+    return html.escape(visible_lines(value))
+
+
+def json_text(value: Any, indent: int | None = None, ascii_only: bool = False) -> str:
+    r"""Return a value as JSON; what is hidden in its texts is escaped, and comes back when it is read.
+
+    Examples
+    --------
+    >>> print(json_text({"纹理": "\x9b2J"}))
+    {"纹理": "\u009b2J"}
+    """
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent, allow_nan=False)
+    return _HIDDEN_BUT_LINES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _written(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return _SHORT.get(found[0]) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
