@@ -91,6 +91,10 @@ network learn melon.csv -o out.foo
 network learn melon.csv -o out.bif
 network learn melon.csv -o out.bif --method foo
 network learn melon.csv -o out.json --required 色泽,触感 --required 触感,色泽
+fit melon.csv --target 好瓜 -o melon.csv
+predict m.bayes melon.csv -o ./m.bayes
+compare melon.csv --target 好瓜 --report out --save out
+predict m.bayes melon.csv --spreadsheet --json
 bayes --prior a=2 --likelihood a=1
 bayes --prior a=1 --likelihood b=1
 textbook xx

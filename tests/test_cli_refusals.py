@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
+import inspect
+import io
+import json
 import os
 import pkgutil
+import shutil
 import string
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +22,10 @@ import bayeskit.cli.commands
 from bayeskit import NaiveBayes
 from bayeskit.cli import rows
 from bayeskit.cli.door import one_line
+from bayeskit.cli.main import COMMANDS, NETWORK_COMMANDS
+from bayeskit.cli.options import FileUse
+from bayeskit.cli.spread import spread
+from bayeskit.cli.writing import RowWriter
 from bayeskit.networks.examples import wet_grass
 from cli_run import done, refused, run, write_table
 
@@ -217,3 +228,204 @@ def test_both_languages_say_the_same_things() -> None:
             assert en != zh
             found += 1
     assert found > 30
+
+
+# Each line writes {out}; what it reads is {data}, {model}, {net}, {loss} or {test}.
+ONTO = {
+    "data": [
+        "fit {data} --target 好瓜 -o {out}",
+        "compare {data} --target 好瓜 --report {out}",
+        "compare {data} --target 好瓜 --save {out}",
+        "predict {model} {data} -o {out}",
+        "explain {model} {data} --row 1 -o {out}",
+        "update {model} {data} -o {out}",
+        "forget {model} {data} -o {out}",
+        "discretize {data} --target 好瓜 -o {out}",
+        "network learn {data} -o {out}",
+    ],
+    "test": ["compare {data} --target 好瓜 --test {test} --report {out}"],
+    "loss": [
+        "compare {data} --target 好瓜 --loss {loss} --report {out}",
+        "predict {model} {data} --loss {loss} -o {out}",
+        "explain {model} {data} --row 1 --loss {loss} -o {out}",
+        "network explain {net} rain --ask --loss {loss} -o {out}",
+    ],
+    "model": [
+        "predict {model} {data} -o {out}",
+        "explain {model} {data} --row 1 -o {out}",
+        "merge {model} {model} -o {out}",
+        "network convert {model} {out} --to bif",
+        "network show {model} --svg {out}",
+    ],
+    "net": [
+        "predict {net} {data} --target rain -o {out}",
+        "network explain {net} rain -o {out}",
+        "network show {net} --svg {out}",
+        "network sample {net} -o {out}",
+        "network convert {net} {out}",
+    ],
+}
+
+
+@pytest.mark.parametrize("spelling", ["same", "relative", "link", "hard link", "dots"])
+@pytest.mark.parametrize(("read", "line"), [(read, line) for read, lines in ONTO.items() for line in lines])
+def test_nothing_is_written_onto_what_is_read(
+    read: str, line: str, spelling: str, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    suffixes = {"data": ".csv", "test": ".csv", "loss": ".csv", "model": ".bayes", "net": ".bif"}
+    files = {name: tmp_path / f"{name}{end}" for name, end in suffixes.items()}
+    for name, source in (
+        ("data", "melon.csv"),
+        ("test", "melon.csv"),
+        ("model", "m.bayes"),
+        ("net", "grass.bif"),
+    ):
+        shutil.copy(place / source, files[name])
+    files["loss"].write_text("action,是,否\n买,0,5\n不买,1,0\n", "utf-8")
+    victim = files[read]
+    # A network is not written under the name of a table, nor is it asked for by one.
+    out = tmp_path / f"other{victim.suffix}"
+    match spelling:
+        case "same":
+            out = victim
+        case "relative":
+            out = Path(victim.name)
+        case "link":
+            out.symlink_to(victim)
+        case "hard link":
+            os.link(victim, out)
+        case "dots":
+            (tmp_path / "sub").mkdir()
+            out = tmp_path / "sub" / ".." / victim.name
+    before = {path.name: path.read_bytes() for path in files.values()}
+    message = refused(*call(line, place, out=out, **files))
+    assert repr(str(out)) in message and repr(str(victim)) in message
+    assert {path.name: path.read_bytes() for path in files.values()} == before
+    assert {path.name for path in tmp_path.iterdir()} <= {*before, out.name, "sub"}
+
+
+def test_a_model_may_be_changed_in_its_place(place: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.bayes"
+    shutil.copy(place / "m.bayes", model)
+    done("update", model, place / "melon.csv", "-o", model)
+    done("forget", model, place / "melon.csv")
+    assert json.loads(done("inspect", model, "--json"))["rows"] == 17
+
+
+def test_two_outputs_are_two_files(place: Path, tmp_path: Path) -> None:
+    out = tmp_path / "both"
+    (tmp_path / "link").symlink_to(out)
+    ask = ("compare", place / "melon.csv", "--target", "好瓜", "--models", "nb", "--report", out, "--save")
+    for other in (out, tmp_path / "link"):
+        message = refused(*ask, other)
+        assert "--report" in message and "--save" in message and repr(str(other)) in message
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
+def test_standard_input_and_output_are_files_too(place: Path, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    shutil.copy(place / "melon.csv", table)
+    before = table.read_bytes()
+    bayeskit_command = [sys.executable, "-m", "bayeskit"]
+    with open(table, "rb") as stdin:
+        ask = [*bayeskit_command, "fit", "-", "--target", "好瓜", "-o", str(table)]
+        found = subprocess.run(ask, stdin=stdin, capture_output=True, text=True, timeout=120)
+    assert found.returncode == 2 and repr(str(table)) in found.stderr and "standard input" in found.stderr
+    with open(table, "ab") as stdout:
+        ask = [*bayeskit_command, "predict", str(place / "m.bayes"), str(table)]
+        said = subprocess.run(ask, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert said.returncode == 2 and repr(str(table)) in said.stderr and "standard output" in said.stderr
+    assert table.read_bytes() == before
+
+
+def test_every_file_of_every_command_is_known_as_read_or_written() -> None:
+    """A new option that takes a file says what is done with it: else nothing would guard it."""
+    for function in (*COMMANDS, *NETWORK_COMMANDS):
+        for parameter in inspect.signature(spread(function)).parameters.values():
+            metadata = getattr(parameter.annotation, "__metadata__", ())
+            shown = {getattr(each, "metavar", None) or "" for each in metadata}
+            takes_file = any(
+                {"FILE", "DATA", "MODEL", "NET"} & set(name.strip("[]").split()) for name in shown
+            )
+            assert takes_file is any(isinstance(each, FileUse) for each in metadata), (function, parameter)
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+        ("-1+2", "'-1+2"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\t=1"),
+        ("\r=1", "'\r=1"),
+        ("＝1+1", "'＝1+1"),
+        ("-inf", "'-inf"),
+        ("-1.5e-3", "-1.5e-3"),
+        ("+7", "+7"),
+        (-2.5, "-2.5"),
+        ("a=1", "a=1"),
+        ("", ""),
+    ],
+)
+def test_a_spreadsheet_gets_no_formula(cell: Any, shown: str) -> None:
+    stream = io.StringIO(newline="")
+    writer = RowWriter(stream, ["=A1", "b"], "csv", spreadsheet=True)
+    writer.write([(cell, 1)])
+    header, row = csv.reader(io.StringIO(stream.getvalue(), newline=""))
+    assert header == ["'=A1", "b"] and row == [shown, "1"]
+    plain = io.StringIO(newline="")
+    RowWriter(plain, ["=A1", "b"], "csv").write([(cell, 1)])
+    header, row = csv.reader(io.StringIO(plain.getvalue(), newline=""))
+    assert header == ["=A1", "b"] and row == [str(cell), "1"]
+
+
+def test_commands_that_write_tables_guard_them(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("x,=y\n" + "1.5,=A1\n2.5,+b\n3.5,=A1\n0.5,+b\n" * 3, "utf-8")
+    done("fit", table, "--target", "=y", "-o", tmp_path / "m.bayes")
+    learned = ("network", "learn", table, "--drop", "x", "-o", tmp_path / "net.json")
+    done(*learned)
+    for ask in (
+        ("predict", tmp_path / "m.bayes", table),
+        ("discretize", table, "--target", "=y"),
+        ("network", "sample", tmp_path / "net.json", "-n", 5),
+    ):
+        safe, raw = done(*ask, "--spreadsheet"), done(*ask)
+        assert "'=y" in safe.splitlines()[0] and ("'=A1" in safe or "'+b" in safe)
+        assert "'" not in raw
+        assert safe.replace("'", "") == raw
+        assert "--spreadsheet" in refused(*ask, "--spreadsheet", "--json")
+        assert "--spreadsheet" in refused(*ask, "--spreadsheet", "-o", tmp_path / "out.jsonl")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_doctor_warns_of_a_cache_that_others_may_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    (cache / "inner").mkdir(parents=True)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache))
+
+    def examine() -> tuple[int, dict[str, Any]]:
+        result = run("doctor", "--json")
+        return result.exit_code, json.loads(result.stdout)
+
+    assert examine()[0] == 0 and examine()[1]["cache"]["open_to_others"] is None
+    for place, mode in ((cache, 0o777), (cache, 0o1777), (cache / "inner", 0o757)):
+        before = place.stat().st_mode
+        place.chmod(mode)
+        code, found = examine()
+        assert code == 1 and found["cache"]["open_to_others"] == str(place) and found["amiss"]
+        for lang in ("en", "zh"):
+            printed = "".join(run("doctor", "--lang", lang).stdout.split())
+            assert "NUMBA_CACHE_DIR" in printed and "".join(str(place).split()) in printed
+        place.chmod(before)
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    assert examine()[1]["cache"]["open_to_others"] == (None if own == 0 else str(cache))
+    if own == 0:
+        os.chown(cache / "inner", 12345, -1)
+        assert examine()[1]["cache"]["open_to_others"] == str(cache / "inner")

@@ -103,7 +103,7 @@ def calls() -> Iterator[tuple[str, ...]]:
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize(
-    "call", calls(), ids=lambda call: " ".join(call)[:30].encode("ascii", "replace").decode()
+    "call", [*calls()], ids=lambda call: " ".join(call)[:30].encode("ascii", "replace").decode()
 )
 def test_no_command_sends_what_steers(call: tuple[str, ...], lang: str, folder: Path) -> None:
     words = [str(folder / word[1:]) if word.startswith("@") else word for word in call]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -23,10 +24,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from safetensors.numpy import save as save_tensors
 
+from bayeskit.cli.writing import replaced
 from bayeskit.errors import DataError, DataTypeError, ModelFormatError, SettingError, UsageError
+from bayeskit.io import replacing as writer
 from bayeskit.io import saved as container
 from bayeskit.io.labels import from_plain, to_plain
-from bayeskit.io.saved import Saved, naming, read_saved, replace_file, to_bytes, write_saved
+from bayeskit.io.replacing import replace_file, replacing
+from bayeskit.io.saved import Saved, naming, read_saved, to_bytes, write_saved
 from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics
 from bayeskit.priors import (
     MAP,
@@ -433,9 +437,9 @@ def test_a_failure_leaves_the_old_file_alone(tmp_path, monkeypatch, step, error)
             self.file.close()
 
     if step == "write":
-        monkeypatch.setattr(container, "open", Failing, raising=False)
+        monkeypatch.setattr(writer, "open", Failing, raising=False)
     else:
-        monkeypatch.setattr(container.os, step, fail)
+        monkeypatch.setattr(writer.os, step, fail)
     with pytest.raises(type(error)) as caught:
         replace_file(path, b"new")
     assert not isinstance(error, OSError) or caught.value.filename == str(path)
@@ -518,6 +522,64 @@ def test_processes_saving_to_one_path_leave_one_whole_file(tmp_path):
     found = read(path)
     assert (found.arrays["a"] == found.content["writer"]).all()
     assert os.listdir(tmp_path) == ["m.bayes"]
+
+
+_KILLED = """
+import os, signal, sys
+from bayeskit.io.replacing import replacing
+with replacing(sys.argv[1]) as temporary:
+    temporary.write_bytes(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is killed there as it is here")
+@pytest.mark.parametrize("name", ["m.bayes", "名" * 80 + ".tar.gz", "+(m)[a-z]*.bayes"])
+def test_what_a_killed_process_left_goes_with_the_next_save_of_that_path(tmp_path, name):
+    path, other = tmp_path / name, tmp_path / f"other {name[-20:]}"
+    source = str(Path(container.__file__).parents[2])
+    for each in (path, path, other):
+        command = [sys.executable, "-c", _KILLED, str(each)]
+        killed = subprocess.run(command, env={**os.environ, "PYTHONPATH": source}, timeout=60)
+        assert killed.returncode == -signal.SIGKILL
+    left = os.listdir(tmp_path)  # the second swept what the first had left
+    assert len(left) == 2 and sum(each.endswith(f"-{writer._short(name)}") for each in left) == 1
+    replace_file(path, b"whole")
+    assert len(os.listdir(tmp_path)) == 2 and path.read_bytes() == b"whole"
+    replace_file(other, b"whole")
+    assert sorted(os.listdir(tmp_path)) == sorted([path.name, other.name])
+
+
+def test_what_is_being_written_is_not_swept(tmp_path):
+    path = tmp_path / "m"
+    with replacing(path) as temporary:
+        temporary.write_bytes(b"mine")
+        replace_file(path, b"another thread's")
+        assert temporary.read_bytes() == b"mine"
+    assert path.read_bytes() == b"mine"
+    parent = f".bayeskit-{writer._home()}-{os.getppid()}-01234567-m"
+    elsewhere = (
+        ".bayeskit-00000000-1-01234567-m"  # of another machine, or container: its process cannot be asked
+    )
+    old = ".bayeskit-00000000-2-01234567-m"
+    earlier = f".bayeskit-{writer._home()}-{os.getpid()}-01234567-m"  # of a process that had our number
+    unrelated = ".bayeskit-00000000-2-01234567-mm"
+    for name in (parent, elsewhere, old, earlier, unrelated):
+        (tmp_path / name).write_bytes(b"")
+    for name in (old, unrelated, parent):
+        os.utime(tmp_path / name, (0, 0))
+    replace_file(path, b"whole")
+    assert sorted(os.listdir(tmp_path)) == sorted(["m", parent, elsewhere, unrelated])
+
+
+def test_the_directory_is_synced_after_the_renaming(tmp_path, monkeypatch):
+    done = []
+    for name in ("fsync", "replace"):
+        real = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda *a, name=name, real=real: (done.append(name), real(*a))[1])
+    with replaced(str(tmp_path / "m")) as temporary:
+        temporary.write_bytes(b"1")
+    assert done == ["fsync", "replace", "fsync"]
 
 
 def test_too_many_labels_are_refused_before_writing(tmp_path, monkeypatch):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -22,6 +24,25 @@ def is_writable(folder: Path) -> bool:
             return True
     except OSError:
         return False
+
+
+def strangers_access(folder: Path) -> str | None:
+    """Say by which folder of the cache somebody else could make us run their code; None where nobody could.
+
+    Compiled loops are machine code, and Numba unpickles what it finds beside them. A folder that belongs to root is as
+    safe as the system itself.
+    """
+    if os.name != "posix" or not folder.is_dir():
+        return None
+    told = "NUMBA_CACHE_DIR" in os.environ
+    for place in (folder, *(Path(top) / name for top, names, _ in os.walk(folder) for name in names)):
+        with contextlib.suppress(OSError):  # it has gone meanwhile
+            found = place.stat()
+            # Beside the sources they belong to whoever installed them, and so does the code itself.
+            foreign = told and found.st_uid not in (0, os.geteuid())
+            if foreign or found.st_mode & stat.S_IWOTH:
+                return str(place)
+    return None
 
 
 def kept(folder: Path) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.cli.rows import Rows
-from bayeskit.cli.writing import RowWriter, form_of, opened_text
+from bayeskit.cli.writing import RowWriter, opened_text
 from bayeskit.errors import ColumnError
 
 CutPoints = dict[str, NDArray[np.float64]]
@@ -28,7 +28,9 @@ def cut_points(rows: Rows, target: str | None, method: str, bins: int) -> CutPoi
     return {str(name): cuts for name, cuts in found.items()}
 
 
-def write_cut(rows: Rows, points: CutPoints, codes: bool, output: str | None, as_json: bool) -> int:
+def write_cut(
+    rows: Rows, points: CutPoints, codes: bool, output: str | None, form: str, spreadsheet: bool
+) -> int:
     """Write the table with intervals in the place of numbers; return how many rows there were."""
     from bayeskit.classifiers.discretizer import intervals_of
     from bayeskit.data.reading import interval_labels
@@ -43,7 +45,7 @@ def write_cut(rows: Rows, points: CutPoints, codes: bool, output: str | None, as
     }
     n = 0
     with opened_text(output) as stream:
-        writer = RowWriter(stream, rows.names, form_of(output, as_json))
+        writer = RowWriter(stream, rows.names, form, spreadsheet)
         for batch in rows.read_as(kinds=texts).batches():
             columns = []
             for name, column in batch.items():

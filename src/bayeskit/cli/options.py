@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +14,15 @@ from bayeskit.cli.language import VARIABLE
 
 Pair = tuple[str, str]
 """A text in English and in Chinese."""
+
+
+class FileUse(Enum):
+    """What a command does with the file that an option or argument names; `spread` guards what is read."""
+
+    read = "read"
+    written = "written"
+    changed = "changed"
+    """It may be written onto, since the command changes it in its place."""
 
 
 class Lang(StrEnum):
@@ -81,19 +90,36 @@ class Common:
 
 
 Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="A CSV, TSV or Parquet file; - reads CSV from standard input.")
+    str,
+    typer.Argument(metavar="DATA", help="A CSV, TSV or Parquet file; - reads CSV from standard input."),
+    FileUse.read,
 ]
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model saved by 'fit'.")]
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model saved by 'fit'."), FileUse.read]
 NetworkFile = Annotated[
     str,
     typer.Argument(
         metavar="NET", help="A network: .bif, .xml, .net, .xdsl, .uai, .json …, or a saved model."
     ),
+    FileUse.read,
 ]
-Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="The file to write.")]
+Output = Annotated[
+    str, typer.Option("-o", "--output", metavar="FILE", help="The file to write."), FileUse.written
+]
 MaybeOutput = Annotated[
     str | None,
     typer.Option("-o", "--output", metavar="FILE", help="The file to write; without it standard output."),
+    FileUse.written,
+]
+Loss = Annotated[
+    str | None,
+    typer.Option("--loss", metavar="FILE", help="CSV of costs: a row an action, a column a class."),
+    FileUse.read,
+]
+Spreadsheet = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet", help="Put ' before text that a spreadsheet would take for a formula (= + - @)."
+    ),
 ]
 Drop = Annotated[
     list[str] | None,

@@ -27,10 +27,6 @@ Ask = Annotated[
 Cost = Annotated[
     list[str] | None, typer.Option("--cost", metavar="COL=NUMBER", help="What asking for COL costs.")
 ]
-Loss = Annotated[
-    str | None,
-    typer.Option("--loss", metavar="FILE", help="CSV of costs: a row an action, a column a class."),
-]
 
 
 def write_page(page: Any, title: str, form: Form, output: str | None) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bayeskit.cli.names import did_you_mean
 from bayeskit.cli.options import Reading
+from bayeskit.cli.spread import STANDARD_INPUT
 from bayeskit.data.files import FileSource
 from bayeskit.data.source import Batches
 from bayeskit.errors import BayeskitError, ColumnError, DataError
@@ -23,7 +24,6 @@ from bayeskit.errors import BayeskitError, ColumnError, DataError
 Batch = dict[str, NDArray[Any]]
 # A wider table takes minutes to look at; it is rather a matrix than a table.
 MOST_COLUMNS = 4_096
-STANDARD_INPUT = "standard input"
 
 
 @dataclass(frozen=True)

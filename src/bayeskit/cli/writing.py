@@ -2,84 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import errno
-import os
-import secrets
-import shutil
-import stat
+import re
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO, cast
 
 from bayeskit.cli.interrupts import pass_the_last_stop
-from bayeskit.errors import BayeskitError
+from bayeskit.errors import BayeskitError, UsageError
+from bayeskit.io.replacing import replacing
 from bayeskit.visible import json_text, visible_lines
 
 
 @contextmanager
 def replaced(path: str) -> Iterator[Path]:
-    """Give the path of a temporary file beside a file, which it replaces once the block has ended well.
-
-    Whatever ends the block otherwise, Ctrl-C included, leaves the file as it was. What is no file (a device, a
-    pipe) is written to, not replaced.
-
-    Examples
-    --------
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> with replaced(folder.name + "/a.txt") as temporary:
-    ...     _ = temporary.write_text("melon")
-    >>> os.listdir(folder.name)
-    ['a.txt']
-    >>> folder.cleanup()
-    """
-    place = Path(os.path.realpath(path))
-    if place.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    special = place.exists() and not place.is_file()
-    folder = Path(tempfile.gettempdir()) if special else place.parent
-    # The end of the name stays: it may say the format.
-    temporary = folder / f".{secrets.token_hex(8)}-{Path(path).name[-64:]}"
-    try:
-        with naming(path, temporary):
-            temporary.touch(exist_ok=False)  # says at once if nothing can be written there
-        with naming(path, temporary):
+    """Give the path of a temporary file, which replaces a file once the block has ended well, without Ctrl-C."""
+    with replacing(path, pass_the_last_stop) as temporary:
+        try:
             yield temporary
-            if special:
-                with open(temporary, "rb") as source, open(place, "wb") as sink:
-                    shutil.copyfileobj(source, sink)
-            else:
-                _put(temporary, place)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-
-
-def _put(temporary: Path, place: Path) -> None:
-    with open(temporary, "rb+") as file:
-        os.fsync(file.fileno())
-    with contextlib.suppress(OSError):  # who could read the old file can read the new one, no one else
-        os.chmod(temporary, stat.S_IMODE(os.stat(place).st_mode))
-    pass_the_last_stop()
-    os.replace(temporary, place)
-
-
-@contextmanager
-def naming(path: str, temporary: Path) -> Iterator[None]:
-    """Let errors name the file that was asked for, not the temporary one."""
-    try:
-        yield
-    except BayeskitError as error:
-        error.args = tuple(str(part).replace(temporary.name, Path(path).name) for part in error.args)
-        raise
-    except OSError as error:
-        if error.filename in (None, str(temporary)) and error.errno != errno.EPIPE:
-            raise OSError(error.errno, error.strerror, path) from error
-        raise
+        except BayeskitError as error:  # it names the file that was asked for
+            error.args = tuple(str(part).replace(temporary.name, Path(path).name) for part in error.args)
+            raise
 
 
 @contextmanager
@@ -113,14 +58,16 @@ class RowWriter:
     {"row": 1, "y": "好"}
     """
 
-    def __init__(self, stream: TextIO, header: Sequence[str], form: str) -> None:
+    def __init__(self, stream: TextIO, header: Sequence[str], form: str, spreadsheet: bool = False) -> None:
         self.stream, self.header, self.form, self.began = stream, list(header), form, False
+        self.spreadsheet = spreadsheet
         self.csv = csv.writer(stream, lineterminator="\n")
+        self.quoted = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
 
     def write(self, rows: Iterable[Sequence[Any]]) -> None:
         if self.form == "csv":
             # The header waits for the first rows: where these cannot be had, nothing is written at all.
-            self.csv.writerows(rows if self.began else [self.header, *rows])
+            self._write_csv(rows if self.began else [self.header, *rows])
             self.began = True
             return
         for row in rows:
@@ -131,16 +78,38 @@ class RowWriter:
                 self.stream.write((",\n " if self.began else "[") + text)
                 self.began = True
 
+    def _write_csv(self, rows: Iterable[Sequence[Any]]) -> None:
+        lines = [list(map(_guarded, row)) for row in rows] if self.spreadsheet else list(rows)
+        if not any("\r" in cell for line in lines for cell in line if type(cell) is str):
+            self.csv.writerows(lines)
+            return
+        for (
+            line
+        ) in lines:  # Python does not quote a carriage return before 3.13, and readers take it for a new row
+            returns = any("\r" in cell for cell in line if type(cell) is str)
+            (self.quoted if returns else self.csv).writerow(line)
+
     def close(self) -> None:
         """End the list."""
         if self.form == "json":
             self.stream.write("]\n" if self.began else "[]\n")
         elif self.form == "csv" and not self.began:
-            self.csv.writerow(self.header)
+            self._write_csv([self.header])
 
 
-def form_of(path: str | None, as_json: bool) -> str:
-    """Tell the format by the end of a name.
+# What a spreadsheet takes for the beginning of a formula; full-width signs too, where that is how people type.
+_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+def _guarded(cell: Any) -> Any:
+    """Put an apostrophe before a text that would be a formula, so that it is shown and not computed."""
+    is_formula = isinstance(cell, str) and cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell)
+    return f"'{cell}" if is_formula else cell
+
+
+def form_of(path: str | None, as_json: bool, spreadsheet: bool = False) -> str:
+    """Tell the format by the end of a name; for a spreadsheet it must be CSV.
 
     Examples
     --------
@@ -148,6 +117,11 @@ def form_of(path: str | None, as_json: bool) -> str:
     ('json', 'jsonl', 'json', 'csv')
     """
     suffix = Path(path).suffix.lower() if path not in (None, "-") else ""
+    form = "csv"
     if suffix in (".jsonl", ".ndjson"):
-        return "jsonl"
-    return "json" if suffix == ".json" or (not suffix and as_json and path in (None, "-")) else "csv"
+        form = "jsonl"
+    elif suffix == ".json" or (not suffix and as_json and path in (None, "-")):
+        form = "json"
+    if spreadsheet and form != "csv":
+        raise UsageError("--spreadsheet guards the cells of CSV, and this is JSON. Leave it out.")
+    return form

@@ -6,12 +6,9 @@ It is data, never code: reading one imports nothing and calls nothing that the f
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
-import secrets
-import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import BayeskitError, DataTypeError, ModelFormatError, UsageError
+from bayeskit.io.replacing import replace_file
 from bayeskit.version import __version__
 
 FORMAT = "bayeskit"
@@ -123,47 +121,6 @@ def to_bytes(saved: Saved) -> bytes:
 def write_saved(saved: Saved, path: Path) -> None:
     """Write a file whole or not at all: a temporary one beside it, synced, renamed."""
     replace_file(path, to_bytes(saved))
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Put these bytes at a path; whoever reads there meanwhile finds the old file or the new one."""
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    # A link stays a link: the file it points to is replaced.
-    place = Path(os.path.realpath(path))
-    if place.exists() and not place.is_file():
-        place.write_bytes(data)  # a device or a pipe is written to; renamed over, it would be gone
-        return
-    temporary = place.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        try:
-            with open(temporary, "xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            with contextlib.suppress(
-                OSError
-            ):  # who could read the old file can read the new one, no one else
-                os.chmod(temporary, stat.S_IMODE(os.stat(place).st_mode))
-            os.replace(temporary, place)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-    except OSError as error:
-        # The system names the temporary file, which says nothing to anybody.
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    _sync_directory(place.parent)
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the renaming itself last; not every system can, and the file is whole either way."""
-    with contextlib.suppress(OSError):
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 # -- reading ---------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ class Picture:
             raise SettingError(
                 f"A picture cannot be saved as {file.name!r}: its suffix says the format, one of {known}."
             )
-        from bayeskit.io.saved import replace_file
+        from bayeskit.io.replacing import replace_file
 
         replace_file(file, data)
         return file

@@ -43,6 +43,9 @@ MESSAGES = {
         "--cost 是询问的代价。请加上 --ask，或去掉它。"
     ),
     "--ask weighs answers by --loss alone. Leave --reject out.": "--ask 只按 --loss 衡量。请去掉 --reject。",
+    "--spreadsheet guards the cells of CSV, and this is JSON. Leave it out.": (
+        "--spreadsheet 只用于 CSV，而这里输出的是 JSON。请去掉该选项。"
+    ),
     "--ask is written as text, html or json. Choose one of these for --format.": (
         "--ask 的结果可写成 text、html 或 json。请在 --format 中选一个。"
     ),

@@ -65,6 +65,12 @@ MESSAGES = {
     "{file} has a name that is no UTF-8; DuckDB cannot name it. Rename it.": (
         "{file} 的文件名不是 UTF-8 编码，DuckDB 无法表示。请改名。"
     ),
+    "{file} is the same file as {source}, which would be lost. Name another file.": (
+        "{file} 与 {source} 是同一个文件，写入后原有内容将会丢失。请另选一个文件名。"
+    ),
+    "{one} and {other} are the same file, {file}. Give each a file of its own.": (
+        "{one} 与 {other} 是同一个文件 {file}。请各指定一个文件。"
+    ),
     "There is not enough memory for this. Use fewer columns (--drop), or fewer rows (--limit).": (
         "内存不足。请减少列（--drop）或行（--limit）。"
     ),

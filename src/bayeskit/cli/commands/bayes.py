@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bayeskit.cli.options import Common
+from bayeskit.cli.options import Common, FileUse
 
 WORDS = {
     "class": ("class", "类"),
@@ -37,7 +37,9 @@ def bayes(
         str, typer.Option("--likelihood", metavar="C=P,...", help="P(x | c) of each class; densities too.")
     ],
     common: Common,
-    svg: Annotated[str | None, typer.Option("--svg", metavar="FILE", help="Draw the unit square.")] = None,
+    svg: Annotated[
+        str | None, typer.Option("--svg", metavar="FILE", help="Draw the unit square."), FileUse.written
+    ] = None,
 ) -> None:
     """Bayes' rule by hand: a prior, a likelihood, a posterior.
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.cli.completing import columns, model_lists
-from bayeskit.cli.options import Common, Data, Drop, Reading
+from bayeskit.cli.options import Common, Data, Drop, FileUse, Loss, Reading
 
 WORDS = {
     "reading": ("reading {path}", "读取 {path}"),
@@ -62,19 +62,22 @@ def compare(
         bool, typer.Option("--baselines/--no-baselines", help="Try scikit-learn's models, too.")
     ] = True,
     test: Annotated[
-        str | None, typer.Option("--test", metavar="FILE", help="Judge on these rows, not by folds.")
+        str | None,
+        typer.Option("--test", metavar="FILE", help="Judge on these rows, not by folds."),
+        FileUse.read,
     ] = None,
     folds: Annotated[int, typer.Option("--folds", min=2, max=100, help="How many folds.")] = 5,
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="How rows are dealt.")] = 0,
-    loss: Annotated[
-        str | None,
-        typer.Option("--loss", metavar="FILE", help="CSV of costs: a row an action, a column a class."),
-    ] = None,
+    loss: Loss = None,
     report: Annotated[
-        str | None, typer.Option("--report", metavar="FILE", help="Write a page of HTML about it.")
+        str | None,
+        typer.Option("--report", metavar="FILE", help="Write a page of HTML about it."),
+        FileUse.written,
     ] = None,
     save: Annotated[
-        str | None, typer.Option("--save", metavar="FILE", help="Save the model to take, fitted to all rows.")
+        str | None,
+        typer.Option("--save", metavar="FILE", help="Save the model to take, fitted to all rows."),
+        FileUse.written,
     ] = None,
 ) -> None:
     """Compare all models that suit a table.

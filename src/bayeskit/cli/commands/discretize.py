@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.cli.completing import columns
-from bayeskit.cli.options import Common, Data, Drop, MaybeOutput, Reading
+from bayeskit.cli.options import Common, Data, Drop, MaybeOutput, Reading, Spreadsheet
 
 WORDS = {
     "column": ("column", "列"),
@@ -45,6 +45,7 @@ def discretize(
     bins: Annotated[int, typer.Option("--bins", help="How many intervals 'frequency' and 'width' make.")] = 5,
     codes: Annotated[bool, typer.Option("--codes", help="Write 0, 1, … in place of '(0.4, 0.6]'.")] = False,
     drop: Drop = None,
+    spreadsheet: Spreadsheet = False,
 ) -> None:
     """Cut the numbers of a table into intervals.
 
@@ -54,17 +55,19 @@ def discretize(
     """
     from bayeskit.cli.cutting import cut_points, write_cut
     from bayeskit.cli.rows import opened
+    from bayeskit.cli.writing import form_of
     from bayeskit.errors import UsageError
 
     if method is Method.mdl and target is None:
         raise UsageError("--method mdl cuts where the class changes: say which column that is, --target COL.")
+    form = form_of(output, common.as_json, spreadsheet)
     with opened(data, reading) as rows:
         rows.need(*([target] if target else []))
         rows = rows.without(drop)
         if target is not None:
             rows.need_two_classes(target)
         points = cut_points(rows, target, method.value, bins)
-        n = write_cut(rows, points, codes, output, common.as_json)
+        n = write_cut(rows, points, codes, output, form, spreadsheet)
     if output not in (None, "-"):
         _tell(points, n, str(output), common)
 

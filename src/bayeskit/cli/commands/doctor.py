@@ -19,6 +19,10 @@ WORDS = {
         "{folder} cannot be written: set NUMBA_CACHE_DIR",
         "{folder} 不可写：请设置 NUMBA_CACHE_DIR",
     ),
+    "open_to_others": (
+        "others may write to {folder}, and so make you run their code: set NUMBA_CACHE_DIR to a folder of your own",
+        "他人可写入 {folder}，从而让你运行他们的代码：请把 NUMBA_CACHE_DIR 设为只有你能写入的目录",
+    ),
     "good": ("All is well.", "一切正常。"),
     "bad": ("Something is amiss: {list}.", "存在问题：{list}。"),
 }
@@ -48,6 +52,8 @@ def doctor(common: Common) -> None:
         )
         if not cache["writable"]:
             told = common.say(WORDS["read_only"], folder=cache["folder"])
+        if cache["open_to_others"] is not None:
+            told = common.say(WORDS["open_to_others"], folder=cache["open_to_others"])
         rows += [
             (common.say(WORDS["threads"]), str(found["threads"]), ""),
             (common.say(WORDS["cache"]), told, ""),
@@ -67,7 +73,7 @@ def examined() -> dict[str, Any]:
     import re
     from importlib.metadata import PackageNotFoundError, requires, version
 
-    from bayeskit.cli.cache import cache_folder, is_writable, kept
+    from bayeskit.cli.cache import cache_folder, is_writable, kept, strangers_access
     from bayeskit.version import __version__
 
     def version_of(name: str) -> str | None:
@@ -95,7 +101,10 @@ def examined() -> dict[str, Any]:
     files, size = kept(folder)
     versions = {name: version_of(name) for name in needed}
     writable = is_writable(folder)
+    opened = strangers_access(folder)
     amiss = [name for name, found in versions.items() if found is None]
+    amiss += [] if writable else ["the cache cannot be written"]
+    amiss += [] if opened is None else ["others may write to the cache"]
     return {
         "bayeskit": __version__,
         "python": platform.python_version(),
@@ -103,6 +112,7 @@ def examined() -> dict[str, Any]:
         "extras": {name: version_of(name) for name in EXTRAS},
         "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "settings": {name: os.environ[name] for name in THREAD_SETTINGS if name in os.environ},
-        "cache": {"folder": str(folder), "writable": writable, "files": files, "bytes": size},
-        "amiss": [*amiss, *([] if writable else ["the cache cannot be written"])],
+        "cache": {"folder": str(folder), "writable": writable, "open_to_others": opened}
+        | {"files": files, "bytes": size},
+        "amiss": amiss,
     }

@@ -6,15 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import Common, MaybeOutput, ModelFile, Reading
-from bayeskit.cli.pages import Ask, Cost, Form, FormOption, Loss
+from bayeskit.cli.options import Common, FileUse, Loss, MaybeOutput, ModelFile, Reading
+from bayeskit.cli.pages import Ask, Cost, Form, FormOption
 
 
 def explain(
     model: ModelFile,
     reading: Reading,
     common: Common,
-    data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="The table that has the row.")] = None,
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="The table that has the row."), FileUse.read
+    ] = None,
     row: Annotated[int | None, typer.Option("--row", min=1, help="The row of DATA; the first is 1.")] = None,
     values: Annotated[
         list[str] | None,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bayeskit.cli.commands.update import MaybeElsewhere, change
-from bayeskit.cli.options import Common, Data, ModelFile, Reading
+from bayeskit.cli.commands.update import ChangedModel, MaybeElsewhere, change
+from bayeskit.cli.options import Common, Data, Reading
 
 
 def forget(
-    model: ModelFile, data: Data, reading: Reading, common: Common, output: MaybeElsewhere = None
+    model: ChangedModel, data: Data, reading: Reading, common: Common, output: MaybeElsewhere = None
 ) -> None:
     """Take the rows of a table away from a saved model.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bayeskit.cli.options import Common, Output
+from bayeskit.cli.options import Common, FileUse, Output
 
 WORDS = {
     "merged": (
@@ -17,7 +17,9 @@ WORDS = {
 
 
 def merge(
-    models: Annotated[list[str], typer.Argument(metavar="MODEL MODEL...", help="Models saved by 'fit'.")],
+    models: Annotated[
+        list[str], typer.Argument(metavar="MODEL MODEL...", help="Models saved by 'fit'."), FileUse.read
+    ],
     output: Output,
     common: Common,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import Common, Data, MaybeOutput, Reading
+from bayeskit.cli.options import Common, Data, FileUse, Loss, MaybeOutput, Reading, Spreadsheet
 
 WORDS = {
     "done": (
@@ -20,23 +20,23 @@ WORDS = {
 
 def predict(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A saved model, or a network (with --target).")
+        str,
+        typer.Argument(metavar="MODEL", help="A saved model, or a network (with --target)."),
+        FileUse.read,
     ],
     data: Data,
     reading: Reading,
     common: Common,
     output: MaybeOutput = None,
     proba: Annotated[bool, typer.Option("--proba", help="Give the probability of every class.")] = False,
-    loss: Annotated[
-        str | None,
-        typer.Option("--loss", metavar="FILE", help="CSV of costs: a row an action, a column a class."),
-    ] = None,
+    loss: Loss = None,
     reject: Annotated[
         float | None, typer.Option("--reject", metavar="COST", help="What it costs not to decide.")
     ] = None,
     target: Annotated[
         str | None, typer.Option("--target", metavar="NODE", help="The node of a network to predict.")
     ] = None,
+    spreadsheet: Spreadsheet = False,
 ) -> None:
     """Predict every row of a table, in batches.
 
@@ -50,6 +50,7 @@ def predict(
     from bayeskit.cli.rows import opened
     from bayeskit.cli.writing import RowWriter, form_of, opened_text
 
+    form = form_of(output, common.as_json, spreadsheet)
     predictor = open_model(model, target)
     costs = None if loss is None else read_losses(loss, predictor.classes)
     decides = loss is not None or reject is not None
@@ -60,7 +61,7 @@ def predict(
     with opened(data, reading) as rows:
         known = predictor.columns_of(rows)  # refuses a table that does not fit before anything is written
         with opened_text(output) as stream:
-            writer = RowWriter(stream, header, form_of(output, common.as_json))
+            writer = RowWriter(stream, header, form, spreadsheet)
             first = 1
             for batch in known.batches():
                 found = predictor.predict_proba(batch)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import Common, Data, ModelFile, Reading
+from bayeskit.cli.options import Common, Data, FileUse, Reading
 
 WORDS = {
     "update": (
@@ -22,11 +22,15 @@ WORDS = {
 MaybeElsewhere = Annotated[
     str | None,
     typer.Option("-o", "--output", metavar="FILE", help="Write here; without it MODEL itself changes."),
+    FileUse.written,
+]
+ChangedModel = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model saved by 'fit'."), FileUse.changed
 ]
 
 
 def update(
-    model: ModelFile, data: Data, reading: Reading, common: Common, output: MaybeElsewhere = None
+    model: ChangedModel, data: Data, reading: Reading, common: Common, output: MaybeElsewhere = None
 ) -> None:
     """Add the rows of a table to a saved model.
 

@@ -8,7 +8,8 @@ import zlib
 from typing import Any
 
 from bayeskit.errors import ModelFormatError
-from bayeskit.io.saved import as_path, replace_file
+from bayeskit.io.replacing import replace_file
+from bayeskit.io.saved import as_path
 
 # The largest networks of the public repositories unpack to a few MiB.
 LARGEST_FILE = 256 * 2**20

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from bayeskit.cli.completing import formats_read, formats_written
-from bayeskit.cli.options import Common, NetworkFile
+from bayeskit.cli.options import Common, FileUse, NetworkFile
 
 WORDS = {
     "written": ("{nodes} nodes written to {path}.", "已将 {nodes} 个结点写入 {path}。"),
@@ -17,7 +17,9 @@ WORDS = {
 def convert(
     net: NetworkFile,
     output: Annotated[
-        str, typer.Argument(metavar="FILE", help="Ends in .bif, .xml, .net, .xdsl, .uai or .json.")
+        str,
+        typer.Argument(metavar="FILE", help="Ends in .bif, .xml, .net, .xdsl, .uai or .json."),
+        FileUse.written,
     ],
     common: Common,
     source: Annotated[

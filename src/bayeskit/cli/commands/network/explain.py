@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from bayeskit.cli.completing import nodes
-from bayeskit.cli.options import Common, Given, MaybeOutput, NetworkFile
-from bayeskit.cli.pages import Ask, Cost, Form, FormOption, Loss
+from bayeskit.cli.options import Common, Given, Loss, MaybeOutput, NetworkFile
+from bayeskit.cli.pages import Ask, Cost, Form, FormOption
 
 
 def explain(

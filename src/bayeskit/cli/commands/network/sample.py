@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import Common, Given, MaybeOutput, NetworkFile
+from bayeskit.cli.options import Common, Given, MaybeOutput, NetworkFile, Spreadsheet
 
 WORDS = {
     "written": ("{n:,} rows written to {path}.", "已将 {n:,} 个样本写入 {path}。"),
@@ -20,6 +20,7 @@ def sample(
     seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same rows.")] = 0,
     given: Given = None,
     output: MaybeOutput = None,
+    spreadsheet: Spreadsheet = False,
 ) -> None:
     """Draw rows from a network, with or without something observed."""
     from bayeskit.cli.evidence import open_network, read_given
@@ -27,6 +28,7 @@ def sample(
     from bayeskit.cli.output import print_json, show
     from bayeskit.cli.writing import RowWriter, form_of, opened_text
 
+    form = form_of(output, common.as_json, spreadsheet)
     network = open_network(net)
     # Codes rather than rows: these would come as a frame of pandas, which takes longer to import than to draw.
     drawn = network.sample(n, seed, read_given(network, given), as_codes=True)
@@ -36,7 +38,7 @@ def sample(
         is_state = variable.kind == "categorical"
         columns.append([variable.states[int(code)] for code in cells] if is_state else cells)
     with opened_text(output) as stream:
-        writer = RowWriter(stream, list(variables_of(network)), form_of(output, common.as_json))
+        writer = RowWriter(stream, list(variables_of(network)), form, spreadsheet)
         writer.write(zip(*columns))
         writer.close()
     if output in (None, "-"):

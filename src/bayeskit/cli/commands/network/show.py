@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import Common, Given, NetworkFile
+from bayeskit.cli.options import Common, FileUse, Given, NetworkFile
 
 WORDS = {
     "title": (
@@ -29,7 +29,9 @@ def show(
     net: NetworkFile,
     common: Common,
     svg: Annotated[
-        str | None, typer.Option("--svg", metavar="FILE", help="Draw the network, with bars of probability.")
+        str | None,
+        typer.Option("--svg", metavar="FILE", help="Draw the network, with bars of probability."),
+        FileUse.written,
     ] = None,
     given: Given = None,
 ) -> None:

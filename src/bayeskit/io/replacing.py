@@ -1,0 +1,175 @@
+"""Files written whole or not at all: a temporary one beside them, synced, renamed; and what a killed process left."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import platform
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+# A name may have 255 bytes on most systems, and the temporary one is longer by about 50.
+LONGEST_NAME = 190
+# What a process of another machine left is swept when nobody can be writing it any more.
+OLD = 7 * 24 * 3600.0
+# So many files of a folder are looked at: whoever saves among a million of them does not want to wait for it.
+MOST_LOOKED_AT = 20_000
+
+# The temporary files that this process is writing now.
+_WRITING: set[str] = set()
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str], before: Callable[[], None] = lambda: None) -> Iterator[Path]:
+    """Give the path of a temporary file beside a file, which it replaces once the block has ended well.
+
+    Whatever ends the block otherwise, Ctrl-C included, leaves the file as it was. A link stays a link: the file it
+    points to is replaced. What is no file (a device, a pipe) is written to, not replaced. Temporary files of this path
+    whose process is gone are removed.
+
+    Parameters
+    ----------
+    path : where the file is to be
+    before : called last of all before the file is replaced; what it raises stops it
+
+    Examples
+    --------
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with replacing(folder.name + "/a.txt") as temporary:
+    ...     _ = temporary.write_text("melon")
+    >>> os.listdir(folder.name)
+    ['a.txt']
+    >>> folder.cleanup()
+    """
+    if str(path) in _WRITING:  # a temporary file of ours needs no other
+        yield Path(path)
+        return
+    place = Path(os.path.realpath(path))
+    if place.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    special = place.exists() and not place.is_file()
+    folder = Path(tempfile.gettempdir()) if special else place.parent
+    # The end of the name stays: it may say the format.
+    temporary = folder / f"{_beginning()}{os.getpid()}-{secrets.token_hex(4)}-{_short(Path(path).name)}"
+    sweep(folder, Path(path).name)
+    _WRITING.add(str(temporary))
+    try:
+        with _naming(path, temporary):
+            temporary.touch(exist_ok=False)  # says at once if nothing can be written there
+            yield temporary
+            if special:
+                before()
+                with open(temporary, "rb") as source, open(place, "wb") as sink:
+                    shutil.copyfileobj(source, sink)
+            else:
+                _put(temporary, place, before)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        _WRITING.discard(str(temporary))
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put these bytes at a path; whoever reads there meanwhile finds the old file or the new one."""
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        file.write(data)
+
+
+def sweep(folder: Path, name: str) -> None:
+    """Remove the temporary files that processes which are gone left for a file of this name.
+
+    A process is known to be gone on its own machine, in its own container; of others only what is old is removed.
+    """
+    pattern = re.compile(rf"\.bayeskit-([0-9a-f]{{8}})-(\d+)-[0-9a-f]{{8}}-{re.escape(_short(name))}")
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in islice(entries, MOST_LOOKED_AT):
+            found = pattern.fullmatch(entry.name)
+            if found is None or entry.path in _WRITING:
+                continue
+            with contextlib.suppress(OSError):
+                if entry.is_file(follow_symlinks=False) and _is_left(entry, found[1], int(found[2])):
+                    os.unlink(entry.path)
+
+
+def _is_left(entry: os.DirEntry[str], home: str, process: int) -> bool:
+    if home == _home():
+        # Whatever has our own number and is not being written is of a process that had the number before.
+        return process == os.getpid() or not _is_alive(process)
+    return time.time() - entry.stat(follow_symlinks=False).st_mtime > OLD
+
+
+def _is_alive(process: int) -> bool:
+    if os.name != "posix":  # to ask there would be to end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is there, and somebody else's
+        return True
+    return True
+
+
+def _beginning() -> str:
+    return f".bayeskit-{_home()}-"
+
+
+@cache
+def _home() -> str:
+    """Return a sign of the machine since it was started and, in a container, of that: within it numbers are unique."""
+    parts = [platform.node()]
+    with contextlib.suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
+    with contextlib.suppress(OSError):
+        parts.append(os.readlink("/proc/self/ns/pid"))
+    return hashlib.sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()[:8]
+
+
+def _short(name: str) -> str:
+    if len(os.fsencode(name)) <= LONGEST_NAME:
+        return name
+    ends = "".join(Path(name).suffixes[-2:])
+    digest = hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
+    return digest + (ends if len(os.fsencode(ends)) < 64 else "")
+
+
+def _put(temporary: Path, place: Path, before: Callable[[], None]) -> None:
+    with open(temporary, "rb+") as file:
+        os.fsync(file.fileno())
+    with contextlib.suppress(OSError):  # who could read the old file can read the new one, no one else
+        os.chmod(temporary, stat.S_IMODE(os.stat(place).st_mode))
+    before()
+    os.replace(temporary, place)
+    _sync_directory(place.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make the renaming itself last; not every system can, and the file is whole either way."""
+    with contextlib.suppress(OSError):
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str], temporary: Path) -> Iterator[None]:
+    """Let errors name the file that was asked for: the temporary one says nothing to anybody."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename in (None, str(temporary)) and error.errno != errno.EPIPE:
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+        raise
