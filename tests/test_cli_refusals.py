@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib
+import importlib.metadata
 import inspect
 import io
 import json
@@ -429,3 +430,11 @@ def test_doctor_warns_of_a_cache_that_others_may_write(
     if own == 0:
         os.chown(cache / "inner", 12345, -1)
         assert examine()[1]["cache"]["open_to_others"] == str(cache / "inner")
+
+
+def test_doctor_compares_releases_with_those_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = importlib.metadata.version
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.3.1" if name == "rich" else real(name))
+    result = run("doctor", "--json")
+    assert result.exit_code == 1
+    assert [text for text in json.loads(result.stdout)["amiss"] if text.startswith("rich 0.3.1 < ")]

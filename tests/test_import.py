@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +78,23 @@ def test_no_such_name():
     assert not hasattr(bayeskit, "numpy")
     with pytest.raises(ImportError):
         exec("from bayeskit import NaiveBays")
+
+
+def test_every_dependency_has_a_lower_bound_that_can_be_tested():
+    """`.ci/minimums` installs what it reads here: it must read all of it."""
+    root = Path(__file__).resolve().parent.parent
+    script = root / ".ci" / "minimums"
+    if not script.exists():
+        pytest.skip("a source distribution has no .ci")
+    loader = SourceFileLoader("minimums", str(script))
+    spec = spec_from_loader("minimums", loader)
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    found = dict(module.minimums(project))
+    optional = project["optional-dependencies"]
+    declared = [*project["dependencies"], *(text for extra in module.EXTRAS for text in optional[extra])]
+    assert {re.split(r"[<>=!~ ]", text)[0] for text in declared} == set(found)
+    assert all(re.fullmatch(r"\d+(\.\d+)*", release) for release in found.values())
+    with pytest.raises(SystemExit, match=r"'rich' in pyproject\.toml has no lower bound"):
+        list(module.minimums({"dependencies": ["rich"]}, ()))

@@ -4,6 +4,13 @@ MESSAGES = {
     "{path}: Missing argument {name}. See '{path} --help'.": "{path}：缺少参数 {name}。用法见 '{path} --help'。",
     "{path}: Missing option {name}. See '{path} --help'.": "{path}：缺少选项 {name}。用法见 '{path} --help'。",
     "{path}: No such option: {name}. See '{path} --help'.": "{path}：没有选项 {name}。用法见 '{path} --help'。",
+    "{path}: No such option {name}. See '{path} --help'.": "{path}：没有选项 {name}。用法见 '{path} --help'。",
+    "{path}: No such option {name}. (Did you mean one of: {list}?). See '{path} --help'.": (
+        "{path}：没有选项 {name}，是不是 {list}？用法见 '{path} --help'。"
+    ),
+    "{path}: No such option {name}. Did you mean {other}? See '{path} --help'.": (
+        "{path}：没有选项 {name}，是不是 {other}？用法见 '{path} --help'。"
+    ),
     "{path}: No such option: {name} (Possible options: {list}). See '{path} --help'.": (
         "{path}：没有选项 {name}，是不是 {list}？用法见 '{path} --help'。"
     ),
@@ -44,6 +51,9 @@ MESSAGES = {
         "{path}：{name} 的值不能大于 {most}。用法见 '{path} --help'。"
     ),
     "{path}: Invalid value for {name}: {value} is not a valid integer. See '{path} --help'.": (
+        "{path}：{name} 的值 {value} 不是整数。用法见 '{path} --help'。"
+    ),
+    "{path}: Invalid value for {name}: {value} is not a valid integer range. See '{path} --help'.": (
         "{path}：{name} 的值 {value} 不是整数。用法见 '{path} --help'。"
     ),
     "{path}: Invalid value for {name}: {value} is not a valid float. See '{path} --help'.": (

@@ -66,6 +66,28 @@ def doctor(common: Common) -> None:
         raise typer.Exit(1)
 
 
+def unfit(version: str, requirement: str) -> str:
+    """Return the bound that a release does not keep, or nothing.
+
+    Examples
+    --------
+    >>> unfit("1.4.0", "duckdb<3,>=1.4"), unfit("1.3.2", "duckdb<3,>=1.4"), unfit("3.0", "duckdb<3,>=1.4")
+    ('', '< 1.4', '≥ 3')
+    """
+    import re
+
+    def release(text: str) -> list[int]:
+        numbers = [int(part) for part in re.findall(r"\d+", (re.match(r"[\d.]+", text) or [""])[0])]
+        while numbers and numbers[-1] == 0:
+            numbers.pop()
+        return numbers
+
+    for sign, bound in re.findall(r"(>=|<)\s*([\d.]+)", requirement):
+        if (release(version) < release(bound)) is (sign == ">="):
+            return f"{'<' if sign == '>=' else '≥'} {bound}"
+    return ""
+
+
 def examined() -> dict[str, Any]:
     """Return everything as plain values. Nothing heavy is imported: versions are read from what pip wrote down."""
     import os
@@ -96,13 +118,17 @@ def examined() -> dict[str, Any]:
             "typer",
             "rich",
         ]
-    needed = [re.split(r"[^\w.-]", text)[0] for text in declared]
+    needed = {re.split(r"[^\w.-]", text)[0]: text for text in declared}
     folder = cache_folder()
     files, size = kept(folder)
     versions = {name: version_of(name) for name in needed}
     writable = is_writable(folder)
     opened = strangers_access(folder)
-    amiss = [name for name, found in versions.items() if found is None]
+    amiss = [
+        name if found is None else f"{name} {found} {unfit(found, needed[name])}"
+        for name, found in versions.items()
+        if found is None or unfit(found, needed[name])
+    ]
     amiss += [] if writable else ["the cache cannot be written"]
     amiss += [] if opened is None else ["others may write to the cache"]
     return {
