@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal
 
@@ -22,6 +24,9 @@ LARGEST_BYTE_TABLE = 254
 
 # A notebook shows so many attributes of a schema.
 MOST_SHOWN = 60
+
+# Levels in levels of a name, and the bits of a whole number: no one means more, and Python writes no more.
+DEEPEST_NAME, LONGEST_NUMBER = 8, 2**12
 
 # A column of codes 0, 1, 2, … may not ask for a larger table than this, whatever it holds.
 LARGEST_CODE = 2**20
@@ -54,6 +59,50 @@ def first_twice(names: Iterable[Name]) -> Name | None:
             return name
         seen.add(name)
     return None
+
+
+def column_name(name: Any) -> Name:
+    """Return the name of a column as it is kept; refuse one that could not be asked for again after saving.
+
+    Text of a subclass (a member of an enumeration, text of NumPy) is kept as plain text.
+
+    >>> column_name(("色泽", 1))
+    ('色泽', 1)
+    """
+    if type(name) is str:
+        return name
+    if isinstance(name, str):
+        return str.__str__(name)
+    if name is not None and can_be_kept(name):
+        found: Name = name
+        return found
+    try:
+        shown = repr(name)
+    except Exception:  # a whole number of thousands of digits, an object of any kind
+        shown = f"by a {type(name).__name__}"
+    raise ColumnError(
+        f"A column is named {shown}, which a saved model could not find again. Rename it; names of another kind "
+        "become text with frame.columns = frame.columns.map(str)."
+    )
+
+
+def can_be_kept(name: Any, depth: int = 0) -> bool:
+    """Tell whether a file gives a name back, equal and of the same type: ``io/labels.py`` writes them."""
+    kind = type(name)
+    if kind in (tuple, frozenset):
+        return depth < DEEPEST_NAME and all(can_be_kept(part, depth + 1) for part in name)
+    if kind is int:
+        return name.bit_length() <= LONGEST_NUMBER
+    if kind is Decimal:
+        return not name.is_nan()
+    if kind is dt.datetime:
+        zone = name.tzinfo
+        return zone is None or type(zone) is dt.timezone or getattr(zone, "key", None) is not None
+    if isinstance(name, np.generic) and not isinstance(name, (np.longdouble, np.clongdouble, np.void)):
+        return bool(name == name)
+    return kind in (type(None), bool, str, bytes, range, dt.date, dt.timedelta) or (
+        kind is float and name == name
+    )
 
 
 def sorted_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
@@ -106,6 +155,10 @@ class Variable:
     width: int = 1
     dense: bool = False
     cuts: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.name) is not str:
+            object.__setattr__(self, "name", column_name(self.name))
 
     @cached_property
     def codes(self) -> dict[Label, int]:

@@ -253,7 +253,13 @@ def _as_frame(
         if labels and not backend.is_pyarrow():  # whose dictionaries cannot be declared beforehand
             series = series.cast(nw.Enum(labels[j]))
         new.append(series)
-    frame = table.frame.with_columns(*new)
+    try:
+        frame = table.frame.with_columns(*new)
+    except UnicodeEncodeError as error:
+        raise ColumnError(
+            f"The column {error.object!r} has a name with half a character in it, which {backend} cannot write. "
+            "Rename it."
+        ) from None
     if backend.is_pyarrow():
         # A table that pandas made says of each column what it was there: that no longer holds.
         frame = nw.from_native(frame.to_native().replace_schema_metadata(), eager_only=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayeskit.data.columns import Coded, array_kind, factorize_array, narrow, numbers_of_array
 from bayeskit.data.frames import factorize_series, is_frame, numbers_of_series, open_frame, series_kind
 from bayeskit.errors import ColumnError, DataError, DataTypeError
-from bayeskit.schema import Kind, Name, first_twice
+from bayeskit.schema import Kind, Name, column_name, first_twice
 
 
 @dataclass(frozen=True)
@@ -189,11 +189,12 @@ def _check_row_pointers(block: Any) -> None:
 
 
 def _open_mapping(data: Mapping[Any, Any]) -> Table:
+    names = tuple(map(column_name, data))
     arrays = tuple(_column_array(name, column) for name, column in data.items())
     lengths = {len(a) for a in arrays}
     if len(lengths) > 1:
         raise DataError(f"The columns have different lengths: {sorted(lengths)}.")
-    return _checked(Table(lengths.pop() if lengths else 0, tuple(data), True, arrays=arrays))
+    return _checked(Table(lengths.pop() if lengths else 0, names, True, arrays=arrays))
 
 
 def _column_array(name: Any, column: Any) -> NDArray[Any]:
@@ -209,11 +210,12 @@ def _column_array(name: Any, column: Any) -> NDArray[Any]:
 def _open_frame(data: Any) -> Table:
     columns = list(data.columns) if hasattr(data, "columns") and not callable(data.columns) else []
     columns = list(getattr(data, "column_names", columns)) if not _plain_names(columns) else columns
-    twice = first_twice(columns)
+    names = tuple(map(column_name, columns))
+    twice = first_twice(names)
     if twice is not None:
         raise ColumnError(f"Two columns are named {twice!r}. Rename one of them.")
     frame = open_frame(data)
-    return _checked(Table(frame.shape[0], tuple(frame.columns), True, frame=frame))
+    return _checked(Table(frame.shape[0], names or tuple(frame.columns), True, frame=frame))
 
 
 def _plain_names(columns: list[Any]) -> bool:

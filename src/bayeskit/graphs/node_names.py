@@ -8,18 +8,20 @@ from typing import Any
 import numpy as np
 
 from bayeskit.errors import SettingError
-from bayeskit.schema import Name, sorted_labels
+from bayeskit.schema import Name, can_be_kept, sorted_labels
 
 
 def node_name(name: Any) -> Name:
-    """Check what is to be the name of a node: hashable, equal to itself, and not None.
+    """Check what is to be the name of a node: as that of a column, it must be found again in a file.
 
     >>> node_name(np.int64(3))
     3
     """
     if isinstance(name, np.generic):
         name = name.item()
-    if name is None or not is_label(name):
+    if isinstance(name, str):
+        return str.__str__(name)
+    if name is None or not is_label(name) or not can_be_kept(name):
         raise SettingError(
             f"{name!r} cannot be the name of a node. Use a string, a number or a tuple of them."
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayeskit.data.encode import match_columns
 from bayeskit.data.table import Table, open_table
 from bayeskit.errors import ColumnError, DataError, DataTypeError, InfiniteValue, SettingError
-from bayeskit.schema import Name, Schema, Variable
+from bayeskit.schema import Name, Schema, Variable, column_name
 
 Floats = NDArray[np.float64]
 # The square of a larger number is no float.
@@ -24,6 +24,10 @@ class NumericColumns:
 
     width: int
     names: tuple[Name, ...] | None
+
+    def __post_init__(self) -> None:
+        for name in self.names or ():
+            column_name(name)
 
     @property
     def labels(self) -> tuple[Name, ...]:
