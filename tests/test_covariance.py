@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.special import log_softmax
 from scipy.stats import multivariate_normal
 from sklearn.covariance import ledoit_wolf as sklearn_ledoit_wolf
@@ -14,9 +17,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 
 from bayeskit.counting.scatter import count_scatter
 from bayeskit.data.chunk import Chunk
-from bayeskit.errors import InfiniteValue, SettingError
+from bayeskit.errors import DataError, InfiniteValue, SettingError
 from bayeskit.estimation.covariance import estimate_covariance
-from bayeskit.estimation.shrinkage import ledoit_wolf
+from bayeskit.estimation.shrinkage import ledoit_wolf, regular
 from bayeskit.schema import Schema, Variable
 
 
@@ -299,3 +302,21 @@ def test_a_shrinkage_that_means_nothing_is_refused(shrinkage):
     x, y = three_classes(30)
     with pytest.raises(SettingError, match="shrinkage="):
         fit(x, y, shrinkage=shrinkage)
+
+
+@pytest.mark.parametrize("cell", [np.nan, np.inf, -np.inf, 1e308])
+@pytest.mark.timeout(20)
+def test_a_covariance_that_is_no_number_is_refused_and_not_lifted_for_ever(cell):
+    for place in ((0, 0), (0, 1)):
+        covariance = np.eye(2)
+        covariance[place] = covariance[place[::-1]] = cell
+        with pytest.raises(DataError, match=re.escape(f"{cell:g}")):
+            regular(covariance)
+
+
+@settings(max_examples=100)
+@given(arrays(np.float64, (3, 3), elements=st.floats(-1e150, 1e150)))
+def test_any_finite_covariance_is_lifted_until_it_is_regular(square):
+    lifted, factor = regular(square + square.T)
+    assert (np.diagonal(factor) > 0).all()
+    assert np.isfinite(lifted).all()

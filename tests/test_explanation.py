@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm, poisson, t
 
 from bayeskit import (
+    TAN,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -31,6 +32,7 @@ from bayeskit.errors import DataError, SettingError, SuspectResult, UnseenState
 from bayeskit.priors import MAP, BDeu, Dirichlet, MEstimate
 from bayeskit.report import Explanation, one_row
 from bayeskit.report.fractions import fraction, magnitude, number, share
+from bayeskit.report.latex.math import as_math
 from bayeskit.report.page import page_of
 from bayeskit.report.text import as_rich, as_text
 from bayeskit.report.width import display_width
@@ -398,6 +400,23 @@ def test_fractions_of_small_numbers_are_exact(p: int, q: int) -> None:
 @given(st.floats(-700, 700))
 def test_magnitudes_read_back(log: float) -> None:
     assert float(magnitude(log)) == pytest.approx(math.exp(log), rel=1e-2)
+
+
+@given(st.floats(1e3, 1e308), st.booleans())
+def test_the_largest_magnitudes_are_written_too(log: float, below: bool) -> None:
+    text = magnitude(-log if below else log)
+    power = text.partition("e")[2] if "^" not in text else text.partition("(")[2].rstrip(")")
+    assert float(power) == pytest.approx((-log if below else log) / math.log(10.0), rel=1e-2, abs=1.0)
+    assert as_math(text) is not None
+
+
+@pytest.mark.parametrize("value", [1e20, -1e160, 1.7e308, 5e-324])
+def test_rows_that_lie_far_out_are_explained(value: float) -> None:
+    columns = {"a": ["x", "y"] * 10, "u": np.random.default_rng(0).normal(size=20)}
+    for model in (NaiveBayes(), NaiveBayes(numeric="student"), TAN(numeric="gaussian"), GaussianNB()):
+        rows = {"u": columns["u"]} if isinstance(model, GaussianNB) else columns
+        model.fit(rows, ["no", "no", "yes", "yes"] * 5)
+        assert "nan" not in str(model.explain({"a": "x", "u": value} if len(rows) > 1 else {"u": value}))
 
 
 def test_a_share_near_one_keeps_its_rest() -> None:

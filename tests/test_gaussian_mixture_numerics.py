@@ -17,8 +17,10 @@ import mixture_twin as twin
 from bayeskit.errors import DataError, SettingError
 from bayeskit.learning.em import Climbing, climb
 from bayeskit.learning.mixtures.components import COVARIANCE_TYPES, Components
+from bayeskit.learning.mixtures.gaussian_estimates import estimate
 from bayeskit.learning.mixtures.gaussian_problem import GaussianProblem, log_joint
 from bayeskit.learning.mixtures.gaussian_starts import STARTS, from_shares, start
+from bayeskit.learning.mixtures.gaussian_sums import GaussianSums
 from bayeskit.learning.mixtures.k_means import drawn_rows, labels_of, lloyd, spread_out, squared_distances
 from bayeskit.learning.mixtures.kernels.exponential import exp
 from outside import DATA
@@ -424,3 +426,17 @@ def test_exponential_is_that_of_the_library():
     found = np.array([exp(float(value)) for value in x])
     np.testing.assert_allclose(found[:5001], np.exp(x[:5001]), rtol=4e-16)
     assert found[0] == 1.0 and found[5001:].tolist() == [0.0] * 4
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+def test_components_beyond_doubles_are_refused_and_not_widened_for_ever(covariance_type):
+    far = GaussianSums(*(np.array(part) for part in _far_sums(covariance_type)))
+    with pytest.raises(DataError, match="double"):
+        estimate(far, covariance_type, 1e-6, np.full(2, 1e-9))
+
+
+def _far_sums(covariance_type):
+    """The pivot, the weight, the rows seen, the sums and the squares of one component at 1e200."""
+    second = [[[1.0, 0.0], [0.0, 1.0]]] if covariance_type in ("full", "tied") else [[1.0, 1.0]]
+    return [[1e200, 0.0]], [2.0], [2.0], [[0.0, 0.0]], second

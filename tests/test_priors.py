@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bayeskit import priors
+from bayeskit import MultinomialNB, priors
 from bayeskit.errors import SettingError
 from bayeskit.priors import (
     MAP,
@@ -270,3 +270,12 @@ def test_every_prior_is_among_those_that_can_be_saved():
         if isinstance(value, type) and dataclasses.is_dataclass(value) and value.__module__ == module.__name__
     }
     assert found == set(priors.PRIORS)
+
+
+@pytest.mark.parametrize("number", [1e301, 1e308, 10**400, float("inf"), float("nan"), -1.0])
+def test_no_more_is_imagined_than_can_be_added_up(number):
+    made = [Lidstone, MEstimate, BDeu, lambda a: Dirichlet(a).cells(X, 1)]
+    made += [lambda a: NormalInverseGamma(kappa=a), lambda a: MultinomialNB(alpha=a).fit([[1], [2]], [0, 1])]
+    for prior in made:
+        with pytest.raises(SettingError, match="from 0 to 1e\\+300"):
+            prior(number)

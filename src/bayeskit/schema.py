@@ -92,9 +92,9 @@ def can_be_kept(name: Any, depth: int = 0) -> bool:
     if kind in (tuple, frozenset):
         return depth < DEEPEST_NAME and all(can_be_kept(part, depth + 1) for part in name)
     if kind is int:
-        return name.bit_length() <= LONGEST_NUMBER
+        return int(name).bit_length() <= LONGEST_NUMBER
     if kind is Decimal:
-        return not name.is_nan()
+        return not Decimal.is_nan(name)
     if kind is dt.datetime:
         zone = name.tzinfo
         return zone is None or type(zone) is dt.timezone or getattr(zone, "key", None) is not None

@@ -81,6 +81,7 @@ class AutoBayes(SemiNaive):
     """
 
     _base_prior = MEstimate(1.0)
+    _holds = frozenset({"structures", "weights", "scores"})
     smoothing = None
     alpha = None
 

@@ -15,6 +15,7 @@ from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.learning.recipe import Recipe
 from bayeskit.priors import Lidstone
+from bayeskit.priors.imaginary import LARGEST
 from bayeskit.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -26,10 +27,12 @@ def usable_alpha(alpha: Any, force_alpha: bool) -> Any:
     """Check alpha: a number or one for each column, none negative; tiny ones are lifted unless forced."""
     try:
         numbers = np.asarray(alpha, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = np.array(np.nan)
-    if not np.isfinite(numbers).all() or (numbers < 0).any():
-        raise SettingError(f"alpha is {alpha!r}; it must be a number of at least 0, or one for each column.")
+    if not ((numbers >= 0) & (numbers <= LARGEST)).all():
+        raise SettingError(
+            f"alpha is {alpha!r}; it must be a number from 0 to {LARGEST:g}, or one for each column."
+        )
     if not force_alpha and (numbers < _SMALLEST_ALPHA).any():
         warnings.warn(
             f"alpha too small will result in numeric errors, setting alpha = {_SMALLEST_ALPHA:g}. "

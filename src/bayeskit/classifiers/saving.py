@@ -10,10 +10,12 @@ import numpy as np
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.counting.tally import Tally
+from bayeskit.data.table import open_table
 from bayeskit.errors import ModelFormatError, UsageError
 from bayeskit.io.labels import from_plain, to_plain
 from bayeskit.io.saved import Saved, as_path, naming, read_saved, write_saved
 from bayeskit.io.statistics import pack_statistics, unpack_statistics
+from bayeskit.io.trial import check_held, try_answers
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import plan_for
 from bayeskit.schema import Name, Schema
@@ -106,7 +108,8 @@ def load(path: Any) -> Any:
     ['好']
     """
     place = as_path(path)
-    with naming(place):
+    # What a file provokes is said by one error, not by NumPy's warnings before it.
+    with naming(place), np.errstate(all="ignore"):
         saved = read_saved(place, "model")
         home, rebuild = _OTHERS.get(saved.content.get("estimator"), (__name__, "_rebuilt"))
         return getattr(import_module(home), rebuild)(saved)
@@ -120,7 +123,9 @@ def _rebuilt(saved: Saved) -> CountClassifier:
     estimator = _unfitted(content["estimator"], content["parameters"])
     statistics = unpack_statistics(content["statistics"], saved.arrays)
     schema = statistics.schema
-    estimator._held = from_plain(content["held"])
+    held = from_plain(content["held"])
+    check_held(held, schema, estimator._holds)
+    estimator._held = held
     fitted = estimator._new_fitted(schema.target)
     fitted.tally = Tally(schema, statistics.plan, fitted.n_jobs)
     fitted.tally.statistics = statistics
@@ -141,6 +146,8 @@ def _rebuilt(saved: Saved) -> CountClassifier:
         raise ModelFormatError(f"it names {len(fitted.names)} columns of {estimator.n_features_in_}.")
     if len(estimator.classes_) != schema.n_classes:
         raise ModelFormatError(f"its classes cannot be read as {content['class_dtype']!r}.")
+    if schema.n_classes:  # else every row was forgotten, and there is nothing to ask
+        try_answers(lambda rows: fitted.joint(open_table(rows))[0], schema, fitted.model().log_prior)
     return estimator
 
 

@@ -75,6 +75,7 @@ class SelectiveKDB(Structured):
     """
 
     _base_prior = BackOff()
+    _holds = frozenset({"structure", "k", "losses"})
 
     max_k: int
     criterion: str

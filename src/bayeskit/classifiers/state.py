@@ -35,6 +35,8 @@ class State(Notebook, ClassifierMixin, BaseEstimator):
     _threshold: float | None = None
     _accepts_sparse = True
     _held: Mapping[str, Any] = {}
+    # What ``_choose`` always chooses: a saved model that does not hold it is none.
+    _holds: frozenset[str] = frozenset()
     _wants_hints = False
 
     def _reading(self) -> Reading:

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from scipy.linalg import lapack
 
-from bayeskit.errors import SettingError
+from bayeskit.errors import DataError, SettingError
 from bayeskit.estimation.conditional import Floats
 from bayeskit.statistics.scatter import Scatter
 
@@ -85,10 +85,17 @@ def regular(covariance: Floats) -> tuple[Floats, Floats]:
     >>> regular(np.array([[1.0, 1.0], [1.0, 1.0]]))[0][0, 0] - 1.0 < 2e-9
     np.True_
     """
+    # Once the lift is above the sum of every row, the diagonal outweighs the rest: what is finite ends there.
+    with np.errstate(over="ignore"):
+        most = 100.0 * np.abs(covariance).sum(axis=1).max(initial=1.0)
     lift = 0.0
-    while True:
+    while lift <= most < np.inf:
         lifted = covariance + lift * np.eye(len(covariance))
         factor, failed = lapack.dpotrf(lifted, lower=True, clean=True)
         if not failed and np.all(np.diagonal(factor) ** 2 > _SINGULAR * np.diagonal(lifted)):
             return lifted, factor
         lift = lift * 10.0 if lift else FLOOR
+    raise DataError(
+        f"A covariance has no inverse: it holds {covariance.flat[np.abs(covariance).argmax()]:g}, in units of the "
+        "pooled deviations. Divide the columns by constants, so that their squares are numbers."
+    )

@@ -41,6 +41,10 @@ _WEIGHTS = (
     *("scatter/weight", "grids/counts", "cell_moments/weight", "families/margin", "families/counts"),
     *("pairs/margin", "pairs/counts", "triples/margin", "triples/counts"),
 )
+# Weights of one fit add up to 1e100 at most; room is left for as many fits as anybody could make.
+_LARGEST_WEIGHT = 1e120
+# What a double has lost is far below its last digit.
+_MOST_LOST = 1e-12
 # Rounding may leave a cell a little below zero when rows are forgotten.
 _DUST = 1e-6
 # The binary exponents of doubles lie between −1,074 and 1,024; grids go 40 finer.
@@ -164,6 +168,8 @@ def unpack_variable(plain: dict[str, Any], most: int) -> Variable:
         raise ModelFormatError(
             f"{name!r} is {variable.kind} with {variable.size} states and width {variable.width}."
         )
+    if variable.dense and variable.states != tuple(range(variable.size)):
+        raise ModelFormatError(f"{name!r} is coded by {variable.listing()}; codes are 0, 1, 2, …")
     if cuts is not None and len(cuts) + 1 != variable.size:
         raise ModelFormatError(f"{name!r} has {len(cuts)} cut points and {variable.size} intervals.")
     return variable
@@ -239,6 +245,10 @@ def _flaw_of_arrays(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
             return f"its array {name} does not fit its schema and plan"
         if name in _WEIGHTS and array.min(initial=0.0) < -_DUST * array.max(initial=1.0):
             return f"its array {name} holds negative counts"
+        if name in _WEIGHTS and name != "totals/sums" and array.max(initial=0.0) > _LARGEST_WEIGHT:
+            return f"its array {name} holds more than any rows weigh"
+        if name.endswith("_low") and (abs(array) > _MOST_LOST * abs(arrays[name[:-4]])).any():
+            return f"its array {name} is no remainder of {name[:-4]}"
         if name in _EXPONENTS and (
             array.max(initial=0) > _LARGEST_EXPONENT or array.min(initial=0) < -_LARGEST_EXPONENT
         ):

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.data.labels import LEAST_WEIGHT
+from bayeskit.data.table import open_table
 from bayeskit.errors import ModelFormatError, UsageError
 from bayeskit.estimation.gaussian import Gaussian
 from bayeskit.estimation.poisson import Poisson
@@ -16,6 +18,7 @@ from bayeskit.estimation.table import TableConditional
 from bayeskit.io.labels import from_plain, to_plain
 from bayeskit.io.saved import Arrays, Saved, as_path, write_saved
 from bayeskit.io.statistics import pack_statistics, unpack_statistics
+from bayeskit.io.trial import try_answers
 from bayeskit.learning.mixtures.latent_fit import LatentFit
 from bayeskit.learning.mixtures.latent_model import flat, unflat
 from bayeskit.learning.mixtures.latent_rows import hidden_class
@@ -67,6 +70,8 @@ def rebuilt_mixture(saved: Saved) -> LatentClass:
         raise ModelFormatError(
             "its sums are not those of a LatentClass with its parameters. Save it again, with this version."
         )
+    if not statistics.total >= LEAST_WEIGHT:
+        raise ModelFormatError(f"its rows weigh {statistics.total:g} together. {_WAY_OUT}")
     plain = from_plain(content["names"])
     names = None if plain is None else tuple(plain)
     if names is not None and names != tuple(variable.name for variable in schema.attributes):
@@ -80,6 +85,7 @@ def rebuilt_mixture(saved: Saved) -> LatentClass:
     mixture.n_features_in_ = len(schema.attributes)
     if names is not None and all(isinstance(name, str) for name in names):
         mixture.feature_names_in_ = np.array(names, dtype=object)
+    try_answers(lambda rows: mixture._state().joint(open_table(rows), 1), schema, model.log_prior)
     return mixture
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -80,7 +81,8 @@ def whole(name: str, value: Any, least: int) -> int:
 def real(name: str, value: Any, least: float) -> float:
     """Read a setting that is a finite number."""
     known = type(value) in (int, float) or isinstance(value, (np.integer, np.floating))
-    if not known or not math.isfinite(value) or value < least:
+    number = value.item() if isinstance(value, np.generic) else value
+    if not known or not least <= number <= sys.float_info.max:
         raise SettingError(f"{name} is {value!r}; give a number of at least {least:g}.")
     return float(value)
 

@@ -34,6 +34,11 @@ class NumericColumns:
         """Something to call each column by."""
         return tuple(f"x{j}" for j in range(self.width)) if self.names is None else self.names
 
+    @property
+    def schema(self) -> Schema:
+        """The columns as variables, without a class."""
+        return Schema(tuple(Variable(n, "numeric") for n in self.labels), Variable("y", "categorical"))
+
     def two(self, columns: Any) -> list[int]:
         """Return the places of two columns, given by name or place; None means the first two.
 
@@ -78,8 +83,7 @@ def read_numbers(X: Any, who: str, columns: NumericColumns | None = None) -> tup
     if table.block is not None:
         raise DataTypeError(f"Sparse data was passed for X, but {who} needs dense data. Use X.toarray().")
     if columns is not None:
-        schema = Schema(tuple(Variable(n, "numeric") for n in columns.labels), Variable("y", "categorical"))
-        table = match_columns(table, schema, columns.names, who)
+        table = match_columns(table, columns.schema, columns.names, who)
     else:
         columns = NumericColumns(table.shape[1], table.names if table.named else None)
     if table.matrix is not None and table.matrix.dtype.kind in "iufb":

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import astuple
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, fields
 from typing import Any, TypeVar
+
+import numpy as np
 
 from bayeskit.errors import ModelFormatError, UsageError
 from bayeskit.io.labels import from_plain, to_plain
 from bayeskit.io.saved import Saved
+from bayeskit.io.trial import is_loss, is_number
 from bayeskit.mixtures.component_choice import Candidate, ComponentChoice
 
 M = TypeVar("M")
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "int": (int, np.integer),
+    "float": (float, np.floating),
+    "bool": (bool, np.bool_),
+    "str": (str,),
+}
+_FACTS: dict[str, Callable[[Any], bool]] = {
+    "converged_": lambda value: isinstance(value, _KINDS["bool"]),
+    "fell_": lambda value: isinstance(value, _KINDS["bool"]),
+    "n_iter_": lambda value: type(value) is int and value >= 0,
+    "lower_bound_": is_loss,
+    "lower_bounds_": lambda value: type(value) is list and all(map(is_loss, value)),
+    "rows_seen_": lambda value: is_number(value, 0.0) and value > 0.0,
+}
+_TRACKS = ("history_", "starts_")
 
 
 def packed(mixture: Any, kind: Any, facts: Sequence[str]) -> dict[str, Any]:
@@ -31,11 +50,11 @@ def packed(mixture: Any, kind: Any, facts: Sequence[str]) -> dict[str, Any]:
 
 
 def unpacked(
-    saved: Saved, kind: type[M], fields: Sequence[str], arrays: Sequence[str], facts: Sequence[str]
+    saved: Saved, kind: type[M], needed: Sequence[str], arrays: Sequence[str], facts: Sequence[str]
 ) -> M:
     """Return a mixture with the parameters, facts and choice of a file, to be given the rest; or say what it lacks."""
     content: Any = saved.content
-    missing = [name for name in fields if name not in content] + [n for n in arrays if n not in saved.arrays]
+    missing = [name for name in needed if name not in content] + [n for n in arrays if n not in saved.arrays]
     missing += [name for name in facts if name not in content.get("facts", ())]
     if missing:
         raise ModelFormatError(f"it does not tell its {', '.join(missing)}. Save it again.")
@@ -49,9 +68,29 @@ def unpacked(
     mixture = made(**{key: from_plain(value) for key, value in content["parameters"].items()})
     mixture._checked()
     for name in facts:
-        setattr(mixture, name, from_plain(content["facts"][name]))
+        fact = from_plain(content["facts"][name])
+        if not _FACTS[name](fact):
+            raise ModelFormatError(f"its {name} is {fact!r}, which cannot be. Save it again.")
+        setattr(mixture, name, fact)
+    for name in _TRACKS:
+        track = saved.arrays[name]
+        if track.ndim != 1 or track.dtype != np.float64 or np.isnan(track).any():
+            raise ModelFormatError(f"its array {name} holds no values of a climb. Save it again.")
     tried = from_plain(content["choice"])
     if tried is not None:
-        mixture.choice_ = ComponentChoice(tuple(Candidate(*each) for each in tried[1]), tried[0])
+        mixture.choice_ = _choice(*tried)
     found: M = mixture
+    return found
+
+
+def _choice(criterion: Any, candidates: Any) -> ComponentChoice:
+    """Return the models that were tried; each must be told as one is, or they could not be compared."""
+    found = ComponentChoice(tuple(Candidate(*each) for each in candidates), criterion)
+    for one in found.candidates:
+        if not all(isinstance(getattr(one, f.name), _KINDS[str(f.type)]) for f in fields(one)):
+            raise ModelFormatError(f"it tells of a model that was tried as {one!r}. Save it again.")
+    if criterion not in ("bic", "aic") or not found.candidates:
+        raise ModelFormatError(
+            f"its choice is by {criterion!r} among {len(found.candidates)}. Save it again."
+        )
     return found

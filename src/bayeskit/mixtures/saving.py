@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from bayeskit.errors import ModelFormatError
 from bayeskit.io.labels import from_plain, to_plain
 from bayeskit.io.saved import Saved, as_path, write_saved
+from bayeskit.io.trial import try_answers
 from bayeskit.learning.mixtures.components import Components
 from bayeskit.mixtures.gaussian_mixture import GaussianMixture
-from bayeskit.mixtures.numeric_rows import NumericColumns
+from bayeskit.mixtures.numeric_rows import LARGEST, NumericColumns
 from bayeskit.mixtures.saved_parts import packed, unpacked
 
 _ARRAYS = ("weights_", "means_", "covariances_", "history_", "starts_")
@@ -51,6 +52,7 @@ def rebuilt_mixture(saved: Saved) -> GaussianMixture:
     mixture.history_, mixture.starts_ = arrays["history_"], arrays["starts_"]
     mixture._keep(found)
     mixture._keep_columns(columns)
+    try_answers(mixture._log_joint, columns.schema)
     return mixture
 
 
@@ -61,7 +63,8 @@ def _check(found: Components, columns: NumericColumns) -> None:
         found.means.shape == (k, d)
         and found.covariances.shape == shapes[found.covariance_type]
         and all(part.dtype == np.float64 for part in (found.weights, found.means, found.covariances))
-        and np.isfinite(found.means).all()
+        and (np.abs(found.means) < LARGEST).all()
+        and np.isfinite(found.covariances).all()
         and (found.weights >= 0.0).all()
         and abs(found.weights.sum() - 1.0) < 1e-6
         and (columns.names is None or len(columns.names) == d)

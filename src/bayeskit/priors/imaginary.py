@@ -14,6 +14,9 @@ from bayeskit.schema import Variable
 
 Floats = NDArray[np.float64]
 
+# Imaginary rows are added up over cells, and what they add up to must be a number.
+LARGEST = 1e300
+
 
 @runtime_checkable
 class Prior(Protocol):
@@ -25,11 +28,11 @@ class Prior(Protocol):
 
 
 def check_number(value: float, what: str, least: float = 0.0) -> None:
-    """Refuse what is no finite number of at least so much."""
-    if not (
-        isinstance(value, (int, float, np.integer, np.floating)) and np.isfinite(value) and value >= least
-    ):
-        raise SettingError(f"{what} is {value!r}; it must be a finite number of at least {least:g}.")
+    """Refuse what is no number of at least so much, or more than can be added up."""
+    # Beside a number of 4 bytes NumPy would make one of the bounds, too.
+    number = value.item() if isinstance(value, np.generic) else value
+    if not (isinstance(value, (int, float, np.integer, np.floating)) and least <= number <= LARGEST):
+        raise SettingError(f"{what} is {value!r}; it must be a finite number from {least:g} to {LARGEST:g}.")
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,9 @@ class NormalInverseGamma:
     def __post_init__(self) -> None:
         for name in ("kappa", "alpha", "beta"):
             value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) and value > 0):
-                raise SettingError(f"{name} is {value!r}; it must be a finite number above 0.")
+            if value is not None:
+                check_number(value, name)
+                if value == 0:
+                    raise SettingError(f"{name} is {value!r}; it must be a finite number above 0.")
         if self.mean is not None and not np.isfinite(self.mean):
             raise SettingError(f"mean is {self.mean!r}; it must be a finite number.")

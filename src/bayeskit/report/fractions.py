@@ -89,16 +89,22 @@ def _sum(real: float, imaginary: float) -> str:
     return f"({text})" if "+" in text or "/" in text else text
 
 
+# A double that is so large has no digits left for the fraction, which would tell the leading ones.
+_WITHOUT_DIGITS = 1e12
+
+
 def magnitude(log: float) -> str:
     """Write a probability or density from its logarithm, also where the number itself would underflow.
 
     Examples
     --------
-    >>> magnitude(math.log(2 / 7)), magnitude(-2000.0), magnitude(-math.inf)
-    ('0.2857', '2.58e-869', '0')
+    >>> magnitude(math.log(2 / 7)), magnitude(-2000.0), magnitude(-1e40), magnitude(-math.inf)
+    ('0.2857', '2.58e-869', '10^(-4.34e+39)', '0')
     """
-    if log == -math.inf:
-        return "0"
+    if math.isinf(log):
+        return "0" if log < 0.0 else "∞"
+    if abs(log) > _WITHOUT_DIGITS:
+        return f"10^({log / math.log(10.0):.3g})"
     if math.log(1e-4) <= log < math.log(1e6):
         return f"{math.exp(log):.4g}"
     power = math.floor(log / math.log(10.0))
@@ -142,6 +148,6 @@ def centre(mean: float, spread: float) -> str:
     ('0.5253', '100000003.25')
     """
     digits = 4
-    if mean and spread > 0.0:
+    if mean and 0.0 < spread < math.inf:
         digits = min(max(4, math.ceil(math.log10(abs(mean)) - math.log10(spread)) + 2), 15)
     return short(mean, digits)

@@ -19,6 +19,7 @@ from bayeskit.io.labels import from_plain, to_plain
 from bayeskit.io.networks.native import native_text, read_native
 from bayeskit.io.saved import Arrays, Saved, as_path, write_saved
 from bayeskit.io.statistics import pack_statistics, pack_variable, unpack_statistics, unpack_variable
+from bayeskit.io.trial import check_held, try_answers
 from bayeskit.learning.networks.network_counts import NetworkCounts, configurations, wanted
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.learned.climbs import Climbed
@@ -91,11 +92,13 @@ def rebuilt_network_classifier(saved: Saved) -> BayesNetClassifier:
         if any(node.distribution is None for node in value.nodes):
             raise ModelFormatError(f"its network lacks a table. {_WAY_OUT}")
     held = from_plain(content["held"])
+    check_held(held, schema)
     dtype = class_dtype(content["class_dtype"])
     model._adopt_network(network, schema, content["named"] is True, held, None)
     model._class_dtype = dtype
     if len(model.classes_) != schema.n_classes:
         raise ModelFormatError(f"its classes cannot be read as {content['class_dtype']!r}.")
+    try_answers(model.predict_joint_log_proba, schema)
     return model
 
 

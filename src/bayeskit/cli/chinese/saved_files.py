@@ -38,6 +38,12 @@ MESSAGES = {
     "it gives {model} the parameters {names}, which this version does not have. Install a newer bayeskit.": (
         "其中 {model} 的参数 {names} 是当前版本没有的。请安装更新的 bayeskit。"
     ),
+    "its numbers give no probabilities. It was not written by bayeskit, or by a version with a fault: save it again.": (
+        "其中的数算不出概率。它不是 bayeskit 写的，或写它的版本有错：请重新保存模型。"
+    ),
+    "it holds {value} for {key}, which cannot be for its columns. Save it again.": (
+        "其中的 {key} 是 {value}，与它的列不符。请重新保存模型。"
+    ),
     "what it holds makes no sense to this version of bayeskit ({why}). Save the model again, with this version.": (
         "当前版本的 bayeskit 看不懂其中的内容（{why}）。请用当前版本重新保存模型。"
     ),

@@ -7,8 +7,11 @@ MESSAGES = {
     "{name} is {value}; it may be True or False.": "{name} 的值 {value} 不可用，应为 true 或 false。",
     "{name} is {value}; it is True or False.": "{name} 的值 {value} 不可用，应为 true 或 false。",
     "{name} is {value}; use one of {list}.": "{name} 的值 {value} 不可用，可选：{list}。",
-    "{name} is {value}; it must be a finite number of at least {least}.": (
-        "{name} 的值 {value} 不可用，应为有限的数，且不小于 {least}。"
+    "{name} is {value}; it must be a finite number of at least 0.": (
+        "{name} 的值 {value} 不可用，应为有限的数，且不小于 0。"
+    ),
+    "{name} is {value}; it must be a finite number from {least} to {largest}.": (
+        "{name} 的值 {value} 不可用，应为 {least} 到 {largest} 之间的有限的数。"
     ),
     "{name} is {value}; it must be a finite number above 0.": "{name} 的值 {value} 不可用，应为大于 0 的有限的数。",
     "{name} is {value}; it must be a number of {of}, 0 or more.": (

@@ -17,6 +17,8 @@ _HAIR = 10.0 * _EPS
 _NO_ROWS = 1e-6
 # What is left of a column's variance, when those before it are known, below which it is rounding.
 _NO_SPREAD = 1e-14
+# From the least double to the largest there are fewer powers of two.
+_MOST_DOUBLINGS = 2_200
 
 
 def estimate(sums: GaussianSums, covariance_type: str, reg_covar: float, floor: Floats) -> Components:
@@ -43,7 +45,7 @@ def estimate(sums: GaussianSums, covariance_type: str, reg_covar: float, floor: 
     (array([[2.]]), array([[1.]]))
     """
     if not (np.isfinite(sums.second).all() and np.isfinite(sums.weight).all()):
-        raise DataError("The squares of the data are beyond what a double can hold. Scale the columns.")
+        raise _beyond_doubles()
     total = float(sums.weight.sum())
     hair = _HAIR * min(1.0, total)
     weight, seen = sums.weight + hair, sums.seen + hair
@@ -56,7 +58,10 @@ def estimate(sums: GaussianSums, covariance_type: str, reg_covar: float, floor: 
         covariances = covariances.mean(axis=1)
     means = sums.pivot + sums.first / seen[:, None]
     # Equal values have a variance too: what is lost when their mean is rounded.
-    rounding = (8.0 * _EPS * means) ** 2
+    with np.errstate(over="ignore"):
+        rounding = (8.0 * _EPS * means) ** 2
+    if not (np.isfinite(rounding).all() and np.isfinite(covariances).all()):
+        raise _beyond_doubles()
     covariances, flat = _spread(covariances, reg_covar, floor, rounding, covariance_type)
     few = sums.weight < _NO_ROWS * min(1.0, total)
     collapsed = tuple(int(k) for k in np.flatnonzero(few | flat))
@@ -83,10 +88,18 @@ def _spread(
             flat[k] = True
             # The ridge doubles, since rounding may have left a direction well below zero.
             ridge = np.diag(floor + _NO_SPREAD * np.abs(np.diagonal(matrix)))
-            while not _definite(fuller[k], rounding[k]):
+            for _ in range(_MOST_DOUBLINGS):
+                if _definite(fuller[k], rounding[k]):
+                    break
                 fuller[k] += ridge
                 ridge = 2.0 * ridge
+            else:
+                raise _beyond_doubles()
     return (fuller[0] if tied else fuller), flat
+
+
+def _beyond_doubles() -> DataError:
+    return DataError("The squares of the data are beyond what a double can hold. Scale the columns.")
 
 
 def _definite(matrix: Floats, rounding: Floats) -> bool:

@@ -13,12 +13,17 @@ from bayeskit.errors import ColumnError, SettingError
 from bayeskit.schema import Name, first_twice
 
 
+def check_states(states: Any) -> None:
+    """Refuse what declares no states of columns."""
+    if states is not None and not isinstance(states, Mapping):
+        raise SettingError(f"states is {states!r}; give a mapping from column to its states.")
+
+
 def states_by_name(states: Any, table: Table) -> dict[Name, tuple[Any, ...] | None]:
     """Read declared states; None for a column that is continuous."""
+    check_states(states)
     if states is None:
         return {}
-    if not isinstance(states, Mapping):
-        raise SettingError(f"states is {states!r}; give a mapping from column to its states.")
     found: dict[Name, tuple[Any, ...] | None] = {}
     for name, given in states.items():
         if name not in table.names:

@@ -1,0 +1,207 @@
+"""What a file holds is tried before it is handed out: it must be able to answer, and hold what models hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.errors import ModelFormatError
+from bayeskit.graphs.dag import Dag
+from bayeskit.learning.calibration import from_held
+from bayeskit.schema import Schema, Variable
+
+Floats = NDArray[np.float64]
+Check = Callable[[Any, Schema], bool]
+
+# Rows that are made up: enough for every state of a table that codes of one byte can point into.
+MOST_ROWS = 256
+
+
+# -- answers ---------------------------------------------------------------------------------------
+
+
+def try_answers(joint: Callable[[Any], Floats], schema: Schema, log_prior: Floats | None = None) -> None:
+    """Ask for log P(c, x) of made-up rows, and refuse a model that has no answer to them.
+
+    Whatever a wrong number in a file does (no number, infinity, an error of any kind), it does here, under
+    :func:`~bayeskit.io.saved.naming`, and not at the first prediction.
+
+    Parameters
+    ----------
+    joint : callable
+        From rows, as a user would pass them, to an array of shape (n, K).
+    log_prior : array of shape (K,), optional
+        log P(c), which rows get that no class allows.
+    """
+    answers = joint(made_up_rows(schema))
+    total = 1.0 if log_prior is None else float(np.exp(log_prior).sum())
+    if np.isnan(answers).any() or np.isposinf(answers).any() or not abs(total - 1.0) < 1e-6:
+        raise ModelFormatError(
+            "its numbers give no probabilities. It was not written by bayeskit, or by a version with a fault: save "
+            "it again."
+        )
+
+
+def made_up_rows(schema: Schema) -> Any:
+    """Return a few rows of a schema; while there are not too many, every state stands in one of them.
+
+    >>> made_up_rows(Schema((Variable("色泽", "categorical", ("青绿", "乌黑")),), Variable("y", "categorical")))
+    {'色泽': array(['青绿', '青绿', '乌黑'], dtype=object)}
+    """
+    if schema.block is not None:
+        return np.vstack([np.zeros(schema.block.width), np.ones(schema.block.width)])
+    largest = max((variable.size for variable in schema.categorical), default=0)
+    n = min(max(largest, 3), MOST_ROWS)
+    return {variable.name: _cells(variable, n) for variable in schema.attributes}
+
+
+def _cells(variable: Variable, n: int) -> NDArray[Any]:
+    if variable.kind == "numeric":
+        return np.arange(n, dtype=np.float64) % 3
+    cells = np.full(n, None, dtype=object)
+    for row, code in enumerate(np.linspace(0, variable.size - 1, n).astype(int) if variable.size else ()):
+        if variable.cuts is None:
+            cells[row] = variable.states[code]
+        else:  # the last interval has no upper end
+            cells[row] = (*variable.cuts, (variable.cuts or (0.0,))[-1] + 1.0)[code]
+    return cells
+
+
+# -- what is held ----------------------------------------------------------------------------------
+
+
+def check_held(held: Any, schema: Schema, needed: Collection[str] = ()) -> None:
+    """Refuse what a model cannot have chosen from rows: ``needed`` must be there, nothing unknown may be."""
+    if not isinstance(held, dict) or not all(isinstance(key, str) for key in held):
+        raise ModelFormatError(f"what it holds is {_short(held)}, not choices by name. Save it again.")
+    strange = [key for key in held if key not in _CHECKS]
+    missing = [key for key in needed if key not in held]
+    if strange or missing:
+        said = f"holds {strange[0]!r}" if strange else f"lacks {missing[0]!r}"
+        raise ModelFormatError(f"it {said}: no model of this version does. Save it again, with this version.")
+    for key, value in held.items():
+        if not _CHECKS[key](value, schema):
+            raise ModelFormatError(
+                f"it holds {_short(value)} for {key!r}, which cannot be for its columns. Save it again."
+            )
+
+
+def is_number(value: Any, least: float = -math.inf) -> bool:
+    return is_loss(value) and math.isfinite(value) and value >= least
+
+
+def is_loss(value: Any) -> bool:
+    """Infinite where something that happened was held impossible."""
+    numbers = (int, float, np.integer, np.floating)
+    return isinstance(value, numbers) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def _is_name(value: Any, schema: Schema) -> bool:
+    return value in schema.position
+
+
+def _are_names(value: Any, schema: Schema) -> bool:
+    return type(value) is tuple and len(set(value)) == len(value) and all(v in schema.position for v in value)
+
+
+def _is_order(value: Any, schema: Schema) -> bool:
+    """An order of all attributes that are discrete."""
+    return _are_names(value, schema) and set(value) == {v.name for v in schema.categorical}
+
+
+def _is_structure(value: Any, schema: Schema) -> bool:
+    """Parents by name, without a cycle: the graph itself refuses one."""
+    if not isinstance(value, dict) or not _are_names(tuple(value), schema):
+        return False
+    known = all(_are_names(parents, schema) for parents in value.values())
+    return known and bool(Dag(tuple(value), tuple(value.values())).nodes or not value)
+
+
+def _are_structures(value: Any, schema: Schema) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(name, str) and _is_structure(structure, schema) for name, structure in value.items()
+    )
+
+
+def _are_cuts(value: Any, schema: Schema) -> bool:
+    """The very cut points of the columns that are cut."""
+    return isinstance(value, dict) and all(
+        name in schema.position and _ascend(cuts) and schema[name].cuts in (None, cuts)
+        for name, cuts in value.items()
+    )
+
+
+def _ascend(cuts: Any) -> bool:
+    return type(cuts) is tuple and all(map(is_number, cuts)) and all(a < b for a, b in pairwise(cuts))
+
+
+def _are_families(value: Any, schema: Schema) -> bool:
+    return isinstance(value, dict) and all(
+        name in schema.position and isinstance(family, str) for name, family in value.items()
+    )
+
+
+def _are_weights(value: Any, schema: Schema) -> bool:
+    return isinstance(value, dict) and all(is_number(weight, 0.0) for weight in value.values())
+
+
+def _are_scores(value: Any, schema: Schema) -> bool:
+    return isinstance(value, dict) and all(
+        type(scores) is tuple and len(scores) == 3 and all(map(is_loss, scores)) for scores in value.values()
+    )
+
+
+def _are_losses(value: Any, schema: Schema) -> bool:
+    """A loss for each attribute, or rows of losses of the same length."""
+    if isinstance(value, dict):
+        return all(name in schema.position and is_loss(loss) for name, loss in value.items())
+    rows = type(value) is tuple and all(type(row) is tuple and all(map(is_loss, row)) for row in value)
+    return rows and len(set(map(len, value))) == 1
+
+
+def _is_calibration(value: Any, schema: Schema) -> bool:
+    return from_held({"calibration": value}) is not None
+
+
+def _is_completion(value: Any, schema: Schema) -> bool:
+    """How unlabelled rows took part."""
+    keys = {"weight", "losses", "history", "converged", "fell"}
+    return (
+        isinstance(value, dict)
+        and set(value) == keys
+        and is_number(value["weight"], 0.0)
+        and isinstance(value["losses"], dict)
+        and all(is_number(weight, 0.0) and is_loss(loss) for weight, loss in value["losses"].items())
+        and type(value["history"]) in (tuple, list)
+        and all(map(is_loss, value["history"]))
+        and type(value["converged"]) is bool
+        and type(value["fell"]) is bool
+    )
+
+
+_CHECKS: dict[str, Check] = {
+    "cut_points": _are_cuts,
+    "families": _are_families,
+    "structure": _is_structure,
+    "structures": _are_structures,
+    "order": _is_order,
+    "weights": _are_weights,
+    "scores": _are_scores,
+    "losses": _are_losses,
+    "k": lambda value, schema: type(value) is int and 0 <= value <= 64,
+    "super_parent": _is_name,
+    "super_parents": _are_names,
+    "calibration": _is_calibration,
+    "completion": _is_completion,
+    "classes": lambda value, schema: type(value) is tuple and set(schema.target.states) <= set(value),
+}
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 200 else f"{shown[:200]}…"
