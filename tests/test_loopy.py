@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.graphs.distributions import Table
+from bayeskit.graphs.factor import Factor
+from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.loopy import loopy
@@ -112,6 +114,13 @@ def test_impossible_evidence():
     for codes in ({"R": 1, "J": 0}, {"R": 0, "S": 0, "B": 1}):
         with pytest.raises(Contradiction):
             loopy(Potentials.of(wet_grass()), evidence(wet_grass(), codes), 100, 1e-9)
+
+
+def test_a_factor_without_a_variable_that_is_zero():
+    a = discrete("a", "xy")
+    field = Field((a,), (Factor(("a",), ("xy",), [1.0, 2.0]), Factor((), (), np.array(0.0))))
+    with pytest.raises(Contradiction):
+        loopy(Potentials.of(field), Evidence.nothing(1), 100, 1e-9)
 
 
 def test_a_chain_of_ten_thousand():

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit.errors import TooLarge
 from bayeskit.graphs.distributions import NoisyMax, Table
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.field import Field
@@ -47,14 +46,25 @@ def test_bounds_are_those_of_the_positive_numbers():
     assert most == pytest.approx([np.log(4.0), -np.inf, np.log(1e308)])
 
 
-def test_a_table_of_too_many_cells_is_refused_before_it_is_made():
+def test_a_rule_of_too_many_cells_is_not_laid_out():
     """Forty causes are forty pairs of numbers, and 2**41 cells."""
     causes = [Node(discrete(f"c{i}", "ny"), (), Table([0.5, 0.5])) for i in range(40)]
     rule = NoisyMax(([[1.0, 0.0], [0.5, 0.5]],) * 40, [1.0, 0.0])
     effect = Node(discrete("effect", "ny"), tuple(c.name for c in causes), rule)
-    with pytest.raises(TooLarge, match="c0") as refused:
-        Potentials.of(Network((*causes, effect)))
-    assert refused.value.cells == 2**41 and refused.value.largest[-1] == "effect"
+    p = Potentials.of(Network((*causes, effect)))
+    assert p.rules == {40: rule} and len(p.values) == 80 and p.scope_of(40) == list(range(41))
+    free = np.full(41, -1)
+    assert p.cells_given(40, free) == 2**41 and not p.is_positive(40, free)
+    # What is left of it where all but two causes are observed is a table as any other.
+    codes = np.array([-1, 1, -1, *[0] * 37, 1])
+    laid, divided = p.given(codes, np.ones(41, bool))
+    assert not laid.rules and laid.scope_of(40) == [0, 2] and laid.child[40] == -1
+    assert laid.table_of(40) * np.exp(divided) == pytest.approx(np.array([[0.5, 0.75], [0.75, 0.875]]))
+    assert [a[40] for a in laid.log_bounds] == pytest.approx([np.log(0.5 / 0.875), 0.0])
+    assert np.array_equal(laid.table_of(39), p.table_of(39))
+    # What does not matter is left out.
+    nothing, divided = p.given(codes, np.arange(41) < 40)
+    assert nothing.scope_of(40) == [] and nothing.table_of(40) == 1.0 and divided == 0.0
 
 
 def test_nothing_is_laid_out_as_nothing():

@@ -30,7 +30,8 @@ _FLAGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r", or pass format=\.", "."),
     (r"Pass format=, one of", "Convert it: 'bayeskit network convert --from', one of"),
     (
-        r"Raise max_memory=, observe some of these, or sample: approximate\(\.\.\.\)\.",
+        r"Raise max_memory=, observe some of these, or sample: approximate\(\.\.\.\)\."
+        r"|Name the candidates= that matter, or observe some of these\.",
         "Observe some of these.",
     ),
     (r"made by save\(\)", "made by 'bayeskit fit'"),

@@ -1,6 +1,16 @@
 """How a node depends on its parents: a table, a rule, independent causes, a regression. Values in codes.
 
-Every axis order is *parents, then the child*. Discrete kinds know how to become a table.
+Every axis order is *parents, then the child*. Discrete kinds know how to become a table, and how to do without it,
+for a rule of few numbers may have more cells than any memory:
+
+========================  ==========================================================================================
+``table()``               P(child | parents), cell by cell
+``log_at(codes)``         the logs of what is left of it where some variables are observed (−1: free)
+``log_rows(parents)``     log P(child's states | parents) for each row of the parents' codes
+``log_prob(codes)``       log P(child | parents) of each complete row, the child's code last
+``is_positive(codes)``    whether no cell that agrees with the codes is zero
+``n_numbers``             how many numbers the distribution itself holds
+========================  ==========================================================================================
 """
 
 from __future__ import annotations
@@ -13,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 def frozen(values: Any, dtype: Any = np.float64) -> NDArray[Any]:
@@ -20,6 +31,17 @@ def frozen(values: Any, dtype: Any = np.float64) -> NDArray[Any]:
     array = np.array(values, dtype=dtype, order="C")
     array.flags.writeable = False
     return array
+
+
+def _logs(values: Floats) -> Floats:
+    """Return the logarithms, −inf of zero without a warning."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values))
+
+
+def _place(codes: Sequence[int]) -> tuple[int | slice, ...]:
+    """Return the index of what agrees with some codes (−1: free)."""
+    return tuple(slice(None) if code < 0 else int(code) for code in codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +55,22 @@ class Table:
 
     def table(self) -> Floats:
         return self.values
+
+    @property
+    def n_numbers(self) -> int:
+        return int(self.values.size)
+
+    def log_at(self, codes: Sequence[int]) -> Floats:
+        return _logs(self.values[_place(codes)])
+
+    def log_rows(self, parents: Ints) -> Floats:
+        return _logs(np.broadcast_to(self.values[tuple(parents.T)], (len(parents), self.values.shape[-1])))
+
+    def log_prob(self, codes: Ints) -> Floats:
+        return _logs(self.values[tuple(codes.T)])
+
+    def is_positive(self, codes: Sequence[int]) -> bool:
+        return bool((self.values[_place(codes)] > 0.0).all())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Table) and np.array_equal(self.values, other.values)
@@ -54,6 +92,27 @@ class Deterministic:
         values = np.zeros((*self.outcome.shape, self.size))
         np.put_along_axis(values, self.outcome[..., None], 1.0, axis=-1)
         return values
+
+    @property
+    def n_numbers(self) -> int:
+        return int(self.outcome.size)
+
+    def log_at(self, codes: Sequence[int]) -> Floats:
+        outcome, child = self.outcome[_place(codes[:-1])], int(codes[-1])
+        if child >= 0:
+            return np.where(outcome == child, 0.0, -np.inf)
+        return np.where(np.eye(self.size, dtype=bool), 0.0, -np.inf)[outcome]
+
+    def log_rows(self, parents: Ints) -> Floats:
+        outcome = np.broadcast_to(self.outcome[tuple(parents.T)], len(parents))
+        return np.where(outcome[:, None] == np.arange(self.size), 0.0, -np.inf)
+
+    def log_prob(self, codes: Ints) -> Floats:
+        return np.where(self.outcome[tuple(codes[:, :-1].T)] == codes[:, -1], 0.0, -np.inf)
+
+    def is_positive(self, codes: Sequence[int]) -> bool:
+        child = int(codes[-1])
+        return self.size == 1 or (child >= 0 and bool((self.outcome[_place(codes[:-1])] == child).all()))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -113,6 +172,73 @@ class NoisyMax:
         values = np.diff(below, axis=-1, prepend=0.0)
         values = np.maximum(values, 0.0)  # differences of equal products may round below nothing
         return np.asarray(values / values.sum(axis=-1, keepdims=True))
+
+    @property
+    def n_numbers(self) -> int:
+        return int(self.leak.size + sum(cause.size for cause in self.causes))
+
+    def log_at(self, codes: Sequence[int]) -> Floats:
+        """Observed causes are a factor of the leak; each free one is an axis."""
+        *parents, child = codes
+        leak, *effects = self._log_below()
+        # Sums of logs, for a product over hundreds of causes would round to nothing.
+        seen = [effect[code] for effect, code in zip(effects, parents) if code >= 0]
+        below = np.sum([leak[0], *seen], axis=0)
+        for effect, code in zip(effects, parents):
+            if code < 0:
+                below = below[..., None, :] + effect
+        return np.asarray(self._log_differences(below)[(..., *_place([child]))])
+
+    def log_rows(self, parents: Ints) -> Floats:
+        leak, *effects = self._log_below()
+        below = np.repeat(leak, len(parents), axis=0)
+        for effect, codes in zip(effects, parents.T):
+            below += effect[codes]
+        return self._log_differences(below)
+
+    def log_prob(self, codes: Ints) -> Floats:
+        return self.log_rows(codes[:, :-1])[np.arange(len(codes)), codes[:, -1]]
+
+    def is_positive(self, codes: Sequence[int]) -> bool:
+        r"""Tell it from the causes alone.
+
+        :math:`P(y = k \mid x) > 0` where no cause excludes every effect up to k, and k itself comes about by the leak
+        or by some cause. That holds of all x where each cause says it of all its states, and of k some cause does.
+        """
+        if not self.rising:
+            last = len(self.leak) - 1
+            return self.turned().is_positive([*codes[:-1], last - codes[-1] if codes[-1] >= 0 else -1])
+        *parents, child = codes
+        said = [
+            cause[_place([code])].reshape(-1, len(self.leak)) for cause, code in zip(self.causes, parents)
+        ]
+        said.append(self.leak[None, :])
+        wanted = range(len(self.leak)) if child < 0 else [int(child)]
+        return all(
+            all((cause[:, : k + 1] > 0.0).any(axis=1).all() for cause in said)
+            and any((cause[:, k] > 0.0).all() for cause in said)
+            for k in wanted
+        )
+
+    def _log_below(self) -> list[Floats]:
+        """Return log P(effect ≤ k), effects counted from none, of the leak and of each state of each cause."""
+        effects = np.concatenate([self.leak[None, :], *self.causes])
+        logs = _logs(np.cumsum(effects if self.rising else effects[:, ::-1], axis=1))
+        return np.split(logs, np.cumsum([1, *(len(cause) for cause in self.causes)])[:-1])
+
+    def _log_differences(self, below: Floats) -> Floats:
+        """Turn log P(y ≤ k) into log P(y = k) in place, the child's states as declared."""
+        total = below[..., -1:].copy()  # 0 but for rounding
+        for k in range(below.shape[-1] - 1, 0, -1):
+            this, before = below[..., k], below[..., k - 1]
+            # log(1 − P(y < k) / P(y ≤ k)); where nothing is possible up to k, neither is k.
+            gap = np.subtract(before, this, out=np.full(this.shape, -np.inf), where=this > -np.inf)
+            np.minimum(gap, 0.0, out=gap)
+            np.negative(np.expm1(gap, out=gap), out=gap)
+            with np.errstate(divide="ignore"):
+                this += np.log(gap, out=gap)
+        below -= total
+        return below if self.rising else below[..., ::-1]
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -10,6 +10,12 @@ from numpy.typing import NDArray
 from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.problem import Problem, numbered
+from bayeskit.inference.sampling.cells import Cells
+from bayeskit.inference.sampling.forward import Forward
+from bayeskit.inference.sampling.likelihood_weighting import weighted_cells
+from bayeskit.inference.sampling.relevant import is_directed
+
+ROWS_TRIED = 4096
 
 
 def connected(
@@ -18,7 +24,8 @@ def connected(
     """Return the problem without what is not connected with the targets; None where that changes the answer.
 
     What is not connected multiplies every cell of the targets by the same number. Only if that were zero would
-    it matter, and it is not where all its numbers are positive.
+    it matter, and it is not where all its numbers are positive, nor where some states of everything agree with the
+    evidence, be it one row drawn out of thousands.
     """
     near = _reached(problem, [int(problem.place[v]) for v in targets])
     places = potentials.scope
@@ -26,18 +33,28 @@ def connected(
     held[held] = near[problem.place[places[held]]]
     factor_of = np.repeat(np.arange(potentials.n_factors), np.diff(potentials.scope_start))
     kept = problem.kept & (np.bincount(factor_of, held, potentials.n_factors) > 0)
-    for f in np.flatnonzero(problem.kept & ~kept).tolist():
-        codes = evidence.codes[potentials.scope_of(f)].tolist()
-        if not (potentials.table_of(f)[tuple(slice(None) if c < 0 else c for c in codes)] > 0.0).all():
-            return None
+    positive = all(
+        potentials.is_positive(f, evidence.codes) for f in np.flatnonzero(problem.kept & ~kept).tolist()
+    )
     needed = np.zeros(potentials.n_variables, np.bool_)
     # Variables of one state are connected with nothing, and yet axes of the factors that stay.
     needed[problem.variables[near | (problem.sizes == 1)]] = True
     for v, weight in evidence.likelihoods.items():
         code = int(evidence.codes[v])
-        if not needed[v] and not (weight if code < 0 else weight[code]).any():
-            return None
+        positive = positive and (needed[v] or bool((weight if code < 0 else weight[code]).any()))
+    if not positive and not _seen_possible(potentials, evidence):
+        return None
     return numbered(potentials, evidence.codes, needed, kept, tuple(targets))
+
+
+def _seen_possible(potentials: Potentials, evidence: Evidence) -> bool:
+    """Tell whether a row of a Bayesian network agrees with the evidence among some that are drawn."""
+    if not is_directed(potentials):
+        return False
+    rng = np.random.default_rng(0)  # the same question has the same answer
+    nothing = Cells.of(potentials, (), evidence)
+    _, log_weights = weighted_cells(Forward.of(potentials), nothing, evidence, ROWS_TRIED, rng)
+    return bool(log_weights.max() > -np.inf)
 
 
 def _reached(problem: Problem, places: list[int]) -> NDArray[np.bool_]:

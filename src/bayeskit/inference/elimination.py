@@ -106,16 +106,16 @@ def _log_factors(
 ) -> tuple[list[LogFactor], float]:
     """Return the logs of the relevant factors at the observed states, and the sum of those without a variable."""
     place, found, total = problem.place, [], 0.0
-    tables = [(p.scope_of(f), p.table_of(f)) for f in np.flatnonzero(problem.kept).tolist()]
-    tables += [([v], weight) for v, weight in evidence.likelihoods.items()]
+    logs = [(p.scope_of(f), p.log_slice(f, codes)) for f in np.flatnonzero(problem.kept).tolist()]
     with np.errstate(divide="ignore"):
-        for scope, table in tables:
-            values = np.log(table[tuple(slice(None) if place[v] >= 0 else codes[v] for v in scope)])
-            free = tuple(int(place[v]) for v in scope if place[v] >= 0)
-            if free:
-                found.append((free, values))
-            else:
-                total += float(values)
+        for v, weight in evidence.likelihoods.items():
+            logs.append(([v], np.log(weight if place[v] >= 0 else weight[codes[v]])))
+    for scope, values in logs:
+        free = tuple(int(place[v]) for v in scope if place[v] >= 0)
+        if free:
+            found.append((free, values))
+        else:
+            total += float(values)
     return found, total
 
 

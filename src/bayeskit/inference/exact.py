@@ -131,6 +131,8 @@ class Exact:
 
         All come from one round of messages. The list is empty where log P(e) is −inf.
         """
+        for f in self.potentials.rules:
+            require_table(self.potentials, self.potentials.scope_of(f), max_memory)
         tree, log_p, _, pot = self._asked(evidence, max_memory, take_max=False)
         if log_p == -np.inf:
             return [], log_p

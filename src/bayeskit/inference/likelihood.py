@@ -54,9 +54,7 @@ def log_prob(network: Network, codes: Ints, values: Floats | None = None) -> Flo
             total += _gaussian(network, node.distribution, parents, k, codes, values)
         else:
             assert node.distribution is not None
-            with np.errstate(divide="ignore"):
-                table = np.log(node.distribution.table())
-            total += table.ravel()[_cells(codes, [*parents, k], table.shape)]
+            total += node.distribution.log_prob(codes[:, [*parents, k]])
     return total
 
 

@@ -21,15 +21,14 @@ Ints = NDArray[np.int64]
 def log_tables(tree: Tree, potentials: Potentials, codes: Ints, pot: Floats) -> float:
     """Write the logs of the filled tables; return the log of the factors that have no free variable."""
     shape, place, sizes = tree.shape, tree.shape.problem.place, potentials.sizes
+    # A variable of one state is alone in its clique, and no factor's business.
+    at = np.where(place < 0, codes, np.where(sizes > 1, -1, 0))
     taken = 0.0
     pot[:] = 0.0
     for f in np.flatnonzero(shape.problem.kept).tolist():
         scope = potentials.scope_of(f)
-        # A variable of one state is alone in its clique, and no factor's business.
-        free = [int(place[v]) for v in scope if place[v] >= 0 and sizes[v] > 1]
-        index = tuple(codes[v] if place[v] < 0 else slice(None) if sizes[v] > 1 else 0 for v in scope)
-        with np.errstate(divide="ignore"):
-            table = np.log(potentials.table_of(f)[index])
+        free = [int(place[v]) for v in scope if at[v] < 0]
+        table = potentials.log_slice(f, at)
         if not free:
             taken += float(table)
             continue

@@ -42,13 +42,15 @@ class Lookup:
         scopes = [potentials.scope_of(int(f)) for f in self._factors]
         self.blanket = tuple(sorted({v for scope in scopes for v in scope} - {target}))
         columns = {v: column for column, v in enumerate(self.blanket)}
+        self._potentials, self._columns = potentials, columns
         self._n_states = int(potentials.sizes[target])
         self._values = potentials.values
         self._start = potentials.value_start[self._factors]
+        self._has_rule = not potentials.rules.keys().isdisjoint(self._factors.tolist())
         strides: list[int] = []
         column: list[int] = []
         part, step = [0], []
-        for scope in scopes:
+        for scope in () if self._has_rule else scopes:
             stride = 1
             for v in reversed(scope):
                 if v == target:
@@ -66,11 +68,27 @@ class Lookup:
 
         A row of zeros says that the tables give no state of the target a positive probability.
         """
+        if self._has_rule:
+            return self._in_logs(codes)
         out = np.empty((len(codes), self._n_states))
         multiply_rows(
             codes, self._strides, self._column, self._part, self._values, self._start, self._step, out
         )
         return out
+
+    def _in_logs(self, codes: Ints) -> Floats:
+        """Return the same where a factor is a rule, which has no cells to look up."""
+        logs = np.zeros((len(codes), self._n_states))
+        rows = np.column_stack([codes, np.zeros(len(codes), np.int64)])
+        for state in range(self._n_states):
+            rows[:, -1] = state
+            for f in self._factors.tolist():
+                columns = [self._columns.get(v, len(self.blanket)) for v in self._potentials.scope_of(f)]
+                logs[:, state] += self._potentials.log_values(f, rows, columns)
+        largest = logs.max(axis=1, keepdims=True)
+        out: Floats = np.exp(logs - np.where(largest > -np.inf, largest, 0.0))
+        total = out.sum(axis=1, keepdims=True)
+        return np.asarray(out / np.where(total > 0.0, total, 1.0))
 
 
 def log_weights(potentials: Potentials, codes: Ints) -> Floats:
@@ -83,11 +101,6 @@ def log_weights(potentials: Potentials, codes: Ints) -> Floats:
     array([-0.693,   -inf])
     """
     total = np.zeros(len(codes))
-    with np.errstate(divide="ignore"):
-        logs = np.log(potentials.values)
     for f in range(potentials.n_factors):
-        cell = np.zeros(len(codes), np.int64)
-        for v in potentials.scope_of(f):
-            cell = cell * potentials.sizes[v] + codes[:, v]
-        total += logs[potentials.value_start[f] + cell]
+        total += potentials.log_values(f, codes, potentials.scope_of(f))
     return total

@@ -64,6 +64,9 @@ def loopy(
     are approximate, and may not settle; ``damping`` keeps that share of the old message.
     """
     p = potentials
+    constant = np.flatnonzero(np.diff(p.scope_start) == 0)  # a factor without a variable sends no message
+    if not p.values[p.value_start[constant]].all():
+        raise Contradiction
     allowed = _allowed(p, evidence)
     message_start = np.concatenate([[0], np.cumsum(p.sizes[p.scope])]).astype(np.int64)
     edges = np.argsort(p.scope, kind="stable")

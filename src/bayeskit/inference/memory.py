@@ -32,6 +32,7 @@ def guarded_shape(
         raise _refusal(potentials, problem, triangulation, 8.0 * triangulation.cells * rows, max_memory)
     shape = shape_tree(problem, triangulation, root)
     needed = shape.bytes_kept + (shape.bytes_one_way if one_way else shape.bytes_used(rows))
+    needed += _bytes_of_rules(potentials, problem)
     if needed > max_memory:
         raise _refusal(potentials, problem, triangulation, needed, max_memory)
     return shape
@@ -47,11 +48,21 @@ def require_table(potentials: Potentials, variables: Sequence[int], max_memory: 
 
 def require(potentials: Potentials, needed: float, max_memory: float, shape: Shape) -> None:
     """Raise TooLarge where a question to a tree that is there needs more than the limit."""
+    needed += _bytes_of_rules(potentials, shape.problem)
     if needed > max_memory:
         c = int(shape.table_cells.argmax())
         members = shape.axes[shape.axis_start[c] : shape.axis_start[c] + shape.length[c]]
         names = [potentials.names[int(shape.problem.variables[v])] for v in members]
         raise TooLarge(needed, max_memory, names, int(shape.table_cells[c]))
+
+
+def _bytes_of_rules(potentials: Potentials, problem: Problem) -> int:
+    """Return what the cells of the rules take that the tables are filled from."""
+    return 8 * sum(
+        math.prod(int(potentials.sizes[v]) for v in potentials.scope_of(f) if problem.place[v] >= 0)
+        for f in potentials.rules
+        if problem.kept[f]
+    )
 
 
 def _refusal(

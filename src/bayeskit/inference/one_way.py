@@ -49,7 +49,8 @@ def _top_table(
     soft, weights, starts, extra = soft_evidence(problem.place, evidence.codes, evidence.likelihoods)
     if extra == -math.inf:
         return extra, np.empty(0)
-    least, most = p.log_bounds
+    laid, divided = p.given(evidence.codes, problem.kept)
+    least, most = laid.log_bounds
     pot = np.empty(int(shape.table_cells.max(initial=1)))
     order = shape.sequence[::-1].copy()
     if free:
@@ -59,11 +60,11 @@ def _top_table(
     log_p = answer_top(
         evidence.codes,
         problem.place,
-        p.sizes,
-        p.scope,
-        p.scope_start,
-        p.values,
-        p.value_start,
+        laid.sizes,
+        laid.scope,
+        laid.scope_start,
+        laid.values,
+        laid.value_start,
         least,
         most,
         problem.kept,
@@ -106,7 +107,7 @@ def _top_table(
             top = tree.top_of(free)
             pot = pot[int(shape.offset[top]) :]
         return log_p, pot
-    return log_p + extra, pot
+    return log_p + extra + divided, pot
 
 
 def _margin(tree: Tree, table: Floats, targets: list[int]) -> Floats:

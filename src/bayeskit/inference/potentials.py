@@ -1,22 +1,28 @@
-"""A network or a Markov network as kernels read it: factors over numbered variables, laid out flat."""
+"""A network or a Markov network as kernels read it: factors over numbered variables, laid out flat.
+
+A node whose rule has few numbers and too many cells is not laid out: it stays a rule, which is asked for single
+configurations, or for the table that is left of it where most of its variables are observed.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.errors import TooLarge
-from bayeskit.graphs.distributions import LinearGaussian
+from bayeskit.graphs.distributions import Discrete, LinearGaussian
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network
 
 # One GiB of numbers.
 LARGEST_TABLE = 2**27
+# A rule with more cells stays a rule: the tree of the whole network would not be a small one anyway.
+LARGEST_LAID_OUT = 2**16
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,6 +39,8 @@ class Potentials:
     values, value_start : its cells, in C order
     child : the variable that factor f is the conditional table of (last in its scope), −1 where it is none
     names : what the variables are called, for messages
+    rules : the factors that have no cells in ``values``, by their number. Whoever reads ``values`` asks ``given``
+        first, or leaves these factors out.
     """
 
     sizes: Ints
@@ -42,10 +50,12 @@ class Potentials:
     value_start: Ints
     child: Ints
     names: tuple[object, ...]
+    rules: Mapping[int, Discrete] = field(default_factory=dict)
 
     @classmethod
     def of(cls, network: Network | Field) -> Potentials:
         """Lay out the tables of a discrete network, or the factors of a Markov network."""
+        rules: dict[int, Discrete] = {}
         if isinstance(network, Field):
             scopes = [[network.position[n] for n in f.names] for f in network.factors]
             tables = [f.values for f in network.factors]
@@ -55,17 +65,20 @@ class Potentials:
             position = network.dag.position
             scopes = [[*(position[p] for p in node.parents), k] for k, node in enumerate(network.nodes)]
             tables = []
-            for node in network.nodes:
+            for k, node in enumerate(network.nodes):
                 assert node.distribution is not None
                 assert not isinstance(node.distribution, LinearGaussian)
                 cells = math.prod(network.shape_of(node.name))
-                if cells > LARGEST_TABLE:  # independent causes are few numbers, and may be too many cells
-                    raise TooLarge(8 * cells, 8 * LARGEST_TABLE, (*node.parents, node.name), cells)
-                tables.append(node.distribution.table())
+                held = cells <= node.distribution.n_numbers  # cell by cell already
+                if cells <= LARGEST_LAID_OUT or (held and cells <= LARGEST_TABLE):
+                    tables.append(node.distribution.table())
+                else:
+                    tables.append(np.empty(0))
+                    rules[k] = node.distribution
             variables = tuple(node.variable for node in network.nodes)
             children = list(range(len(scopes)))
         return cls.laid_out(
-            [v.size for v in variables], scopes, tables, children, tuple(v.name for v in variables)
+            [v.size for v in variables], scopes, tables, children, tuple(v.name for v in variables), rules
         )
 
     @classmethod
@@ -76,7 +89,10 @@ class Potentials:
         tables: Sequence[Floats],
         children: Sequence[int],
         names: tuple[object, ...],
+        rules: Mapping[int, Discrete] | None = None,
     ) -> Potentials:
+        """Lay out tables; those of rules are left empty."""
+
         def starts(lengths: list[int]) -> Ints:
             return np.cumsum([0, *lengths], dtype=np.int64)
 
@@ -88,6 +104,19 @@ class Potentials:
             starts([table.size for table in tables]),
             np.array(children, np.int64),
             names,
+            dict(rules or {}),
+        )
+
+    def beside(self, scopes: Sequence[Sequence[int]], tables: Sequence[Floats]) -> Potentials:
+        """Return the same with more factors, which are no conditional tables."""
+        more = Potentials.laid_out(self.sizes.tolist(), scopes, tables, [-1] * len(scopes), self.names)
+        return replace(
+            self,
+            scope=np.concatenate([self.scope, more.scope]),
+            scope_start=np.concatenate([self.scope_start, self.scope_start[-1] + more.scope_start[1:]]),
+            values=np.concatenate([self.values, more.values]),
+            value_start=np.concatenate([self.value_start, self.value_start[-1] + more.value_start[1:]]),
+            child=np.concatenate([self.child, more.child]),
         )
 
     @property
@@ -114,17 +143,100 @@ class Potentials:
     @cached_property
     def log_bounds(self) -> tuple[Floats, Floats]:
         """log of the least positive number and of the largest of each factor (0 and −inf where all are zero)."""
-        least, most = np.zeros(self.n_factors), np.full(self.n_factors, -np.inf)
+        bounds = np.zeros((2, self.n_factors))
         for f in range(self.n_factors):
-            values = self.values[self.value_start[f] : self.value_start[f + 1]]
-            positive = values[values > 0.0]
-            if len(positive):
-                least[f], most[f] = np.log(positive.min()), np.log(positive.max())
-        return least, most
+            bounds[:, f] = _log_bounds(self.values[self.value_start[f] : self.value_start[f + 1]])
+        return bounds[0], bounds[1]
 
     def scope_of(self, factor: int) -> list[int]:
         return [int(v) for v in self.scope[self.scope_start[factor] : self.scope_start[factor + 1]]]
 
     def table_of(self, factor: int) -> Floats:
+        """Return the cells of a factor that is no rule."""
+        assert factor not in self.rules
         flat = self.values[self.value_start[factor] : self.value_start[factor + 1]]
         return flat.reshape([int(self.sizes[v]) for v in self.scope_of(factor)])
+
+    def log_slice(self, factor: int, codes: Ints) -> Floats:
+        """Return the logs of what is left of a factor where variables have these codes (−1: free), an axis a free one.
+
+        Whoever asks has made sure that there is room for it.
+        """
+        at = codes[self.scope_of(factor)].tolist()
+        if factor in self.rules:
+            return self.rules[factor].log_at(at)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.table_of(factor)[_place(at)]))
+
+    def log_values(self, factor: int, codes: Ints, columns: Sequence[int]) -> Floats:
+        """Return the log of a factor at each row of codes; ``columns`` are those of its scope, in order."""
+        if factor in self.rules:
+            return self.rules[factor].log_prob(codes[:, columns])
+        cells = np.zeros(len(codes), np.int64)
+        for v, column in zip(self.scope_of(factor), columns):
+            cells = cells * self.sizes[v] + codes[:, column]
+        flat = self.values[self.value_start[factor] : self.value_start[factor + 1]]
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(flat)[cells] if len(flat) < len(cells) else np.log(flat[cells]))
+
+    def is_positive(self, factor: int, codes: Ints) -> bool:
+        """Tell whether no cell of a factor that agrees with the codes (−1: free) is zero."""
+        at = codes[self.scope_of(factor)].tolist()
+        if factor in self.rules:
+            return self.rules[factor].is_positive(at)
+        return bool((self.table_of(factor)[_place(at)] > 0.0).all())
+
+    def cells_given(self, factor: int, codes: Ints) -> int:
+        """Return how many cells of a factor agree with the codes (−1: free)."""
+        return math.prod(int(self.sizes[v]) for v in self.scope_of(factor) if codes[v] < 0)
+
+    def given(self, codes: Ints, kept: NDArray[np.bool_]) -> tuple[Potentials, float]:
+        """Return the same factors without a rule among them, and the log of what their cells were divided by.
+
+        Of the factors that are kept, a rule becomes the table of its free variables (those with the code −1), divided
+        by its largest cell; any other rule becomes a number, one. Whoever asks has made sure that there is room.
+        """
+        if not self.rules:
+            return self, 0.0
+        codes = np.where(self.sizes == 1, 0, codes)  # an array has only so many axes
+        taken = 0.0
+        scopes: dict[int, Ints] = {}
+        tables: dict[int, Floats] = {}
+        child, bounds = self.child.copy(), np.array(self.log_bounds)
+        for f in self.rules:
+            scopes[f], tables[f], child[f] = np.empty(0, np.int64), np.ones(()), -1
+            if kept[f]:
+                scope = np.array(self.scope_of(f), np.int64)
+                logs = self.log_slice(f, codes)
+                if (top := float(logs.max())) > -math.inf:
+                    logs -= top
+                    taken += top
+                scopes[f], tables[f] = scope[codes[scope] < 0], np.exp(logs, out=logs)
+            bounds[:, f] = _log_bounds(tables[f])
+        scope, scope_start = _spliced(self.scope, self.scope_start, scopes)
+        values, value_start = _spliced(self.values, self.value_start, tables)
+        made = Potentials(self.sizes, scope, scope_start, values, value_start, child, self.names)
+        made.__dict__["log_bounds"] = (bounds[0], bounds[1])  # most are those of before
+        return made, taken
+
+
+def _place(codes: Sequence[int]) -> tuple[int | slice, ...]:
+    return tuple(slice(None) if code < 0 else code for code in codes)
+
+
+def _log_bounds(values: Floats) -> tuple[float, float]:
+    positive = values[values > 0.0]
+    return (
+        (float(np.log(positive.min())), float(np.log(positive.max()))) if len(positive) else (0.0, -math.inf)
+    )
+
+
+def _spliced(
+    flat: NDArray[Any], starts: Ints, parts: Mapping[int, NDArray[Any]]
+) -> tuple[NDArray[Any], Ints]:
+    """Return parts laid out one after the other, and where each begins, when some are replaced."""
+    lengths, pieces, end = np.diff(starts), [], 0
+    for f in sorted(parts):
+        pieces += [flat[end : starts[f]], np.ravel(parts[f])]
+        lengths[f], end = parts[f].size, int(starts[f + 1])
+    return np.concatenate([*pieces, flat[end:]]), np.concatenate([[0], np.cumsum(lengths)])

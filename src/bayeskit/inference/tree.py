@@ -137,6 +137,7 @@ class Tree:
     def tables(self, potentials: Potentials, codes: Ints) -> tuple[Floats, Floats, float]:
         """Return the filled tables, the bound of each clique, and the log of what was taken out."""
         shape, problem = self.shape, self.shape.problem
+        potentials, divided = potentials.given(codes, problem.kept)
         least, most = potentials.log_bounds
         pot, bound = np.empty(shape.cells), np.empty(shape.n_cliques)
         taken = fill(
@@ -164,7 +165,7 @@ class Tree:
             np.empty(shape.n_cliques, np.int64),
             pot,
         )
-        return pot, bound, float(taken)
+        return pot, bound, float(taken) + divided
 
     @cached_property
     def nbytes(self) -> int:

@@ -39,6 +39,7 @@ class DiscreteDoor(Door):
         self._network = network
         self._kept = kept
         self.exact: Exact = kept.get("exact", lambda: Exact(Potentials.of(network)))
+        self.has_rules = bool(self.exact.potentials.rules)
         bounds = self.exact.potentials.offsets.tolist()
         self._parts = [(v.name, slice(a, b)) for v, a, b in zip(self.variables, bounds, bounds[1:])]
 

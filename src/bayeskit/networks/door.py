@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -14,9 +15,17 @@ from bayeskit.schema import Name, Variable, first_twice
 
 Given = Mapping[Name, Any] | None
 
+# To find a smallest part of impossible evidence so many questions are asked; then what is left of it is named whole.
+MOST_QUESTIONS = 1000
+# Where a node is a rule with too many cells for a table, each of these questions may use so many bytes: the less of
+# its causes a part observes, the more cells it takes to see that the part is possible.
+LIMIT_BESIDE_RULES = 2**20
+
 
 class Door(ABC):
     """One network at one moment, ready to be asked: what changes the network makes another door."""
+
+    has_rules: bool = False
 
     def __init__(self, variables: Sequence[Variable]) -> None:
         self.variables = tuple(variables)
@@ -51,13 +60,18 @@ class Door(ABC):
 
     def impossible(self, evidence: Given, soft: Given, limit: float) -> BayeskitError:
         """Return the error to raise: it names a smallest part of the evidence that is impossible."""
+        limit = min(limit, LIMIT_BESIDE_RULES) if self.has_rules else limit
         items = [(False, name) for name in evidence or ()] + [(True, name) for name in soft or ()]
 
         def part(some: list[tuple[bool, Name]]) -> tuple[dict[Name, Any], dict[Name, Any]]:
             hard = {name: (evidence or {})[name] for is_soft, name in some if not is_soft}
             return hard, {name: (soft or {})[name] for is_soft, name in some if is_soft}
 
+        asked = itertools.count(1)
+
         def is_impossible(some: list[tuple[bool, Name]]) -> bool:
+            if next(asked) > MOST_QUESTIONS:
+                return False
             try:
                 return self.log_evidence(*part(some), limit) == -math.inf
             except TooLarge:  # less evidence can mean larger tables

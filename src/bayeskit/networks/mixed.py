@@ -31,6 +31,7 @@ class MixedDoor(Door):
         super().__init__([node.variable for node in network.nodes])
         self._network = network
         self.hybrid = Hybrid(network)
+        self.has_rules = self.hybrid.has_rules
 
     def log_total(self, limit: float) -> float:
         """Return the logarithm of what the probabilities sum to without evidence."""
@@ -52,12 +53,15 @@ class MixedDoor(Door):
         """Return a Factor of discrete targets, a GaussianMixturePosterior of continuous ones."""
         places = self.targets(names)
         found, log_scale = self._read(evidence, soft)
-        values, log_density = self.hybrid.joint(places, found, limit)
-        if log_density + log_scale == -math.inf:
-            raise self.impossible(evidence, soft, limit)
         asked = [self.variables[place] for place in places]
-        if asked[0].kind != "categorical":
-            return values
+        if any(v.kind != "categorical" for v in asked):
+            mixture, log_density = self.hybrid.joint(places, found, limit)
+            if log_density + log_scale == -math.inf:
+                raise self.impossible(evidence, soft, limit)
+            return mixture
+        values = self.hybrid.posterior(places, found, limit)
+        if values is None or log_scale == -math.inf:
+            raise self.impossible(evidence, soft, limit)
         return Factor((v.name for v in asked), (v.states for v in asked), values)
 
     def mpe(self, evidence: Given, soft: Given, limit: float) -> MostProbable:

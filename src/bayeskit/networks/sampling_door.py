@@ -25,6 +25,7 @@ from bayeskit.inference.sampling.gibbs import gibbs
 from bayeskit.inference.sampling.likelihood_weighting import likelihood_weighting
 from bayeskit.inference.sampling.numeric import Numeric, discrete_part
 from bayeskit.inference.sampling.rejection import rejection
+from bayeskit.inference.sampling.relevant import ancestral, relevant_factors, with_tables
 from bayeskit.networks.door import Door, Given
 
 # Half-chains that disagree by more than this are told of. (Vehtari and others, 2021, ask for 1.01, which short
@@ -48,6 +49,7 @@ class SamplingDoor(Door):
             super().__init__(network.variables)
             self.potentials = Potentials.of(network)
             self.numeric = None
+        self.has_rules = bool(self.potentials.rules)
         kinds = [v.kind == "categorical" for v in self.variables]
         self.discrete = np.flatnonzero(kinds)
         self.continuous = np.flatnonzero(np.logical_not(kinds))
@@ -222,7 +224,9 @@ class SamplingDoor(Door):
         damping: float,
     ) -> Estimate:
         targets = self.ready(places, "loopy", known)
-        beliefs = loopy(self.potentials, found, max_iter, tol, damping)
+        told = [*targets, *np.flatnonzero(found.codes >= 0), *found.likelihoods]
+        factors = relevant_factors(self.potentials, ancestral(self.potentials, told))
+        beliefs = loopy(with_tables(self.potentials, found, factors), found, max_iter, tol, damping)
         values = beliefs.joint(targets)
         if values is None:
             raise UsageError(

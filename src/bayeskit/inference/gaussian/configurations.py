@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
 
+from bayeskit.errors import TooLarge
 from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.exact import Exact
 from bayeskit.inference.gaussian.discrete_part import DiscretePart
 from bayeskit.inference.gaussian.evidence import HybridEvidence
-from bayeskit.inference.gaussian.log_tables import LogTable, LogTables, given_codes
+from bayeskit.inference.gaussian.log_tables import LogTable, LogTables, ascending
 from bayeskit.inference.gaussian.regression import Floats
 from bayeskit.inference.gaussian.weights import LOWEST, Scaled, Weight, merged, scaled
+from bayeskit.inference.memory import require_table
+from bayeskit.inference.sampling.relevant import ancestral, relevant_factors
 
 
 class Configurations:
@@ -41,6 +44,21 @@ class Configurations:
             if self._trusted(log):
                 return found, log + self._scaled.taken
         return self._slow_joint(numbers, max_memory)
+
+    def posterior(self, targets: tuple[int, ...], max_memory: float) -> Floats | None:
+        """Return P(targets | everything observed), None where that is impossible.
+
+        It also answers where the log density would need too much memory, as `Exact.posterior` does.
+        """
+        try:
+            found, log = self.joint(targets, max_memory)
+        except TooLarge:
+            # Without the log density nobody can tell whether a weight that was dropped mattered.
+            if self._scaled.dropped or self._scaled.outweighed or self._scaled.taken == -math.inf:
+                raise
+            engine, evidence = self._plain
+            return engine.posterior(tuple(self.part.number[t] for t in targets), evidence, max_memory)
+        return found if log > -math.inf else None
 
     def marginals(self, max_memory: float) -> tuple[dict[int, Floats], float]:
         """Return P(node | everything observed) of every discrete node, and the log density."""
@@ -76,7 +94,7 @@ class Configurations:
         if self._trusted(found.log_probability):
             codes = {v: int(code) for v, code in zip(nodes, found.codes)}
             return codes, found.log_probability + self._scaled.taken
-        for tables, taken in self._slow_tables():
+        for tables, taken in self._slow_tables(range(len(nodes)), max_memory):
             chosen, log = tables.best(max_memory)
             if log > -math.inf:
                 numbered = {i: int(code) for i, code in enumerate(self._codes) if code >= 0} | chosen
@@ -103,11 +121,16 @@ class Configurations:
             return not (self._scaled.dropped or self._scaled.outweighed)
         return not self._scaled.dropped or log > LOWEST + 60.0
 
-    def _slow_tables(self) -> Iterator[tuple[LogTables, float]]:
+    def _slow_tables(self, asked: Iterable[int], max_memory: float) -> Iterator[tuple[LogTables, float]]:
         """The same product in logarithms; then, should nothing be possible, without probabilities going first."""
-        part, number = self.part, self.part.number
-        with np.errstate(divide="ignore"):
-            known = [given_codes(s, np.log(t), self._codes) for s, t in zip(part.scopes, part.tables)]
+        part, number, p = self.part, self.part.number, self.part.potentials
+        weighed_nodes = [number[v] for weight in self._weights for v in weight.scope]
+        relevant = ancestral(p, [*asked, *np.flatnonzero(self._codes >= 0), *weighed_nodes])
+        known = []
+        for f in relevant_factors(p, relevant):
+            free = [v for v in p.scope_of(f) if self._codes[v] < 0]
+            require_table(p, free, max_memory)
+            known.append(ascending(free, p.log_slice(f, self._codes)))
         again: Scaled = scaled(self._weights, outweigh=False)
         for weighed in (self._scaled, again):
             weights = [LogTable(tuple(number[v] for v in t.scope), t.log) for t in weighed.tables]
@@ -120,7 +143,7 @@ class Configurations:
         # Observed targets are one-hot.
         place = tuple(slice(None) if (c := int(self._codes[v])) < 0 else c for v in ascending)
         found = -math.inf
-        for tables, taken in self._slow_tables():
+        for tables, taken in self._slow_tables(numbers, max_memory):
             log = tables.onto(free, max_memory)
             top = float(log.max())
             if top > -math.inf:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayeskit.graphs.distributions import LinearGaussian
+from bayeskit.graphs.network import Network
 from bayeskit.inference.exact import Exact
 from bayeskit.inference.gaussian.layout import Layout
 from bayeskit.inference.gaussian.log_tables import LogTable
@@ -21,12 +21,7 @@ class DiscretePart:
         self.layout = layout
         self.nodes = layout.discrete
         self.number = {node: i for i, node in enumerate(self.nodes)}
-        self.scopes = [[*(self.number[p] for p in layout.parents[v]), self.number[v]] for v in self.nodes]
-        self.tables = []
-        for v in self.nodes:
-            given = layout.network.nodes[v].distribution
-            assert given is not None and not isinstance(given, LinearGaussian)
-            self.tables.append(given.table())
+        self.potentials = Potentials.of(Network(tuple(layout.network.nodes[v] for v in self.nodes)))
         self.sizes = [layout.sizes[v] for v in self.nodes]
         self.names = tuple(layout.names[v] for v in self.nodes)
 
@@ -35,12 +30,4 @@ class DiscretePart:
         return self.engine_with([])
 
     def engine_with(self, weights: Sequence[LogTable]) -> Exact:
-        return Exact(
-            Potentials.laid_out(
-                self.sizes,
-                [*self.scopes, *(list(w.scope) for w in weights)],
-                [*self.tables, *(np.exp(w.log) for w in weights)],
-                [*range(len(self.nodes)), *[-1] * len(weights)],
-                self.names,
-            )
-        )
+        return Exact(self.potentials.beside([w.scope for w in weights], [np.exp(w.log) for w in weights]))

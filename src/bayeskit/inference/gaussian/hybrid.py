@@ -78,6 +78,7 @@ class Hybrid:
         network.require_distributions()
         self.layout = Layout(network)
         self._part = DiscretePart(self.layout)
+        self.has_rules = bool(self._part.potentials.rules)
 
     def posteriors(self, evidence: HybridEvidence, max_memory: float = MAX_MEMORY) -> HybridPosteriors:
         """Return the posterior of every node: probabilities, or a mixture of normals."""
@@ -136,6 +137,16 @@ class Hybrid:
         if log == -math.inf:
             return np.empty(0), log
         return _mixture(narrow, weights), log
+
+    def posterior(
+        self, targets: tuple[int, ...], evidence: HybridEvidence, max_memory: float = MAX_MEMORY
+    ) -> Floats | None:
+        """Return the joint posterior of discrete targets as ``joint`` does, None where the evidence is impossible.
+
+        It also answers where the log density would need too much memory, but the part of the discrete nodes that the
+        targets are connected with does not.
+        """
+        return self._weighed(evidence, max_memory).posterior(targets, max_memory)
 
     def log_probability(self, evidence: HybridEvidence, max_memory: float = MAX_MEMORY) -> float:
         """Return the log density of the evidence: of its states a probability, of its values a density."""

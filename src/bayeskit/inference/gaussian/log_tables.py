@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import TooLarge
 from bayeskit.inference.gaussian.regression import Floats, Scope, spread
@@ -25,12 +24,10 @@ class LogTable:
     log: Floats
 
 
-def given_codes(scope: Sequence[int], log: Floats, codes: NDArray[np.int64]) -> LogTable:
-    """Return a table with the axes of free nodes only, ascending; ``codes``: −1 where a node is free."""
-    place = tuple(code if (code := int(codes[v])) >= 0 else slice(None) for v in scope)
-    free = [v for v in scope if codes[v] < 0]
-    order = sorted(range(len(free)), key=free.__getitem__)
-    return LogTable(tuple(free[a] for a in order), np.asarray(log[place]).transpose(order))
+def ascending(scope: Sequence[int], log: Floats) -> LogTable:
+    """Return a table with its axes in ascending order."""
+    order = sorted(range(len(scope)), key=scope.__getitem__)
+    return LogTable(tuple(scope[a] for a in order), log.transpose(order))
 
 
 def product(tables: Sequence[LogTable]) -> LogTable:

@@ -14,10 +14,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from bayeskit.errors import TooLarge
+from bayeskit.graphs.distributions import Discrete
 from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.potentials import Floats, Ints, Potentials
 from bayeskit.inference.sampling.contradiction import Contradiction
-from bayeskit.inference.sampling.relevant import ancestral, is_directed
+from bayeskit.inference.sampling.relevant import ancestral, is_directed, relevant_factors
 
 # Variables, and the logarithms of a factor with an axis for each: a product of thousands never underflows.
 Piece = tuple[tuple[int, ...], Floats]
@@ -34,26 +35,33 @@ def posterior_network(
     codes = np.where(potentials.sizes == 1, 0, evidence.codes)  # one state: nothing to draw
     told = [*np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods, *(v for s, _ in beside for v in s)]
     relevant = ancestral(potentials, told)
-    pieces = [
-        _sliced(tuple(potentials.scope_of(f)), logs_of(potentials.table_of(f)), codes)
-        for f in range(potentials.n_factors)
-        if potentials.child[f] < 0 or relevant[potentials.child[f]]
-    ]
+    factors = relevant_factors(potentials, relevant)
+    held = {f: tuple(v for v in potentials.scope_of(f) if codes[v] < 0) for f in factors}
+    wide = [f for f in factors if f in potentials.rules and held[f]]
+    pieces = [(held[f], potentials.log_slice(f, codes)) for f in factors if f not in wide]
     pieces += [_sliced((v,), logs_of(likelihood), codes) for v, likelihood in evidence.likelihoods.items()]
     pieces += [_sliced(scope, logs, codes) for scope, logs in beside]
     if any(not scope and logs == -np.inf for scope, logs in pieces):
         raise Contradiction
     pieces = [piece for piece in pieces if piece[0]]
     free = [int(v) for v in np.flatnonzero(relevant & (codes < 0))]
-    order = _elimination_order(free, [scope for scope, _ in pieces], potentials, max_memory)
+    scopes_held = [*(scope for scope, _ in pieces), *(held[f] for f in wide)]
+    order = _elimination_order(free, scopes_held, potentials, max_memory)
+    pieces += [(held[f], potentials.log_slice(f, codes)) for f in wide]  # only now: there is room for them
     tables = {int(v): _certain(int(potentials.sizes[v]), int(codes[v])) for v in np.flatnonzero(codes >= 0)}
     scopes: dict[int, tuple[int, ...]] = {v: (v,) for v in tables}
+    rules: dict[int, Discrete] = {}
     for v, scope, table in _eliminated(order, pieces, potentials):
         scopes[v], tables[v] = scope, table
     if is_directed(potentials):
         for f, v in enumerate(potentials.child):
-            if not relevant[v] and int(v) not in tables:
-                scopes[int(v)], tables[int(v)] = tuple(potentials.scope_of(f)), potentials.table_of(f)
+            if relevant[v] or int(v) in tables:
+                continue
+            scopes[int(v)] = tuple(potentials.scope_of(f))
+            if f in potentials.rules:
+                rules[int(v)], tables[int(v)] = potentials.rules[f], np.empty(0)
+            else:
+                tables[int(v)] = potentials.table_of(f)
     everyone = range(potentials.n_variables)
     return Potentials.laid_out(
         [int(s) for s in potentials.sizes],
@@ -61,6 +69,7 @@ def posterior_network(
         [tables[v] for v in everyone],
         list(everyone),
         potentials.names,
+        rules,
     )
 
 

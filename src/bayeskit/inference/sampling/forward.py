@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.graphs.distributions import Discrete
 from bayeskit.inference.kernels.forward import forward_rows
 from bayeskit.inference.potentials import Floats, Ints, Potentials
 from bayeskit.inference.sampling.relevant import factor_of, topological
@@ -36,6 +37,22 @@ class Forward:
     def of(cls, potentials: Potentials) -> Forward:
         return cls(potentials, topological(potentials), factor_of(potentials))
 
+    def stretches(self) -> Iterator[tuple[slice, Discrete | None]]:
+        """Cut the order at the rules: yield the places between them, which a kernel draws, and each rule's place."""
+        rules, start = self.potentials.rules, 0
+        for place, v in enumerate(self.order.tolist() if rules else ()):
+            rule = rules.get(int(self.factor_of[v]))
+            if rule is not None:
+                yield slice(start, place), None
+                yield slice(place, place + 1), rule
+                start = place + 1
+        yield slice(start, len(self.order)), None
+
+    def log_rows(self, rule: Discrete, place: int, codes: Ints) -> Floats:
+        """Return log P(states | parents) of the rule at a place of the order, for each row of codes."""
+        *parents, _ = self.potentials.scope_of(int(self.factor_of[self.order[place]]))
+        return rule.log_rows(codes[:, parents])
+
     def only(self, wanted: NDArray[np.bool_]) -> Forward:
         """Return the same, drawing only these variables (with a variable, all above it must be wanted)."""
         return replace(self, order=self.order[wanted[self.order]])
@@ -43,17 +60,22 @@ class Forward:
     def fill(self, uniforms: Floats, codes: Ints) -> None:
         """Draw codes (rows × variables) from uniforms (rows × order)."""
         p = self.potentials
-        forward_rows(
-            self.order,
-            self.factor_of,
-            p.sizes,
-            p.scope,
-            p.scope_start,
-            p.values,
-            p.value_start,
-            uniforms,
-            codes,
-        )
+        for places, rule in self.stretches():
+            if rule is not None:
+                drawn = draw_rows(self.log_rows(rule, places.start, codes), uniforms[:, places.start])
+                codes[:, self.order[places.start]] = drawn
+                continue
+            forward_rows(
+                self.order[places],
+                self.factor_of,
+                p.sizes,
+                p.scope,
+                p.scope_start,
+                p.values,
+                p.value_start,
+                np.ascontiguousarray(uniforms[:, places]),
+                codes,
+            )
 
     def codes(self, n: int, rng: np.random.Generator) -> Ints:
         """Return n rows of codes. The first rows are the same whatever n is."""
@@ -61,6 +83,20 @@ class Forward:
         for start, uniforms in uniform_chunks(rng, n, len(self.order)):
             self.fill(uniforms, codes[start : start + len(uniforms)])
         return codes
+
+
+def draw_rows(log_weights: Floats, uniforms: Floats) -> Ints:
+    """Return, for each row, the state whose share the uniform number falls in: what the kernel does, row by row.
+
+    >>> draw_rows(np.log([[0.5, 0.25, 0.25]] * 3), np.array([0.2, 0.6, 0.9]))
+    array([0, 1, 2])
+    """
+    weights = np.exp(log_weights)
+    ends = np.cumsum(weights, axis=1)
+    chosen = (uniforms[:, None] * ends[:, -1:] >= ends).sum(axis=1)
+    # A product that rounds up to the total belongs to the last state that has a share.
+    last = weights.shape[1] - 1 - (weights[:, ::-1] > 0.0).argmax(axis=1)
+    return np.asarray(np.minimum(chosen, last))
 
 
 def uniform_chunks(rng: np.random.Generator, n: int, width: int) -> Iterator[tuple[int, Floats]]:

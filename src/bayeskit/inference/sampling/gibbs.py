@@ -16,7 +16,7 @@ from bayeskit.inference.sampling.cells import Cells
 from bayeskit.inference.sampling.conditional import logs_of
 from bayeskit.inference.sampling.diagnostics import effective_sample_size, split_r_hat
 from bayeskit.inference.sampling.forward import uniform_chunks
-from bayeskit.inference.sampling.relevant import ancestral
+from bayeskit.inference.sampling.relevant import ancestral, relevant_factors, with_tables
 from bayeskit.inference.sampling.support import Support
 
 
@@ -32,9 +32,8 @@ class Sampler:
     def of(cls, potentials: Potentials, evidence: Evidence, targets: Sequence[int]) -> Sampler:
         told = [*targets, *np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods]
         relevant = ancestral(potentials, told)
-        factors = [
-            f for f in range(potentials.n_factors) if potentials.child[f] < 0 or relevant[potentials.child[f]]
-        ]
+        factors = relevant_factors(potentials, relevant)
+        potentials = with_tables(potentials, evidence, factors)
         support = Support(potentials, factors, evidence)
         variables = [int(v) for v in np.flatnonzero(relevant)]
         blocks = blocks_of(potentials, support, variables)

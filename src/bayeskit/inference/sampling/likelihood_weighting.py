@@ -20,7 +20,7 @@ from bayeskit.inference.kernels.weighting import weighted_rows
 from bayeskit.inference.potentials import Floats, Ints
 from bayeskit.inference.sampling.cells import Cells
 from bayeskit.inference.sampling.conditional import logs_of
-from bayeskit.inference.sampling.forward import Forward, uniform_chunks
+from bayeskit.inference.sampling.forward import Forward, draw_rows, uniform_chunks
 from bayeskit.inference.sampling.numeric import Numeric
 from bayeskit.inference.sampling.relevant import ancestral
 
@@ -81,8 +81,31 @@ def weighted_cells(
     for start, uniforms in uniform_chunks(rng, n, width + extra):
         rows = slice(start, start + len(uniforms))
         codes = np.zeros((len(uniforms), p.n_variables), np.int64)
+        _weigh(forward, evidence, soft, uniforms, codes, log_weights[rows])
+        if numeric is not None and known is not None and weighed:
+            log_weights[rows] += _density(numeric, known, codes, uniforms[:, width:])
+        at[rows] = cells.of_rows(codes)
+    return at, log_weights
+
+
+def _weigh(
+    forward: Forward, evidence: Evidence, soft: Floats, uniforms: Floats, codes: Ints, log_weights: Floats
+) -> None:
+    """Fill codes and add to the log weights; ``soft`` are the log likelihoods of every state of every variable."""
+    p = forward.potentials
+    for places, rule in forward.stretches():
+        if rule is not None:
+            v = int(forward.order[places.start])
+            logs, code = forward.log_rows(rule, places.start, codes), int(evidence.codes[v])
+            if code >= 0:
+                codes[:, v] = code
+                log_weights += logs[:, code]
+            else:
+                codes[:, v] = draw_rows(logs, uniforms[:, places.start])
+            log_weights += soft[p.offsets[v] + codes[:, v]]
+            continue
         weighted_rows(
-            forward.order,
+            forward.order[places],
             forward.factor_of,
             p.sizes,
             p.scope,
@@ -92,14 +115,10 @@ def weighted_cells(
             evidence.codes,
             p.offsets,
             soft,
-            uniforms,
+            np.ascontiguousarray(uniforms[:, places]),
             codes,
-            log_weights[rows],
+            log_weights,
         )
-        if numeric is not None and known is not None and weighed:
-            log_weights[rows] += _density(numeric, known, codes, uniforms[:, width:])
-        at[rows] = cells.of_rows(codes)
-    return at, log_weights
 
 
 def _density(numeric: Numeric, known: Floats, codes: Ints, uniforms: Floats) -> Floats:

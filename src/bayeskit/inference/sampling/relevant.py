@@ -7,7 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.inference.potentials import Ints, Potentials
+from bayeskit.errors import TooLarge
+from bayeskit.inference.evidence import Evidence
+from bayeskit.inference.potentials import LARGEST_TABLE, Ints, Potentials
 
 
 def factor_of(potentials: Potentials) -> Ints:
@@ -38,6 +40,34 @@ def ancestral(potentials: Potentials, of: Iterable[int]) -> NDArray[np.bool_]:
             found[v] = True
             waiting.extend(u for u in potentials.scope_of(int(tables[v])) if not found[u])
     return found
+
+
+def relevant_factors(potentials: Potentials, relevant: NDArray[np.bool_]) -> list[int]:
+    """Return the factors that are no table of an irrelevant variable."""
+    return [
+        f for f in range(potentials.n_factors) if potentials.child[f] < 0 or relevant[potentials.child[f]]
+    ]
+
+
+def with_tables(potentials: Potentials, evidence: Evidence, factors: Iterable[int]) -> Potentials:
+    """Return the same with the rules among some factors as tables of what is free in them, all others as nothing.
+
+    For methods that go through cells; likelihood weighting and rejection ask the rules themselves.
+    """
+    kept = np.zeros(potentials.n_factors, bool)
+    kept[list(factors)] = True
+    for f in potentials.rules:
+        cells = potentials.cells_given(f, evidence.codes)
+        if kept[f] and cells > LARGEST_TABLE:
+            names = [potentials.names[v] for v in potentials.scope_of(f) if evidence.codes[v] < 0]
+            raise TooLarge(
+                8 * cells,
+                8 * LARGEST_TABLE,
+                names,
+                cells,
+                way_out='Observe some of these, or use method="likelihood weighting" or "rejection".',
+            )
+    return potentials.given(evidence.codes, kept)[0]
 
 
 def topological(potentials: Potentials) -> Ints:

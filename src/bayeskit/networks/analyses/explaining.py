@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit.errors import SettingError
-from bayeskit.graphs.distributions import LinearGaussian, Table
+from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network
 from bayeskit.networks.analyses.asking import read_mapping, refuse_observed
@@ -130,17 +130,23 @@ class _Observed:
         if isinstance(node.distribution, LinearGaussian):
             return self._density(network, name, node.distribution)
         assert node.distribution is not None
-        cells = math.prod(network.shape_of(name))
-        if cells > LARGEST and not isinstance(node.distribution, Table):
+        names = (*node.parents, name)
+        if math.prod(network.shape_of(name)) <= max(LARGEST, node.distribution.n_numbers):
+            return self.table(name, names, node.distribution.table())
+        cells = math.prod(network[n].variable.size for n in names if n not in self.codes)
+        if cells > LARGEST:
             raise SettingError(
                 f"{name!r} would have a table of {cells:,} cells, and no page shows so many. Ask query(...) for the "
                 "numbers alone."
             )
-        return self.table(name, (*node.parents, name), node.distribution.table())
+        at = [self.codes.get(n, -1) for n in names]
+        return self._titled(name, names, np.exp(node.distribution.log_at(at)))
 
     def table(self, child: Name | None, names: tuple[Name, ...], table: Any) -> Piece:
         """Slice a table at the observed states."""
-        values = table[tuple(self.codes.get(n, slice(None)) for n in names)]
+        return self._titled(child, names, table[tuple(self.codes.get(n, slice(None)) for n in names)])
+
+    def _titled(self, child: Name | None, names: tuple[Name, ...], values: Any) -> Piece:
         free = tuple(n for n in names if n not in self.codes)
         written = [self._written(n) for n in names]
         if child is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.errors import SettingError
+from bayeskit.errors import SettingError, TooLarge
 from bayeskit.networks.analyses.asking import read_mapping, refuse_observed
 from bayeskit.networks.door import Door, Given
 from bayeskit.report.information_value import Questions, ranked
@@ -24,12 +24,13 @@ def worth_asking(
     known = read_mapping(evidence)
     refuse_observed(target, known)
     states = door.variables[place].states
-    now = network.posteriors(evidence=evidence)
+    chosen = None if candidates is None else _named(door, candidates)
+    now = _answers(network, evidence, target, chosen)
     belief = np.asarray(now[target])
     possible = np.flatnonzero(belief > 0).tolist()
-    given = {k: network.posteriors(evidence={**known, target: states[k]}) for k in possible}
+    given = {k: _answers(network, {**known, target: states[k]}, target, chosen) for k in possible}
     tables, left_out = [], []
-    for name in _candidates(door, target, known, now, candidates):
+    for name in _candidates(door, target, known, now, chosen):
         variable = door.variables[door.reader.place(name)]
         if variable.kind != "categorical":
             left_out.append(name)
@@ -42,25 +43,51 @@ def worth_asking(
     return ranked(target, states, belief.tolist(), tables, costs, loss, left_out, lang, names)
 
 
-def _candidates(
-    door: Door, target: Name, known: dict[Name, Any], now: dict[Name, Any], candidates: Any
-) -> list[Name]:
-    """Return what may be asked for: what is not known yet."""
-    settled = {
-        target,
-        *(name for name in known if np.ndim(now[name]) == 0 or np.count_nonzero(now[name]) == 1),
-    }
-    if candidates is None:
-        return [v.name for v in door.variables if v.name not in settled]
+def _answers(network: Any, evidence: Given, target: Name, chosen: list[Name] | None) -> dict[Name, Any]:
+    """Return P(x | e) of every node in one pass; where that takes too much memory, of those that were named."""
+    try:
+        found: dict[Name, Any] = network.posteriors(evidence=evidence)
+    except TooLarge as error:
+        if chosen is None:
+            raise TooLarge(
+                error.bytes_needed,
+                error.max_memory,
+                error.largest,
+                error.cells,
+                way_out="Name the candidates= that matter, or observe some of these.",
+            ) from None
+        found = {name: network.query(name, evidence=evidence).values for name in [target, *chosen]}
+    return found
+
+
+def _named(door: Door, candidates: Any) -> list[Name]:
+    """Return the candidates that were named, all with states."""
     names = [candidates] if isinstance(candidates, str) or candidates in door.reader else list(candidates)
     for name in names:
-        door.reader.place(name, "candidates names it")
-        if name in settled:
-            raise SettingError(
-                f"{name!r} is known already or is the target itself. Take it out of candidates."
-            )
-        if door.variables[door.reader.place(name)].kind != "categorical":
+        if door.variables[door.reader.place(name, "candidates names it")].kind != "categorical":
             raise SettingError(
                 f"{name!r} is continuous: it has no states to go through. Take it out of candidates."
             )
     return names
+
+
+def _candidates(
+    door: Door, target: Name, known: dict[Name, Any], now: dict[Name, Any], chosen: list[Name] | None
+) -> list[Name]:
+    """Return what may be asked for: what is not known yet."""
+    settled = {
+        target,
+        *(
+            name
+            for name in known
+            if name in now and (np.ndim(now[name]) == 0 or np.count_nonzero(now[name]) == 1)
+        ),
+    }
+    if chosen is None:
+        return [v.name for v in door.variables if v.name not in settled]
+    for name in chosen:
+        if name in settled:
+            raise SettingError(
+                f"{name!r} is known already or is the target itself. Take it out of candidates."
+            )
+    return chosen

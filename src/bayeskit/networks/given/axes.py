@@ -138,10 +138,13 @@ class Axes:
                 "out, also where it is 0."
             )
 
-    def check_size(self) -> None:
+    def check_size(self, way_out: str = "") -> None:
         cells = math.prod(self.shape)
         if 8 * cells > LARGEST_TABLE:
-            raise TooLarge(8 * cells, LARGEST_TABLE, self.names, float(cells))
+            way_out = way_out or (
+                f"Give {self.owner!r} fewer parents, or make them independent causes: set_noisy_or, set_noisy_max."
+            )
+            raise TooLarge(8 * cells, LARGEST_TABLE, self.names, cells, way_out)
 
 
 def numbers(value: Any, owner: Name, where: str = "") -> NDArray[np.float64]:

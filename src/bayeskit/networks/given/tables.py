@@ -93,5 +93,6 @@ def table_of(network: Network, name: Name) -> Floats:
         raise SettingError(f"{name!r} is continuous and has no table. Call distribution({name!r}).")
     if node.distribution is None:
         raise UsageError(f"{name!r} has no table yet. Call set_cpt({name!r}, ...) or fit.")
-    Axes(name, [network[other].variable for other in (*node.parents, name)]).check_size()
+    axes = Axes(name, [network[other].variable for other in (*node.parents, name)])
+    axes.check_size(f"Ask distribution({name!r}), which holds the numbers that the table is made of.")
     return node.distribution.table()
