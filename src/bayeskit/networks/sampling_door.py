@@ -15,6 +15,7 @@ from bayeskit.graphs.network import Network
 from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.loopy import loopy
 from bayeskit.inference.potentials import Floats, Ints, Potentials
+from bayeskit.inference.relevant import ancestral, relevant_factors, with_tables
 from bayeskit.inference.sampling.cells import Cells
 from bayeskit.inference.sampling.conditional import posterior_network
 from bayeskit.inference.sampling.contradiction import Contradiction
@@ -25,7 +26,6 @@ from bayeskit.inference.sampling.gibbs import gibbs
 from bayeskit.inference.sampling.likelihood_weighting import likelihood_weighting
 from bayeskit.inference.sampling.numeric import Numeric, discrete_part
 from bayeskit.inference.sampling.rejection import rejection
-from bayeskit.inference.sampling.relevant import ancestral, relevant_factors, with_tables
 from bayeskit.networks.door import Door, Given
 
 # Half-chains that disagree by more than this are told of. (Vehtari and others, 2021, ask for 1.01, which short

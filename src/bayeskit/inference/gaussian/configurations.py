@@ -17,7 +17,7 @@ from bayeskit.inference.gaussian.log_tables import LogTable, LogTables, ascendin
 from bayeskit.inference.gaussian.regression import Floats
 from bayeskit.inference.gaussian.weights import LOWEST, Scaled, Weight, merged, scaled
 from bayeskit.inference.memory import require_table
-from bayeskit.inference.sampling.relevant import ancestral, relevant_factors
+from bayeskit.inference.relevant import ancestral, relevant_factors
 
 
 class Configurations:

@@ -17,8 +17,8 @@ from bayeskit.errors import TooLarge
 from bayeskit.graphs.distributions import Discrete
 from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.potentials import Floats, Ints, Potentials
+from bayeskit.inference.relevant import ancestral, is_directed, relevant_factors
 from bayeskit.inference.sampling.contradiction import Contradiction
-from bayeskit.inference.sampling.relevant import ancestral, is_directed, relevant_factors
 
 # Variables, and the logarithms of a factor with an axis for each: a product of thousands never underflows.
 Piece = tuple[tuple[int, ...], Floats]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayeskit.graphs.distributions import Discrete
 from bayeskit.inference.kernels.forward import forward_rows
 from bayeskit.inference.potentials import Floats, Ints, Potentials
-from bayeskit.inference.sampling.relevant import factor_of, topological
+from bayeskit.inference.relevant import factor_of, topological
 
 # Uniform numbers held at a time. Pieces do not show in the result: rows are drawn one after the other.
 _AT_ONCE = 2**20

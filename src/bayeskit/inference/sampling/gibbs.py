@@ -11,12 +11,12 @@ import numpy as np
 from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.kernels.gibbs import gibbs_sweeps
 from bayeskit.inference.potentials import Floats, Ints, Potentials
+from bayeskit.inference.relevant import ancestral, relevant_factors, with_tables
 from bayeskit.inference.sampling.blocks import Block, blocks_of
 from bayeskit.inference.sampling.cells import Cells
 from bayeskit.inference.sampling.conditional import logs_of
 from bayeskit.inference.sampling.diagnostics import effective_sample_size, split_r_hat
 from bayeskit.inference.sampling.forward import uniform_chunks
-from bayeskit.inference.sampling.relevant import ancestral, relevant_factors, with_tables
 from bayeskit.inference.sampling.support import Support
 
 

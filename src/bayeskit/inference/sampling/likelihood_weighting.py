@@ -18,11 +18,11 @@ from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.gaussian.elimination import log_normal
 from bayeskit.inference.kernels.weighting import weighted_rows
 from bayeskit.inference.potentials import Floats, Ints
+from bayeskit.inference.relevant import ancestral
 from bayeskit.inference.sampling.cells import Cells
 from bayeskit.inference.sampling.conditional import logs_of
 from bayeskit.inference.sampling.forward import Forward, draw_rows, uniform_chunks
 from bayeskit.inference.sampling.numeric import Numeric
-from bayeskit.inference.sampling.relevant import ancestral
 
 
 @dataclass(frozen=True)

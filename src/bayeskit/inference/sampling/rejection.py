@@ -6,10 +6,10 @@ import numpy as np
 
 from bayeskit.errors import SettingError
 from bayeskit.inference.evidence import Evidence
+from bayeskit.inference.relevant import ancestral
 from bayeskit.inference.sampling.cells import Cells
 from bayeskit.inference.sampling.forward import Forward, uniform_chunks
 from bayeskit.inference.sampling.likelihood_weighting import Shares, weighted_shares
-from bayeskit.inference.sampling.relevant import ancestral
 
 
 def rejection(
