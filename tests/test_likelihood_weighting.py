@@ -76,8 +76,9 @@ def test_error_and_worth_by_hand():
     cells = Cells.of(Potentials.of(wet_grass()), (0,), evidence(wet_grass()))
     found = weighted_shares(np.array([0, 0, 1]), np.array([1.0, 2.0, 1.0]), cells)
     np.testing.assert_allclose(found.values, [3 / 4, 1 / 4])
-    # Σ w²([x = 0] − 3/4)² = (1 + 4)/16 + 9/16 = 14/16; its root over Σ w = 4
-    np.testing.assert_allclose(found.standard_error, [np.sqrt(14) / 16] * 2)
+    # Σ w²([x = 0] − 3/4)² = (1 + 4)/16 + 9/16 = 14/16, and of two imaginary samples of weight 2, one in the cell and
+    # one outside, 4/16 + 36/16; the root of the sum over Σ w = 4
+    np.testing.assert_allclose(found.standard_error, [np.sqrt(54) / 16] * 2)
     assert found.worth == pytest.approx(16 / 6)
 
 
@@ -117,6 +118,30 @@ def test_cells_nobody_fell_in_are_not_certain():
     assert 0.005 < found.standard_error[1] < 0.02
     seen = estimate(network, ["a"], evidence(network, {"a": 0}), 100)
     np.testing.assert_array_equal(seen.standard_error, [0, 0])
+
+
+@pytest.mark.parametrize("n", [50, 1000, 10_000])
+def test_all_weight_in_one_cell_up_to_rounding(n):
+    """Sums in another order differ in the last digit: 1 − 3e-16 is not a probability that is known to 1e-17."""
+    cells = Cells.of(Potentials.of(wet_grass()), (0,), evidence(wet_grass()))
+    for seed in range(20):
+        weights = np.random.default_rng(seed).gamma(0.5, size=n)
+        found = weighted_shares(np.zeros(n, np.int64), weights, cells)
+        np.testing.assert_array_equal(found.values, [1, 0])
+        # One more sample as heavy as the heaviest of these might fall into the other cell.
+        np.testing.assert_allclose(found.standard_error, weights.max() / weights.sum())
+        assert found.standard_error[0] >= 1 / n
+
+
+@pytest.mark.parametrize("light", [1e-300, 1e-16, 1e-9])
+def test_nearly_all_weight_in_one_cell(light):
+    """A sample that weighs next to nothing says no more of its cell than no sample at all."""
+    cells = Cells.of(Potentials.of(wet_grass()), (0,), evidence(wet_grass()))
+    at, weights = np.zeros(1000, np.int64), np.ones(1000)
+    at[:7], weights[:7] = 1, light
+    found = weighted_shares(at, weights, cells)
+    assert found.values[1] < 1e-10
+    np.testing.assert_allclose(found.standard_error, 1 / 993, rtol=1e-6)
 
 
 def test_the_same_again():

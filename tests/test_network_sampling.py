@@ -368,6 +368,62 @@ def test_suspect_results():
         public(asia()).approximate("lung", method="gibbs")
 
 
+def sharpened(rng, network, sharpness):
+    """Return the network with other tables: the smaller the number, the nearer to zero and one."""
+    nodes = []
+    for node in network.nodes:
+        *cells, size = node.distribution.table().shape
+        table = Table(rng.dirichlet(np.full(size, sharpness), cells))
+        nodes.append(Node(node.variable, node.parents, table))
+    return Network(tuple(nodes))
+
+
+def off_by(method, sharpness, n_samples, seeds):
+    """Return |estimate − exact| / standard error of every cell of every free node of random networks."""
+    found = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        network = sharpened(rng, random_network(rng, n_nodes=7, max_states=3), sharpness)
+        names = network.dag.nodes
+        drawn = public(network).sample(1, seed=seed, as_codes=True)[0]
+        codes = {names[k]: int(drawn[k]) for k in rng.choice(7, 2, replace=False)}
+        seen = {name: network[name].variable.states[code] for name, code in codes.items()}
+        for k, name in enumerate(names):
+            if name not in seen and network[name].variable.size > 1:
+                ours = public(network).approximate(
+                    name, evidence=seen, method=method, n_samples=n_samples, seed=[seed, k]
+                )
+                off = np.abs(ours.values - exact(network, [name], codes))
+                found.append(off / ours.standard_error)
+    return np.concatenate(found)
+
+
+@pytest.mark.filterwarnings("ignore::bayeskit.errors.SuspectResult")
+@pytest.mark.parametrize(
+    ("method", "sharpness", "n_samples"),
+    [
+        ("likelihood weighting", 1.0, 2000),
+        ("likelihood weighting", 0.3, 200),
+        ("likelihood weighting", 0.3, 2000),
+        ("likelihood weighting", 0.1, 2000),
+        ("rejection", 1.0, 2000),
+        ("rejection", 0.3, 2000),
+        (
+            "gibbs",
+            1.0,
+            2000,
+        ),  # tables near zero and one tie nodes together, which no error of a short chain sees
+    ],
+)
+def test_standard_errors_are_honest(method, sharpness, n_samples):
+    off = off_by(method, sharpness, n_samples, range(60))
+    assert len(off) > 400
+    assert (off > 3).mean() <= 0.01
+    assert off.max() < 6
+    # And they are not wide for nothing.
+    assert np.sqrt((off**2).mean()) > 0.5
+
+
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [

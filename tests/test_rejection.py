@@ -13,9 +13,13 @@ from bayeskit.inference.sampling.rejection import rejection
 from sampling_networks import Near, asia, evidence, exact, wet_grass, within
 
 
+def places(network, targets):
+    return tuple(network.dag.position[t] for t in targets)
+
+
 def estimate(network, targets, given, n=20_000, seed=0):
     potentials = Potentials.of(network)
-    cells = Cells.of(potentials, tuple(network.dag.position[t] for t in targets), given)
+    cells = Cells.of(potentials, places(network, targets), given)
     return rejection(Forward.of(potentials), cells, given, n, np.random.default_rng(seed))
 
 
@@ -33,8 +37,13 @@ def test_within_five_errors(network, targets, codes, soft):
     wanted = exact(network, targets, codes, soft)
     assert within(Near(found), wanted)
     assert found.worth == pytest.approx(accepted)
-    p = found.values[found.values > 0]
-    np.testing.assert_allclose(found.standard_error[found.values > 0], np.sqrt(p * (1 - p) / accepted))
+    # The error of a share, and of one sample more in the cell and one outside.
+    p = found.values
+    possible = Cells.of(
+        Potentials.of(network), places(network, targets), evidence(network, codes, soft)
+    ).possible
+    expected = np.sqrt(p * (1 - p) / accepted + (p**2 + (1 - p) ** 2) / accepted**2)
+    np.testing.assert_allclose(found.standard_error, np.where(possible, expected, 0.0))
 
 
 def test_the_share_accepted_is_the_probability_of_the_evidence():

@@ -136,7 +136,14 @@ class Sampling:
 
         Notes
         -----
-        A standard error is estimated from the same samples. Probabilities that are tiny but not zero can keep all
+        A standard error is estimated from the same samples, of weights :math:`w_i` with the largest :math:`w_*`, all
+        equal but in likelihood weighting, and for Gibbs as many as its chains are worth:
+
+        .. math:: \frac{1}{\sum_i w_i} \sqrt{\sum_i w_i^2 ([x_i = c] - \hat P)^2 +
+                  w_*^2 \left(\hat P^2 + (1 - \hat P)^2\right)}
+
+        The second term is that of two imaginary samples, one in the cell and one outside: n samples that all fall
+        into one cell give 1 ± 1/n, not certainty. Probabilities that are tiny but not zero can keep all
         chains of Gibbs sampling away from a part of the states for a long time, which no diagnostic sees; a few
         samples of great weight do the same to likelihood weighting. Two methods that agree are the best check.
 

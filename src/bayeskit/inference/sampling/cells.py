@@ -53,15 +53,17 @@ class Cells:
         """Return the cell of each row of codes."""
         return np.asarray(codes[:, list(self.targets)] @ self.strides, np.int64)
 
-    def errors(self, values: Floats, errors: Floats, worth: float) -> Floats:
-        """Return the standard errors in the shape of the answer, mended where all samples say the same.
+    def errors(self, values: Floats, variances: Floats, heaviest: float) -> Floats:
+        r"""Return the standard errors in the shape of the answer.
 
-        A cell that no sample fell in, or all did, shows no spread, yet its probability is not known to be 0
-        or 1: its error is that of (x + 1)/(n + 2) out of as many samples as these are worth. Only what the
-        evidence says of the targets themselves is certain.
+        .. math:: \sqrt{\operatorname{Var}(\hat P) + h^2 \left(\hat P^2 + (1 - \hat P)^2\right)}
+
+        Samples that all fall into one cell, or nearly so, show no spread; yet the next might fall into another. So
+        each error is that of the samples and two imaginary ones, one in the cell and one outside, each with the
+        largest share h of the total weight that a sample has: 1/n where all weigh the same, as in (x + 1)/(n + 2).
+        It vanishes beside the variance where many samples lie on both sides. Only what the evidence says of the
+        targets themselves is certain.
         """
-        values, errors = values.reshape(self.shape), errors.reshape(self.shape)
-        p = (values * worth + 1) / (worth + 2)
-        flat = (values <= 0) | (values >= 1)
-        errors = np.where(flat, np.sqrt(p * (1 - p) / (worth + 2)), errors)
+        p = values.reshape(self.shape)
+        errors = np.sqrt(variances.reshape(self.shape) + heaviest**2 * (p**2 + (1 - p) ** 2))
         return np.where(self.possible, errors, 0.0) if self.possible.sum() > 1 else np.zeros(self.shape)

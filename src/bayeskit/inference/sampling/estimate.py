@@ -23,8 +23,8 @@ class Estimate:
     ----------
     factor : the answer
     method : what found it
-    standard_error : array of the same shape, the standard deviation of each number over other seeds; None for
-        loopy belief propagation, which draws nothing
+    standard_error : array of the same shape, the standard deviation of each number over other seeds, never 0 but
+        where the evidence says it all; None for loopy belief propagation, which draws nothing
     effective_sample_size : how many independent samples the numbers are worth (the least of any cell)
     r_hat : split R-hat of Gibbs sampling, the largest of any cell; much over 1.01 means that the chains disagree
     n_samples : samples drawn and kept

@@ -151,16 +151,16 @@ def gibbs(
 def shares_of_chains(chains: Ints, cells: Cells) -> GibbsShares:
     """Return the estimate from the cells that each chain (row) went through."""
     values = np.bincount(chains.ravel(), minlength=cells.size) / chains.size
-    errors = np.zeros(cells.size)
+    variances = np.zeros(cells.size)
     worth, r_hat = math.inf, 1.0
     for cell in np.flatnonzero((values > 0) & (values < 1)):
         inside = (chains == cell).astype(np.float64)
         size = effective_sample_size(inside)
-        errors[cell] = math.sqrt(values[cell] * (1 - values[cell]) / size)
+        variances[cell] = values[cell] * (1 - values[cell]) / size
         worth = min(worth, size)
         r_hat = max(r_hat, split_r_hat(inside))
     worth = min(worth, float(chains.size))
-    return GibbsShares(values.reshape(cells.shape), cells.errors(values, errors, worth), worth, r_hat)
+    return GibbsShares(values.reshape(cells.shape), cells.errors(values, variances, 1 / worth), worth, r_hat)
 
 
 def _ints(values: list[int]) -> Ints:

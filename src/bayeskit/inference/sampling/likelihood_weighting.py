@@ -3,8 +3,8 @@ r"""Likelihood weighting: what is free is drawn after its parents, what is obser
 .. math:: w = \prod_{v \in e} P(e_v \mid \mathrm{parents}), \qquad
           \hat P(c) = \frac{\sum_i w_i [x_i = c]}{\sum_i w_i}
 
-The standard error is that of a ratio (delta method), :math:`\sqrt{\sum w_i^2 ([x_i = c] - \hat P)^2} / \sum w_i`;
-the samples are worth :math:`(\sum w)^2 / \sum w^2` (Kong).
+The variance is that of a ratio (delta method), :math:`\sum w_i^2 ([x_i = c] - \hat P)^2 / (\sum w_i)^2`; `Cells.errors`
+makes standard errors of it. The samples are worth :math:`(\sum w)^2 / \sum w^2` (Kong).
 """
 
 from __future__ import annotations
@@ -141,10 +141,13 @@ def _density(numeric: Numeric, known: Floats, codes: Ints, uniforms: Floats) -> 
 
 def weighted_shares(at: Ints, weights: Floats, cells: Cells) -> Shares:
     """Return the estimate from the cell and the weight of each sample (some weight is positive)."""
-    total, squares = weights.sum(), (weights**2).sum()
-    values = np.bincount(at, weights, cells.size) / total
+    squares = (weights**2).sum()
+    values = np.bincount(at, weights, cells.size)
+    # Not weights.sum(), which rounds otherwise: all samples in one cell make exactly one.
+    total = values.sum()
+    values = values / total
     within = np.bincount(at, weights**2, cells.size)  # Σ w² of the samples in each cell
     variance = within * (1 - values) ** 2 + np.maximum(squares - within, 0.0) * values**2
     worth = float(total**2 / squares)
-    errors = cells.errors(values, np.sqrt(variance) / total, worth)
+    errors = cells.errors(values, variance / total**2, float(weights.max() / total))
     return Shares(values.reshape(cells.shape), errors, worth)
