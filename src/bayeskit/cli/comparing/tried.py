@@ -11,10 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.kernel import compiling
+
 Floats = NDArray[np.float64]
 Columns = dict[str, NDArray[Any]]
 # No probability counts as less: the convention of scikit-learn's log_loss.
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
+# A table of fewer cells is learned in plain Python before its loops could be compiled.
+SMALL = 20_000
 
 
 @dataclass(frozen=True)
@@ -147,16 +151,19 @@ def tried(
     target : str, optional
         What models that take the table call the class.
     most_warm : int, optional
-        Loops are compiled on so many rows at most; by default on all of the first fold.
+        Loops are compiled on so many rows at most; by default on all of the first fold. A small table needs none
+        compiled.
     after_fold : called after each fold
     """
     found, seconds = np.zeros((len(y), len(classes))), 0.0
     models: list[Any] = []
-    if contender.takes_table:  # loops are compiled once in a lifetime, which is not the model's time
+    # Loops are compiled once in a lifetime, which is not the model's time.
+    if contender.takes_table and len(folds[0][0]) * len(columns) > SMALL:
         train, test = folds[0]
         train = train if most_warm is None else train[:: max(1, len(train) // most_warm)]
         some, others = ({n: c[rows] for n, c in columns.items()} for rows in (train, test[:most_warm]))
-        contender.make().fit(some, y[train]).predict_proba(others)
+        with compiling():
+            contender.make().fit(some, y[train]).predict_proba(others)
     for train, test in folds:
         parts: list[Any] = [{n: c[rows] for n, c in columns.items()} for rows in (train, test)]
         if not contender.takes_table:
