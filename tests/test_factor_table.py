@@ -1,4 +1,4 @@
-"""Factors as frames and as HTML."""
+"""Factors as frames, as arrays and as HTML."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import pytest
 
 from bayeskit.data import native
 from bayeskit.errors import UsageError
+from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.factor_table import MOST_ROWS, factor_frame, factor_html
+from bayeskit.inference.sampling.estimate import Estimate
+from bayeskit.networks.examples import wet_grass
 
 
 def asymmetric():
@@ -77,3 +80,44 @@ def test_html_is_escaped_and_cut():
     assert len(rows) == MOST_ROWS + 1 and rows[-1] == [f"… {100 - MOST_ROWS} more rows"]
     exact = Factor(["a", "b"], [range(MOST_ROWS), ["n", "y"]], np.full((MOST_ROWS, 2), 0.5))
     assert len(cells(factor_html(exact))[1]) == MOST_ROWS
+
+
+def rain(values=(0.75, 0.25)):
+    return Factor(["rain"], [["no", "yes"]], values)
+
+
+def estimated(values=(0.75, 0.25)):
+    return Estimate(rain(values), "rejection", np.array([0.1, 0.1]), 100.0, n_samples=400, n_accepted=100)
+
+
+@pytest.mark.parametrize("made", [rain, estimated, lambda: Table([0.75, 0.25])])
+def test_numpy_sees_the_numbers(made):
+    held = made()
+    array = np.asarray(held)
+    assert array.dtype == np.float64 and array.tolist() == [0.75, 0.25]
+    # Nothing is copied, and nobody can write through it; a copy is one's own.
+    assert array is held.values and not array.flags.writeable
+    own = np.array(held)
+    own[0] = 0.0
+    assert held.values[0] == 0.75
+    short = np.asarray(held, dtype=np.float32)
+    assert short.dtype == np.float32 and short.tolist() == [0.75, 0.25]
+    assert np.allclose(held, [0.75, 0.25]) and np.sum(held) == 1.0
+    assert held.__array__(copy=False) is held.values
+    assert held.__array__(copy=True) is not held.values
+    with pytest.raises(ValueError, match="float32"):
+        held.__array__(np.float32, copy=False)
+
+
+def test_numpy_sees_all_axes_and_none():
+    assert np.asarray(asymmetric()).shape == (2, 3, 4)
+    assert np.asarray(Factor((), (), 2.5)).shape == () and float(np.asarray(Factor((), (), 2.5))) == 2.5
+
+
+def test_answers_of_networks_are_arrays_to_numpy():
+    network = wet_grass()
+    found = network.query("rain", evidence={"wet": "yes"})
+    assert np.asarray(found).tolist() == found.values.tolist()
+    assert np.asarray(network.cpt("wet")).shape == (2, 2, 2)
+    assert np.asarray(network.approximate("rain", "joe", n_samples=10)).shape == (2, 2)
+    assert np.asarray(network.distribution("rain")).tolist() == [0.8, 0.2]

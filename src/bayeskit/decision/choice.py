@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.data.arrays import as_array
 from bayeskit.decision.loss import LossTable, read_loss, rename
-from bayeskit.decision.names import FloatArray, as_array, label_array
+from bayeskit.decision.names import FloatArray, label_array
 from bayeskit.decision.posterior import read_posterior
 from bayeskit.errors import SettingError
 

@@ -131,11 +131,3 @@ def label_array(names: Sequence[Hashable] | NDArray[Any]) -> NDArray[Any]:
     labels = np.empty(len(names), dtype=object)
     labels[:] = list(names)
     return labels
-
-
-def as_array(held: Any, dtype: Any, copy: bool | None) -> NDArray[Any]:
-    """What `__array__` has to do: convert, and copy only when asked or forced to."""
-    array = np.asarray(held, dtype=dtype)
-    if copy is False and array is not held:
-        raise DataError(f"an array of dtype {dtype} cannot be made without a copy. Leave out copy=False.")
-    return array.copy() if copy and array is held else array

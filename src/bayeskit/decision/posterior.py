@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.decision.names import FloatArray, Names, as_array, match, read_named
+from bayeskit.data.arrays import as_array
+from bayeskit.decision.names import FloatArray, Names, match, read_named
 from bayeskit.errors import DataError, UnseenClass
 
 

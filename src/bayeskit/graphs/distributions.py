@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.data.arrays import as_array
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -46,12 +48,15 @@ def _place(codes: Sequence[int]) -> tuple[int | slice, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """P(child | parents) cell by cell: one axis for each parent, the child's last."""
+    """P(child | parents) cell by cell: one axis for each parent, the child's last; ``np.asarray`` gives the cells."""
 
     values: Floats
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", frozen(self.values))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return as_array(self.values, dtype, copy)
 
     def table(self) -> Floats:
         return self.values

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.data.arrays import as_array
 from bayeskit.errors import SettingError
 from bayeskit.graphs.distributions import frozen
 from bayeskit.graphs.factor_table import factor_frame, factor_html
@@ -17,7 +18,7 @@ from bayeskit.visible import visible
 
 
 class Factor:
-    """Numbers over the states of some variables; it does not change.
+    """Numbers over the states of some variables; it does not change. ``np.asarray`` gives the numbers.
 
     Parameters
     ----------
@@ -65,6 +66,9 @@ class Factor:
             )
         place = tuple(state_code(n, s, v) for n, s, v in zip(self.names, self.states, states))
         return float(self.values[place])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return as_array(self.values, dtype, copy)
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.data.arrays import as_array
 from bayeskit.schema import Name
 
 Floats = NDArray[np.float64]
@@ -65,7 +66,7 @@ class Contributions:
             return np.asarray(self.values.sum(axis=1))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.array(self.values, dtype=dtype) if copy else np.asarray(self.values, dtype=dtype)
+        return as_array(self.values, dtype, copy)
 
     def __len__(self) -> int:
         return len(self.logs)

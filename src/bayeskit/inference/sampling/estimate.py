@@ -17,7 +17,7 @@ _LINES = 40
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """P(targets | evidence) as a method other than exact computation found it.
+    """P(targets | evidence) as a method other than exact computation found it; ``np.asarray`` gives the numbers.
 
     Attributes
     ----------
@@ -64,6 +64,9 @@ class Estimate:
     @property
     def values(self) -> NDArray[np.float64]:
         return self.factor.values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self.factor.__array__(dtype, copy)
 
     def __getitem__(self, states: Any) -> float:
         return self.factor[states]
