@@ -219,7 +219,7 @@ def _fused(a, b, c, out):
 SIZES = st.floats(allow_nan=False, allow_infinity=False) | st.floats(-1e3, 1e3)
 
 
-plain = pytest.mark.skipif(module._must_compile(), reason="kernels are compiled at once: NumPy 1, or bounds are checked")
+plain = pytest.mark.skipif(module._must_compile(), reason="NumPy 1, or bounds are checked: all is compiled")
 
 
 @plain

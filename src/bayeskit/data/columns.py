@@ -114,7 +114,8 @@ def _factorize_integers(array: NDArray[Any]) -> Coded:
 def _from_zero(array: NDArray[Any], low: int) -> NDArray[Any]:
     if array.dtype == np.uint64:  # NumPy before 2 counts no codes of this type
         return (array - np.uint64(low)).astype(np.int64)
-    return array if low == 0 else array.astype(np.int64) - low  # in a wide type: 255 does not fit the int8 that holds −128 and 127
+    # In a wide type: 255 does not fit the int8 that holds −128 and 127.
+    return array if low == 0 else array.astype(np.int64) - low
 
 
 def _factorize_floats(array: NDArray[Any], name: Name) -> Coded:
