@@ -73,6 +73,10 @@ MESSAGES = {
         "这个答案要对 {n} 个变量求和，各表共 {cells} 格（最大的有 {largest} 格），而一页只列 {most} 格。"
         "请用 'bayeskit network query' 只求结果，或多观测几个结点。"
     ),
+    "{name} would have a table of {cells} cells, and no page shows so many. Observe more of its parents, or ask "
+    "'bayeskit network query' for the numbers alone.": (
+        "{name} 的表会有 {cells} 格，一页列不下。请多观测几个父结点，或用 'bayeskit network query' 只求结果。"
+    ),
     "This needs about {needed}, and max_memory allows {most}. The largest table is over {list} ({cells} "
     "cells). {hint}": (
         "这大约需要 {needed} 内存，而上限是 {most}。最大的表涉及 {list}（{cells} 格）。{hint}"

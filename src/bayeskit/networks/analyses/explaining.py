@@ -136,8 +136,8 @@ class _Observed:
         cells = math.prod(network[n].variable.size for n in names if n not in self.codes)
         if cells > LARGEST:
             raise SettingError(
-                f"{name!r} would have a table of {cells:,} cells, and no page shows so many. Ask query(...) for the "
-                "numbers alone."
+                f"{name!r} would have a table of {cells:,} cells, and no page shows so many. Observe more of its "
+                "parents, or ask query(...) for the numbers alone."
             )
         at = [self.codes.get(n, -1) for n in names]
         return self._titled(name, names, np.exp(node.distribution.log_at(at)))
