@@ -74,6 +74,19 @@ def test_any_split_equals_the_whole(seed, cut, mean):
     same(gone.merge(a), a)
 
 
+@given(seed=st.integers(0, 10**6), near=st.sampled_from([1e-1, 1e-4, 1e-6]))
+@settings(max_examples=20)
+def test_nearly_collinear_parents_do_not_magnify_the_order_of_rows(seed, near):
+    z, cell, weights = rows(seed, n=40, mean=100.0)
+    z[:, 1] = 2.0 * z[:, 0] + near * z[:, 1]
+    whole, kept = counted(z, cell, weights), counted(z, cell, weights, part=slice(0))
+    for some in np.array_split(np.random.default_rng(seed).permutation(40), 5):
+        kept = kept.merge(counted(z, cell, weights, part=some))
+    for c in range(2):
+        (i, s, r), (j, t, q) = kept.solve(c), whole.solve(c)
+        assert (i, *s, r) == pytest.approx((j, *t, q), rel=1e-9, abs=1e-12)
+
+
 def test_a_first_row_far_away_then_forgotten():
     """An outlier of 1e8 fills all digits of one double; the others must still be there when it goes."""
     z, cell, weights = rows(5, n=50, size=1)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit.counting import scatter as scatter_module
 from bayeskit.counting.scatter import count_scatter
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError, Incompatible
@@ -155,6 +156,35 @@ def test_200_batches_added_and_199_forgotten():
     check_exact(kept, *batches[199], fourth_to=1e-6)
 
 
+@pytest.mark.parametrize("few", [scatter_module._FEW_PRODUCTS, 0], ids=["few rows", "many rows"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_nearly_singular_covariance_does_not_depend_on_the_order_of_rows(few, weighted, monkeypatch):
+    """Solving with it magnifies the last bit of a sum by the condition, so that every bit must be right."""
+    monkeypatch.setattr(scatter_module, "_FEW_PRODUCTS", few)
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=(60, 2)) + 100.0
+    x[:, 1] = 2.0 * x[:, 0] + 1e-5 * x[:, 1]
+    y, w = rng.integers(0, K, 60), rng.choice([0.1, 1 / 3, 2.5], 60) if weighted else np.ones(60)
+    whole = count(x, y, w)
+    check_exact(whole, x, y, w)
+    for _ in range(5):
+        kept = Scatter.zero(schema_of(), NAMES)
+        for some in np.array_split(rng.permutation(60), 7):
+            kept = kept.merge(count(x[some], y[some], w[some]))
+        np.testing.assert_array_equal(kept.covariance(), whole.covariance())
+        np.testing.assert_array_equal(kept.mean(), whole.mean())
+
+
+def test_many_rows_of_columns_apart_are_summed_by_one_product(monkeypatch):
+    """Two doubles cost more than they are worth where nothing is magnified; constant columns do not count."""
+    x, y = np.random.default_rng(12).normal(size=(50, 2)), np.zeros(50, int)
+    assert count(x, y).sums[2].low.any()
+    monkeypatch.setattr(scatter_module, "_FEW_PRODUCTS", 0)
+    assert not count(x, y).sums[2].low.any()
+    assert not count(np.column_stack([x[:, 0], np.full(50, 0.1)]), y).sums[2].low.any()
+    assert count(np.column_stack([x[:, 0], 3.0 * x[:, 0] + 1.0]), y).sums[2].low.any()
+
+
 def test_a_class_far_from_its_pivot_is_recentred():
     heavy = count(np.random.default_rng(4).normal(size=(9, 2)) + 1e5, [0] * 9)
     rest = count(np.random.default_rng(5).normal(size=(8, 2)), [0] * 8)
@@ -267,3 +297,7 @@ def test_sums_and_products_of_two_doubles_lose_nothing(pairs):
         (Twofold.difference(a, b), [Fraction(x) - Fraction(y) for x, y in zip(a, b)]),
     ):
         assert [Fraction(h) + Fraction(low) for h, low in zip(got.high, got.low)] == wanted
+    third = Twofold.exact(np.where(b == 0, 1.0, b))
+    ratio = Twofold.exact(a) / third
+    for h, low, x, y in zip(ratio.high, ratio.low, a, third.high):
+        assert abs((Fraction(h) + Fraction(low)) * Fraction(y) - Fraction(x)) <= abs(Fraction(x)) / 2**100

@@ -51,6 +51,20 @@ def complete(rng: np.random.Generator, n: int) -> Any:
     return rng.normal(3.0, 1.0, (n, 3))
 
 
+def nearly_singular(rng: np.random.Generator, n: int) -> Any:
+    """Two columns that follow from each other but for a little: the covariance is ill-conditioned."""
+    x = np.round(rng.normal(3.0, 1.0, (n, 3)), 2)
+    x[:, 1] = 2.0 * x[:, 0] + 10.0 ** -rng.integers(3, 10) * x[:, 1]
+    return x
+
+
+def singular(rng: np.random.Generator, n: int) -> Any:
+    x = np.round(rng.normal(3.0, 1.0, (n, 3)), 2)
+    x[:, 1] = x[:, 0] + 1.0
+    x[:, 2] = np.where(x[:, 2] > 3.0, 0.1, 0.3)
+    return x
+
+
 def codes(rng: np.random.Generator, n: int) -> Any:
     return CODES[rng.integers(0, 4, (n, 3))]
 
@@ -76,6 +90,10 @@ WAYS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
     ),
     "GaussianNB": (GaussianNB, numbers),
     "GaussianBayes": (lambda: GaussianBayes("shared"), complete),
+    "GaussianBayes-nearly-singular": (GaussianBayes, nearly_singular),
+    "GaussianBayes-singular": (GaussianBayes, singular),
+    "GaussianBayes-shared-singular": (lambda: GaussianBayes("shared", variance="unbiased"), nearly_singular),
+    "GaussianBayes-ledoit-wolf": (lambda: GaussianBayes(shrinkage="ledoit-wolf"), nearly_singular),
     "CategoricalNB": (CategoricalNB, codes),
     "BernoulliNB": (BernoulliNB, words),
     "MultinomialNB": (MultinomialNB, words),

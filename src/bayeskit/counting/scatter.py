@@ -6,24 +6,31 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.part import Floats
+from bayeskit.statistics.regression_sums import sum_products
 from bayeskit.statistics.scatter import Scatter
+from bayeskit.statistics.twofold import Twofold
 
 # Fourth powers of larger values, summed over many rows and columns, would leave the range of doubles.
 LARGEST = 1e70
 # Rows centred and multiplied at a time: with a few tens of columns they stay in the cache.
 _BLOCK = 2048
+# Products that are always summed in two doubles (a few milliseconds). Where there are more, that is done for classes
+# whose columns nearly follow from each other: less than this share of some column is left once the others are known.
+_FEW_PRODUCTS, _NEARLY_SINGULAR = 2**20, 1e-6
 
 
 def count_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> Scatter:
     """Sum z, zzᵀ and the third and fourth powers in each class, z measured from the mean of the class.
 
-    Only rows in which all these attributes are present are taken. Inside a chunk the sums are plain
-    doubles: about the mean of the very rows summed nothing cancels.
+    Only rows in which all these attributes are present are taken. Inside a chunk third and fourth powers are plain
+    doubles: about the mean of the very rows summed nothing cancels. So are squares of many rows that a matrix product
+    sums, unless the covariance is nearly singular: solving with it would magnify their rounding by its condition.
     """
     assert chunk.target is not None
     columns = np.array([schema.numeric_index[name] for name in attributes], dtype=np.intp)
@@ -32,30 +39,54 @@ def count_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) ->
     taken = _usable(values, chunk.weights, attributes, chunk.first_row)
 
     k, d = schema.n_classes, len(attributes)
-    pivot, weight, first = np.zeros((k, d)), np.zeros(k), np.zeros((k, d))
-    second, third, fourth = np.zeros((3, k, d, d))
+    pivot, weight, first = np.zeros((k, d)), np.zeros((2, k)), np.zeros((2, k, d))
+    second, third, fourth = np.zeros((2, k, d, d)), np.zeros((k, d, d)), np.zeros((k, d, d))
+    few = chunk.n_rows * d * (d + 1) <= 2 * _FEW_PRODUCTS
     for c, rows in _by_class(chunk.target, taken, k):
         x = values[rows]
         w = None if chunk.weights is None else chunk.weights[rows]
-        weight[c] = len(rows) if w is None else w.sum()
+        weight[:, c], *_ = _sums(x[:, :0], w, pivot[c, :0])
         # The mean of the differences to one row is exact where a column is constant.
         away = x - x[0]
-        pivot[c] = x[0] + (away.sum(axis=0) if w is None else w @ away) / weight[c]
+        pivot[c] = x[0] + (away.sum(axis=0) if w is None else w @ away) / weight[0, c]
         for begin in range(0, len(rows), _BLOCK):
             part = slice(begin, begin + _BLOCK)
             z = x[part] - pivot[c]
             square, wz = z * z, z
             if w is None:
-                first[c] += z.sum(axis=0)
+                first[0, c] += z.sum(axis=0)
             else:
                 root = np.sqrt(w[part])[:, None]
-                first[c] += w[part] @ z
+                first[0, c] += w[part] @ z
                 wz, square = root * z, root * square
             # One matrix with itself is half the work (syrk).
-            second[c] += wz.T @ wz
+            second[0, c] += wz.T @ wz
             third[c] += square.T @ wz
             fourth[c] += square.T @ square
-    return Scatter.about(pivot, weight, first, second, third, fourth)
+        if few or _nearly_singular(second[0, c]):
+            _, first[:, c], second[:, c] = _sums(x, w, pivot[c])
+    n, s1, s2 = (Twofold(*both) for both in (weight, first, second))
+    return Scatter(pivot, (n, s1, s2, Twofold.exact(third), Twofold.exact(fourth)))
+
+
+def _sums(x: Floats, w: Floats | None, pivot: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return Σw, Σwz and Σwzzᵀ of the rows of one class, each as high and low."""
+    d = x.shape[1]
+    n, first, second = np.zeros((2, 1)), np.zeros((2, 1, d)), np.zeros((2, 1, d, d))
+    each, cell = np.ones(len(x)) if w is None else w, np.zeros(len(x), np.int64)
+    sum_products(np.ascontiguousarray(x), cell, each, pivot[None], *n, *first, *second)
+    lower, upper = np.tril_indices(d)
+    second[..., upper, lower] = second[..., lower, upper]
+    return n[:, 0], first[:, 0], second[:, 0]
+
+
+def _nearly_singular(square: Floats) -> bool:
+    """Say whether some column, but for those that are constant, nearly follows from the ones before it."""
+    spread = np.sqrt(np.diagonal(square))
+    varying = np.flatnonzero(spread)
+    unit = spread[varying]
+    factor, failed = lapack.dpotrf(square[np.ix_(varying, varying)] / unit / unit[:, None], lower=True)
+    return bool(failed or (np.diagonal(factor) ** 2 < _NEARLY_SINGULAR).any())
 
 
 def _by_class(

@@ -18,6 +18,8 @@ FLOOR = 1e-9
 # A column of which less than this is left once the columns before it are known is singular: it is no
 # more than what rounding leaves of an exact copy.
 _SINGULAR = 1e-12
+# The share of Σ‖z‖⁴ below which its excess over ‖S‖² is rounding.
+_NO_EXCESS = 1e-12
 
 
 def checked_shrinkage(shrinkage: Shrinkage) -> Shrinkage:
@@ -59,9 +61,12 @@ def ledoit_wolf(scatter: Scatter, unit: Floats) -> float:
     s = centred.second[0] / n / unit / unit[:, None]
     fourth = centred.fourth[0] / unit**2 / (unit**2)[:, None]
     mu = np.trace(s) / d
-    beta = (fourth.sum() / n - (s**2).sum()) / (d * n)
+    total = fourth.sum() / n
+    excess = total - (s**2).sum()
+    # Two rows of a class lie on one line and equally far out: there nothing is left but rounding.
+    beta = excess / (d * n) if excess > _NO_EXCESS * total else 0.0
     delta = ((s - mu * np.eye(d)) ** 2).sum() / d
-    return float(min(max(beta, 0.0), delta) / delta) if delta > 0 else 0.0
+    return float(min(beta, delta) / delta) if delta > 0 else 0.0
 
 
 def shrunk(covariance: Floats, weight: float, unit: Floats) -> Floats:

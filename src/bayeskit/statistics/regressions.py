@@ -163,13 +163,17 @@ class Regressions:
     def _centred(self) -> tuple[Floats, Floats]:
         """The mean of each cell, and Σzzᵀ about it."""
         n = np.where(self.n > 0.0, self.n, 1.0)
-        held = self
-        # Within a tenth of a deviation one double sees all digits; fresh counts always are.
-        if (self.first.high**2 > 1e-2 * n[:, None] * _squares(self.second)).any():
-            held = self._recentred(self.n > 0.0)
-        rest = held.first.high / n[:, None]
-        scatter = held.second.high - n[:, None, None] * rest[:, :, None] * rest[:, None, :]
-        return held.pivot + rest, scatter
+        far = self.first.high**2 > 1e-2 * n[:, None] * _squares(self.second)
+        # Counted in one double, about the mean: there is no more to be had.
+        if not far.any() and not self.second.low.any():
+            rest = self.first.high / n[:, None]
+            scatter = self.second.high - n[:, None, None] * rest[:, :, None] * rest[:, None, :]
+            return self.pivot + rest, scatter
+        # Rounded once, at the end: nearly collinear parents magnify the last bits, which must not hang on the order
+        # that the rows came in.
+        away = self.first / Twofold(n, self.weight.low)[:, None]
+        square = self.second - self.first[:, :, None] * away[:, None, :]
+        return (Twofold.exact(self.pivot) + away).high, square.high
 
     def _recentred(self, which: Flags) -> Regressions:
         """Put the pivots of these cells on the double nearest to their mean."""

@@ -129,16 +129,22 @@ class Scatter:
 
     def mean(self) -> Floats:
         """Return the mean of each class, of shape (K, d); NaN where a class has no row."""
-        n = np.where(self.weight > 0, self.weight, np.nan)
-        return self.pivot + self.sums[1].high / n[:, None]
+        # Rounded once, from two doubles: the same rows in another order then have the same mean.
+        return (Twofold.exact(self.pivot) + self.sums[1] / self._rows(0.0)[:, None]).high
 
     def covariance(self, unbiased: bool = False) -> Floats:
         """Return the covariance of each class, of shape (K, d, d); NaN where the rows do not suffice."""
-        centred = self.centred()
-        n = np.where(self.weight > unbiased, self.weight, np.nan)[:, None, None]
-        rest = centred.sums[1].high
-        square = centred.second - rest[:, :, None] * rest[:, None, :] / n
-        return (square + square.swapaxes(1, 2)) / (2.0 * (n - unbiased))
+        # Rounded once, too: what is solved with a nearly singular matrix magnifies its last bits.
+        _, first, second, *_ = self.centred().sums
+        n = self._rows(float(unbiased))[:, None, None]
+        square = second - first[:, :, None] * first[:, None, :] / n
+        square = (square + square.transposed()).scaled(np.array(0.5))
+        return (square / (n - Twofold.exact(np.full(n.high.shape, float(unbiased))))).high
+
+    def _rows(self, least: float) -> Twofold:
+        """Return n(c), NaN where it is not above ``least``."""
+        n = self.sums[0]
+        return Twofold(np.where(n.high > least, n.high, np.nan), n.low)
 
     def centred(self) -> Self:
         """Return the sums of each class about its own mean."""

@@ -64,6 +64,10 @@ class Twofold:
         raw = Twofold.product(self.high, other.high)
         return _settled(raw.high, raw.low + (self.high * other.low + self.low * other.high))
 
+    def __truediv__(self, other: Twofold) -> Twofold:
+        first = self.high / other.high
+        return _settled(first, (self - other * Twofold.exact(first)).high / other.high)
+
     def __getitem__(self, key: Any) -> Twofold:
         return Twofold(self.high[key], self.low[key])
 
