@@ -179,6 +179,22 @@ def check_scale(a: Statistics, b: Statistics, factor: float) -> None:
     agree(a * 2.0, a + a)
 
 
+def check_faded(
+    count: Callable[[Sequence[Row]], Statistics],
+    kept: Sequence[Row],
+    gone: Sequence[Row],
+    factors: Sequence[float],
+) -> None:
+    """Rows that were scaled leave with the weights that they have by then, as doubles tell them: nothing is left."""
+    total = count(kept) + count(gone)
+    for factor in factors:
+        total = total * factor
+        kept, gone = ([(cells, label, w * factor) for cells, label, w in some] for some in (kept, gone))
+    for row in gone:
+        total = total - count([row])
+    agree(total.pruned(), count(kept).pruned())
+
+
 def check_split(
     count: Callable[[Sequence[Row]], Statistics], rows: Sequence[Row], cuts: Iterable[int]
 ) -> None:

@@ -757,6 +757,36 @@ def test_statistics_that_could_not_be_read_are_not_written(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_what_was_taken_away_is_kept_and_checked(tmp_path):
+    """It tells what is rounding when the next rows are forgotten; files from before it was remembered have none."""
+    faded = _STATISTICS * 0.7 - _STATISTICS * (0.3 * 0.7)
+    assert set(faded.gone) == {"tables", "moments", "totals", "scatter"}
+    save_statistics(faded, tmp_path / "m")
+    back = load_statistics(tmp_path / "m")
+    assert arrays_of(back).keys() == arrays_of(faded).keys()
+    for kind, part in faded.gone.items():
+        assert same(back.gone[kind].arrays(), part.arrays())
+    assert not load_statistics(forge(tmp_path, lambda content, arrays: None)).gone
+
+    def with_gone(edit):
+        def forged(_, arrays):
+            arrays |= {f"gone/tables/{name}": a.copy() for name, a in faded.gone["tables"].arrays().items()}
+            edit(_, arrays)
+
+        return forged
+
+    for edit, says in (
+        (put_cell("gone/tables/margin", -5.0), "forgotten, its array tables/margin holds negative counts"),
+        (put_cell("gone/tables/counts", np.nan), "tables/counts holds NaN"),
+        (put("arrays", "gone/tables/counts", lambda a: a[:-1]), "has shape"),
+        (lambda _, arrays: arrays.pop("gone/tables/margin"), "its plan needs"),
+        (lambda _, arrays: arrays.update({"gone/grids/ids": arrays["grids/ids"]}), "its plan needs"),
+        (lambda _, arrays: arrays.update({"gone/more": np.zeros(1)}), "its plan needs"),
+    ):
+        with pytest.raises(ModelFormatError, match=says):
+            load_statistics(forge(tmp_path, with_gone(edit)))
+
+
 def test_rounding_below_zero_is_no_flaw(tmp_path):
     counts = _STATISTICS.tables.counts.copy()
     counts[0, 0] = -1e-12

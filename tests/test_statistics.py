@@ -50,6 +50,13 @@ def test_scale_distributes(case, factor):
 
 
 @EXAMPLES
+@given(laws.batches(2), st.lists(st.sampled_from([0.7, 0.9, 1 / 3, 0.5]), min_size=1, max_size=6))
+def test_rows_leave_with_the_weights_that_scaling_gave_them(case, factors):
+    design, *parts = case
+    laws.check_faded(design.count, *parts, factors)
+
+
+@EXAMPLES
 @given(laws.batches(1), st.lists(st.integers(0, 30), max_size=3))
 def test_any_split_of_the_rows_is_the_whole(case, cuts):
     design, part = case
@@ -160,6 +167,30 @@ def test_weights_of_any_size_leave_nothing_behind(weights):
         total = (total - ONE.count([row])).pruned()
     assert laws.space(total) == ({"x0": ("b",), "x1": ()}, ("yes",))
     assert (total.tables.counts >= 0).all()
+
+
+def test_what_was_taken_away_is_remembered_only_where_it_may_have_left_an_error():
+    total, one = ONE.count(rows(("a", "no", 1.0), ("b", "yes", 2.25))), ONE.count(rows(("a", "no", 1.0)))
+    assert not (total - one).gone  # whole numbers and short fractions are taken away without rounding
+    assert not ((total * 0.5) - (one * 0.5)).gone
+    left = total * 0.7 - one * 0.7
+    assert set(left.gone) == {"tables", "moments"}
+    assert left.gone["tables"].margin.tolist() == [0.0, 0.0]  # the class is empty: nothing is in doubt
+    thirds = ONE.count(rows(("a", "no", 1 / 3), ("b", "no", 0.1)))
+    left = thirds - ONE.count(rows(("a", "no", 1 / 3)))
+    assert set(left.gone) == {
+        "tables"
+    }  # two doubles hold sums of any weights; sums in one double are in doubt
+    assert (left + total).gone["tables"].margin.tolist() == [1 / 3, 0.0]
+    assert (left * 0.5).gone["tables"].margin.tolist() == [1 / 6]
+    assert not (left - left).gone
+
+
+def test_a_remainder_is_nothing_below_a_share_of_what_was_taken():
+    for share, stays in ((2.0**-47, True), (2.0**-49, False)):
+        total = ONE.count(rows(("a", "no", 0.7), ("b", "yes", 1.0)))
+        left = (total - ONE.count(rows(("a", "no", 0.7 * (1.0 - share))))).pruned()
+        assert laws.space(left)[1] == (("no", "yes") if stays else ("yes",))
 
 
 def test_declared_states_and_classes_stay():

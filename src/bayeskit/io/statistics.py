@@ -15,7 +15,7 @@ from bayeskit.io.labels import from_plain, to_plain
 from bayeskit.io.saved import Arrays, Saved, as_path, naming, read_saved, write_saved
 from bayeskit.schema import Kind, Schema, Variable
 from bayeskit.statistics import Pattern, Plan, Statistics
-from bayeskit.statistics.statistics import PARTS
+from bayeskit.statistics.statistics import PARTS, REMEMBERED
 from bayeskit.statistics.term import PatternKind
 
 _COLUMNS: dict[PatternKind, Kind] = {
@@ -56,6 +56,8 @@ _FIXED = (
     *("pairs/offsets", "triples/offsets", "triples/parents"),
     *("families/members", "families/bounds", "families/radices"),
 )
+# Before the names of the arrays of what was taken away.
+_GONE = "gone/"
 _EXPONENTS = ("moments/exponent", "cell_moments/exponent", "grids/exponents", "grids/largest")
 
 
@@ -94,6 +96,11 @@ def pack_statistics(statistics: Statistics) -> tuple[dict[str, Any], dict[str, N
     arrays = {
         f"{p.kind}/{name}": a for p in plan.patterns for name, a in statistics.parts[p.kind].arrays().items()
     }
+    arrays |= {
+        f"{_GONE}{kind}/{name}": a
+        for kind, part in statistics.gone.items()
+        for name, a in part.arrays().items()
+    }
     flaw = _flaw_of_arrays(schema, plan, arrays)
     if flaw:
         raise DataError(
@@ -121,8 +128,12 @@ def unpack_statistics(content: dict[str, Any], arrays: Arrays) -> Statistics:
         raise ModelFormatError(
             f"{flaw}. It was not written by bayeskit, or by a version with a fault: save it again."
         )
-    parts = {p.kind: PARTS[p.kind].from_arrays(_part_arrays(p.kind, arrays)) for p in plan.patterns}
-    return Statistics(schema, plan, parts)
+    held, remembered = _apart(arrays)
+    parts, gone = (
+        {p.kind: PARTS[p.kind].from_arrays(_part_arrays(p.kind, some)) for p in these.patterns}
+        for these, some in ((plan, held), (_plan_of(remembered, plan), remembered))
+    )
+    return Statistics(schema, plan, parts, gone)
 
 
 # -- schema and plan -------------------------------------------------------------------------------
@@ -220,7 +231,29 @@ def _part_arrays(kind: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
+def _apart(arrays: Arrays) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
+    """Return the arrays of what is held, and those of rows that are gone under the names of the former."""
+    gone = {name.removeprefix(_GONE): array for name, array in arrays.items() if name.startswith(_GONE)}
+    return {name: array for name, array in arrays.items() if not name.startswith(_GONE)}, gone
+
+
+def _plan_of(arrays: Arrays, plan: Plan) -> Plan:
+    """Return the patterns of a plan that are remembered of rows that are gone, and that these arrays are of."""
+    there = {name.partition("/")[0] for name in arrays} & REMEMBERED
+    return Plan(tuple(p for p in plan.patterns if p.kind in there))
+
+
 def _flaw_of_arrays(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
+    """Say which array, of what is held or of rows that are gone, does not fit."""
+    held, gone = _apart(arrays)
+    flaw = _flaw_of_parts(schema, plan, held)
+    if flaw or not gone:
+        return flaw
+    flaw = _flaw_of_parts(schema, _plan_of(gone, plan), gone)
+    return None if flaw is None else f"of the rows that were forgotten, {flaw}"
+
+
+def _flaw_of_parts(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
     """Say which array is missing, superfluous or not of the shape and dtype that the schema asks for."""
     wanted: dict[str, NDArray[Any]] = {}
     for pattern in plan.patterns:

@@ -13,7 +13,7 @@ from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import double
 from bayeskit.statistics.moments import Integers, Moments
-from bayeskit.statistics.part import Embedding, Floats
+from bayeskit.statistics.part import Embedding, Floats, Gone
 
 # Bytes that the moments of all cells may take.
 LARGEST = 2**31
@@ -103,8 +103,14 @@ class CellMoments:
     def merge(self, other: Self) -> Self:
         return self._of(self.flat.merge(other.flat))
 
-    def subtract(self, other: Self) -> Self:
-        return self._of(self.flat.subtract(other.flat))
+    def subtract(self, other: Self, gone: Gone | None = None) -> Self:
+        left = self.flat.subtract(other.flat)
+        if gone is not None and "moments" in gone:
+            # Rows gone from a cell are among those gone from its class.
+            of_class: Moments = gone["moments"]
+            everywhere = Moments(np.tile(of_class.cells, (1, self.cells.shape[1], 1)), of_class.exponent)
+            left = left.within_cells(everywhere, other.flat.weight != 0.0)
+        return self._of(left)
 
     def scale(self, factor: float | Floats) -> Self:
         factors = np.empty(self.cells.shape[1:3])

@@ -24,8 +24,9 @@ FINE, TROUBLE, FAR = 0, 1, 2
 
 # A cell moves its pivot to its mean when they are more than this many standard deviations apart.
 FAR_DEVIATIONS = 10.0
-# What is left of a fractional weight after a subtraction, as a share of what was held, that is nothing.
-NO_WEIGHT = 1e-13
+# What is left of a fractional weight after a subtraction, as a share of what was held, that is nothing: the
+# rounding of one double, see `part.ROUNDING`. Nothing real lies below zero, so there more is forgiven.
+NO_WEIGHT, BELOW_ZERO = 2.0**-48, 1e-13
 # The share of the held sum of squares below which a remainder is rounding, so that the values that are
 # left are equal: double-double resolves 1e-32, counting 65,536 rows loses up to four digits of that.
 NO_SPREAD = 1e-26
@@ -141,7 +142,8 @@ def combine(a: Any, ca: Any, b: Any, cb: Any, sign: float, out: Any, co: Any, j:
         return FINE
     w, w_low = add(wa, wa_low, sign * wb, sign * wb_low)
     whole = wa_low == 0.0 and wb_low == 0.0 and wa == np.floor(wa) and wb == np.floor(wb)
-    if w == 0.0 or (not whole and abs(w) <= NO_WEIGHT * max(abs(wa), abs(wb))):
+    most = max(abs(wa), abs(wb))
+    if w == 0.0 or (not whole and -BELOW_ZERO * most <= w <= NO_WEIGHT * most):
         for plane in range(PLANES):
             out[plane, co, j] = 0.0
         return FINE

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import ColumnError, DataError
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.part import Embedding, Floats, left_of
+from bayeskit.statistics.part import Embedding, Floats, Gone, left_of, weight_gone
 
 Ids = NDArray[np.int64]
 Cells = tuple[Ids, Floats]
@@ -149,10 +149,11 @@ class Families:
         pairs = (_union(self.cells(f), other.cells(f)) for f in range(len(self)))
         return self._of(((keys, a + b) for keys, a, b in pairs), self.margin + other.margin)
 
-    def subtract(self, other: Self) -> Self:
-        margin, k = left_of(self.margin, other.margin, self.margin), len(self.margin)
+    def subtract(self, other: Self, gone: Gone | None = None) -> Self:
+        weight, k = weight_gone(gone, other.margin), len(self.margin)
+        margin = left_of(self.margin, other.margin, self.margin, weight)
         pairs = (_union(self.cells(f), other.cells(f)) for f in range(len(self)))
-        left = ((keys, left_of(a, b, self.margin[keys % k])) for keys, a, b in pairs)
+        left = ((keys, left_of(a, b, self.margin[keys % k], weight[keys % k])) for keys, a, b in pairs)
         return self._of(left, margin)
 
     def scale(self, factor: float | Floats) -> Self:

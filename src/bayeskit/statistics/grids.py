@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.part import Embedding, Floats
+from bayeskit.statistics.part import ROUNDING_OF_ONE, Embedding, Floats, Gone, weight_gone
 
 Ids = NDArray[np.int64]
 
@@ -158,13 +158,14 @@ class Grids:
         pairs = ((self.grid(j), other.grid(j)) for j in range(len(self)))
         return self.of((a.union(b, 1.0)[0].compact().fitted() for a, b in pairs), self.n_classes)
 
-    def subtract(self, other: Self) -> Self:
+    def subtract(self, other: Self, gone: Gone | None = None) -> Self:
         left = []
         for j in range(len(self)):
-            grid, held = self.grid(j).union(other.grid(j), -1.0)
-            # Fractional weights do not cancel to the last bit.
-            counts = np.where(np.abs(grid.counts) <= 1e-12 * held, 0.0, grid.counts)
-            left.append(replace(grid, counts=counts).compact().fitted())
+            taken = other.grid(j)
+            grid, held = self.grid(j).union(taken, -1.0)
+            weight = weight_gone(gone, taken.counts.sum(axis=0))
+            rounding = (grid.counts != held) & (np.abs(grid.counts) <= ROUNDING_OF_ONE * weight)
+            left.append(replace(grid, counts=np.where(rounding, 0.0, grid.counts)).compact().fitted())
         return self.of(left, self.n_classes)
 
     def scale(self, factor: float | Floats) -> Self:

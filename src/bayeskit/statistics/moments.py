@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bayeskit.errors import Incompatible
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import double
-from bayeskit.statistics.part import Embedding, Floats
+from bayeskit.statistics.part import ROUNDING, Embedding, Floats, Gone
 from bayeskit.statistics.twofold import Twofold
 
 # Squares of values between these powers of two keep all their digits in a double-double.
@@ -91,8 +91,57 @@ class Moments:
     def merge(self, other: Self) -> Self:
         return self._combined(other, 1.0)
 
-    def subtract(self, other: Self) -> Self:
-        return self._combined(other, -1.0)
+    def subtract(self, other: Self, gone: Gone | None = None) -> Self:
+        left = self._combined(other, -1.0)
+        if gone is None or "moments" not in gone:
+            return left  # two doubles a sum: what is left by rounding was cleared with the cells
+        return left.without_rounding(gone["moments"], other.weight != 0.0)
+
+    def without_rounding(self, gone: Moments, touched: NDArray[np.bool_] | None = None) -> Self:
+        """Clear what rounding may have left of the rows that are gone.
+
+        An error in their weights is as if some of them were still there, up to ROUNDING of their weight. In a cell
+        that some were taken from now (``touched``) that may be all the weight, or all the spread that is left. In any
+        other it has moved the mean, and values that differ by less than that are equal.
+        """
+        taken = np.zeros(self.weight.shape, np.bool_) if touched is None else touched
+        left = self.within_cells(gone, taken)
+        # An attribute that is constant but for rounding has one value in all classes.
+        pooled = left.pooled().rescaled(left.exponent)
+        constant, value = pooled._constant_but_for(gone.pooled(), np.asarray(taken.any(axis=0)))
+        constant &= pooled._described()[2] > 0.0
+        return left._at(value, constant & (left.weight != 0.0)) if constant.any() else left
+
+    def within_cells(self, gone: Moments, touched: NDArray[np.bool_]) -> Self:
+        """Do so for each cell by itself."""
+        empty = touched & (self.weight <= ROUNDING * gone.weight)
+        empty &= self.weight >= -double.BELOW_ZERO * gone.weight  # what lies lower was never there
+        constant, value = self._constant_but_for(gone, touched)
+        left = self._at(value, constant)
+        left.cells[:, empty] = 0.0
+        return left
+
+    def _constant_but_for(
+        self, gone: Moments, touched: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.bool_], Floats]:
+        """Say which cells have no spread but what the rows that are gone may have left, and which value.
+
+        The value is the mean, and zero where the mean may be rounding, too.
+        """
+        gone, weight = gone.rescaled(self.exponent), np.where(self.weight > 0.0, self.weight, np.inf)
+        (mean, _, spread), (centre, _, around) = self._described(), gone._described()
+        with np.errstate(over="ignore"):
+            around = around + gone.weight * (centre - mean) ** 2  # Σw(x − mean)² of the rows that are gone
+            error = ROUNDING * np.sqrt(gone.weight * around) / weight  # of the mean
+            in_doubt = np.where(touched, ROUNDING * around, self.weight * error**2)
+        return (self.weight > 0.0) & (spread <= in_doubt), np.where(np.abs(mean) <= error, 0.0, mean)
+
+    def _at(self, value: Floats, where: NDArray[np.bool_]) -> Self:
+        """Return the same weights, all of them at these values where the mask says so."""
+        cells = self.cells.copy()
+        cells[double.PIVOT] = np.where(where, value, cells[double.PIVOT])
+        cells[double.FIRST :, where] = 0.0
+        return type(self)(cells, self.exponent)
 
     def _combined(self, other: Self, sign: float) -> Self:
         a, b = self.cells, other.cells

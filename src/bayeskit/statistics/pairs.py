@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.part import Embedding, Floats, left_of
+from bayeskit.statistics.part import Embedding, Floats, Gone, left_of, weight_gone
 from bayeskit.statistics.tables import Tables
 
 # Bytes that one table of pairs may take. It grows with the square of all states together.
@@ -91,9 +91,10 @@ class Pairs:
     def merge(self, other: Self) -> Self:
         return type(self)(self.margin + other.margin, self.counts + other.counts, self.offsets)
 
-    def subtract(self, other: Self) -> Self:
-        margin = left_of(self.margin, other.margin, self.margin)
-        return type(self)(margin, left_of(self.counts, other.counts, self.margin), self.offsets)
+    def subtract(self, other: Self, gone: Gone | None = None) -> Self:
+        weight = weight_gone(gone, other.margin)
+        margin = left_of(self.margin, other.margin, self.margin, weight)
+        return type(self)(margin, left_of(self.counts, other.counts, self.margin, weight), self.offsets)
 
     def scale(self, factor: float | Floats) -> Self:
         return type(self)(self.margin * factor, self.counts * factor, self.offsets)

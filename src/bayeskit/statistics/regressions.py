@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import Incompatible
-from bayeskit.statistics.part import never_counted
+from bayeskit.statistics.part import ROUNDING, never_counted
 from bayeskit.statistics.regression_sums import sum_products
 from bayeskit.statistics.twofold import Twofold
 
@@ -18,8 +18,6 @@ Flags = NDArray[np.bool_]
 
 # A cell whose mean lies further than this many standard deviations from its pivot is recentred.
 FARTHEST = 10.0
-# What fractional weights may leave behind when all rows of a cell are taken away again, as a share of what was there.
-_ROUNDING = 1e-12
 # The share of the squares held below which the rest is rounding: two doubles resolve 1e-32, counting loses some of it.
 _NO_SPREAD = 1e-26
 # Singular values of the parents' correlations below this share of the largest: combinations of other parents.
@@ -116,7 +114,7 @@ class Regressions:
         left = self.merge(other.scale(-1.0))
         if (left.n < -1e-9 * np.maximum(1.0, np.abs(self.n))).any():
             raise never_counted(float(left.n.min()))
-        return left._without(left.n <= _ROUNDING * np.abs(self.n))
+        return left._without((other.n != 0.0) & (left.n <= ROUNDING * np.abs(other.n)))
 
     def scale(self, factor: float) -> Regressions:
         by = np.array(factor, np.float64)

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import Incompatible
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.part import Embedding, Floats
+from bayeskit.statistics.part import ROUNDING, Embedding, Floats, Gone, weight_gone
 from bayeskit.statistics.twofold import Twofold
 
 # A class whose mean lies further than this many standard deviations from its pivot is recentred.
 FARTHEST = 10.0
-# What fractional weights may leave behind when all rows of a class are taken away again.
-_ROUNDING = 1e-12
 # The share of the squares held below which the rest may be rounding, and below which it is: two doubles
 # resolve 1e-32, and counting loses some of that.
 _SUSPECT, _NO_SPREAD = 1e-12, 1e-26
@@ -92,10 +90,39 @@ class Scatter:
         n, s1, s2, s3, s4 = (x + y for x, y in zip(a, b))
         return type(self)(pivot, (n, s1, s2, s3, s4))._settled(_squares(a) + _squares(b))
 
-    def subtract(self, other: Self) -> Self:
-        left = self.merge(other.scale(-1.0))
-        gone = np.abs(left.weight) <= _ROUNDING * np.abs(self.weight)
-        return left._without(gone)
+    def subtract(self, other: Self, gone: Gone | None = None) -> Self:
+        left, touched = self.merge(other.scale(-1.0)), other.weight != 0.0
+        weight = weight_gone(gone, other.weight)
+        left = left._without(touched & (left.weight <= ROUNDING * weight) & (left.weight >= -1e-9 * weight))
+        if gone is None or "scatter" not in gone:
+            return left
+        return left.without_rounding(
+            gone["scatter"], np.repeat(touched[:, None], self.pivot.shape[1], axis=1)
+        )
+
+    def without_rounding(self, gone: Self, touched: NDArray[np.bool_] | None = None) -> Self:
+        """Clear the spread that rounding may have left of the rows that are gone, see `Moments.without_rounding`."""
+        taken = np.zeros(self.pivot.shape, np.bool_) if touched is None else touched
+        constant, value = self._constant_but_for(gone, taken)
+        left = self._at(value, constant) if constant.any() else self
+        pooled = left.pooled()
+        constant, value = pooled._constant_but_for(gone.pooled(), np.asarray(taken.any(axis=0)))
+        constant &= _squares(pooled.centred().sums) > 0.0
+        return left._at(value, constant & (left.weight > 0)[:, None]) if constant.any() else left
+
+    def _constant_but_for(self, gone: Self, touched: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Floats]:
+        """Say which columns have no spread but what the rows that are gone may have left, and which value."""
+        centred, n = self.centred(), np.where(self.weight > 0, self.weight, np.inf)[:, None]
+        mean, around = centred.pivot, _squares(gone.moved(centred.pivot).sums)
+        error = ROUNDING * np.sqrt(gone.weight[:, None] * around) / n  # of the mean
+        in_doubt = np.where(touched, ROUNDING * around, self.weight[:, None] * error**2)
+        constant = (self.weight > 0)[:, None] & (_squares(centred.sums) <= in_doubt)
+        return constant, np.where(np.abs(mean) <= error, 0.0, mean)
+
+    def _at(self, value: Floats, where: NDArray[np.bool_]) -> Self:
+        """Return the same sums with columns that are constant: all rows have these values."""
+        left = self._recentred(np.asarray(where.any(axis=1)))._flattened(where)
+        return type(self)(np.where(where, value, left.pivot), left.sums)
 
     def scale(self, factor: float | Floats) -> Self:
         by = np.broadcast_to(np.asarray(factor, dtype=np.float64), self.weight.shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,11 @@ PARTS: dict[PatternKind, type[Any]] = {
     "families": Families,
     "cell_moments": CellMoments,
 }
+# What is remembered of rows that were taken away; and what more once weights have been scaled. From then on a weight
+# can be named to one double only, and taking it away leaves an error in moments, too.
+_WEIGHTS: frozenset[PatternKind] = frozenset(("tables", "totals"))
+_SPREADS: frozenset[PatternKind] = frozenset(("moments", "scatter"))
+REMEMBERED = _WEIGHTS | _SPREADS
 
 
 @dataclass(frozen=True)
@@ -41,11 +46,16 @@ class Statistics:
 
     Statistics are values: ``a + b`` is the statistics of the rows of both, ``a - b`` those of a without
     the rows of b, ``a * w`` those of a with every weight multiplied. Schemas grow as needed.
+
+    ``gone`` holds the small parts of all rows that were taken away, as long as their classes have weight: they tell
+    how large an error that may have left, so that the next subtraction knows what is nothing. It is empty while every
+    weight is a whole number or a short binary fraction.
     """
 
     schema: Schema
     plan: Plan
     parts: Mapping[PatternKind, Part]
+    gone: Mapping[PatternKind, Part] = field(default_factory=dict)
 
     @classmethod
     def zero(cls, schema: Schema, plan: Plan) -> Statistics:
@@ -79,8 +89,10 @@ class Statistics:
         if schema is self.schema:
             return self
         embedding = Embedding(self.schema, schema)
-        parts = {kind: part.embed(embedding) for kind, part in self.parts.items()}
-        return replace(self, schema=schema, parts=parts)
+        parts, gone = (
+            {kind: part.embed(embedding) for kind, part in some.items()} for some in (self.parts, self.gone)
+        )
+        return replace(self, schema=schema, parts=parts, gone=gone)
 
     def _aligned(self, other: Statistics) -> tuple[Statistics, Statistics]:
         if self.plan is not other.plan and self.plan != other.plan:
@@ -92,19 +104,46 @@ class Statistics:
 
     def merge(self, other: Statistics) -> Statistics:
         a, b = self._aligned(other)
-        return replace(a, parts={kind: part.merge(b.parts[kind]) for kind, part in a.parts.items()})
+        parts, gone = _merged(a.parts, b.parts), _merged(a.gone, b.gone)
+        for kind in _SPREADS & gone.keys():
+            if gone[kind].weight.any():
+                parts[kind] = parts[kind].without_rounding(gone[kind])
+        return replace(a, parts=parts, gone=gone)
 
     def subtract(self, other: Statistics) -> Statistics:
         """Return the statistics without the rows of another; more than was counted is refused."""
         a, b = self._aligned(other)
-        left = replace(a, parts={kind: part.subtract(b.parts[kind]) for kind, part in a.parts.items()})
+        before = _merged(a.gone, b.gone)
+        gone = _merged(before, {kind: part for kind, part in b.parts.items() if kind in {*_WEIGHTS, *before}})
+        left = replace(a, parts={kind: part.subtract(b.parts[kind], gone) for kind, part in a.parts.items()})
         deficit = max(part.deficit() for part in left.parts.values())
         if deficit > 1e-9 * max(1.0, a.total):
             raise never_counted(-deficit)
-        return left
+        if not before and a.exact and b.exact:
+            return left
+        # A class without weight has nothing that could be in error.
+        alive = (left.class_counts > 0.0).astype(np.float64)
+        return replace(
+            left, gone={kind: part.scale(alive) for kind, part in gone.items()} if alive.any() else {}
+        )
 
     def scale(self, factor: float | Floats) -> Statistics:
-        return replace(self, parts={kind: part.scale(factor) for kind, part in self.parts.items()})
+        gone = self.gone
+        if (np.abs(np.frexp(factor)[0]) != 0.5).any():  # by a power of two nothing is rounded
+            zero = Statistics.zero(
+                self.schema, Plan(tuple(p for p in self.plan.patterns if p.kind in REMEMBERED))
+            )
+            gone = _merged(zero.parts, gone)
+        parts, gone = (
+            {kind: part.scale(factor) for kind, part in some.items()} for some in (self.parts, gone)
+        )
+        return replace(self, parts=parts, gone=gone)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all weights are such that sums of them have no rounding."""
+        some: list[Any] = [part for kind, part in self.parts.items() if kind in _WEIGHTS]
+        return all(part.exact for part in some)
 
     def __add__(self, other: Statistics) -> Statistics:
         return self.merge(other)
@@ -138,6 +177,11 @@ class Statistics:
                 j += 1
             attributes.append(variable)
         return self.embed(schema.with_variables(attributes, schema.target.kept(classes)))
+
+
+def _merged(a: Mapping[PatternKind, Any], b: Mapping[PatternKind, Any]) -> dict[PatternKind, Any]:
+    """Add parts of the same kind; one that the other side does not have stays as it is."""
+    return {**a, **b, **{kind: a[kind].merge(b[kind]) for kind in a if kind in b}}
 
 
 def memory_of(plan: Plan, schema: Schema) -> int:

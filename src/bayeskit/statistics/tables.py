@@ -9,8 +9,11 @@ from typing import Any, Self
 import numpy as np
 
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.part import Embedding, Floats, never_counted
+from bayeskit.statistics.part import ROUNDING, Embedding, Floats, Gone, never_counted
 from bayeskit.statistics.twofold import Twofold
+
+# Weights with no more binary digits after the point are added and taken away without rounding.
+_FRACTION_BITS = 16
 
 
 @dataclass(frozen=True)
@@ -44,18 +47,29 @@ class Tables:
             return type(self)(self.margin + other.margin, self.counts + other.counts)
         return self._of(*(a + b for a, b in zip(self._twofold(), other._twofold())))
 
-    def subtract(self, other: Self) -> Self:
+    def subtract(self, other: Self, gone: Gone | None = None) -> Self:
         """Take counts away; refuse what was never there, clear what is left by rounding alone."""
-        left = [a - b for a, b in zip(self._twofold(), other._twofold())]
-        held = self.margin, self.counts
-        for part, before in zip(left, held):
-            short = -part.high - 1e-9 * before - 1e-12 * self.margin
-            if (short > 0).any():
-                raise never_counted(part.high.min())
-        cleared = [part.cleared(part.high <= 1e-20 * before) for part, before in zip(left, held)]
+        taken: Tables = other if gone is None else gone["tables"]
+        rounding = ROUNDING * taken.margin, ROUNDING * taken.counts
+        margin, counts = (a - b for a, b in zip(self._twofold(), other._twofold()))
+        for left, before, doubt in zip((margin, counts), (self.margin, self.counts), rounding):
+            if (-left.high - 1e-9 * before - 1e-12 * self.margin - doubt > 0).any():
+                raise never_counted(left.high.min())
+        margin = margin.cleared((other.margin != 0.0) & (margin.high <= rounding[0]))
+        # A class that has left takes all its cells with it.
+        empty = (other.counts != 0.0) & (counts.high <= rounding[1]) | (margin.high == 0.0)
+        counts = counts.cleared(empty)
         if self.counts_low is None and other.counts_low is None:
-            return type(self)(cleared[0].high, cleared[1].high)
-        return self._of(*cleared)
+            return type(self)(margin.high, counts.high)
+        return self._of(margin, counts)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every weight is a whole number, or a short binary fraction: then sums of them are exact."""
+        high = (np.ldexp(part, _FRACTION_BITS) for part in (self.margin, self.counts))
+        return not any(low.any() for low in self._low()) and all(
+            (part == np.rint(part)).all() for part in high
+        )
 
     def scale(self, factor: float | Floats) -> Self:
         margin, counts = self._twofold()

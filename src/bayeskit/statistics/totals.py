@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import DataError, Incompatible
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.part import Embedding, Floats
+from bayeskit.statistics.part import ROUNDING_OF_ONE, Embedding, Floats, Gone
 
-# What taking away may leave of a fractional total (tf-idf weights) that is in truth zero, as a part of
-# what was there before. Below zero nothing real can lie, so there more is forgiven than above it.
+# How far below zero taking away may leave a fractional total (tf-idf weights), as a part of what was there
+# before. Nothing real can lie there, so more is forgiven than above zero.
 _DUST_BELOW = 1e-9
-_DUST_ABOVE = 1e-12
 
 # 8 GiB of totals.
 MOST_CELLS = 2**30
@@ -56,9 +55,16 @@ class Totals:
         self._same_shape(other)
         return type(self)(self.sums + other.sums, self.rows + other.rows)
 
-    def subtract(self, other: Self) -> Self:
+    def subtract(self, other: Self, gone: Gone | None = None) -> Self:
         self._same_shape(other)
-        return type(self)(_take_away(self.sums, other.sums), _take_away(self.rows, other.rows))
+        taken: Totals = other if gone is None else gone["totals"]
+        sums = _take_away(self.sums, other.sums, taken.sums)
+        return type(self)(sums, _take_away(self.rows, other.rows, taken.rows))
+
+    @property
+    def exact(self) -> bool:
+        """Whether every sum is a whole number."""
+        return bool((self.sums == np.rint(self.sums)).all())
 
     def scale(self, factor: float | Floats) -> Self:
         by_class = np.asarray(factor, dtype=np.float64)
@@ -90,10 +96,11 @@ class Totals:
             )
 
 
-def _take_away(whole: Floats, part: Floats) -> Floats:
+def _take_away(whole: Floats, part: Floats, gone: Floats) -> Floats:
     """Subtract, and set to zero what only rounding has left. A whole number is never rounding."""
     rest: Floats = whole - part
-    small = (rest != 0) & (rest >= -_DUST_BELOW * whole) & (rest <= _DUST_ABOVE * whole)
+    rounding = ROUNDING_OF_ONE * gone
+    small = (part != 0) & (rest != 0) & (rest >= -_DUST_BELOW * whole - rounding) & (rest <= rounding)
     if small.any():
         rest[small & (rest != np.rint(rest))] = 0.0
     return rest

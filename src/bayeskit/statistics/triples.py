@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.part import Embedding, Floats, left_of
+from bayeskit.statistics.part import Embedding, Floats, Gone, left_of, weight_gone
 from bayeskit.statistics.tables import Tables
 
 # Bytes that the counts of triples and the look-up table made of them may take together. They grow with the
@@ -112,12 +112,13 @@ class Triples:
     def merge(self, other: Self) -> Self:
         return self._with(self.margin + other.margin, self.counts + other.counts)
 
-    def subtract(self, other: Self) -> Self:
-        margin, counts = left_of(self.margin, other.margin, self.margin), np.empty_like(self.counts)
+    def subtract(self, other: Self, gone: Gone | None = None) -> Self:
+        weight = weight_gone(gone, other.margin)
+        margin, counts = left_of(self.margin, other.margin, self.margin, weight), np.empty_like(self.counts)
         step = max(1, _CELLS // max(self.counts[:1].size, 1))
         for begin in range(0, len(counts), step):
             some = slice(begin, begin + step)
-            counts[some] = left_of(self.counts[some], other.counts[some], self.margin)
+            counts[some] = left_of(self.counts[some], other.counts[some], self.margin, weight)
         return self._with(margin, counts)
 
     def scale(self, factor: float | Floats) -> Self:

@@ -1,0 +1,416 @@
+"""Any history of learning, fading, forgetting and merging equals a fresh fit on what is left of the rows.
+
+A history keeps a ledger beside the model: every row with the weight that it has by now, multiplied by each factor of
+``fade`` in plain doubles, as a user would. Rows are forgotten with the weights of the ledger, which are not the last
+bit of what the model holds: what is left of them by rounding must not stay as a class, a state or a spread.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from estimators import same_labels
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bayeskit
+from bayeskit import (
+    AODE,
+    KDB,
+    SPODE,
+    TAN,
+    AnDE,
+    AutoBayes,
+    BayesianNetwork,
+    BayesNetClassifier,
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianBayes,
+    GaussianMixture,
+    GaussianNB,
+    LatentClass,
+    MultinomialNB,
+    NaiveBayes,
+    SelectiveKDB,
+    WeightedNB,
+)
+from bayeskit.priors import WittenBell
+
+FACTORS = (0.7, 0.9, 1 / 3, 0.5, 0.99)
+WEIGHTS = (1.0, 0.1, 1 / 3, 2.5, 0.7)
+LETTERS = np.array(["u", "v", "w", "z", None], dtype=object)
+
+
+def words(rng: np.random.Generator, n: int) -> Any:
+    """Labels in three columns, some missing."""
+    return LETTERS[rng.integers(0, 5, (n, 3))]
+
+
+def mixed(rng: np.random.Generator, n: int) -> Any:
+    """Two columns of labels and two of numbers, which often are all equal where few rows are left."""
+    X = np.empty((n, 4), dtype=object)
+    X[:, :2] = LETTERS[rng.integers(0, 5, (n, 2))]
+    X[:, 2], X[:, 3] = rng.choice([0.0, 1.0, 1.0, 5.3], n), rng.normal(size=n)
+    X[rng.random(n) < 0.2, 3] = None
+    return X
+
+
+def numbers(rng: np.random.Generator, n: int) -> Any:
+    return np.column_stack([rng.choice([0.1, 0.1, 0.1, 4.0], n), rng.integers(0, 4, n), rng.normal(size=n)])
+
+
+def codes(rng: np.random.Generator, n: int) -> Any:
+    return rng.integers(0, 4, (n, 3)).astype(float)
+
+
+def tallies(rng: np.random.Generator, n: int) -> Any:
+    return rng.poisson(0.6, (n, 4)) * 0.3
+
+
+ALL: dict[str, Any] = {"categorical_features": "all"}  # also columns without a value
+CUT: dict[str, Any] = {"categorical_features": [0, 1], "cut_points": {"x2": [0.5, 3.0], "x3": [0.0]}}
+PARENTS = {"x1": ["x0"], "x2": ["x1", "x0"]}
+WAYS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
+    "NaiveBayes": (lambda: NaiveBayes(**ALL), words),
+    "NaiveBayes-mle": (lambda: NaiveBayes(smoothing="mle", **ALL), words),
+    "NaiveBayes-mixed": (lambda: NaiveBayes(categorical_features=[0, 1]), mixed),
+    "NaiveBayes-state": (lambda: NaiveBayes(missing="state", categorical_features=[0, 1]), mixed),
+    "NaiveBayes-student": (lambda: NaiveBayes(numeric="student", categorical_features=[0, 1]), mixed),
+    "NaiveBayes-kernel": (lambda: NaiveBayes(numeric="kernel", categorical_features=[0, 1]), mixed),
+    "GaussianNB": (GaussianNB, numbers),
+    "GaussianBayes": (GaussianBayes, numbers),
+    "GaussianBayes-shared": (lambda: GaussianBayes("shared"), numbers),
+    "GaussianBayes-diagonal": (lambda: GaussianBayes("diagonal"), numbers),
+    "CategoricalNB": (CategoricalNB, codes),
+    "BernoulliNB": (BernoulliNB, tallies),
+    "MultinomialNB": (MultinomialNB, tallies),
+    "ComplementNB": (ComplementNB, tallies),
+    "TAN": (lambda: TAN(**ALL), words),
+    "TAN-gaussian": (lambda: TAN(numeric="gaussian", categorical_features=[0, 1]), mixed),
+    "SPODE": (lambda: SPODE(super_parent="x1", **ALL), words),
+    "AODE": (lambda: AODE(**ALL), words),
+    "AODE-weighted": (lambda: AODE(weights="mutual-information", **CUT), mixed),
+    "A2DE": (lambda: AnDE(n=2, **ALL), words),
+    "KDB": (lambda: KDB(structure=PARENTS, **ALL), words),
+    "KDB-witten-bell": (lambda: KDB(structure=PARENTS, **ALL, smoothing=WittenBell()), words),
+    # What rows choose is held: the two models begin with the same rows.
+    "SPODE-held": (lambda: SPODE(**ALL), words),
+    "KDB-held": (lambda: KDB(**ALL), words),
+    "SelectiveKDB": (lambda: SelectiveKDB(**ALL), words),
+    "WeightedNB": (lambda: WeightedNB(**ALL), words),
+    "AutoBayes": (lambda: AutoBayes(**ALL), words),
+    "AutoBayes-mixed": (lambda: AutoBayes(categorical_features=[0, 1]), mixed),
+}
+# What the first rows chose is held: a fresh fit under the same choices begins with the same rows and forgets them.
+HOLDS = (SPODE, KDB, SelectiveKDB, WeightedNB, AutoBayes)
+STEPS = ("learn", "learn", "fade", "fade", "forget", "forget", "merge", "store")
+FIRST = 12  # rows that choose what is held
+
+
+class Ledger:
+    """A model and the rows that it should have learned, each with the weight that it should have by now."""
+
+    def __init__(self, way: str, seed: int) -> None:
+        self.make, self.draw = WAYS[way]
+        self.rng = np.random.default_rng(seed)
+        self.begin = self.rows(FIRST, whole=True)
+        self.first = self.make().partial_fit(*self.begin[:2])
+        self.model = deepcopy(self.first)
+        self.X, self.y, self.weights = self.begin
+
+    def rows(self, n: int, whole: bool = False) -> tuple[Any, Any, Any]:
+        labels = np.array(["a", "b", "c"])[self.rng.integers(0, 3, n)]
+        return self.draw(self.rng, n), labels, np.ones(n) if whole else self.rng.choice(WEIGHTS, n)
+
+    def empty(self) -> Any:
+        return deepcopy(self.first).forget(*self.begin)
+
+    def step(self, what: str) -> None:
+        getattr(self, what)()
+
+    def learn(self) -> None:
+        self._note(*self._told(self.model, int(self.rng.integers(1, 5))))
+
+    def fade(self) -> None:
+        factor = self.rng.choice(FACTORS)
+        self.model.fade(factor)
+        self.weights = self.weights * factor
+
+    def merge(self) -> None:
+        other = self.empty()
+        X, y, weights = self._told(other, int(self.rng.integers(1, 4)))
+        factor = self.rng.choice(FACTORS)
+        self.model.merge(other.fade(factor))
+        self._note(X, y, weights * factor)
+
+    def forget(self, most: int = 6) -> None:
+        n = max(0, min(int(self.rng.integers(1, most + 1)), len(self.y) - 1))
+        gone = np.zeros(len(self.y), dtype=bool)
+        gone[self.rng.permutation(len(self.y))[:n]] = True
+        self.forget_those(gone)
+
+    def forget_those(self, gone: Any) -> None:
+        if gone.any():
+            self.model.forget(self.X[gone], self.y[gone], self.weights[gone])
+            self.X, self.y, self.weights = self.X[~gone], self.y[~gone], self.weights[~gone]
+
+    def store(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            self.model.save(Path(folder) / "model.bayes")
+            self.model = bayeskit.load(Path(folder) / "model.bayes")
+
+    def shrink(self, rows: int) -> None:
+        """Forget until so many rows are left, a few at a time."""
+        while len(self.y) > rows:
+            self.forget(min(3, len(self.y) - rows))
+
+    def check(self, within: float = 1e-9) -> None:
+        held = isinstance(self.model, HOLDS)
+        fresh = self.empty().partial_fit if held else self.make().fit
+        fresh = fresh(self.X, self.y, sample_weight=self.weights)
+        assert self.model.classes_.tolist() == fresh.classes_.tolist()
+        assert self.model.schema_ == fresh.schema_
+        asked = np.concatenate([self.X, self.draw(self.rng, 6)])
+        np.testing.assert_allclose(
+            self.model.predict_proba(asked), fresh.predict_proba(asked), rtol=0, atol=within
+        )
+        same_labels(self.model, fresh, asked)
+
+    def _told(self, model: Any, n: int) -> tuple[Any, Any, Any]:
+        rows = self.rows(n)
+        model.partial_fit(*rows[:2], sample_weight=rows[2])
+        return rows
+
+    def _note(self, X: Any, y: Any, weights: Any) -> None:
+        self.X, self.y = np.concatenate([self.X, X]), np.append(self.y, y)
+        self.weights = np.append(self.weights, weights)
+
+
+ways = pytest.mark.parametrize("way", list(WAYS))
+# A variance of 1e-9 magnifies the last bit of a mean, and log densities of −1e10 have no more digits themselves.
+WITHIN = {
+    "GaussianNB": 1e-5,
+    "GaussianBayes": 1e-5,
+    "GaussianBayes-shared": 1e-5,
+    "GaussianBayes-diagonal": 1e-5,
+}
+
+
+def check_history(way: str, seed: int, steps: list[str], left: int) -> None:
+    ledger, within = Ledger(way, seed), WITHIN.get(way, 1e-9)
+    for step in steps:
+        ledger.step(step)
+    ledger.check(within)
+    ledger.shrink(left)
+    ledger.check(within)
+
+
+@ways
+@pytest.mark.filterwarnings("ignore:.*impossible under every class")
+@settings(max_examples=10)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    steps=st.lists(st.sampled_from(STEPS), max_size=14),
+    left=st.integers(1, 9),
+)
+def test_any_history_is_a_fresh_fit_on_what_is_left(way: str, seed: int, steps: list[str], left: int) -> None:
+    check_history(way, seed, steps, left)
+
+
+def drawn_steps(seed: int, n: int = 16) -> list[str]:
+    return np.random.default_rng(seed).choice(STEPS, n).tolist()
+
+
+def test_190_histories_of_naive_bayes() -> None:
+    for seed in range(190):
+        check_history("NaiveBayes", seed, drawn_steps(seed), 1 + seed % 9)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*impossible under every class")
+@ways
+def test_190_histories(way: str) -> None:
+    for seed in range(190):
+        check_history(way, seed, drawn_steps(seed), 1 + seed % 9)
+
+
+@pytest.mark.parametrize("way", ["NaiveBayes", "AODE", "KDB-witten-bell", "GaussianNB", "MultinomialNB"])
+@pytest.mark.parametrize("steps", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_errors_do_not_add_up_in_a_long_stream(way: str, steps: int) -> None:
+    """Rows come and go in waves; those that have faded to a millionth of the others are forgotten."""
+    ledger = Ledger(way, 0)
+    for i in range(steps):
+        ledger.step("learn" if ledger.rng.random() < (0.8 if i // 100 % 2 == 0 else 0.2) else "forget")
+        if ledger.rng.random() < 0.3:
+            ledger.fade()
+        ledger.forget_those(ledger.weights < 1e-6 * ledger.weights.max())
+        if i % 100 == 99:
+            ledger.check(WITHIN.get(way, 1e-9))
+    ledger.shrink(2)
+    ledger.check(WITHIN.get(way, 1e-9))
+
+
+def test_a_class_that_was_faded_and_forgotten_is_gone() -> None:
+    model = NaiveBayes().partial_fit([["u"], ["v"], ["u"]], ["a", "b", "a"])
+    for _ in range(2):
+        model.partial_fit([["z"]], ["c"]).fade(0.7)
+    model.forget([["z"]], ["c"], [0.7 * 0.7]).forget([["z"]], ["c"], [0.7])
+    assert model.classes_.tolist() == ["a", "b"]
+    assert model.schema_["x0"].states == ("u", "v")
+    fresh = NaiveBayes().fit([["u"], ["v"], ["u"]], ["a", "b", "a"], [0.7 * 0.7] * 3)
+    np.testing.assert_allclose(model.predict_proba([["u"]]), fresh.predict_proba([["u"]]), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", ["oldest first", "newest first", "at once"])
+def test_faded_rows_leave_in_any_order(order: str) -> None:
+    """Of the newest, which weigh most, an error is left that is as large as the oldest are: it is remembered."""
+    model, weights = NaiveBayes().partial_fit([["u", 1.0], ["v", 2.0]], ["a", "b"]), np.empty(0)
+    for _ in range(60):
+        model.partial_fit([["z", 5.3]], ["c"]).fade(0.7)
+        weights = np.append(weights, 1.0) * 0.7
+    if order == "newest first":
+        weights = weights[::-1]
+    for some in [weights] if order == "at once" else np.split(weights, 60):
+        model.forget([["z", 5.3]] * len(some), ["c"] * len(some), some)
+    assert model.classes_.tolist() == ["a", "b"]
+    assert model.schema_["x0"].states == ("u", "v")
+
+
+@pytest.mark.parametrize("light", [1e-6, 1e-12])
+@pytest.mark.parametrize(
+    "way", ["NaiveBayes", "AODE", "A2DE", "KDB", "CategoricalNB", "MultinomialNB", "GaussianNB"]
+)
+def test_a_real_weight_beside_a_heavy_one_stays(way: str, light: float) -> None:
+    make, _ = WAYS[way]
+    rows = np.array([[1.0, 2.0, 1.0], [1.0, 3.0, 2.0], [0.0, 1.0, 2.0]])
+    labels, weights = np.array(["c", "c", "a"]), np.array([0.7, light, 1.0])
+    model = make().partial_fit(rows, labels, sample_weight=weights).fade(0.9)
+    model.forget(rows[:1], labels[:1], weights[:1] * 0.9)
+    fresh = make().fit(rows[1:], labels[1:], weights[1:] * 0.9)
+    assert model.classes_.tolist() == ["a", "c"]
+    assert model.schema_ == fresh.schema_
+    np.testing.assert_allclose(model.predict_proba(rows), fresh.predict_proba(rows), rtol=0, atol=1e-9)
+
+
+# -- networks: no row weights at the classifier's door, so rows leave with the weight 1 that they came with
+
+NETWORKS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
+    "naive": (lambda: BayesNetClassifier("naive"), words),
+    "tan": (lambda: BayesNetClassifier("tan", prior="laplace"), words),
+    "hill-climbing": (BayesNetClassifier, words),
+    "mixed": (lambda: BayesNetClassifier("naive"), mixed),
+    "cut": (lambda: BayesNetClassifier("tan", discretize=3), mixed),
+}
+
+
+def columns(X: Any) -> dict[str, Any]:
+    """Rows as columns with names; those of numbers are numbers."""
+    numeric = X.shape[1] == 4
+    return {f"x{j}": X[:, j].astype(float) if numeric and j > 1 else X[:, j] for j in range(X.shape[1])}
+
+
+@pytest.mark.parametrize("way", list(NETWORKS))
+@settings(max_examples=6)
+@given(seed=st.integers(0, 2**32 - 1), steps=st.lists(st.sampled_from(STEPS), max_size=12))
+def test_any_history_of_a_network_is_that_without_the_rows_forgotten(
+    way: str, seed: int, steps: list[str]
+) -> None:
+    """The arcs are held; a batch is forgotten before the next fade, and then it is as if it had never come."""
+    make, draw = NETWORKS[way]
+    rng = np.random.default_rng(seed)
+
+    def batch(n: int) -> tuple[Any, Any]:
+        return columns(draw(rng, n)), np.array(["a", "b", "c", "d"])[rng.integers(0, 4, n)]
+
+    first = make().fit(*batch(30))
+    model, fresh, there = deepcopy(first), deepcopy(first), []
+    todo: list[tuple[str, Any]] = []
+    for step in (*steps, "forget"):
+        if step == "learn":
+            there.append(batch(int(rng.integers(1, 5))))
+            todo.append(("learn", there[-1]))
+            model.partial_fit(*there[-1])
+        elif step == "forget" and there:
+            gone = there.pop(int(rng.integers(len(there))))
+            todo = [(what, rows) for what, rows in todo if rows is not gone]
+            model.forget(*gone)
+        elif step == "fade":
+            factor, there = rng.choice(FACTORS), []
+            todo.append(("fade", factor))
+            model.fade(factor)
+        elif step == "merge":
+            other = deepcopy(first).partial_fit(*batch(2))
+            todo.append(("merge", other))
+            model.merge(other)
+        elif step == "store":
+            with tempfile.TemporaryDirectory() as folder:
+                model.save(Path(folder) / "model.bayes")
+                model = bayeskit.load(Path(folder) / "model.bayes")
+    for what, rows in todo:
+        if what == "learn":
+            fresh.partial_fit(*rows)
+        else:
+            getattr(fresh, what)(rows)
+    assert model.classes_.tolist() == fresh.classes_.tolist()
+    assert model.schema_ == fresh.schema_
+    asked = batch(8)[0]
+    np.testing.assert_allclose(model.predict_proba(asked), fresh.predict_proba(asked), rtol=0, atol=1e-9)
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 2**32 - 1), left=st.integers(1, 30))
+def test_rows_of_any_weight_leave_a_network(seed: int, left: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph = BayesianNetwork(
+        {"x0": [], "x1": ["x0"], "x2": ["x1"], "x3": ["x0", "x2"]}, states={"x2": float, "x3": float}
+    )
+    X = mixed(rng, 40)
+    X[:2, :2], X[2:4, :2] = (
+        [["u", "v"], ["v", "w"]],
+        [["w", "z"], ["z", "u"]],
+    )  # states are those of the first fit
+    rows, weights = columns(X), rng.choice(WEIGHTS, 40)
+    model = graph.copy().fit(rows, sample_weight=weights)
+    for some in np.array_split(rng.permutation(np.arange(left, 40)), 4):
+        if len(some):
+            model.forget({name: column[some] for name, column in rows.items()}, sample_weight=weights[some])
+    fresh = graph.copy().fit(rows, sample_weight=np.where(np.arange(40) < left, weights, 0.0))
+    asked = columns(mixed(rng, 10))
+    asked.pop("x1")
+    np.testing.assert_allclose(
+        model.predict_proba(asked, "x1"), fresh.predict_proba(asked, "x1"), rtol=0, atol=1e-9
+    )
+    assert model.n_rows_ == pytest.approx(weights[:left].sum(), rel=1e-12)
+
+
+# -- mixtures: they cannot forget, but batches have weights
+
+
+@pytest.mark.parametrize("make", [GaussianMixture, LatentClass])
+@settings(max_examples=3)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_batch_of_a_mixture_is_its_rows_and_weights(make: Any, seed: int) -> None:
+    """The order of rows is nothing, a weight is repetition, and a row without weight brings no state."""
+    rng = np.random.default_rng(seed)
+    X = (
+        rng.normal(size=(40, 2)) + 6.0 * (np.arange(40) % 2)[:, None]
+        if make is GaussianMixture
+        else words(rng, 40)
+    )
+    settings_ = {} if make is GaussianMixture else {"categorical_features": "all"}
+    first = make(2, random_state=0, **settings_).fit(X)
+    more, times = X[rng.integers(0, 40, 12)], rng.integers(0, 4, 12)
+    times[0] = 1
+    strange = more.copy()
+    strange[times == 0] = 99.0 if make is GaussianMixture else "never"
+    order = rng.permutation(12)
+    plain = deepcopy(first).partial_fit(np.repeat(more, times, axis=0))
+    weighted = deepcopy(first).partial_fit(strange[order], sample_weight=times[order].astype(float))
+    np.testing.assert_allclose(weighted.predict_proba(X), plain.predict_proba(X), rtol=0, atol=1e-9)
