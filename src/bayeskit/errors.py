@@ -50,6 +50,24 @@ class InfiniteValue(DataError):
         )
 
 
+class BlockValue(DataError):
+    """A cell of a block is not finite, or is negative where counts are needed.
+
+    ``column`` is the place of the column, or its name where it has one.
+    """
+
+    def __init__(self, block: object, column: object, row: int, value: float) -> None:
+        self.block, self.column, self.row, self.value = block, column, row, value
+        where = f"in column {column!r} of row {row}"
+        super().__init__(
+            f"Negative values in data passed to the block {block!r}: {value} {where}. Totals are of counts or "
+            "weights: shift or clip the column, or declare it numeric (a Gaussian)."
+            if math.isfinite(value)
+            else f"The block {block!r} has {'NaN' if math.isnan(value) else 'inf'} {where}. Fill it, drop the row, "
+            "or declare the column numeric, where NaN means missing."
+        )
+
+
 class ColumnError(DataError):
     """A column is missing, doubled, superfluous or of the wrong kind."""
 

@@ -15,6 +15,7 @@ from bayeskit.classifiers.doors import (
     plain_dtype,
 )
 from bayeskit.classifiers.notebook import Notebook
+from bayeskit.data.columns import objects
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
 from bayeskit.errors import DataError, DataTypeError, UsageError
@@ -88,6 +89,8 @@ class State(Notebook, ClassifierMixin, BaseEstimator):
     def _labels(self, schema: Schema) -> NDArray[Any]:
         states = schema.target.states
         dtype = self.__dict__.get("_class_dtype")
+        if any(isinstance(state, tuple) for state in states):
+            return objects(states)  # NumPy would take each for a row
         if dtype is None:
             dtype = np.asarray(list(states)).dtype
             if len({type(s) for s in states}) > 1:
@@ -95,9 +98,7 @@ class State(Notebook, ClassifierMixin, BaseEstimator):
         if dtype.kind in "US":
             dtype = None
         elif dtype.kind not in "iufb":
-            labels = np.empty(len(states), dtype=object)
-            labels[:] = states
-            return labels
+            return objects(states)
         return np.array(states, dtype=dtype)
 
     def _new_fitted(self, target: Variable) -> Fitted:

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from bayeskit.counting.kernels.totals import add_dense, add_dense_above, add_sparse, add_sparse_above, locked
 from bayeskit.data.chunk import Chunk
-from bayeskit.errors import ColumnError, DataError, UsageError
+from bayeskit.errors import BlockValue, ColumnError, DataError, UsageError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.totals import Totals, empty_sums
 
@@ -143,7 +143,7 @@ def refuse_unusable(
     --------
     >>> refuse_unusable(np.array([[0., np.nan]]), "text")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    bayeskit.errors.DataError: The block 'text' has NaN in column 1 of row 0. Fill it, ...
+    bayeskit.errors.BlockValue: The block 'text' has NaN in column 1 of row 0. Fill it, ...
     """
     sparse = is_sparse(block)
     data = block.data[: block.indptr[-1]] if sparse else block.reshape(-1)
@@ -159,14 +159,4 @@ def refuse_unusable(
         row, column = int(np.searchsorted(block.indptr, first, side="right")) - 1, int(block.indices[first])
     else:
         row, column = divmod(first, block.shape[1])
-    value = float(data[first])
-    where = f"in column {column} of row {first_row + row}"
-    if np.isfinite(value):
-        raise DataError(
-            f"Negative values in data passed to the block {name!r}: {value} {where}. Totals are of counts or "
-            "weights: shift or clip the column, or declare it numeric (a Gaussian)."
-        )
-    raise DataError(
-        f"The block {name!r} has {'NaN' if np.isnan(value) else 'inf'} {where}. Fill it, drop the row, "
-        "or declare the column numeric, where NaN means missing."
-    )
+    raise BlockValue(name, column, first_row + row, float(data[first]))

@@ -5,7 +5,7 @@ Dictionary encoding is left to the library that owns the column: it is the faste
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -71,7 +71,7 @@ def _all_numbers(array: NDArray[Any]) -> bool:
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, NaT and pandas' NA are missing; a string never is."""
+    """None, NaN (a signalling one, too), NaT and pandas' NA are missing; a string never is."""
     if value is None:
         return True
     if isinstance(value, str):
@@ -80,6 +80,8 @@ def is_missing(value: Any) -> bool:
         return bool(value != value)
     except (TypeError, ValueError):  # pandas.NA refuses to be a truth value
         return type(value).__name__ == "NAType"
+    except ArithmeticError:  # a signalling NaN is one
+        return True
 
 
 def factorize_array(array: NDArray[Any], name: Name) -> Coded:
@@ -208,6 +210,24 @@ def without_missing_labels(coded: Coded, name: Name) -> Coded:
     return Coded(moved[np.asarray(coded.codes, dtype=np.intp)], labels, coded.declared, coded.complete)
 
 
+def objects(cells: Iterable[Any]) -> NDArray[Any]:
+    """Return cells of any kind as an array with one place for each, lists and arrays among them too."""
+    return np.fromiter(cells, dtype=object)
+
+
+def native_order(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in the byte order of the machine: loops are compiled for no other, and would misread it."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _fits_a_float(value: Any) -> bool:
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
+
+
 def numbers_of_array(array: NDArray[Any], name: Name) -> NDArray[Any]:
     """Return an array of numbers; objects become float64 with NaN for missing."""
     if array.dtype.kind in "iufb":
@@ -216,8 +236,14 @@ def numbers_of_array(array: NDArray[Any], name: Name) -> NDArray[Any]:
         raise ColumnError(date_message(name))
     try:
         if array.dtype.kind == "O":
-            array = np.array([np.nan if is_missing(v) else v for v in array.tolist()], dtype=object)
+            array = objects(np.nan if is_missing(v) else v for v in array.tolist())
         return array.astype(np.float64)
+    except OverflowError:
+        row = next(i for i, value in enumerate(array.tolist()) if not _fits_a_float(value))
+        raise ColumnError(
+            f"Column {name!r} holds a number at row {row} that is too large for a float. Replace it or make it "
+            "missing (NaN)."
+        ) from None
     except TypeError as error:
         raise DataTypeError(f"Column {name!r} holds something that is no number: {error}.") from None
     except ValueError as error:

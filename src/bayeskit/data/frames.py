@@ -13,6 +13,7 @@ from bayeskit.data.columns import (
     date_message,
     factorize_array,
     numbers_of_array,
+    objects,
     without_missing_labels,
 )
 from bayeskit.errors import ColumnError, DataTypeError
@@ -42,10 +43,71 @@ def open_frame(data: Any) -> Any:
         ) from None
 
 
+def readable(series: Any, name: Name) -> Any:
+    """Return a narwhals column that the functions below can read, or refuse one of nested or other strange cells.
+
+    Columns that PyArrow keeps for pandas are read as PyArrow's own, run-end encoded ones are decoded, whole numbers
+    of 128 bits become such of 64, or floats where they do not fit.
+    """
+    implementation = series.implementation
+    if implementation.is_pandas():
+        native = series.to_native()
+        if hasattr(native.dtype, "pyarrow_dtype"):
+            import pyarrow as pa
+
+            column = pa.array(native.array)
+            whole = isinstance(column, pa.ChunkedArray)
+            return readable(_series(column if whole else pa.chunked_array([column])), name)
+        if isinstance(native.dtype, np.dtype) and not native.dtype.isnative:
+            return _series(native.astype(native.dtype.newbyteorder("=")))
+    elif implementation.is_polars():
+        return _readable_polars(series, name)
+    elif implementation.is_pyarrow():
+        return _readable_arrow(series, name)
+    return series
+
+
+def _readable_polars(series: Any, name: Name) -> Any:
+    import polars as pl
+
+    native = series.to_native()
+    if native.dtype.is_nested():
+        raise _neither(name, native.dtype)
+    if str(native.dtype) in ("Int128", "UInt128"):
+        low, high = native.min() or 0, native.max() or 0
+        return _series(native.cast(pl.Int64 if low >= -(2**63) and high < 2**63 else pl.Float64))
+    return series
+
+
+def _readable_arrow(series: Any, name: Name) -> Any:
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = series.to_native().type
+    if types.is_run_end_encoded(kind):
+        import pyarrow.compute as pc
+
+        return _readable_arrow(_series(pc.run_end_decode(series.to_native())), name)
+    if types.is_nested(kind) or types.is_interval(kind) or isinstance(kind, pa.BaseExtensionType):
+        raise _neither(name, kind)
+    return series
+
+
+def _series(native: Any) -> Any:
+    import narwhals.stable.v2 as nw
+
+    return nw.from_native(native, series_only=True)
+
+
+def _neither(name: Name, dtype: Any) -> ColumnError:
+    return ColumnError(f"Column {name!r} has dtype {dtype}, which is neither number nor category.")
+
+
 def series_kind(series: Any, name: Name) -> Kind:
     """Tell the kind of a narwhals column by its dtype."""
     import narwhals.stable.v2 as nw
 
+    series = readable(series, name)
     dtype = series.dtype
     if dtype.is_numeric():
         return "numeric"
@@ -58,12 +120,12 @@ def series_kind(series: Any, name: Name) -> Kind:
         if array.dtype == object and all(v is None for v in array):  # a column of nothing but null
             return "numeric"
         return array_kind(array, name)
-    raise ColumnError(f"Column {name!r} has dtype {dtype}, which is neither number nor category.")
+    raise _neither(name, dtype)
 
 
 def factorize_series(series: Any, name: Name) -> Coded:
     """Code a narwhals column with its own library's dictionary encoding."""
-    return without_missing_labels(_factorize(series, name), name)
+    return without_missing_labels(_factorize(readable(series, name), name), name)
 
 
 def _factorize(series: Any, name: Name) -> Coded:
@@ -136,6 +198,7 @@ def numbers_of_series(series: Any, name: Name) -> NDArray[Any]:
     """Return a narwhals column as numbers: float64 with NaN where anything is missing."""
     import narwhals.stable.v2 as nw
 
+    series = readable(series, name)
     if series.dtype.is_numeric() and not isinstance(series.dtype, nw.Decimal):
         array = series.to_numpy()
         if array.dtype.kind in "iuf":
@@ -144,4 +207,4 @@ def numbers_of_series(series: Any, name: Name) -> NDArray[Any]:
         return numbers_of_array(series.to_numpy(), name)
     elif isinstance(series.dtype, nw.Decimal):
         return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
-    return numbers_of_array(np.array(series.to_list(), dtype=object), name)
+    return numbers_of_array(objects(series.to_list()), name)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.columns import Coded, factorize_array
-from bayeskit.data.frames import factorize_series
+from bayeskit.data.frames import factorize_series, readable
 from bayeskit.errors import DataError, DataTypeError, UnseenClass, WeightError
 from bayeskit.schema import Variable
 
@@ -48,9 +48,12 @@ def _opened(y: Any) -> Any:
         import narwhals.stable.v2 as nw
 
         series = nw.from_native(y, series_only=True, pass_through=True)
-        if series is y:  # an index, say: it has a dtype and a name, but is no series
+        if not isinstance(series, nw.Series):  # an index, say: it has a dtype and a name, but is no series
             return np.asarray(y)
-        return series if isinstance(series.dtype, (nw.Categorical, nw.Enum)) else series.to_numpy()
+        column = readable(series, "y")
+        if series is not y and isinstance(column.dtype, (nw.Categorical, nw.Enum)):
+            return column
+        return np.asarray(column.to_numpy())
     if hasattr(y, "to_pylist"):  # a PyArrow array
         return _plain_array(y.to_pylist())
     if hasattr(y, "to_numpy"):
@@ -153,7 +156,7 @@ def as_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
         if array.dtype.kind == "c":
             raise TypeError
         array = array.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError):
         raise WeightError("The row weights are not numbers.") from None
     if array.ndim == 0:
         array = np.full(n_rows, float(array))

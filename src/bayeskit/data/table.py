@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.columns import Coded, array_kind, factorize_array, narrow, numbers_of_array
+from bayeskit.data.columns import (
+    Coded,
+    array_kind,
+    factorize_array,
+    narrow,
+    native_order,
+    numbers_of_array,
+    objects,
+)
 from bayeskit.data.frames import factorize_series, is_frame, numbers_of_series, open_frame, series_kind
 from bayeskit.errors import ColumnError, DataError, DataTypeError
 from bayeskit.schema import Kind, Name, column_name, first_twice
@@ -163,7 +171,7 @@ def _open_array(array: NDArray[Any]) -> Table:
     if array.dtype.kind == "O" or array.dtype.names:
         columns = tuple(np.asarray(array[:, j]) for j in range(d))
         return _checked(Table(n, column_names(d), False, arrays=columns))
-    return _checked(Table(n, column_names(d), False, matrix=array))
+    return _checked(Table(n, column_names(d), False, matrix=native_order(array)))
 
 
 def _open_sparse(data: Any) -> Table:
@@ -199,12 +207,12 @@ def _open_mapping(data: Mapping[Any, Any]) -> Table:
 
 def _column_array(name: Any, column: Any) -> NDArray[Any]:
     if isinstance(column, np.ndarray) and column.ndim == 1:
-        return column
+        return native_order(column)
     if isinstance(column, (str, bytes)) or not hasattr(column, "__iter__") or getattr(column, "ndim", 1) != 1:
         raise DataTypeError(
             f"Column {name!r} is {column!r}. A mapping of columns holds one list or array for each name."
         )
-    return np.array([*column, None], dtype=object)[:-1]
+    return objects(column)
 
 
 def _open_frame(data: Any) -> Table:

@@ -128,6 +128,4 @@ def label_array(names: Sequence[Hashable] | NDArray[Any]) -> NDArray[Any]:
     # NumPy would turn [0, "reject"] into text, and a list of tuples into a matrix.
     if len(kinds) == 1 and issubclass(next(iter(kinds)), str | int | float | np.generic):
         return np.array(list(names))
-    labels = np.empty(len(names), dtype=object)
-    labels[:] = list(names)
-    return labels
+    return np.fromiter(names, dtype=object)

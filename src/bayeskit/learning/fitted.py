@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from bayeskit.counting.backends.threads import count_rows
 from bayeskit.counting.tally import Tally
@@ -11,7 +12,7 @@ from bayeskit.data.encoded import Encoded
 from bayeskit.data.reading import Reading, warn_of_identifiers
 from bayeskit.data.source import Rows, Source
 from bayeskit.data.table import Table
-from bayeskit.errors import DataError
+from bayeskit.errors import BlockValue, DataError
 from bayeskit.estimation.class_prior import class_factors, given_class_prior
 from bayeskit.learning.hints import hints_of
 from bayeskit.learning.model import Floats, Model, estimate, plan_for
@@ -30,6 +31,17 @@ def without_idle_states(encoded: Encoded, before: Schema, plan: Plan, n_jobs: in
     alive = count_rows(encoded, Plan(plan.patterns[:1]), n_jobs).pruned().schema
     known = before.target.size or any(v.size for v in before.categorical)
     return encoded.moved_to(before.union(alive) if known else alive)
+
+
+@contextmanager
+def _naming_columns(table: Table) -> Iterator[None]:
+    """Let errors name a column of a block, which has only a place there, as its owner does."""
+    try:
+        yield
+    except BlockValue as error:
+        if not table.named or type(error.column) is not int:
+            raise
+        raise BlockValue(error.block, table.names[error.column], error.row, error.value) from None
 
 
 class Fitted:
@@ -99,6 +111,10 @@ class Fitted:
         class_factors(self.recipe.class_weight, self.tally.statistics.class_counts, target)
 
     def _absorb_rows(self, rows: Rows) -> Encoded:
+        with _naming_columns(rows.table):
+            return self._counted(rows)
+
+    def _counted(self, rows: Rows) -> Encoded:
         first = self.tally is None
         if self.tally is None:
             self.named, self.names = rows.table.named, rows.table.names
@@ -131,7 +147,8 @@ class Fitted:
         before = self.tally.statistics
         try:
             for rows in source:
-                self.tally.forget(self.encode(rows.table, self.tally.schema, "grow", rows))
+                with _naming_columns(rows.table):
+                    self.tally.forget(self.encode(rows.table, self.tally.schema, "grow", rows))
         except BaseException:
             self.tally.statistics = before
             raise
@@ -180,5 +197,5 @@ class Fitted:
         model = self.model()
         assert self.recipe is not None
         policy: Policy = self.recipe.unseen
-        encoded = self.encode(table, model.schema, policy)
-        return model.joint(encoded, self.n_jobs), model
+        with _naming_columns(table):
+            return model.joint(self.encode(table, model.schema, policy), self.n_jobs), model

@@ -1,6 +1,20 @@
 """Columns that are missing, of the wrong kind, or hold what cannot be used."""
 
 MESSAGES = {
+    "Column {name} has dtype {dtype}, which is neither number nor category.": (
+        "{name} 列的类型 {dtype} 既不是数值，也不是类别。"
+    ),
+    "Column {name} holds a number at row {row} that is too large for a float. Replace it or make it missing (NaN).": (
+        "{name} 列第 {row} 行的数超出浮点数的范围。请更正它，或视为缺失（NaN）。"
+    ),
+    "Negative values in data passed to the block {_block}: {value} in column {column} of row {row}. Totals are of "
+    "counts or weights: shift or clip the column, or declare it numeric (a Gaussian).": (
+        "计数不能为负：{column} 列第 {row} 行是 {value}。请平移或截断该列，或改用高斯模型。"
+    ),
+    "The block {_block} has {value} in column {column} of row {row}. Fill it, drop the row, or declare the column "
+    "numeric, where NaN means missing.": (
+        "{column} 列第 {row} 行是 {value}。请填补它、去掉这一行，或把该列作为数值列（NaN 表示缺失）。"
+    ),
     "{file} has no column {name}. {hint}": "{file} 没有 {name} 这一列。{hint}",
     "{file} has no column beside {name}. Check --sep.": "{file} 除 {name} 外没有别的列。请检查 --sep。",
     "{file} has no column of numbers to cut. Name one with --numeric COL.": (
