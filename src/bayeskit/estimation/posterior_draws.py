@@ -73,6 +73,10 @@ def log_gamma_draws(rng: np.random.Generator, shape: Floats, draws: int) -> Floa
 
 
 def _log_gamma(rng: np.random.Generator, shape: Floats) -> Floats:
+    # Shapes come back from logarithms, and the last bit of exp is the machine's: 1 + 2⁻⁵² would be drawn in another way
+    # than 1, and every number after it would differ from one release of NumPy to the next.
+    fraction, exponent = np.frexp(shape)
+    shape = np.ldexp(np.round(np.ldexp(fraction, 40)), exponent - 40)
     small = shape < 1.0
     with np.errstate(divide="ignore", over="ignore"):  # −∞ stands for what is smaller than any number
         logs: Floats = np.log(rng.standard_gamma(shape + small))
