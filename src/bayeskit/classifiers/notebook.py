@@ -31,10 +31,6 @@ class Notebook:
             return f"<pre>{escape(repr(self))}</pre>"
         return self._card()
 
-    # scikit-learn asks for it by this name before 1.7.
-    def _repr_html_inner(self) -> str:
-        return self._html_repr()
-
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle = {"text/plain": repr(self)}
         if get_config()["display"] == "diagram":
