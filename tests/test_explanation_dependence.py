@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from bayeskit import AODE, KDB, SPODE, TAN, AnDE, datasets
 from bayeskit.errors import SuspectResult
+from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.priors import BackOff, BDeu, MEstimate, WittenBell
 from bayeskit.report import Attribute, Explanation, Factor, explain, one_row
@@ -313,7 +314,7 @@ def test_pages_of_many_super_parents_are_short() -> None:
 
 
 @dataclass(frozen=True)
-class Strange:
+class Strange(Conditional):
     """A conditional of a kind that reports know nothing of: every attribute twice, and a say of their number."""
 
     known: Any

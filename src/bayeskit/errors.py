@@ -163,6 +163,10 @@ class UsageError(BayeskitError, RuntimeError):
     """A method was called that the present way of use does not have."""
 
 
+class NotSupported(UsageError):
+    """A conditional distribution has no such ability; the message says which has."""
+
+
 class OneShotSource(DataTypeError):
     """A source that can be read only once was given where several passes are needed."""
 

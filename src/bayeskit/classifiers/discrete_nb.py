@@ -109,8 +109,8 @@ class DiscreteNB(QuietClassWeight, CountClassifier):
     @property
     def feature_log_prob_(self) -> Floats:
         """The log-probability of each column given the class: shape (K, V)."""
-        found: Floats = self._model.conditionals[0].feature_log_prob
-        return found
+        block: Any = self._model.conditionals[0]
+        return np.asarray(block.feature_log_prob)
 
 
 class MultinomialNB(DiscreteNB):

@@ -6,15 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bayeskit.errors import ColumnError
+from bayeskit.learning.hints import why_hinted
 from bayeskit.learning.recipe import Recipe
 from bayeskit.schema import Kind, Name, Schema
 
 _KIND: dict[str, Kind] = {"table": "categorical", "bernoulli": "categorical"}
-_WHY_HINT = {
-    "bernoulli": "it holds only 0 and 1",
-    "poisson": "it holds whole numbers that look like counts",
-    "kernel": "its shape is far from the normal curve",
-}
 
 
 @dataclass(frozen=True)
@@ -68,6 +64,6 @@ def explain_families(
         else:
             hint = hints.get(name)
             hint = None if hint == recipe.family(name) else hint
-            why = "numeric" + (f"; but {_WHY_HINT[hint]}" if hint else "")
+            why = "numeric" + (f"; but {why_hinted(hint)}" if hint else "")
             choices[name] = Choice(recipe.family(name), why, hint)
     return choices

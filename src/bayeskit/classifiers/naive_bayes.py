@@ -15,13 +15,13 @@ from bayeskit.data.encode import Unseen
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
 from bayeskit.errors import SettingError, UsageError
+from bayeskit.estimation.density import family_names
 from bayeskit.learning.auto_families import compare_families
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.recipe import Recipe
 from bayeskit.priors import as_smoothing
 from bayeskit.schema import Name, Schema, Variable
 
-_NUMERIC = ("gaussian", "student", "kernel", "poisson")
 _MISSING = ("ignore", "state")
 _UNSEEN = ("ignore", "smooth", "error")
 
@@ -127,6 +127,7 @@ class NaiveBayes(IsNetwork, CountClassifier):
     def _choose_families(self, source: Source) -> dict[Name, str]:
         trial = Fitted(
             self._reading(),
+            # Kernels ask for grids beside moments, so that every family can be estimated from what is counted.
             lambda schema: replace(self._recipe(schema), numeric="kernel"),
             who=type(self).__name__,
             target=Variable(source.target or "y", "categorical"),
@@ -187,7 +188,7 @@ class NaiveBayes(IsNetwork, CountClassifier):
         smoothing.check(schema)
         students = {v.name: "student" for v in schema.numeric if smoothing.numeric_prior(v.name) is not None}
         families = students if self.numeric == "gaussian" else {}
-        families |= {n: f for n, f in self._named_families.items() if f in _NUMERIC}
+        families |= {n: f for n, f in self._named_families.items() if f in family_names()}
         return Recipe(
             smoothing=smoothing,
             class_smoothing=smoothing.by_name.get(schema.target.name, smoothing.default),
@@ -213,7 +214,7 @@ class NaiveBayes(IsNetwork, CountClassifier):
             )
         as_smoothing(self.smoothing, self.alpha)
         one_of("variance", self.variance, ("mle", "unbiased"))
-        one_of("numeric", self.numeric, _NUMERIC)
+        one_of("numeric", self.numeric, family_names())
         one_of("missing", self.missing, _MISSING)
         one_of("unseen", self.unseen, _UNSEEN)
         if isinstance(self.families, str) and self.families != "auto":
@@ -221,7 +222,7 @@ class NaiveBayes(IsNetwork, CountClassifier):
                 f'families is {self.families!r}; use "auto" or a mapping from attribute to family.'
             )
         for name, family in self._asked.items():
-            one_of(f"families[{name!r}]", family, (*_NUMERIC, "bernoulli", "table"))
+            one_of(f"families[{name!r}]", family, (*family_names(), "bernoulli", "table"))
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:

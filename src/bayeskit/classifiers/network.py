@@ -10,19 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.network_densities import (
-    child_gaussian,
-    class_gaussian,
-    presence_tables,
-    word_tables,
-)
-from bayeskit.classifiers.network_tables import DISCRETE, Slots, members, parents_of, slots_of, table_of
+from bayeskit.classifiers.network_tables import Slots, members, parents_of, slots_of, table_of
 from bayeskit.classifiers.state import State
-from bayeskit.errors import UsageError
-from bayeskit.estimation.bernoulli_block import BernoulliBlock
+from bayeskit.errors import NotSupported, UsageError
 from bayeskit.estimation.child_gaussians import ChildGaussians
-from bayeskit.estimation.gaussian import Gaussian
-from bayeskit.estimation.presence import Presence
+from bayeskit.estimation.conditional import Conditional
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.learning.model import Model
@@ -35,17 +27,6 @@ Floats = NDArray[np.float64]
 
 # 128 MiB of numbers: a table over all configurations of many parents is far larger than the counts behind it.
 MOST_CELLS = 2**24
-
-# What no node of a network can be, and what to do about it.
-_STRANGE = {
-    "Student": ("a Student density", 'Use numeric="gaussian" without a numeric prior.'),
-    "KernelDensity": (
-        "a kernel density",
-        'Use numeric="gaussian", or TAN(numeric="mdl"), which cuts intervals.',
-    ),
-    "Poisson": ("a Poisson distribution", 'Use families={...: "table"}, or numeric="gaussian".'),
-    "Multinomial": ("a multinomial distribution over all columns", "BernoulliNB has a node for each column."),
-}
 
 
 class IsNetwork(State):
@@ -79,21 +60,9 @@ def network_of_model(model: Model, columns: Sequence[Name] = ()) -> Network:
     >>> [(node.name, node.parents) for node in network_of_model(model._model).nodes]
     [('y', ()), ('x0', ('y',)), ('x1', ('y', 'x0'))]
     """
-    made = _Nodes(model)
+    made = _Nodes(model, columns)
     for conditional in model.conditionals:
-        if isinstance(conditional, DISCRETE):
-            made.add_tables(conditional)
-        elif isinstance(conditional, Gaussian):
-            for name, found in class_gaussian(conditional, model.schema):
-                made.add(continuous(name), (made.target.name,), found)
-        elif isinstance(conditional, ChildGaussians):
-            made.add_children(conditional)
-        elif isinstance(conditional, Presence):
-            made.add_presence(conditional)
-        elif isinstance(conditional, BernoulliBlock):
-            made.add_words(conditional, columns)
-        else:
-            raise _no_network(conditional, model)
+        conditional.add_nodes(made)
     return made.network()
 
 
@@ -102,6 +71,7 @@ class _Nodes:
     """The nodes made so far, and the states of the discrete attributes among them by number."""
 
     model: Model
+    columns: Sequence[Name] = ()
     target: Variable = field(init=False)
     found: dict[Name, Node] = field(default_factory=dict)
     slots: dict[int, Slots] = field(default_factory=dict)
@@ -117,41 +87,49 @@ class _Nodes:
     def add(self, variable: Variable, parents: tuple[Name, ...], found: Table | LinearGaussian) -> None:
         self.found[variable.name] = Node(variable, parents, found)
 
-    def add_tables(self, conditional: Any) -> None:
+    def add_tables(self, tables: Any) -> None:
         variables = self.model.schema.categorical
-        self.slots = slots_of(conditional, variables)
-        families = {
-            j: parents_of(conditional, j, self.slots) for j in members(conditional) if j in self.slots
-        }
+        self.slots = slots_of(tables, variables)
+        families = {j: parents_of(tables, j, self.slots) for j in members(tables) if j in self.slots}
         _check_size(self.target, [[self.slots[i] for i in (*parents, j)] for j, parents in families.items()])
         for j, parents in families.items():
             child = self.slots[j]
             above = [self.slots[i] for i in parents]
-            table = table_of(conditional, j, parents, [slots.codes for slots in (*above, child)])
+            table = table_of(tables, j, parents, [slots.codes for slots in (*above, child)])
             names = (self.target.name, *(slots.variable.name for slots in above))
             self.add(child.variable, names, Table(_normalised(np.moveaxis(table, -1, 0))))
 
-    def add_children(self, conditional: ChildGaussians) -> None:
+    def add_normal(self, column: int, mean: Floats, deviation: Floats) -> None:
+        name = self.model.schema.numeric[column].name
+        self.add(continuous(name), (self.target.name,), _gaussian(name, mean, deviation))
+
+    def add_children(self, children: ChildGaussians) -> None:
         for m, variable in enumerate(self.model.schema.numeric):
-            parent = self.slots.get(int(conditional.parents[m]))
-            found = child_gaussian(conditional, m, None if parent is None else parent.codes, variable.name)
+            parent = self.slots.get(int(children.parents[m]))
+            found = _child_gaussian(children, m, None if parent is None else parent.codes, variable.name)
             if found is not None:
                 above = () if parent is None else (parent.variable.name,)
                 self.add(continuous(variable.name), (self.target.name, *above), found)
 
-    def add_presence(self, conditional: Presence) -> None:
-        for name, table in presence_tables(conditional, self.model.schema):
-            free = _free(f"{name} is missing", {*self.found, *self.model.schema.position})
-            self.add(discrete(free, (False, True)), (self.target.name,), Table(_normalised(table)))
+    def add_missingness(self, column: int, table: Floats) -> None:
+        name = self.model.schema.numeric[column].name
+        free = _free(f"{name} is missing", {*self.found, *self.model.schema.position})
+        self.add(discrete(free, (False, True)), (self.target.name,), Table(_normalised(table)))
 
-    def add_words(self, conditional: BernoulliBlock, columns: Sequence[Name]) -> None:
-        tables = word_tables(conditional)
-        names = columns if len(columns) == len(tables) else [f"x{j}" for j in range(len(tables))]
+    def add_words(self, tables: Floats) -> None:
+        known = len(self.columns) == len(tables)
+        names = self.columns if known else [f"x{j}" for j in range(len(tables))]
         old = self.found.pop(self.target.name)
         self.target = discrete(_free(self.target.name, set(names), "class"), self.target.states)
         self.found[self.target.name] = Node(self.target, (), old.distribution)
         for name, table in zip(names, tables):
             self.add(discrete(name, (0, 1)), (self.target.name,), Table(_normalised(table)))
+
+    def refusal(self, conditional: Conditional, what: str, way_out: str) -> NotSupported:
+        columns = getattr(conditional, "columns", ())
+        names = ", ".join(repr(self.model.schema.numeric[int(j)].name) for j in columns[:12]) or "The model"
+        has = "have" if len(columns) > 1 else "has"
+        return NotSupported(f"{names} {has} {what}, and a network holds tables and Gaussians. {way_out}")
 
     def network(self) -> Network:
         """Return the nodes: the class, attributes in the order of the columns, then whether numbers are missing."""
@@ -186,13 +164,29 @@ def _check_size(target: Variable, families: list[list[Slots]]) -> None:
         )
 
 
-def _no_network(conditional: Any, model: Model) -> UsageError:
-    what, way_out = _STRANGE.get(
-        type(conditional).__name__,
-        (type(conditional).__name__, "NaiveBayes, SPODE, TAN and KDB are networks."),
-    )
-    columns = getattr(conditional, "columns", ())
-    names = ", ".join(repr(model.schema.numeric[int(j)].name) for j in columns[:12]) or "The model"
-    return UsageError(
-        f"{names} {'have' if len(columns) > 1 else 'has'} {what}, and a network holds tables and Gaussians. {way_out}"
-    )
+def _child_gaussian(
+    conditional: ChildGaussians, m: int, codes: Sequence[int] | None, name: Name
+) -> LinearGaussian | None:
+    """Return the m-th Gaussian given the class and these codes of its parent, None where it is constant."""
+    cells = conditional.cell_gaussian
+    if not cells.used[m]:
+        return None
+    rows: NDArray[np.intp] | int = -1  # the last row is the Gaussian of the class alone
+    if codes is not None:
+        parent = int(conditional.parents[m])
+        start, limit = int(cells.offsets[parent]), int(cells.limits[parent])
+        rows = np.array([start + code if code < limit else -1 for code in codes], np.intp)
+    exponent = int(cells.exponent[m])
+    mean = np.ldexp(cells.mean[rows, :, m], exponent) + np.ldexp(cells.mean_low[rows, :, m], exponent)
+    return _gaussian(name, mean.T, np.ldexp(cells.deviation[rows, :, m], exponent).T)
+
+
+def _gaussian(name: Name, mean: Floats, deviation: Floats) -> LinearGaussian:
+    with np.errstate(over="ignore", under="ignore"):
+        variance = deviation * deviation
+    if not (np.isfinite(variance) & (variance > 0.0) & np.isfinite(mean)).all():
+        raise UsageError(
+            f"The variance of {name!r} is beyond the range of floating-point numbers, in which a network holds it. "
+            "Give its values in another unit."
+        )
+    return LinearGaussian(mean, np.empty((*mean.shape, 0)), variance)

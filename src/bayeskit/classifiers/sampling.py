@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -9,29 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.classifiers.sampling_average import draw_average
-from bayeskit.classifiers.sampling_gaussian import draw_children
-from bayeskit.errors import SettingError, UsageError
+from bayeskit.errors import SettingError
 from bayeskit.estimation.averaged import Averaged
-from bayeskit.estimation.child_gaussians import ChildGaussians
-from bayeskit.estimation.covariance import GaussianClasses
-from bayeskit.estimation.families import FamilyTries
-from bayeskit.estimation.gaussian import Gaussian
-from bayeskit.estimation.kernel_density import KernelDensity
-from bayeskit.estimation.one_parent import OneParent
-from bayeskit.estimation.poisson import Poisson
-from bayeskit.estimation.presence import Presence
-from bayeskit.estimation.student import Student
-from bayeskit.estimation.table import TableConditional
+from bayeskit.estimation.conditional import Codes, Conditional, DrawnRows, Floats
 from bayeskit.learning.model import Model
 from bayeskit.schema import Label, Schema
-
-Codes = NDArray[np.intp]
-Floats = NDArray[np.float64]
-
-# Those that draw codes come before those that are given codes.
-_OF_CODES = (TableConditional, OneParent, FamilyTries)
-_OF_VALUES = (Gaussian, Student, KernelDensity, Poisson, GaussianClasses)
-_KNOWN = (*_OF_CODES, *_OF_VALUES, ChildGaussians, Presence)
 
 
 def draw_classes(model: Model, n: int, rng: np.random.Generator, given_class: Label | None) -> Codes:
@@ -53,38 +36,23 @@ def draw_codes(
         only = None if given_class is None else model.schema.target.code_of(given_class)
         drawn = draw_average(averaged, n, rng, only)
         if drawn is not None:
-            return (*drawn[:2], _draw_values(others, drawn[0], drawn[1], drawn[2], rng))
+            return _drawn(others, DrawnRows(*drawn), rng)
         conditionals = (*averaged.alone, *others)
-    strange = next((c for c in conditionals if not isinstance(c, _KNOWN)), None)
-    if strange is not None:
-        raise UsageError(
-            f"No rows can be drawn from a model of {type(strange).__name__}: it has no distribution that is drawn "
-            "one attribute after the other. NaiveBayes, SPODE, TAN, KDB and AODE have one."
-        )
     classes = draw_classes(model, n, rng, given_class)
     codes = np.zeros((n, len(model.schema.categorical)), dtype=np.intp)
-    for conditional in conditionals:
-        if isinstance(conditional, _OF_CODES):
-            codes = conditional.sample(classes, rng)
     values = np.full((n, len(model.schema.numeric)), np.nan)
-    return classes, codes, _draw_values(conditionals, classes, codes, values, rng)
+    # Those that draw codes come before those that are given codes.
+    ordered = sorted(conditionals, key=lambda conditional: not conditional.draws_codes)
+    return _drawn(ordered, DrawnRows(classes, codes, values), rng)
 
 
-def _draw_values(
-    conditionals: tuple[Any, ...], classes: Codes, codes: Codes, values: Floats, rng: np.random.Generator
-) -> Floats:
-    """Draw the numeric attributes into ``values``; last, which of them are missing where that is a state."""
-    absent: list[tuple[NDArray[np.intp], NDArray[np.bool_]]] = []
+def _drawn(
+    conditionals: Sequence[Conditional], rows: DrawnRows, rng: np.random.Generator
+) -> tuple[Codes, Codes, Floats]:
+    """Draw the attributes into rows; last, which numbers are missing where that is a state."""
     for conditional in conditionals:
-        if isinstance(conditional, Presence):
-            absent.append((conditional.columns, np.isnan(conditional.sample(classes, rng))))
-        elif isinstance(conditional, ChildGaussians):
-            values = draw_children(conditional.cell_gaussian, conditional.parents, classes, codes, rng)
-        elif isinstance(conditional, _OF_VALUES):
-            values[:, conditional.columns] = conditional.sample(classes, rng)
-    for columns, missing in absent:
-        values[:, columns] = np.where(missing, np.nan, values[:, columns])
-    return values
+        conditional.sample_into(rows, rng)
+    return rows.classes, rows.codes, rows.finished()
 
 
 def _labelled(schema: Schema, codes: Codes, values: Floats) -> dict[Any, NDArray[Any]]:
@@ -114,7 +82,10 @@ def sample_rows(
         raise SettingError(f"n is {n!r}; it cannot be negative.")
     if model.schema.block is not None:
         classes = draw_classes(model, n, rng, given_class)
-        return model.conditionals[0].sample(classes, rng), classes
+        rows = DrawnRows(classes, np.zeros((n, 0), dtype=np.intp), np.zeros((n, 0)))
+        for conditional in model.conditionals:
+            conditional.sample_into(rows, rng)
+        return rows.block, classes
     classes, codes, values = draw_codes(model, n, rng, given_class)
     columns = _labelled(model.schema, codes, values)
     if named:
@@ -124,7 +95,7 @@ def sample_rows(
             return pd.DataFrame(columns), classes
         return columns, classes
     numeric = not model.schema.categorical
-    rows = np.empty((n, len(columns)), dtype=np.float64 if numeric else object)
+    array = np.empty((n, len(columns)), dtype=np.float64 if numeric else object)
     for j, column in enumerate(columns.values()):
-        rows[:, j] = column
-    return rows, classes
+        array[:, j] = column
+    return array, classes

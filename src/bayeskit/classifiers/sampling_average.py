@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.sampling_gaussian import Codes, draw_children
 from bayeskit.estimation.averaged import Averaged
+from bayeskit.estimation.child_gaussians import draw_children
+from bayeskit.estimation.conditional import Codes
 from bayeskit.estimation.one_parent import OneParent
 
 Floats = NDArray[np.float64]

@@ -108,7 +108,8 @@ class WeightedNB(SemiNaive):
         model, statistics = self._model, self.statistics_
         table = match_columns(table, model.schema, fitted.names if fitted.named else None, fitted.who)
         assert fitted.recipe is not None
-        plain = replace(model, conditionals=tuple(c.plain for c in model.conditionals))
+        weighted: Any = model.conditionals
+        plain = replace(model, conditionals=tuple(c.plain for c in weighted))
         labels = self._labels(model.schema).tolist()
         return weigh(explain(plain, statistics, fitted.recipe, table, labels, lang=lang), self.weights_)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.output import console, table
 from bayeskit.cli.words import words_of
+from bayeskit.estimation.density import family_of
 from bayeskit.report.fractions import number, share
 from bayeskit.report.page import page_of
 from bayeskit.report.text import as_rich
@@ -52,12 +53,19 @@ def _section(screen: Any, title: str) -> None:
     screen.print(f"\n{title}", style="bold cyan")
 
 
+def _family(family: str, words: Words, lang: str) -> str:
+    """A family of numbers brings its own words."""
+    return words[family] if family in words else family_of(family).words[lang].read_as
+
+
 def _columns(demo: Demo, words: Words) -> Any:
     rows = []
     for column in demo.columns:
         states = words["states"].format(n=column.states)
-        read_as = words[column.family] + (f"{words_separator(demo.lang)}{states}" if column.states else "")
-        suggestion = words[column.suggestion] if column.suggestion else ""
+        read_as = _family(column.family, words, demo.lang) + (
+            f"{words_separator(demo.lang)}{states}" if column.states else ""
+        )
+        suggestion = _family(column.suggestion, words, demo.lang) if column.suggestion else ""
         rows.append((column.name, read_as, suggestion, str(column.missing or "")))
     headers = [words[key] for key in ("column", "read_as", "suggestion", "missing")]
     kept = [j for j in range(4) if j < 2 or any(row[j] for row in rows)]

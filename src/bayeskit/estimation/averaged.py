@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
-from bayeskit.errors import DataError
+from bayeskit.errors import DataError, NotSupported
 from bayeskit.estimation.class_prior import ClassPrior
+from bayeskit.estimation.conditional import Conditional, DrawRule, ParameterPosterior
 from bayeskit.estimation.kernels.averaged import (
     information_left_out,
     leave_general,
@@ -41,7 +42,7 @@ LARGEST = 2**30
 
 
 @dataclass(frozen=True, eq=False)
-class Averaged:
+class Averaged(Conditional):
     """log of the sum over super-parents, each one's P(c, x).
 
     Attributes
@@ -211,6 +212,11 @@ class Averaged:
             self.cells.sizes, self.cells.first, found,
         )  # fmt: skip
         return _log_weights(found)
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        raise NotSupported(
+            f"{rule.who} averages over models that share their counts, so no one posterior of tables stands behind it"
+        )
 
     def log_excess(self, chunk: Chunk) -> Floats:
         """Return by how much the log of the sum exceeds that of the average, Σ w_i over the super-parents of a row."""

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from bayeskit.counting.totals import binarizable, is_sparse, refuse_unusable
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError
+from bayeskit.estimation.conditional import Conditional, DrawnRows, DrawRule, Nodes, ParameterPosterior
 from bayeskit.estimation.kernels.block import add_product
 from bayeskit.estimation.kernels.left_out import DUST, score_bernoulli
-from bayeskit.estimation.multinomial import checked_alpha, entries_of
+from bayeskit.estimation.multinomial import checked_alpha, entries_of, imaginary_log
 from bayeskit.statistics.part import never_counted
 from bayeskit.statistics.totals import Totals
 
@@ -21,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class BernoulliBlock:
+class BernoulliBlock(Conditional):
     """log P(x | c) = Σ_v log(1 − p_cv) + Σ_{v in x} (log p_cv − log(1 − p_cv)).
 
     The first sum is one number a class, so a document costs what its words cost, not the vocabulary.
@@ -118,6 +119,26 @@ class BernoulliBlock:
         """Draw each word as present (1) or absent (0)."""
         present = rng.random((len(classes), len(self.table))) < np.exp(self.log_present).T[classes]
         return present.astype(np.float64)
+
+    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        rows.block = self.sample(rows.classes, rng)
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        from bayeskit.estimation.drawn_blocks import WordPosterior
+
+        return WordPosterior(self)
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        with_word, alpha = self.totals.sums.T, self.alpha[:, None]
+        without = np.maximum(self.totals.rows - with_word, 0.0)
+        counts = np.stack([without + alpha, with_word + alpha], axis=-1)
+        whole = counts.sum(axis=-1, keepdims=True)
+        # A class without rows or prior says nothing.
+        nodes.add_words(np.where(whole > 0.0, counts / np.where(whole > 0.0, whole, 1.0), 0.5))
+
+    def log_prior(self, mean: Floats, alpha: float) -> float:
+        present = self.log_present
+        return imaginary_log(self.alpha[:, None], present + (present - self.table))
 
 
 def estimate_bernoulli_block(totals: Totals, alpha: ArrayLike = 1.0, binarize: float = 0.0) -> BernoulliBlock:

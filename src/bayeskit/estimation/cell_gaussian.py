@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import SettingError
 from bayeskit.estimation.conditional import Floats
-from bayeskit.estimation.gaussian import SMALLEST_DEVIATION, estimate_gaussian, infinite_value
+from bayeskit.estimation.density import SMALLEST_DEVIATION
+from bayeskit.estimation.gaussian import estimate_gaussian, infinite_value
 from bayeskit.estimation.kernels.cell_gaussian import add_scores
 from bayeskit.estimation.kernels.left_out_gaussian import FLOOR, NEVER_COUNTED, add_scores_left_out
 from bayeskit.schema import Schema

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayeskit.counting.totals import refuse_unusable
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import UsageError
+from bayeskit.estimation.conditional import Conditional, DrawnRows
 from bayeskit.estimation.kernels.block import add_product
 from bayeskit.estimation.kernels.left_out_complement import score_complement
 from bayeskit.estimation.multinomial import checked_alpha, entries_of
@@ -20,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Complement:
+class Complement(Conditional):
     """Scores Σ_v x_v w_cv. They rank classes; they are no log-probabilities of anything.
 
     Attributes
@@ -94,6 +95,9 @@ class Complement:
             "Complement naive Bayes scores texts but is no distribution of them, so none can be drawn. "
             'Use the "multinomial" family to draw texts.'
         )
+
+    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        rows.block = self.sample(rows.classes, rng)
 
 
 def estimate_complement(totals: Totals, alpha: ArrayLike = 1.0, norm: bool = False) -> Complement:

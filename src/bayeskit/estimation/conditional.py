@@ -1,30 +1,331 @@
-"""P(attributes | class) once estimated: what every family answers."""
+"""One factor of a model: what every conditional distribution can do, or says that it cannot.
+
+What a conditional can do is a method here. Whoever needs one calls it, and never asks what kind of conditional it is:
+``supports("sample_into")`` tells whether a method is there, and calling one that is not raises ``NotSupported``.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
+from bayeskit.errors import NotSupported
+
+if TYPE_CHECKING:
+    from bayeskit.estimation.density import Formula
+    from bayeskit.estimation.posterior_draws import Draws
+    from bayeskit.statistics.moments import Moments
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
 
 
-class Conditional(Protocol):
+@dataclass(eq=False)
+class DrawnRows:
+    """Rows that are being drawn, one conditional after the other.
+
+    Attributes
+    ----------
+    classes : int array of shape (n,)
+    codes, values : arrays of shape (n, categorical attributes) and (n, numeric attributes)
+    absent : list of (columns, mask)
+        Numeric cells that are to be missing, once all are drawn.
+    block : array of shape (n, width), or None
+    """
+
+    classes: Codes
+    codes: Codes
+    values: Floats
+    absent: list[tuple[Codes, NDArray[np.bool_]]] = field(default_factory=list)
+    block: Any = None
+
+    def finished(self) -> Floats:
+        """Return the numbers, NaN where they are missing."""
+        for columns, missing in self.absent:
+            self.values[:, columns] = np.where(missing, np.nan, self.values[:, columns])
+        return self.values
+
+
+class DrawRule(NamedTuple):
+    """How tables are drawn, and of which model.
+
+    ``above_mode`` and ``by_rows`` say of each categorical attribute whether its estimate is a mode, and whether rows
+    chose its back-off.
+    """
+
+    who: str
+    above_mode: Floats
+    by_rows: NDArray[np.bool_]
+
+
+class ParameterPosterior(Protocol):
+    """What is known of the parameters of a conditional, after finitely many rows."""
+
+    def add(self, chunk: Chunk, draws: Draws, out: Floats) -> None:
+        """Add log P(these attributes | class) under each draw of the parameters to ``out`` of shape (n, draws, K)."""
+        ...
+
+
+class Nodes(Protocol):
+    """The nodes of a network under construction, as a conditional sees them; attributes are numbered."""
+
+    def add_normal(self, column: int, mean: Floats, deviation: Floats) -> None:
+        """Add a numeric attribute that is normal in each class: arrays of shape (K,)."""
+        ...
+
+    def add_tables(self, tables: Any) -> None:
+        """Add categorical attributes with their parents."""
+        ...
+
+    def add_children(self, children: Any) -> None:
+        """Add numeric attributes that are normal given the class and a categorical attribute."""
+        ...
+
+    def add_missingness(self, column: int, table: Floats) -> None:
+        """Add whether a numeric attribute is missing: P(present), P(missing) in each class, shape (K, 2)."""
+        ...
+
+    def add_words(self, tables: Floats) -> None:
+        """Add the columns of a block: P(absent), P(present) of each in each class, shape (V, K, 2)."""
+        ...
+
+    def refusal(self, conditional: Conditional, what: str, way_out: str) -> NotSupported:
+        """Return the error that names the attributes, what they have, and what to do."""
+        ...
+
+
+class Workings(Protocol):
+    """The page of one row under construction, as a conditional sees it; attributes are numbered.
+
+    The report lays out what it is given; where a conditional is more than one formula for each attribute, it reads the
+    conditional itself.
+    """
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes the page has."""
+        ...
+
+    def add_density(self, column: int, family: str, logs: Floats, formulas: Sequence[Formula]) -> None:
+        """Add the factor of a numeric attribute: its logarithm, and how it is written, in each class."""
+        ...
+
+    def add_presence(self, column: int, missing: bool, logs: Floats) -> None:
+        """Add the factor of a numeric attribute's being there, or not."""
+        ...
+
+    def add_tables(self, tables: Any) -> None:
+        """Add categorical attributes, each given the class."""
+        ...
+
+    def add_pairs(self, pairs: Any) -> None:
+        """Add categorical attributes, each given the class and one other."""
+        ...
+
+    def add_families(self, families: Any) -> None:
+        """Add categorical attributes, each given the class and several others."""
+        ...
+
+    def add_children(self, children: Any) -> None:
+        """Add numeric attributes, each given the class and a categorical one."""
+        ...
+
+    def add_together(self, joint: Any) -> None:
+        """Add numeric attributes that are one factor."""
+        ...
+
+
+class Conditional(ABC):
     """The distribution of some attributes given the class, ready for look-up.
 
     Conditionals are immutable and safe to use from many threads at once; a mixed model is a sum of them.
     """
 
+    # Whether each attribute has a factor of its own, whatever the others are.
+    is_separate: ClassVar[bool] = False
+    # Whether it draws categorical attributes, which those that are given them must wait for.
+    draws_codes: ClassVar[bool] = False
+
+    @property
+    def adds_prior(self) -> bool:
+        """Whether P(c) is still to be added; an average over models (AODE) holds it."""
+        return True
+
+    @property
+    def is_distribution(self) -> bool:
+        """Whether there is a P(x | c); some only score classes."""
+        return True
+
+    @classmethod
+    def supports(cls, ability: str) -> bool:
+        """Whether a method of this protocol is there: one that no class has made its own is not."""
+        return getattr(cls, ability) is not getattr(Conditional, ability)
+
+    @abstractmethod
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         """Add log P(these attributes | class) of every row to ``out`` of shape (n, K), C order.
 
         A missing value adds nothing. No NaN is ever added; −inf says "impossible".
         """
+
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight.
+
+        Where it is not there, leave-one-out estimates anew for each row: the same numbers, slowly.
+        """
+        raise self._refusal("leave a row out by a look-up")
+
+    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        """Draw the attributes of rows whose classes, and whose parents among the attributes, are drawn already."""
+        raise NotSupported(
+            f"No rows can be drawn from a model of {type(self).__name__}: it has no distribution that is drawn "
+            "one attribute after the other. NaiveBayes, SPODE, TAN, KDB and AODE have one."
+        )
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        """Return the posterior of the parameters, from which credible intervals are drawn."""
+        raise NotSupported(f"{rule.who} is no product of tables and densities with a posterior of their own")
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        """Add the attributes to a network, each with its distribution given its parents."""
+        way_out = "NaiveBayes, SPODE, TAN and KDB are networks."
+        raise nodes.refusal(self, type(self).__name__, way_out)
+
+    def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
+        """Add the log-probability of each attribute by itself to ``out`` of shape (n, places, K).
+
+        ``categorical`` and ``numeric`` say in which place each attribute stands. Attributes that are given each other
+        are taken one after the other.
+        """
+        raise self._refusal("be taken apart by attributes")
+
+    def least(self, column: int) -> float:
+        """Return the least value that a numeric attribute can have, as far as this conditional knows."""
+        return -np.inf
+
+    def explain(self, chunk: Chunk, page: Workings) -> None:
+        """Write the factors of one row down; where they cannot be, a row is explained by leaving values out."""
+        raise self._refusal("be written down as factors")
+
+    def log_prior(self, mean: Floats, alpha: float) -> float:
+        """Return what smoothing adds to the log-likelihood that EM climbs, up to a constant: Σ a log θ.
+
+        ``mean`` are the means of the numeric attributes over all rows, of which imaginary rows are made; ``alpha`` is
+        the imaginary count of a cell whose counts are not held.
+        """
+        return 0.0
+
+    def _refusal(self, what: str) -> NotSupported:
+        return NotSupported(f"{type(self).__name__} cannot {what}.")
+
+
+class Look(Protocol):
+    """The tables that EM's loops over rows read, classes last; see :mod:`bayeskit.learning.mixtures.latent_look`."""
+
+    @property
+    def kinds(self) -> NDArray[np.uint8]: ...
+    @property
+    def table(self) -> Floats: ...
+    @property
+    def centre(self) -> Floats: ...
+    @property
+    def low(self) -> Floats: ...
+    @property
+    def scale(self) -> Floats: ...
+    @property
+    def norm(self) -> Floats: ...
+    @property
+    def absent(self) -> Floats: ...
+
+
+class Profiles(Protocol):
+    """What hidden classes are like, as a conditional tells it; attributes are numbered."""
+
+    def add_table(self, column: int, values: Floats) -> None:
+        """Add a categorical attribute: P(state) in each class, shape (K, states)."""
         ...
 
-    def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-        """Draw the attributes for rows of the classes given: shape (n, number of attributes)."""
+    def add_numbers(self, column: int, family: str, rows: tuple[str, ...], values: Floats) -> None:
+        """Add a numeric attribute: what is told of it, and the values in each class, shape (K, rows)."""
         ...
+
+    def add_missing(self, kind: Literal["categorical", "numeric"], column: int, share: Floats) -> None:
+        """Add the share of rows in which an attribute is missing, where that is a state: shape (K,)."""
+        ...
+
+
+class Component(Conditional):
+    """A conditional that can be one of a hidden class: EM moves its parameters.
+
+    ``parameters`` names the fields that hold them, the first being what components of equal weight are ordered by;
+    ``class_axis`` is their axis of classes. ``saved`` names the fields that a file keeps beside the sums.
+    """
+
+    parameters: ClassVar[tuple[str, ...]]
+    class_axis: ClassVar[int] = 0
+
+    @property
+    def saved(self) -> tuple[str, ...]:
+        """The fields that a file keeps, since EM may have moved them; the rest follows from the sums."""
+        return self.parameters
+
+    def moved(self, **fields: Any) -> Self:
+        """Return the conditional with other parameters, which were not estimated from the counts behind it."""
+        more = {"counted": None} if hasattr(self, "counted") else {}
+        return replace(self, **fields, **more)  # type: ignore[type-var]
+
+    def permuted(self, order: Codes) -> Self:
+        """Return the conditional with its classes in another order."""
+        fields = {name: np.take(getattr(self, name), order, axis=self.class_axis) for name in self.parameters}
+        return self.moved(**fields)
+
+    def by_class(self) -> list[Floats]:
+        """The parameters, classes on the last axis; in units in which rounding is small."""
+        return [np.moveaxis(getattr(self, name), self.class_axis, -1) for name in self.parameters]
+
+    def order_keys(self) -> Floats | None:
+        """What classes of equal weight are ordered by, classes on the last axis."""
+        return np.asarray(np.moveaxis(getattr(self, self.parameters[0]), self.class_axis, -1))
+
+    @abstractmethod
+    def describe(self, page: Profiles) -> None:
+        """Tell what the attributes are like in each class."""
+
+    @abstractmethod
+    def n_free(self) -> int:
+        """How many numbers are free in each class."""
+
+    def flat(self, pooled: Moments | None) -> list[Floats]:
+        """The parameters without constraints: logarithms, unless said otherwise."""
+        with np.errstate(divide="ignore"):
+            return [np.log(getattr(self, name)) for name in self.parameters]
+
+    def unflat(self, take: Callable[[tuple[int, ...]], Floats], pooled: Moments | None) -> Self:
+        """Return the conditional of a vector, of which ``take(shape)`` gives the next numbers."""
+        return self.moved(**{name: np.exp(take(getattr(self, name).shape)) for name in self.parameters})
+
+    def raised(self, floor: float, pooled: Moments | None) -> Self:
+        """Return the conditional with no variance below this share of the attribute's own over all rows."""
+        return self
+
+    def with_floor(self, floor: float) -> Self:
+        """Return the conditional as it is, to be held above this share from now on: its parameters are already."""
+        return self
+
+    def on_floor(self, pooled: Moments) -> list[tuple[int, int]]:
+        """Return (class, column) where a variance stands on its floor."""
+        return []
+
+    def is_sound(self) -> bool:
+        """Whether parameters that come from a file can be."""
+        return True
+
+    def write_look(self, look: Look, exponent: NDArray[np.int64]) -> bool:
+        """Write the tables of EM's loops, for values held as x·2^−exponent; False where they have no place for it."""
+        return False

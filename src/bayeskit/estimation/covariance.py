@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from bayeskit.data.chunk import Chunk
-from bayeskit.estimation.conditional import Floats
+from bayeskit.estimation.conditional import Codes, Conditional, DrawnRows, Floats, Workings
 from bayeskit.estimation.gaussian import infinite_value
 from bayeskit.estimation.marginal import HALF_LOG_TAU, add_with_gaps
 from bayeskit.estimation.shrinkage import Shrinkage, checked_shrinkage, ledoit_wolf, regular, shrunk
@@ -23,7 +23,7 @@ _BLOCK = 2048
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianClasses:
+class GaussianClasses(Conditional):
     r"""Several numeric attributes, jointly Gaussian in each class.
 
     .. math:: \log p(x \mid c) = -\tfrac12 \|L_c^{-1} (x - \mu_c)\|^2 - \sum_i \log L_{c,ii}
@@ -105,6 +105,23 @@ class GaussianClasses:
             rows = np.flatnonzero(classes == g) if len(self.standard) > 1 else np.arange(len(classes))
             drawn[np.ix_(rows, self.varying)] += noise[rows] @ np.linalg.cholesky(standard).T * self.unit
         return drawn
+
+    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        rows.values[:, self.columns] = self.sample(rows.classes, rng)
+
+    def explain(self, chunk: Chunk, page: Workings) -> None:
+        page.add_together(self)
+
+    def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
+        """Show one column after the other: P(x_1 | c) P(x_2 | c, x_1) …, in the order of the columns."""
+        values = np.full_like(chunk.values, np.nan)
+        before = np.zeros((chunk.n_rows, out.shape[2]))
+        for column in sorted(self.columns.tolist()):
+            values[:, column] = chunk.values[:, column]
+            now = np.zeros_like(before)
+            self.add_log_prob(Chunk(chunk.n_rows, chunk.codes, values), now)
+            out[:, numeric[column]] += now - before
+            before = now
 
 
 def estimate_covariance(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,16 @@ Floats = NDArray[np.float64]
 
 # Cells drawn at a time: all draws of a large vocabulary together would not fit.
 _AT_ONCE = 2**21
+
+
+@dataclass(frozen=True, eq=False)
+class WordPosterior:
+    """Dirichlet or beta distributions of the words of each class."""
+
+    family: Multinomial | BernoulliBlock
+
+    def add(self, chunk: Chunk, draws: Draws, out: Floats) -> None:
+        add_block_draws(self.family, chunk, draws, out)
 
 
 def add_block_draws(family: Multinomial | BernoulliBlock, chunk: Chunk, draws: Draws, out: Floats) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.data.chunk import Chunk
 from bayeskit.errors import UsageError
 from bayeskit.estimation.drawn_shares import Shares
 from bayeskit.estimation.posterior_draws import Draws, log_dirichlet, log_dirichlet_about
@@ -18,6 +20,16 @@ Codes = NDArray[np.int64]
 
 # As many joint states of missing parents as a prediction sums over.
 MOST_COMPLETIONS = 4_096
+
+
+@dataclass(frozen=True, eq=False)
+class TablePosterior:
+    """Dirichlet distributions of tables."""
+
+    shares: Shares
+
+    def add(self, chunk: Chunk, draws: Draws, out: Floats) -> None:
+        add_table_draws(self.shares, chunk.codes, draws, chunk.first_row, out)
 
 
 def add_table_draws(shares: Shares, codes: Any, draws: Draws, first_row: int, out: Floats) -> None:

@@ -10,13 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError
+from bayeskit.estimation.conditional import (
+    Conditional,
+    DrawnRows,
+    DrawRule,
+    Nodes,
+    ParameterPosterior,
+    Workings,
+)
 from bayeskit.estimation.kernels.families import Rule, family
 from bayeskit.estimation.kernels.marginal import (
     MOST_CONFIGURATIONS,
@@ -40,7 +48,7 @@ _BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyTries:
+class FamilyTries(Conditional):
     """log P(x | parents, c) of some attributes, each with its own parents.
 
     A missing child is left out. Where parents are missing, the product of all families is summed over the
@@ -60,6 +68,8 @@ class FamilyTries:
     trie: Trie
     rule: Rule
     n_classes: int
+
+    draws_codes: ClassVar[bool] = True
 
     @property
     def constants(self) -> Floats:
@@ -145,6 +155,21 @@ class FamilyTries:
             draw = rng.random(n) * cumulative[:, -1]
             codes[:, child] = (draw[:, None] >= cumulative[:, :-1]).sum(axis=1)
         return codes.astype(np.intp)
+
+    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        rows.codes = self.sample(rows.classes, rng)
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        from bayeskit.estimation.drawn_families import TablePosterior
+        from bayeskit.estimation.drawn_shares import TrieShares
+
+        return TablePosterior(TrieShares(self, rule.above_mode, rule.by_rows))
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        nodes.add_tables(self)
+
+    def explain(self, chunk: Chunk, page: Workings) -> None:
+        page.add_families(self)
 
     @cached_property
     def _order(self) -> Order:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import InfiniteValue
-from bayeskit.estimation.conditional import Floats
+from bayeskit.estimation.conditional import Codes, DrawRule, Floats, Look, Nodes, ParameterPosterior
+from bayeskit.estimation.density import (
+    SMALLEST_DEVIATION,
+    ColumnSums,
+    Density,
+    FamilyWords,
+    Formula,
+    Parameter,
+    Summary,
+)
 from bayeskit.estimation.kernels.gaussian import TILE, add_log_density
 from bayeskit.estimation.kernels.left_out_moments import add_gaussian
+from bayeskit.estimation.posterior_draws import NormalPosterior, Normals
 from bayeskit.statistics import double
 from bayeskit.statistics.moments import Integers, Moments
 from bayeskit.statistics.part import never_counted
-
-# Below the smallest normal double 1/σ overflows.
-SMALLEST_DEVIATION = 2.0**-1022
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +85,7 @@ def described(cells: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Gaussian:
+class Gaussian(Density):
     r"""Independent normal densities of d attributes in each of K classes.
 
     .. math:: p(x_j \mid c) = \frac{1}{\sqrt{2\pi}\,\sigma_{cj}}
@@ -106,6 +115,21 @@ class Gaussian:
     unbiased: bool = False
     floor: float = 1e-9
     floor_share: float | None = None
+
+    family: ClassVar[str] = "gaussian"
+    parameters: ClassVar[tuple[str, ...]] = ("mean", "mean_low", "variance", "deviation")
+    words: ClassVar[Mapping[str, FamilyWords]] = {
+        "en": FamilyWords(
+            "a normal density", "numbers (normal density)", "N(x; μ, σ²) is the normal density."
+        ),
+        "zh": FamilyWords("正态密度", "数值（正态密度）", "N(x; μ, σ²) 为正态密度。"),
+    }
+
+    @classmethod
+    def estimate(cls, sums: ColumnSums) -> Gaussian:
+        return estimate_gaussian(
+            sums.moments, sums.columns, unbiased=sums.unbiased, floor_share=sums.floor_share
+        )
 
     @cached_property
     def _tables(self) -> tuple[Floats, ...]:
@@ -152,6 +176,128 @@ class Gaussian:
         spread = np.where(self.used, self.deviation, 0.0)
         noise = rng.standard_normal((len(classes), len(self.used)))
         return self.mean[classes] + spread[classes] * noise
+
+    def in_use(self) -> NDArray[np.bool_]:
+        return self.used
+
+    def formula(self, i: int, k: int) -> Formula:
+        mean = Parameter("μ", float(self.mean[k, i]), float(self.deviation[k, i]))
+        return Formula("N", (mean, Parameter("σ²", float(self.variance[k, i]))))
+
+    def left_out_alone(self, x: Floats, own: Floats, target: Codes, scored: Floats) -> Floats:
+        if not self.used[0]:
+            return scored[np.arange(len(x)), target]
+        assert self.counted is not None
+        n = self.counted.classes.weight[target, 0]
+        left = np.where(n - own > 1e-9, n - own, 1.0)
+        # In units of the pooled deviation, where no square leaves the range of a double.
+        unit = float(self.counted.pooled.deviation()[0, 0])
+        z = ((x - self.mean[target, 0]) - self.mean_low[target, 0]) / unit
+        scatter = n * (self.counted.classes.deviation()[target, 0] / unit) ** 2 - own * n / left * z * z
+        variance = np.maximum(scatter / left, 1e-9)
+        gap = z + z * own / left
+        score = -0.5 * np.log(2 * np.pi * variance) - np.log(unit) - gap * gap / (2 * variance)
+        return np.asarray(score)
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        return NormalPosterior(
+            {int(self.columns[i]): self._normals(i) for i in np.flatnonzero(self.used).tolist()}
+        )
+
+    def _normals(self, i: int) -> Normals:
+        """Return what is known of the i-th attribute.
+
+        The family has no prior of its own. Beside the rows stands one imaginary row which has the variance within
+        classes and says nothing of the mean: so the posterior is proper also for a class of one row, and is that of
+        the reference prior for all that larger ones show.
+        """
+        assert self.counted is not None
+        classes, pooled, unit = self.counted.classes, self.counted.pooled, int(self.counted.power[i])
+        n = classes.weight[:, i]
+        spread = classes.held_variance()[:, i] * n
+        overall = float(pooled.held_variance()[0, i])
+        within = float(spread.sum() / max(n.sum(), 1e-300))
+        within = within if within > 0.0 else overall
+        rows = np.where(n > 0.0, n, 1.0)
+        variance = np.where(n > 0.0, (spread + within) / rows, overall)
+        variance = np.maximum(variance, self.floor * overall)
+        least = 0.0
+        if self.floor_share is not None:
+            least = float(self.floor_share * pooled.variance().max(initial=0.0))
+        deviation = np.ldexp(np.sqrt(variance), unit)
+        return Normals(self.mean[:, i], self.mean_low[:, i], deviation, rows, rows, least)
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        mean = self.mean + self.mean_low
+        for i in np.flatnonzero(self.used).tolist():
+            nodes.add_normal(int(self.columns[i]), mean[:, i], self.deviation[:, i])
+
+    @property
+    def saved(self) -> tuple[str, ...]:
+        return (*self.parameters, "used")
+
+    def by_class(self) -> list[Floats]:
+        """Means and deviations in units of the first class's deviation."""
+        mean, deviation = self.mean[:, self.used], self.deviation[:, self.used]
+        return [((mean - mean[:1]) / deviation[:1]).T, (deviation / deviation[:1]).T]
+
+    def n_free(self) -> int:
+        return 2 * int(self.used.sum())
+
+    def _overall(self, pooled: Moments) -> tuple[Floats, Floats]:
+        """The mean and deviation of all rows, of the attributes that are used."""
+        columns = self.columns[self.used]
+        return pooled.mean()[0][0, columns], np.maximum(pooled.deviation()[0, columns], SMALLEST_DEVIATION)
+
+    def flat(self, pooled: Moments | None) -> list[Floats]:
+        """Means in units of the overall spread, and logarithms of deviations."""
+        assert pooled is not None
+        centre, unit = self._overall(pooled)
+        return [(self.mean[:, self.used] - centre) / unit, np.log(self.deviation[:, self.used])]
+
+    def unflat(self, take: Callable[[tuple[int, ...]], Floats], pooled: Moments | None) -> Self:
+        assert pooled is not None
+        shape = len(self.mean), int(self.used.sum())
+        centre, unit = self._overall(pooled)
+        mean, deviation = self.mean.copy(), self.deviation.copy()
+        mean[:, self.used] = centre + unit * take(shape)
+        # The floor of the estimates holds for points ahead too.
+        deviation[:, self.used] = np.maximum(np.exp(take(shape)), np.sqrt(self.floor) * unit)
+        return self.moved(mean=mean, mean_low=np.zeros_like(mean), variance=deviation**2, deviation=deviation)
+
+    def raised(self, floor: float, pooled: Moments | None) -> Self:
+        """Put variances below the bound onto it: the likelihood falls all the way from the estimate upwards."""
+        if floor <= self.floor:
+            return self
+        assert pooled is not None
+        least = np.sqrt(floor) * pooled.deviation()[0, self.columns]
+        deviation = np.maximum(self.deviation, least)
+        return self.moved(deviation=deviation, variance=deviation**2, floor=floor)
+
+    def with_floor(self, floor: float) -> Self:
+        return self.moved(floor=max(self.floor, floor))
+
+    def on_floor(self, pooled: Moments) -> list[tuple[int, int]]:
+        overall = pooled.variance()[0, self.columns]
+        flat = self.used & (self.variance <= 1.001 * self.floor * overall)
+        return [(k, int(self.columns[j])) for k, j in np.argwhere(flat).tolist()]
+
+    def is_sound(self) -> bool:
+        return bool(((self.deviation > 0.0) & (self.variance >= 0.0)).all())
+
+    def write_look(self, look: Look, exponent: NDArray[np.int64]) -> bool:
+        columns, k, power = self.columns, len(self.mean), exponent[self.columns]
+        look.kinds[columns[self.used]] = 1
+        look.centre[columns, :k] = np.ldexp(self.mean, -power).T
+        look.low[columns, :k] = np.ldexp(self.mean_low, -power).T
+        look.scale[columns, :k] = np.ldexp(np.sqrt(0.5) / self.deviation, power).T
+        density = -np.log(self.deviation) - 0.5 * np.log(2.0 * np.pi)
+        look.norm[columns, :k] += np.where(self.used, density, 0.0).T
+        return True
+
+    def summary(self) -> Summary:
+        spread = np.where(self.used, self.deviation, 0.0)
+        return Summary(("mean", "sd"), np.stack([self.mean, spread], axis=-1))
 
 
 def estimate_gaussian(

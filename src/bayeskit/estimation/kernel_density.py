@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
-from bayeskit.errors import SettingError
-from bayeskit.estimation.conditional import Floats
+from bayeskit.errors import NotSupported, SettingError
+from bayeskit.estimation.conditional import Codes, DrawRule, Floats, Nodes, ParameterPosterior
+from bayeskit.estimation.density import ColumnSums, Density, FamilyWords, Formula, Parameter, Shape
 from bayeskit.estimation.kernels.kernel_density import add_log_density, spread_cells
 from bayeskit.statistics.grids import Grid, Grids
 
@@ -30,7 +32,7 @@ MOST_KNOTS = 1 << 20
 
 
 @dataclass(frozen=True)
-class KernelDensity:
+class KernelDensity(Density):
     """Densities of numeric attributes, independent given the class.
 
     Attributes
@@ -52,6 +54,8 @@ class KernelDensity:
     first_segment, lefts, first_knot, knots
         The tables: for each attribute and class some segments, for each its leftmost z and its knots, for
         each knot the log density and its increment over one spacing.
+    counted : Grids
+        What they were estimated from.
     """
 
     columns: NDArray[np.uintp]
@@ -66,6 +70,61 @@ class KernelDensity:
     lefts: Floats
     first_knot: NDArray[np.uintp]
     knots: Floats
+    counted: Grids
+
+    family: ClassVar[str] = "kernel"
+    parameters: ClassVar[tuple[str, ...]] = ()
+    pattern: ClassVar[Literal["moments", "grids"]] = "grids"
+    # The moments of shares of rows say nothing of where in a class its rows lie.
+    can_be_hidden: ClassVar[bool] = False
+    words: ClassVar[Mapping[str, FamilyWords]] = {
+        "en": FamilyWords(
+            *("a kernel density", "numbers (kernel density)"),
+            "kernel(x; h) is a kernel density of bandwidth h.",
+            hint="its shape is far from the normal curve",
+        ),
+        "zh": FamilyWords("核密度", "数值（核密度）", "kernel(x; h) 为带宽 h 的核密度。"),
+    }
+
+    @classmethod
+    def estimate(cls, sums: ColumnSums) -> KernelDensity:
+        return estimate_kernel(sums.grids, sums.columns)
+
+    @classmethod
+    def hinted(cls, shape: Shape) -> bool:
+        return shape.n >= 50 and (abs(shape.skew) > 2 or shape.tail > 7 or shape.tail < -1.5)
+
+    def in_use(self) -> NDArray[np.bool_]:
+        return np.asarray(self.sd > 0.0)
+
+    def formula(self, i: int, k: int) -> Formula:
+        return Formula("kernel", (Parameter("h", float(self.deviations[i, k] * self.sd[i])),))
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        raise NotSupported(
+            'a kernel density is no distribution with a few parameters (choose families={...: "gaussian"})'
+        )
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        way_out = 'Use numeric="gaussian", or TAN(numeric="mdl"), which cuts intervals.'
+        raise nodes.refusal(self, "a kernel density", way_out)
+
+    def left_out_alone(self, x: Floats, own: Floats, target: Codes, scored: Floats) -> Floats:
+        """Take the row's own kernel out of the density; the bandwidths are held."""
+        score = scored[np.arange(len(x)), target]
+        sd, grid = float(self.sd[0]), self.counted.grid(0)
+        if sd == 0.0:
+            return score
+        n = np.maximum(grid.counts, 0.0).sum(axis=0)[target]
+        left = np.where(n - own > 1e-9, n - own, 1.0)
+        z = (x - self.mean[0]) / sd
+        width = math.ldexp(1.0, int(grid.exponent))
+        centre = ((np.floor(x / width) + 0.5) * width - self.mean[0]) / sd
+        deviation = self.deviations[0, target]
+        peak = np.exp(-0.5 * ((z - centre) / deviation) ** 2) / (math.sqrt(2 * math.pi) * deviation * sd)
+        broad = BROAD_SHARE / (math.pi * (1.0 + z * z) * sd)
+        narrow = np.maximum((np.exp(score) - broad) * n - (1.0 - BROAD_SHARE) * own * peak, 0.0) / left
+        return np.asarray(np.log(narrow + broad))
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         used = np.where(self.sd > 0.0, self.sd, 1.0)
@@ -175,6 +234,7 @@ def estimate_kernel(
         np.array([left for left, _ in flat]),
         _starts([len(knots) for _, knots in flat]),
         np.concatenate([np.empty((0, 2)), *(knots for _, knots in flat)]),
+        grids,
     )
 
 

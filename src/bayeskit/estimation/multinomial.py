@@ -13,6 +13,7 @@ from scipy.special import gammaln
 from bayeskit.counting.totals import is_sparse, refuse_unusable, summed
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import SettingError
+from bayeskit.estimation.conditional import Conditional, DrawnRows, DrawRule, Nodes, ParameterPosterior
 from bayeskit.estimation.kernels.block import add_product
 from bayeskit.estimation.kernels.left_out import score_multinomial
 from bayeskit.statistics.part import never_counted
@@ -22,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Multinomial:
+class Multinomial(Conditional):
     """log P(x | c) = Σ_v x_v log θ_cv, a document being its vector x of word counts.
 
     Attributes
@@ -96,6 +97,27 @@ class Multinomial:
                 lengths = rng.poisson(self.mean_length[c], len(rows))
                 drawn[rows] = rng.multinomial(lengths, theta[c] / whole)
         return drawn
+
+    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        rows.block = self.sample(rows.classes, rng)
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        from bayeskit.estimation.drawn_blocks import WordPosterior
+
+        return WordPosterior(self)
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        what = "a multinomial distribution over all columns"
+        raise nodes.refusal(self, what, "BernoulliNB has a node for each column.")
+
+    def log_prior(self, mean: Floats, alpha: float) -> float:
+        return imaginary_log(self.alpha[:, None], self.feature_log_prob.T)
+
+
+def imaginary_log(mass: Floats, logs: Floats) -> float:
+    """Return Σ a log θ, in which 0 log 0 is 0."""
+    mass = np.broadcast_to(mass, logs.shape)
+    return float((mass * np.where(mass > 0.0, logs, 0.0)).sum())
 
 
 def estimate_multinomial(

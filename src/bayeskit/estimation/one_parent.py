@@ -7,11 +7,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
+from bayeskit.estimation.conditional import (
+    Conditional,
+    DrawnRows,
+    DrawRule,
+    Nodes,
+    ParameterPosterior,
+    Workings,
+)
 from bayeskit.estimation.kernels.one_parent import add_by_messages, add_children
 from bayeskit.estimation.kernels.pair_cells import fill_children
 from bayeskit.estimation.pair_cells import Floats, PairCells
@@ -19,7 +28,7 @@ from bayeskit.statistics.part import never_counted
 
 
 @dataclass(frozen=True, eq=False)
-class OneParent:
+class OneParent(Conditional):
     """The conditionals of all categorical attributes.
 
     Attributes
@@ -31,6 +40,8 @@ class OneParent:
 
     cells: PairCells
     parents: NDArray[np.int64]
+
+    draws_codes: ClassVar[bool] = True
 
     @cached_property
     def starts(self) -> NDArray[np.uintp]:
@@ -141,3 +152,18 @@ class OneParent:
             draw = rng.random(len(classes)) * cumulative[:, -1]
             codes[:, j] = (draw[:, None] >= cumulative[:, :-1]).sum(axis=1)
         return codes
+
+    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        rows.codes = self.sample(rows.classes, rng)
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        from bayeskit.estimation.drawn_families import TablePosterior
+        from bayeskit.estimation.drawn_shares import PairShares
+
+        return TablePosterior(PairShares(self, rule.above_mode, rule.by_rows))
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        nodes.add_tables(self)
+
+    def explain(self, chunk: Chunk, page: Workings) -> None:
+        page.add_pairs(self)

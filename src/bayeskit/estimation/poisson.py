@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,21 +13,30 @@ from scipy.special import gammaln
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError, SettingError
-from bayeskit.estimation.conditional import Floats
+from bayeskit.estimation.conditional import Codes, DrawRule, Floats, Look, Nodes, ParameterPosterior
+from bayeskit.estimation.density import (
+    LARGEST_COUNT,
+    ColumnSums,
+    Density,
+    FamilyWords,
+    Formula,
+    Parameter,
+    Shape,
+    Summary,
+)
 from bayeskit.estimation.gaussian import Counted
 from bayeskit.estimation.kernels.left_out_moments import add_poisson
+from bayeskit.estimation.posterior_draws import NEVER, Draws, log_gamma_draws
 from bayeskit.schema import Name
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.part import never_counted
 
 # Rows taken at a time, so that the working arrays stay in the cache.
 _BLOCK = 2_048
-# Beyond 2**53 a float no longer tells a count from the next.
-_LARGEST = 2.0**53
 
 
 @dataclass(frozen=True)
-class Poisson:
+class Poisson(Density):
     """Poisson distributions of some attributes, independent given the class.
 
     Attributes
@@ -45,6 +56,25 @@ class Poisson:
     rates: Floats
     counted: Counted | None = None
     alpha: float = 1.0
+
+    family: ClassVar[str] = "poisson"
+    parameters: ClassVar[tuple[str, ...]] = ("rates",)
+    of_counts: ClassVar[bool] = True
+    words: ClassVar[Mapping[str, FamilyWords]] = {
+        "en": FamilyWords(
+            *("a Poisson count", "counts (Poisson)", "Pois(x; λ) is the Poisson probability."),
+            hint="it holds whole numbers that look like counts",
+        ),
+        "zh": FamilyWords("泊松计数", "计数（泊松）", "Pois(x; λ) 为泊松概率。"),
+    }
+
+    @classmethod
+    def estimate(cls, sums: ColumnSums) -> Poisson:
+        return poisson_of(sums.moments, sums.columns, sums.names, alpha=sums.alpha)
+
+    @classmethod
+    def hinted(cls, shape: Shape) -> bool:
+        return shape.is_whole and shape.top <= 1000 and shape.variance <= 4 * shape.mean
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         """Add x log λ − λ − log Γ(x + 1), which extends the Poisson to values between the integers."""
@@ -80,16 +110,82 @@ class Poisson:
             raise never_counted(negative)
 
     def _check(self, block: Floats, first_row: int) -> None:
-        wrong = (block < 0.0) | (block > _LARGEST)
-        if wrong.any():
-            i, j = np.argwhere(wrong)[0]
-            raise DataError(
-                f"{self.names[j]!r} is {block[i, j]:g} in row {first_row + i} (from 0), which "
-                "is no count: a Poisson attribute lies between 0 and 2**53. Choose another family for it."
-            )
+        self.check_values(block, self.names, np.arange(first_row, first_row + len(block)))
 
     def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         return rng.poisson(self.rates[classes]).astype(np.float64)
+
+    def in_use(self) -> NDArray[np.bool_]:
+        return np.asarray(self.rates.any(axis=0))
+
+    def formula(self, i: int, k: int) -> Formula:
+        return Formula("Pois", (Parameter("λ", float(self.rates[k, i])),))
+
+    def left_out_alone(self, x: Floats, own: Floats, target: Codes, scored: Floats) -> Floats:
+        """Score x at the rate without the row; the rate of all rows, which the prior has, is held."""
+        assert self.counted is not None
+        weight, total = self.counted.classes.weight, total_of(self.counted.classes)
+        pooled = total.sum() / max(weight.sum(), 1e-300)
+        left = weight[target, 0] - own
+        left = np.where(left > 1e-9, left, 1.0)
+        rest = np.maximum(total[target, 0] - own * x, 0.0)
+        rate = np.maximum((rest + self.alpha * pooled) / (left + self.alpha), 1e-300)
+        before = np.maximum(self.rates[target, 0], 1e-300)
+        score = scored[np.arange(len(x)), target]
+        return np.asarray(score + x * (np.log(rate) - np.log(before)) - (rate - before))
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        return _RatePosterior(self)
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        way_out = 'Use families={...: "table"}, or numeric="gaussian".'
+        raise nodes.refusal(self, "a Poisson distribution", way_out)
+
+    def log_prior(self, mean: Floats, alpha: float) -> float:
+        used = self.in_use()
+        rates = self.rates[:, used]
+        return self.alpha * float((mean[self.columns[used]] * np.log(rates) - rates).sum())
+
+    def is_sound(self) -> bool:
+        return bool((self.rates >= 0.0).all())
+
+    def write_look(self, look: Look, exponent: NDArray[np.int64]) -> bool:
+        columns, k = self.columns, len(self.rates)
+        look.kinds[columns[self.in_use()]] = 2
+        look.centre[columns, :k] = self.rates.T
+        with np.errstate(divide="ignore"):
+            look.scale[columns, :k] = np.log(self.rates).T
+        look.norm[columns, :k] -= self.rates.T
+        return True
+
+    @classmethod
+    def unmoved(cls, values: Floats) -> Floats:
+        """−log x!"""
+        return np.asarray(-gammaln(np.nan_to_num(values) + 1.0).sum(axis=1))
+
+    def summary(self) -> Summary:
+        return Summary(("rate",), self.rates[:, :, None])
+
+
+@dataclass(frozen=True, eq=False)
+class _RatePosterior:
+    """Gamma distributions of the rates."""
+
+    poisson: Poisson
+
+    def add(self, chunk: Chunk, draws: Draws, out: Floats) -> None:
+        family = self.poisson
+        assert family.counted is not None
+        weight = family.counted.classes.weight + family.alpha
+        weight = np.where(weight > 0.0, weight, 1.0)
+        for i in np.flatnonzero(family.in_use()).tolist():
+            column = int(family.columns[i])
+            shape = (family.rates[:, i] * weight[:, i])[None]
+            logs = draws.get((4, column), partial(log_gamma_draws, shape=shape, draws=draws.n))[0]
+            log_rate = logs - np.log(weight[:, i])
+            x = chunk.values[:, column]
+            there = np.flatnonzero(~np.isnan(x))
+            out[there] += x[there, None, None] * np.maximum(log_rate, NEVER) - np.exp(log_rate)
 
 
 def total_of(moments: Moments) -> Floats:
@@ -146,7 +242,7 @@ def estimate_poisson(
     pooled = np.divide(total.sum(axis=0), n, out=np.zeros_like(n), where=n > 0.0)
     rates = np.broadcast_to(pooled, weight.shape).copy()
     np.divide(total + alpha * pooled, weight + alpha, out=rates, where=weight + alpha > 0.0)
-    wrong = (below | (rates > _LARGEST)).any(axis=0)
+    wrong = (below | (rates > LARGEST_COUNT)).any(axis=0)
     if wrong.any():
         raise DataError(
             f"{names[int(np.argmax(wrong))]!r} has a mean below 0 or above 2**53 in some class, so it does "

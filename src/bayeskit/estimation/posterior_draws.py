@@ -6,11 +6,15 @@ was asked together with.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bayeskit.data.chunk import Chunk
+from bayeskit.estimation.density import SMALLEST_DEVIATION
 
 Floats = NDArray[np.float64]
 
@@ -104,7 +108,7 @@ def log_dirichlet(rng: np.random.Generator, counts: Floats, draws: int) -> Float
     (1.0, 0.75, 0.068)
     """
     counts = np.where((counts > 0).any(axis=0), counts, 1.0)
-    return _normalised(log_gamma_draws(rng, np.maximum(counts, 0.0), draws))
+    return log_normalised(log_gamma_draws(rng, np.maximum(counts, 0.0), draws))
 
 
 def log_dirichlet_about(rng: np.random.Generator, counts: Floats, weight: Floats, centre: Floats) -> Floats:
@@ -129,13 +133,19 @@ def log_dirichlet_about(rng: np.random.Generator, counts: Floats, weight: Floats
     logs = _log_gamma(rng, counts[:, None, :] + weight * np.exp(centre))
     empty = (counts.sum(axis=0) + weight) <= 0
     with np.errstate(invalid="ignore"):
-        drawn = _normalised(logs)
+        drawn = log_normalised(logs)
     return np.where(empty, centre, drawn)
 
 
-def _normalised(logs: Floats) -> Floats:
+def log_normalised(logs: Floats) -> Floats:
+    """Normalise logarithms of probabilities along the first axis.
+
+    >>> log_normalised(np.log([1.0, 3.0])).round(3)
+    array([-1.386, -0.288])
+    """
     best = logs.max(axis=0)
-    return np.asarray(logs - (best + np.log(np.exp(logs - best).sum(axis=0))))
+    with np.errstate(divide="ignore"):
+        return np.asarray(logs - (best + np.log(np.exp(logs - best).sum(axis=0))))
 
 
 def normal_draws(
@@ -161,3 +171,53 @@ def normal_draws(
     log_half = log_gamma_draws(rng, 0.5 * freedom, draws)
     sigma = deviation * np.exp(0.5 * (np.log(0.5 * freedom) - log_half))
     return sigma / np.sqrt(rows) * rng.standard_normal(size), sigma
+
+
+@dataclass(frozen=True, eq=False)
+class Normals:
+    """What is known of the normals of one attribute in K classes.
+
+    Attributes
+    ----------
+    mean, mean_low, deviation : arrays of shape (K,)
+    freedom, rows : arrays of shape (K,)
+        ν of the variance and κ of the mean.
+    least : float
+        Added to every variance that is drawn.
+    """
+
+    mean: Floats
+    mean_low: Floats
+    deviation: Floats
+    freedom: Floats
+    rows: Floats
+    least: float = 0.0
+
+    def add(self, x: Floats, draws: Draws, key: tuple[int, ...], out: Floats) -> None:
+        """Add the log-density of values to ``out`` of shape (n, draws, K); NaN adds nothing."""
+
+        def make(rng: np.random.Generator) -> tuple[Floats, Floats]:
+            away, sigma = normal_draws(rng, self.deviation, self.freedom, self.rows, draws.n)
+            return away, np.maximum(np.sqrt(sigma * sigma + self.least), SMALLEST_DEVIATION)
+
+        away, sigma = draws.get(key, make)
+        apart = (x[:, None] - self.mean) - self.mean_low
+        z = apart[:, None, :] - away
+        z *= np.sqrt(0.5) / sigma
+        z *= z
+        z += np.log(sigma)
+        gaps = np.isnan(x)
+        if gaps.any():
+            z[gaps] = 0.0
+        out -= z
+
+
+@dataclass(frozen=True, eq=False)
+class NormalPosterior:
+    """What is known of the normals of some columns."""
+
+    of: Mapping[int, Normals]
+
+    def add(self, chunk: Chunk, draws: Draws, out: Floats) -> None:
+        for column, normals in self.of.items():
+            normals.add(chunk.values[:, column], draws, (2, column), out)

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
+from bayeskit.estimation.conditional import (
+    Codes,
+    Component,
+    DrawnRows,
+    DrawRule,
+    Look,
+    Nodes,
+    ParameterPosterior,
+    Profiles,
+    Workings,
+)
+from bayeskit.estimation.posterior_draws import Draws, log_dirichlet, log_normalised
 from bayeskit.statistics.part import never_counted
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Presence:
+class Presence(Component):
     """P(present | c) and P(missing | c) of numeric attributes: arrays of shape (d, K).
 
     ``present`` and ``missing`` are the weights they were estimated from, with ``alpha`` imaginary rows each.
@@ -26,6 +41,10 @@ class Presence:
     present: Floats
     missing: Floats
     alpha: float
+
+    parameters: ClassVar[tuple[str, ...]] = ("log_present", "log_missing", "present", "missing")
+    class_axis: ClassVar[int] = 1
+    is_separate: ClassVar[bool] = True
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         missing = np.isnan(chunk.values[:, self.columns])
@@ -59,6 +78,70 @@ class Presence:
         """Draw 1.0 where present and NaN where missing: shape (n, d)."""
         draw = rng.random((len(classes), len(self.columns)))
         return np.where(draw < np.exp(self.log_present[:, classes]).T, 1.0, np.nan)
+
+    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        rows.absent.append((self.columns, np.isnan(self.sample(rows.classes, rng))))
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        return _PresencePosterior(self)
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        tables = np.exp(np.stack([self.log_present, self.log_missing], axis=-1))
+        for column, table in zip(self.columns.tolist(), tables):
+            nodes.add_missingness(column, table)
+
+    def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
+        for i, column in enumerate(self.columns.tolist()):
+            missing = np.isnan(chunk.values[:, column])[:, None]
+            out[:, numeric[column]] += np.where(missing, self.log_missing[i], self.log_present[i])
+
+    def explain(self, chunk: Chunk, page: Workings) -> None:
+        for i, column in enumerate(self.columns.tolist()):
+            missing = bool(np.isnan(chunk.values[0, column]))
+            page.add_presence(column, missing, (self.log_missing if missing else self.log_present)[i])
+
+    def log_prior(self, mean: Floats, alpha: float) -> float:
+        return self.alpha * float((self.log_present + self.log_missing).sum())
+
+    def describe(self, page: Profiles) -> None:
+        for i, column in enumerate(self.columns.tolist()):
+            page.add_missing("numeric", column, np.exp(self.log_missing[i]))
+
+    def by_class(self) -> list[Floats]:
+        return [np.exp(self.log_present)]
+
+    def order_keys(self) -> None:
+        return None
+
+    def n_free(self) -> int:
+        return len(self.columns)
+
+    def flat(self, pooled: Any) -> list[Floats]:
+        return [self.log_present, self.log_missing]
+
+    def unflat(self, take: Callable[[tuple[int, ...]], Floats], pooled: Any) -> Self:
+        shape = self.log_present.shape
+        logs = log_normalised(np.stack([take(shape), take(shape)]))
+        return self.moved(log_present=logs[0], log_missing=logs[1])
+
+    def write_look(self, look: Look, exponent: NDArray[np.int64]) -> bool:
+        k = self.log_present.shape[1]
+        look.norm[self.columns, :k] += self.log_present
+        look.absent[self.columns, :k] = self.log_missing
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class _PresencePosterior:
+    """Beta distributions of P(present | c)."""
+
+    presence: Presence
+
+    def add(self, chunk: Chunk, draws: Draws, out: Floats) -> None:
+        for i, column in enumerate(self.presence.columns.tolist()):
+            counts = np.stack([self.presence.present[i], self.presence.missing[i]]) + self.presence.alpha
+            drawn = draws.get((3, column), partial(log_dirichlet, counts=counts, draws=draws.n))
+            out += drawn[np.isnan(chunk.values[:, column]).astype(np.intp)]
 
 
 def estimate_presence(present: Floats, margin: Floats, alpha: float) -> Presence | None:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from bayeskit.data.chunk import Chunk
-from bayeskit.estimation.conditional import Floats
-from bayeskit.estimation.gaussian import SMALLEST_DEVIATION, Counted, infinite_value
+from bayeskit.estimation.conditional import DrawRule, Floats, Nodes, ParameterPosterior
+from bayeskit.estimation.density import (
+    SMALLEST_DEVIATION,
+    ColumnSums,
+    Density,
+    FamilyWords,
+    Formula,
+    Parameter,
+)
+from bayeskit.estimation.gaussian import Counted, infinite_value
 from bayeskit.estimation.kernels.gaussian import TILE
 from bayeskit.estimation.kernels.left_out_moments import add_student
 from bayeskit.estimation.kernels.student import add_log_density
+from bayeskit.estimation.posterior_draws import NormalPosterior, Normals
+from bayeskit.priors import NormalInverseGamma
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.part import never_counted
 
@@ -34,7 +45,7 @@ class NormalPrior(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Student:
+class Student(Density):
     r"""Independent Student densities of d attributes in each of K classes.
 
     .. math:: p(x_j \mid c) = t_\nu\left(\frac{x_j - \mu}{s}\right) / s
@@ -61,6 +72,27 @@ class Student:
     columns: NDArray[np.intp]
     counted: Counted
     prior: tuple[Floats, Floats, Floats, Floats]
+
+    family: ClassVar[str] = "student"
+    parameters: ClassVar[tuple[str, ...]] = ("mean", "mean_low", "scale", "freedom")
+    takes_prior: ClassVar[bool] = True
+    # It is what a Gaussian attribute is expected to be after some rows, not what rows of a hidden class are.
+    can_be_hidden: ClassVar[bool] = False
+    words: ClassVar[Mapping[str, FamilyWords]] = {
+        "en": FamilyWords(
+            "a Student density", "numbers (Student density)", "t(x; ν, μ, s) is Student's density."
+        ),
+        "zh": FamilyWords("t 分布密度", "数值（t 分布密度）", "t(x; ν, μ, s) 为 t 分布密度。"),
+    }
+
+    @classmethod
+    def estimate(cls, sums: ColumnSums) -> Student:
+        return estimate_student(sums.moments, sums.columns, sums.prior or NormalInverseGamma())
+
+    @classmethod
+    def suits(cls, moments: Moments, whole: bool) -> bool:
+        """Never tried: with many rows it is the Gaussian, with few its prior decides."""
+        return False
 
     @cached_property
     def _tables(self) -> tuple[Floats, ...]:
@@ -108,6 +140,29 @@ class Student:
     def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         spread = np.where(self.used, self.scale, 0.0)
         return self.mean[classes] + spread[classes] * rng.standard_t(self.freedom[classes])
+
+    def in_use(self) -> NDArray[np.bool_]:
+        return self.used
+
+    def formula(self, i: int, k: int) -> Formula:
+        scale = float(self.scale[k, i])
+        freedom = Parameter("ν", float(self.freedom[k, i]))
+        return Formula("t", (freedom, Parameter("μ", float(self.mean[k, i]), scale), Parameter("s", scale)))
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        rows = self.prior[1] + self.counted.classes.weight
+        # s² of the predictive is that of the normals times (κ + 1)/κ, since the mean is not known either.
+        deviation = self.scale * np.sqrt(rows / (rows + 1.0))
+        known: Any = (self.mean, self.mean_low, deviation, self.freedom, rows)
+        return NormalPosterior(
+            {
+                int(self.columns[i]): Normals(*(part[:, i] for part in known))
+                for i in np.flatnonzero(self.used).tolist()
+            }
+        )
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        raise nodes.refusal(self, "a Student density", 'Use numeric="gaussian" without a numeric prior.')
 
 
 def estimate_student(moments: Moments, columns: NDArray[np.intp], prior: NormalPrior) -> Student:

@@ -7,16 +7,30 @@ where n_i(c) is the weight of the rows of class c in which x_i is present.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
+from bayeskit.estimation.conditional import (
+    Codes,
+    Component,
+    DrawnRows,
+    DrawRule,
+    Look,
+    Nodes,
+    ParameterPosterior,
+    Profiles,
+    Workings,
+)
 from bayeskit.estimation.kernels.left_out import add_tables, sum_states
 from bayeskit.estimation.kernels.table import add_eights, add_fours, add_pairs
+from bayeskit.estimation.posterior_draws import log_normalised
 from bayeskit.priors import Lidstone, Smoothing
 from bayeskit.schema import Schema
 from bayeskit.statistics.part import never_counted
@@ -60,7 +74,7 @@ class CountedTables:
 
 
 @dataclass(frozen=True)
-class TableConditional:
+class TableConditional(Component):
     """log P(x_i | c) of all categorical attributes, one after the other.
 
     Attributes
@@ -75,6 +89,11 @@ class TableConditional:
     log_table: Floats
     offsets: NDArray[np.uintp]
     counted: CountedTables | None = None
+
+    parameters: ClassVar[tuple[str, ...]] = ("log_table",)
+    class_axis: ClassVar[int] = 1
+    is_separate: ClassVar[bool] = True
+    draws_codes: ClassVar[bool] = True
 
     @cached_property
     def _padded(self) -> tuple[int, Floats]:
@@ -119,6 +138,83 @@ class TableConditional:
             draw = rng.random(len(classes)) * cumulative[-1, classes]
             codes[:, j] = (draw[:, None] >= cumulative[:-1, classes].T).sum(axis=1)
         return codes
+
+    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        rows.codes = self.sample(rows.classes, rng)
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        from bayeskit.estimation.drawn_families import TablePosterior
+        from bayeskit.estimation.drawn_shares import PlainShares
+
+        return TablePosterior(PlainShares(self, rule.above_mode))
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        nodes.add_tables(self)
+
+    def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
+        for i, place in enumerate(categorical.tolist()):
+            out[:, place] += self.log_table[int(self.offsets[i]) + chunk.codes[:, i].astype(np.intp)]
+
+    def explain(self, chunk: Chunk, page: Workings) -> None:
+        page.add_tables(self)
+
+    def log_prior(self, mean: Floats, alpha: float) -> float:
+        if self.counted is None:
+            return alpha * float(self.log_table.sum())
+        mass = np.broadcast_to(self._imaginary(self.counted)[:, None], self.log_table.shape)
+        # 0 log 0 is 0.
+        return float((mass * np.where(mass > 0.0, self.log_table, 0.0)).sum())
+
+    def _imaginary(self, counted: CountedTables) -> Floats:
+        """The imaginary count of every row of the log-table: states, then missing, then unseen."""
+        mass = np.zeros(len(self.log_table))
+        for j in range(len(counted.prior)):
+            begin, end = int(counted.offsets[j]), int(counted.offsets[j + 1])
+            into, last = int(self.offsets[j]), int(self.offsets[j + 1]) - 1
+            mass[into:last] = counted.imaginary[begin:end]
+            mass[last] = counted.prior[j] - counted.imaginary[begin:end].sum()
+        return mass
+
+    @property
+    def _states(self) -> list[slice]:
+        """The rows of each attribute's states, with that of missing where it is one."""
+        ends = self.offsets.astype(np.intp).tolist()
+        # The rows of missing and unseen are zero (a factor of one) unless they are states.
+        return [
+            slice(start, stop - 1 if self.log_table[stop - 2].any() else stop - 2)
+            for start, stop in pairwise(ends)
+        ]
+
+    def describe(self, page: Profiles) -> None:
+        for j in range(len(self.offsets) - 1):
+            page.add_table(j, self.probabilities(j).T)
+            missing = self.log_table[int(self.offsets[j + 1]) - 2]
+            if missing.any():
+                page.add_missing("categorical", j, np.exp(missing))
+
+    def by_class(self) -> list[Floats]:
+        return [np.exp(self.log_table)]
+
+    def n_free(self) -> int:
+        return sum(max(rows.stop - rows.start - 1, 0) for rows in self._states)
+
+    def flat(self, pooled: Any) -> list[Floats]:
+        return [self.log_table]
+
+    def unflat(self, take: Callable[[tuple[int, ...]], Floats], pooled: Any) -> Self:
+        """Normalise each attribute's table over its states, and over missing where that is a state."""
+        table = take(self.log_table.shape).copy()
+        for rows in self._states:
+            if rows.stop > rows.start:
+                table[rows] = log_normalised(table[rows])
+        return self.moved(log_table=table)
+
+    def write_look(self, look: Look, exponent: NDArray[np.int64]) -> bool:
+        """States and missing, without the rows of states never seen."""
+        keep = np.ones(len(self.log_table), dtype=bool)
+        keep[self.offsets[1:].astype(np.intp) - 1] = False
+        look.table[:, : self.log_table.shape[1]] = self.log_table[keep]
+        return True
 
 
 def imaginary_counts(schema: Schema, smoothing: Smoothing) -> Floats:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import SettingError
+from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.contexts import Contexts, Floats, Layout, find_contexts, look_up
 from bayeskit.estimation.kernels.two_parents import add_two_parents
 from bayeskit.estimation.kernels.two_parents_left_out import add_left_out_two_parents
@@ -30,7 +31,7 @@ _TILE = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class TwoParents:
+class TwoParents(Conditional):
     """log P(c, x) of the categorical attributes, the prior of the class included.
 
     Attributes

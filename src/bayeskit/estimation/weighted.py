@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from bayeskit.data.chunk import Chunk
-from bayeskit.estimation.conditional import Floats
+from bayeskit.estimation.conditional import Conditional, Floats
 from bayeskit.estimation.gaussian import Counted, Gaussian, infinite_value
 from bayeskit.estimation.kernels.gaussian import TILE, add_log_density
 from bayeskit.estimation.presence import Presence
@@ -22,7 +23,7 @@ from bayeskit.estimation.table import CountedTables, TableConditional
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedTables:
+class WeightedTables(Conditional):
     """Σ w_i log P(x_i | c) of all categorical attributes.
 
     Attributes
@@ -43,6 +44,7 @@ class WeightedTables:
     plain: TableConditional
     weights: Floats
 
+    is_separate: ClassVar[bool] = True
     is_distribution = False
 
     @cached_property
@@ -68,7 +70,7 @@ class WeightedTables:
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedGaussian:
+class WeightedGaussian(Conditional):
     """Σ w_j log p(x_j | c) of numeric attributes.
 
     Attributes
@@ -80,6 +82,7 @@ class WeightedGaussian:
     plain: Gaussian
     weights: Floats
 
+    is_separate: ClassVar[bool] = True
     is_distribution = False
 
     @cached_property
@@ -112,7 +115,7 @@ class WeightedGaussian:
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedPresence:
+class WeightedPresence(Conditional):
     """Σ w_j log P(present or missing | c) of numeric attributes.
 
     Attributes
@@ -125,6 +128,7 @@ class WeightedPresence:
     plain: Presence
     weights: Floats
 
+    is_separate: ClassVar[bool] = True
     is_distribution = False
 
     @cached_property

@@ -10,6 +10,7 @@ import numpy as np
 from bayeskit.estimation.averaged import Averaged, check_memory, joint_mass
 from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.class_prior import ClassPrior
+from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.pair_cells import pair_cells
 from bayeskit.learning.naive import Naive, presence_conditionals
@@ -52,7 +53,9 @@ class Averaging:
         families = [(j, i) for j in range(d) for i in range(d) if i != j] or [(0, -1)]
         return replace(self, constants=pair_constants(statistics, recipe, families))
 
-    def conditionals(self, statistics: Statistics, recipe: Recipe, prior: ClassPrior) -> tuple[Any, ...]:
+    def conditionals(
+        self, statistics: Statistics, recipe: Recipe, prior: ClassPrior
+    ) -> tuple[Conditional, ...]:
         settled = self.settled(statistics, recipe)
         if not isinstance(settled, Averaging):
             return settled.conditionals(statistics, recipe, prior)

@@ -8,32 +8,17 @@ over the draws say how far P(c | x) can be trusted.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.encoded import Encoded
-from bayeskit.errors import UsageError
-from bayeskit.estimation.averaged import Averaged
-from bayeskit.estimation.bernoulli_block import BernoulliBlock
-from bayeskit.estimation.child_gaussians import ChildGaussians
+from bayeskit.errors import NotSupported
 from bayeskit.estimation.class_prior import ClassPrior, class_factors
-from bayeskit.estimation.drawn_blocks import add_block_draws
-from bayeskit.estimation.drawn_families import add_table_draws
-from bayeskit.estimation.drawn_numbers import add_number_draws
-from bayeskit.estimation.drawn_shares import PairShares, PlainShares, TrieShares
-from bayeskit.estimation.families import FamilyTries
-from bayeskit.estimation.gaussian import Gaussian
-from bayeskit.estimation.kernel_density import KernelDensity
-from bayeskit.estimation.multinomial import Multinomial
-from bayeskit.estimation.one_parent import OneParent
-from bayeskit.estimation.poisson import Poisson
+from bayeskit.estimation.conditional import DrawRule, ParameterPosterior
 from bayeskit.estimation.posterior_draws import Draws, log_dirichlet
-from bayeskit.estimation.presence import Presence
-from bayeskit.estimation.student import Student
-from bayeskit.estimation.table import TableConditional
 from bayeskit.learning.model import class_prior_of, weighted_classes
 from bayeskit.learning.recipe import Recipe
 from bayeskit.priors import MAP, BackOff
@@ -42,48 +27,28 @@ from bayeskit.statistics import Statistics
 
 Floats = NDArray[np.float64]
 
-_NUMBERS = (Gaussian, Student, Poisson, Presence, ChildGaussians)
-_BLOCKS = (Multinomial, BernoulliBlock)
-_DRAWN = (TableConditional, OneParent, FamilyTries, *_NUMBERS, *_BLOCKS)
-
 # Doubles of one block of rows under all draws: what a second cache holds. Texts are multiplied in larger ones, since
 # their words are drawn for each block.
 _BLOCK, _BLOCK_OF_TEXTS = 2**18, 2**22
 
 
 class Drawn(NamedTuple):
-    """A model whose tables can be drawn: its conditionals and P(c), both of the raw counts.
+    """A model whose tables can be drawn: the posteriors of its conditionals and of P(c), both of the raw counts.
 
-    ``factors`` are the weights of the classes, which shift P(c) but stand for no more rows. ``above_mode`` and
-    ``by_rows`` say of each categorical attribute whether its estimate is a mode, and whether rows chose its back-off.
+    ``factors`` are the weights of the classes, which shift P(c) but stand for no more rows.
     """
 
     schema: Schema
-    conditionals: tuple[Any, ...]
+    posteriors: tuple[ParameterPosterior, ...]
     prior: ClassPrior
     factors: Floats
-    above_mode: Floats
-    by_rows: NDArray[np.bool_]
 
     def log_posteriors(self, chunk: Chunk, draws: Draws) -> Floats:
         """Return log P(c | x) of each row under each draw: shape (n, draws, K)."""
         prior = self._prior_draws(draws)
         out = np.repeat(prior[None], chunk.n_rows, axis=0)
-        for conditional in self.conditionals:
-            match conditional:
-                case TableConditional():
-                    shares = PlainShares(conditional, self.above_mode)
-                    add_table_draws(shares, chunk.codes, draws, chunk.first_row, out)
-                case OneParent():
-                    pairs = PairShares(conditional, self.above_mode, self.by_rows)
-                    add_table_draws(pairs, chunk.codes, draws, chunk.first_row, out)
-                case FamilyTries():
-                    tries = TrieShares(conditional, self.above_mode, self.by_rows)
-                    add_table_draws(tries, chunk.codes, draws, chunk.first_row, out)
-                case Multinomial() | BernoulliBlock():
-                    add_block_draws(conditional, chunk, draws, out)
-                case _:
-                    add_number_draws(conditional, chunk, draws, out)
+        for posterior in self.posteriors:
+            posterior.add(chunk, draws, out)
         best = out.max(axis=2, keepdims=True)
         impossible = np.isneginf(best[:, :, 0])
         if impossible.any():  # as a prediction answers such a row
@@ -113,27 +78,21 @@ def drawn_of(statistics: Statistics, recipe: Recipe, who: str) -> Drawn:
     form = recipe.form.settled(weighted_classes(statistics, recipe), recipe)
     raw = replace(recipe, form=form, class_weight=None)
     prior = class_prior_of(statistics, raw)
-    conditionals = form.conditionals(statistics, raw, prior)
-    for conditional in conditionals:
-        if not isinstance(conditional, _DRAWN):
-            raise UsageError(
-                f"predict_interval draws the tables behind P(c | x), and {_reason(conditional, who)}. NaiveBayes "
-                "(tables, gaussian, student, poisson), GaussianNB, BernoulliNB, MultinomialNB, CategoricalNB, SPODE, "
-                "TAN, KDB, SelectiveKDB and BayesNetClassifier have intervals."
-            )
     priors = [recipe.smoothing.of(v) for v in schema.categorical]
     above_mode = np.array([isinstance(prior, MAP) for prior in priors], dtype=np.float64)
     by_rows = np.array([isinstance(p, BackOff) and p.constants is None for p in priors], dtype=np.bool_)
+    rule = DrawRule(who, above_mode, by_rows)
+    try:
+        conditionals = form.conditionals(statistics, raw, prior)
+        posteriors = tuple(conditional.posterior(rule) for conditional in conditionals)
+    except NotSupported as error:
+        raise NotSupported(
+            f"predict_interval draws the tables behind P(c | x), and {error}. NaiveBayes (tables, and densities of a "
+            "few parameters), GaussianNB, BernoulliNB, MultinomialNB, CategoricalNB, SPODE, TAN, KDB, SelectiveKDB and "
+            "BayesNetClassifier have intervals."
+        ) from None
     weights = np.ones(schema.n_classes) if factors is None else factors
-    return Drawn(schema, conditionals, prior, weights, above_mode, by_rows)
-
-
-def _reason(conditional: Any, who: str) -> str:
-    if isinstance(conditional, Averaged):
-        return f"{who} averages over models that share their counts, so no one posterior of tables stands behind it"
-    if isinstance(conditional, KernelDensity):
-        return 'a kernel density is no distribution with a few parameters (choose families={...: "gaussian"})'
-    return f"{who} is no product of tables and densities with a posterior of their own"
+    return Drawn(schema, posteriors, prior, weights)
 
 
 def blocks_of(encoded: Encoded, draws: int) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.class_prior import ClassPrior
+from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.families import estimate_families
 from bayeskit.estimation.kernels.families import BACK_OFF
 from bayeskit.graphs.dag import Dag
@@ -53,7 +54,9 @@ class WithParents:
             return self
         return replace(self, constants=_constants(self._tries(statistics, recipe)))
 
-    def conditionals(self, statistics: Statistics, recipe: Recipe, prior: ClassPrior) -> tuple[Any, ...]:
+    def conditionals(
+        self, statistics: Statistics, recipe: Recipe, prior: ClassPrior
+    ) -> tuple[Conditional, ...]:
         schema = statistics.schema
         if not schema.categorical:
             return Naive().conditionals(statistics, recipe, prior)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayeskit.data.encoded import Encoded
+from bayeskit.estimation.density import Shape, families, family_of
 from bayeskit.schema import Name
 
 # Enough rows to tell a count from a measurement; a suggestion is not worth a pass over millions.
@@ -14,8 +15,9 @@ ROWS_LOOKED_AT = 1_000
 def hints_of(encoded: Encoded) -> dict[Name, str]:
     """Return, for numeric columns that look like something else, the family that would suit them.
 
-    A column of zeros and ones suggests "bernoulli", small whole numbers without negatives "poisson", and
-    a shape far from the normal curve "kernel". Nothing is ever switched because of it.
+    A column of zeros and ones suggests "bernoulli"; what suggests a family of numbers the family says (``hinted``):
+    small whole numbers without negatives "poisson", a shape far from the normal curve "kernel". Nothing is ever
+    switched because of it.
     """
     names = [v.name for v in encoded.schema.numeric]
     if not names:
@@ -38,8 +40,20 @@ def hints_of(encoded: Encoded) -> dict[Name, str]:
             continue
         if whole[j] and top[j] <= 1:
             hints[name] = "bernoulli"
-        elif whole[j] and top[j] <= 1000 and second[j] <= 4 * x[:, j].sum() / n[j]:
-            hints[name] = "poisson"
-        elif n[j] >= 50 and (abs(skew[j]) > 2 or tail[j] > 7 or tail[j] < -1.5):
-            hints[name] = "kernel"
+            continue
+        numbers = (top[j], x[:, j].sum() / n[j], second[j], skew[j], tail[j])
+        shape = Shape(int(n[j]), bool(whole[j]), *map(float, numbers))
+        # What is a count is told by its values; of any other family only its shape speaks.
+        found = sorted((f for f in families() if f.hinted(shape)), key=lambda f: not f.of_counts)
+        if found:
+            hints[name] = found[0].family
     return hints
+
+
+def why_hinted(family: str) -> str:
+    """Say why a family is suggested.
+
+    >>> why_hinted("bernoulli")
+    'it holds only 0 and 1'
+    """
+    return "it holds only 0 and 1" if family == "bernoulli" else family_of(family).words["en"].hint

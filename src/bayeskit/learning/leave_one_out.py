@@ -52,7 +52,7 @@ class LeftOut:
         weighted = weighted_classes(statistics, recipe)
         self.recipe = replace(recipe, form=recipe.form.settled(weighted, recipe))
         self.model = estimate(statistics, self.recipe)
-        self.fast = all(hasattr(conditional, "add_left_out") for conditional in self.model.conditionals)
+        self.fast = all(conditional.supports("add_left_out") for conditional in self.model.conditionals)
 
     @property
     def balanced(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from bayeskit.estimation.class_prior import (
     estimate_class_prior,
     given_class_prior,
 )
+from bayeskit.estimation.conditional import Conditional
 from bayeskit.learning.recipe import Recipe
 from bayeskit.schema import Schema
 from bayeskit.statistics import Plan, Statistics
@@ -34,17 +34,17 @@ class Model:
 
     schema: Schema
     log_prior: Floats
-    conditionals: tuple[Any, ...]
+    conditionals: tuple[Conditional, ...]
 
     @property
     def adds_prior(self) -> bool:
         """Whether log P(c) is to be added to what the conditionals say."""
-        return all(getattr(conditional, "adds_prior", True) for conditional in self.conditionals)
+        return all(conditional.adds_prior for conditional in self.conditionals)
 
     @property
     def is_distribution(self) -> bool:
         """Whether there is a P(c, x). Complement naive Bayes scores classes, a pool has posteriors only."""
-        return all(getattr(conditional, "is_distribution", True) for conditional in self.conditionals)
+        return all(conditional.is_distribution for conditional in self.conditionals)
 
     def joint_chunk(self, chunk: Chunk) -> Floats:
         """Return log P(c, x) of each row: shape (n, K)."""

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.estimation.class_prior import ClassPrior
+from bayeskit.estimation.conditional import Conditional
+from bayeskit.estimation.density import ColumnSums, family_of
 from bayeskit.estimation.presence import estimate_presence
 from bayeskit.estimation.table import estimate_tables
 from bayeskit.learning.recipe import Form, Recipe
@@ -23,13 +24,15 @@ class Naive:
     def plan(self, schema: Schema, recipe: Recipe) -> Plan:
         """Ask for every attribute with the class, and what its family needs besides."""
         names = tuple(v.name for v in schema.numeric)
-        grids = tuple(n for n in names if recipe.family(n) == "kernel")
+        grids = tuple(n for n in names if family_of(recipe.family(n)).pattern == "grids")
         return Plan.naive(schema, scatter=names if recipe.covariance else (), grids=grids)
 
     def settled(self, statistics: Statistics, recipe: Recipe) -> Form:
         return self
 
-    def conditionals(self, statistics: Statistics, recipe: Recipe, prior: ClassPrior) -> tuple[Any, ...]:
+    def conditionals(
+        self, statistics: Statistics, recipe: Recipe, prior: ClassPrior
+    ) -> tuple[Conditional, ...]:
         schema = statistics.schema
         found: list[Any] = []
         if schema.categorical:
@@ -79,39 +82,14 @@ def numeric_conditionals(statistics: Statistics, recipe: Recipe) -> list[Any]:
     by_family: dict[tuple[str, Any], list[int]] = {}
     for j, variable in enumerate(schema.numeric):
         family = recipe.family(variable.name)
-        prior = recipe.smoothing.numeric_prior(variable.name) if family == "student" else None
+        takes_prior = family_of(family).takes_prior
+        prior = recipe.smoothing.numeric_prior(variable.name) if takes_prior else None
         by_family.setdefault((family, prior), []).append(j)
     for (family, prior), places in by_family.items():
-        found.append(_family(family, prior, np.array(places, dtype=np.intp), statistics, recipe))
+        columns = np.array(places, dtype=np.intp)
+        sums = ColumnSums(statistics, columns, recipe.alpha, recipe.unbiased, recipe.absolute_floor, prior)
+        found.append(family_of(family).estimate(sums))
     return found
-
-
-def _family(
-    family: str, prior: Any, columns: NDArray[np.intp], statistics: Statistics, recipe: Recipe
-) -> Any:
-    moments = statistics.moments
-    part = moments if len(columns) == moments.weight.shape[1] else moments.columns(columns)
-    match family:
-        case "gaussian":
-            from bayeskit.estimation.gaussian import estimate_gaussian
-
-            return estimate_gaussian(
-                part, columns, unbiased=recipe.unbiased, floor_share=recipe.absolute_floor
-            )
-        case "student":
-            from bayeskit.estimation.student import estimate_student
-            from bayeskit.priors import NormalInverseGamma
-
-            return estimate_student(part, columns, prior or NormalInverseGamma())
-        case "poisson":
-            from bayeskit.estimation.poisson import poisson_of
-
-            names = tuple(statistics.schema.numeric[j].name for j in columns)
-            return poisson_of(part, columns, names, alpha=recipe.alpha)
-        case _:
-            from bayeskit.estimation.kernel_density import estimate_kernel
-
-            return estimate_kernel(statistics.parts["grids"], columns)  # type: ignore[arg-type]
 
 
 def _block(statistics: Statistics, recipe: Recipe) -> Any:

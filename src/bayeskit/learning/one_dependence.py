@@ -10,6 +10,7 @@ import numpy as np
 from bayeskit.estimation.cell_gaussian import estimate_cell_gaussian
 from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.class_prior import ClassPrior
+from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.pair_cells import pair_cells
 from bayeskit.graphs.dag import Dag
@@ -63,7 +64,9 @@ class OneDependence:
         families = [(j, int(i)) for j, i in enumerate(parents)]
         return OneDependence(self.dag, pair_constants(statistics, recipe, families))
 
-    def conditionals(self, statistics: Statistics, recipe: Recipe, prior: ClassPrior) -> tuple[Any, ...]:
+    def conditionals(
+        self, statistics: Statistics, recipe: Recipe, prior: ClassPrior
+    ) -> tuple[Conditional, ...]:
         settled = self.settled(statistics, recipe)
         if not isinstance(settled, OneDependence):
             return settled.conditionals(statistics, recipe, prior)
@@ -108,7 +111,9 @@ class Tree:
             return Naive()
         return OneDependence(self.graph(statistics)).settled(statistics, recipe)
 
-    def conditionals(self, statistics: Statistics, recipe: Recipe, prior: ClassPrior) -> tuple[Any, ...]:
+    def conditionals(
+        self, statistics: Statistics, recipe: Recipe, prior: ClassPrior
+    ) -> tuple[Conditional, ...]:
         return self.settled(statistics, recipe).conditionals(statistics, recipe, prior)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.estimation.class_prior import ClassPrior
+from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.kernels.posterior import log_normalise
 from bayeskit.learning.leave_one_out import log_posterior
 from bayeskit.learning.model import Model, class_prior_of, estimate
@@ -70,7 +71,9 @@ class Pool:
             tuple(replace(m, form=m.form.settled(statistics, m.recipe(recipe))) for m in self.members)
         )
 
-    def conditionals(self, statistics: Statistics, recipe: Recipe, prior: ClassPrior) -> tuple[Any, ...]:
+    def conditionals(
+        self, statistics: Statistics, recipe: Recipe, prior: ClassPrior
+    ) -> tuple[Conditional, ...]:
         return (Pooled(self.voters(statistics, recipe)),)
 
     def voters(self, statistics: Statistics, recipe: Recipe) -> tuple[Voter, ...]:
@@ -106,7 +109,7 @@ class Voter:
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled:
+class Pooled(Conditional):
     """log of a weighted mean of posteriors."""
 
     voters: tuple[Voter, ...]

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from bayeskit.data.encode import Unseen
 from bayeskit.estimation.class_prior import ClassPrior
+from bayeskit.estimation.conditional import Conditional
 from bayeskit.priors import Lidstone, Smoothing
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Plan, Statistics
@@ -24,7 +25,9 @@ class Form(Protocol):
         """Return the form with all decided that these statistics decide (a tree, constants)."""
         ...
 
-    def conditionals(self, statistics: Statistics, recipe: Recipe, prior: ClassPrior) -> tuple[Any, ...]:
+    def conditionals(
+        self, statistics: Statistics, recipe: Recipe, prior: ClassPrior
+    ) -> tuple[Conditional, ...]:
         """Estimate the conditionals of a model from statistics whose classes are weighed already."""
         ...
 
@@ -48,7 +51,7 @@ class Recipe:
     class_smoothing : prior
         That of the class itself; ``Lidstone(0)`` for scikit-learn's convention.
     families : mapping
-        The family of each numeric attribute: "gaussian", "student", "kernel" or "poisson".
+        The family of each numeric attribute, by its name in :mod:`bayeskit.estimation.density`.
     numeric : str
         The family of numeric attributes not named.
     absolute_floor : float or None

@@ -77,7 +77,7 @@ class _Scores:
         form = Averaging(min_count=-1.0).settled(self.statistics, recipe)
         self.recipe = replace(recipe, form=form)
         self.prior: ClassPrior = class_prior_of(self.statistics, recipe)
-        found = form.conditionals(self.statistics, self.recipe, self.prior)
+        found: Any = form.conditionals(self.statistics, self.recipe, self.prior)
         self.averaged, self.others = found[0], found[1:]
         self.constants = getattr(form, "constants", None)
 

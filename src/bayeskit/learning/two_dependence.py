@@ -7,6 +7,7 @@ from typing import Any
 
 from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.class_prior import ClassPrior
+from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.two_parents import estimate_two_parents
 from bayeskit.graphs.dag import Dag
 from bayeskit.learning.averaging import Averaging
@@ -52,7 +53,9 @@ class TwoDependence:
         alone = Dag.of({}, (v.name for v in schema.categorical))
         return replace(self, numeric=with_numeric(alone, statistics))
 
-    def conditionals(self, statistics: Statistics, recipe: Recipe, prior: ClassPrior) -> tuple[Any, ...]:
+    def conditionals(
+        self, statistics: Statistics, recipe: Recipe, prior: ClassPrior
+    ) -> tuple[Conditional, ...]:
         settled = self.settled(statistics, recipe)
         if not isinstance(settled, TwoDependence):
             return settled.conditionals(statistics, recipe, prior)

@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 from bayeskit.counting.backends.threads import in_order
 from bayeskit.data.chunk import Chunk
 from bayeskit.estimation.class_prior import ClassPrior, class_factors
+from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.gaussian import Gaussian
 from bayeskit.estimation.presence import Presence
 from bayeskit.estimation.table import TableConditional
@@ -52,7 +53,9 @@ class Weighted:
     def settled(self, statistics: Statistics, recipe: Recipe) -> Form:
         return self
 
-    def conditionals(self, statistics: Statistics, recipe: Recipe, prior: ClassPrior) -> tuple[Any, ...]:
+    def conditionals(
+        self, statistics: Statistics, recipe: Recipe, prior: ClassPrior
+    ) -> tuple[Conditional, ...]:
         schema = statistics.schema
         discrete, numeric = (self._of(variables) for variables in (schema.categorical, schema.numeric))
         found: list[Any] = []
@@ -62,7 +65,7 @@ class Weighted:
                     found.append(WeightedTables(plain, discrete))
                 case Presence():
                     found.append(WeightedPresence(plain, numeric[plain.columns]))
-                case _:
+                case Gaussian():
                     found.append(WeightedGaussian(plain, numeric[plain.columns]))
         return tuple(found)
 

@@ -18,6 +18,7 @@ from bayeskit.data.labels import as_weights
 from bayeskit.data.reading import Reading
 from bayeskit.data.table import Table
 from bayeskit.errors import DataError, SettingError, SuspectResult
+from bayeskit.estimation.density import family_names, family_of
 from bayeskit.learning.em import Climb
 from bayeskit.learning.mixtures.latent_fit import LatentFit, check_shares
 from bayeskit.learning.mixtures.latent_model import all_equal, by_weight, n_parameters, permuted
@@ -41,7 +42,6 @@ from bayeskit.mixtures.mixture_door import (
 from bayeskit.priors import Lidstone, Smoothing
 from bayeskit.statistics import Statistics
 
-_FAMILIES = ("gaussian", "poisson", "bernoulli", "table")
 Found = tuple[LatentProblem, Climb[Model], list[float]]
 
 
@@ -74,8 +74,9 @@ class LatentFitting(LatentAnswers):
         if not isinstance(self.families or {}, Mapping):
             raise SettingError(f"families is {self.families!r}; give a mapping from attribute to family.")
         for name, family in (self.families or {}).items():
-            if family not in _FAMILIES:
-                allowed = ", ".join(map(repr, _FAMILIES))
+            families = (*hidden_families(), "bernoulli", "table")
+            if family not in families:
+                allowed = ", ".join(map(repr, families))
                 raise SettingError(f"families[{name!r}] is {family!r}; choose from {allowed}.")
         read_components(self.n_components, 1)
         limit = self.time_limit
@@ -99,7 +100,7 @@ class LatentFitting(LatentAnswers):
 
     def _recipe(self) -> Recipe:
         prior = Lidstone(float(self.alpha))
-        families = {n: f for n, f in (self.families or {}).items() if f in ("gaussian", "poisson")}
+        families = {n: f for n, f in (self.families or {}).items() if f in hidden_families()}
         return Recipe(
             smoothing=Smoothing(prior, {}), class_smoothing=prior, families=families, missing=self.missing
         )
@@ -181,6 +182,11 @@ class LatentFitting(LatentAnswers):
         self.__dict__.pop("feature_names_in_", None)
         if table.named and all(isinstance(name, str) for name in table.names):
             self.feature_names_in_ = np.array(table.names, dtype=object)
+
+
+def hidden_families() -> tuple[str, ...]:
+    """Return the families of numbers that a hidden class can have."""
+    return tuple(name for name in family_names() if family_of(name).can_be_hidden)
 
 
 def _warn_of_components(problem: LatentProblem, model: Model, statistics: Statistics) -> None:

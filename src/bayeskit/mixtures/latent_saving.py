@@ -11,16 +11,12 @@ from numpy.typing import NDArray
 from bayeskit.data.labels import LEAST_WEIGHT
 from bayeskit.data.table import open_table
 from bayeskit.errors import ModelFormatError, UsageError
-from bayeskit.estimation.gaussian import Gaussian
-from bayeskit.estimation.poisson import Poisson
-from bayeskit.estimation.presence import Presence
-from bayeskit.estimation.table import TableConditional
 from bayeskit.io.labels import from_plain, to_plain
 from bayeskit.io.saved import Arrays, Saved, as_path, write_saved
 from bayeskit.io.statistics import pack_statistics, unpack_statistics
 from bayeskit.io.trial import try_answers
 from bayeskit.learning.mixtures.latent_fit import LatentFit
-from bayeskit.learning.mixtures.latent_model import flat, unflat
+from bayeskit.learning.mixtures.latent_model import components_of, flat, unflat
 from bayeskit.learning.mixtures.latent_rows import hidden_class
 from bayeskit.learning.model import Model, estimate, plan_for
 from bayeskit.mixtures.latent_class import LatentClass
@@ -29,13 +25,6 @@ from bayeskit.statistics import Statistics
 
 Floats = NDArray[np.float64]
 
-# What EM may have moved in each kind of conditional; the rest follows from the sums.
-_MOVED: dict[type, tuple[str, ...]] = {
-    TableConditional: ("log_table",),
-    Gaussian: ("mean", "mean_low", "variance", "deviation", "used"),
-    Poisson: ("rates",),
-    Presence: ("log_present", "log_missing", "present", "missing"),
-}
 _FACTS = ("converged_", "n_iter_", "fell_", "lower_bound_", "lower_bounds_")
 _HISTORY = ("history_", "starts_")
 _FIELDS = ("parameters", "statistics", "names", "facts", "choice")
@@ -91,9 +80,9 @@ def rebuilt_mixture(saved: Saved) -> LatentClass:
 
 def _arrays_of(model: Model) -> dict[str, Any]:
     found: dict[str, Any] = {"model/log_prior": model.log_prior}
-    for i, conditional in enumerate(model.conditionals):
-        for name in _MOVED[type(conditional)]:
-            found[f"model/{i}/{name}"] = getattr(conditional, name)
+    for i, component in enumerate(components_of(model)):
+        for name in component.saved:
+            found[f"model/{i}/{name}"] = getattr(component, name)
     return found
 
 
@@ -108,15 +97,11 @@ def _with_arrays(like: Model, arrays: Arrays, floor: float) -> Model:
     ]
     if odd:
         raise ModelFormatError(f"its {odd[0]} does not go with its sums. {_WAY_OUT}")
-    conditionals: list[Any] = []
-    for i, conditional in enumerate(like.conditionals):
-        more: dict[str, Any] = {name: arrays[f"model/{i}/{name}"] for name in _MOVED[type(conditional)]}
-        if isinstance(conditional, Gaussian):
-            more["floor"] = max(conditional.floor, floor)
-        if not isinstance(conditional, Presence):
-            more["counted"] = None
-        conditionals.append(replace(conditional, **more))
-    return Model(like.schema, np.asarray(arrays["model/log_prior"]), tuple(conditionals))
+    found = []
+    for i, component in enumerate(components_of(like)):
+        moved = component.moved(**{name: arrays[f"model/{i}/{name}"] for name in component.saved})
+        found.append(moved.with_floor(floor))
+    return Model(like.schema, np.asarray(arrays["model/log_prior"]), tuple(found))
 
 
 def _check(model: Model, statistics: Statistics) -> None:
@@ -126,13 +111,8 @@ def _check(model: Model, statistics: Statistics) -> None:
         least = -np.inf if "log_" in name else np.finfo(np.float64).min
         if not ((array >= least) & (array < np.inf)).all():
             raise ModelFormatError(f"its {name} holds numbers that cannot be. {_WAY_OUT}")
-    for conditional in model.conditionals:
-        below = (
-            isinstance(conditional, Gaussian)
-            and not ((conditional.deviation > 0.0) & (conditional.variance >= 0.0)).all()
-        ) or (isinstance(conditional, Poisson) and not (conditional.rates >= 0.0).all())
-        if below:
-            raise ModelFormatError(f"a deviation or a rate in it is below zero. {_WAY_OUT}")
+    if not all(component.is_sound() for component in components_of(model)):
+        raise ModelFormatError(f"a deviation or a rate in it is below zero. {_WAY_OUT}")
     pooled = statistics
     if "moments" in statistics.parts:
         pooled = replace(statistics, parts={**statistics.parts, "moments": statistics.moments.pooled()})

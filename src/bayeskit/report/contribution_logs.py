@@ -9,23 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
-from bayeskit.estimation.covariance import GaussianClasses
-from bayeskit.estimation.presence import Presence
-from bayeskit.estimation.table import TableConditional
 from bayeskit.learning.model import Model
 from bayeskit.report.contributions import PRIOR, TOGETHER
 from bayeskit.report.explanation import Explanation
 from bayeskit.report.factors.average import said_by
-from bayeskit.report.factors.families import DENSITIES
-from bayeskit.schema import Name, Schema
+from bayeskit.schema import Name
 
 Floats = NDArray[np.float64]
 
 
 def is_separate(model: Model) -> bool:
-    """Whether each factor of the model is one attribute's alone, or a Gaussian of several."""
-    kinds = (TableConditional, Presence, GaussianClasses, *DENSITIES)
-    return model.schema.block is None and all(isinstance(c, kinds) for c in model.conditionals)
+    """Whether each factor of the model is one attribute's alone, or can be taken one attribute after the other."""
+    return model.schema.block is None and all(c.supports("add_separate") for c in model.conditionals)
 
 
 def separate_logs(model: Model, chunk: Chunk) -> Floats:
@@ -37,36 +32,13 @@ def separate_logs(model: Model, chunk: Chunk) -> Floats:
     schema = model.schema
     out = np.zeros((chunk.n_rows, 1 + len(schema.attributes), len(model.log_prior)))
     out[:, 0] = model.log_prior if model.adds_prior else 0.0
+    categorical, numeric = (
+        np.array([1 + schema.position[v.name] for v in variables], dtype=np.intp)
+        for variables in (schema.categorical, schema.numeric)
+    )
     for conditional in model.conditionals:
-        match conditional:
-            case TableConditional():
-                for i, variable in enumerate(schema.categorical):
-                    cells = int(conditional.offsets[i]) + chunk.codes[:, i].astype(np.intp)
-                    out[:, 1 + schema.position[variable.name]] += conditional.log_table[cells]
-            case Presence():
-                for i, place in enumerate(conditional.columns.tolist()):
-                    missing = np.isnan(chunk.values[:, place])[:, None]
-                    logs = np.where(missing, conditional.log_missing[i], conditional.log_present[i])
-                    out[:, 1 + schema.position[schema.numeric[place].name]] += logs
-            case _:
-                _add_numeric(conditional, schema, chunk, out)
+        conditional.add_separate(chunk, categorical, numeric, out)
     return out
-
-
-def _add_numeric(conditional: Any, schema: Schema, chunk: Chunk, out: Floats) -> None:
-    """Show the conditional one column at a time; one that takes them together keeps those before it."""
-    together = isinstance(conditional, GaussianClasses)
-    values = np.full_like(chunk.values, np.nan)
-    before = np.zeros((chunk.n_rows, out.shape[2]))
-    for place in sorted(conditional.columns.tolist()):
-        if not together:
-            values[:] = np.nan
-            before[:] = 0.0
-        values[:, place] = chunk.values[:, place]
-        now = np.zeros_like(before)
-        conditional.add_log_prob(Chunk(chunk.n_rows, chunk.codes, values), now)
-        out[:, 1 + schema.position[schema.numeric[place].name]] += now - before
-        before = now
 
 
 def explained_logs(pages: Sequence[Explanation], names: Sequence[Name]) -> tuple[tuple[Name, ...], Floats]:

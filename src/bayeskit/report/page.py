@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bayeskit.estimation.density import family_names, family_of
 from bayeskit.report.cells import attribute_text, cell_text, name_text, odds_text, value_text
 from bayeskit.report.explanation import Explanation, Factor
 from bayeskit.report.factors.average_rows import Row, average_rows
@@ -18,7 +19,6 @@ from bayeskit.visible import visible
 
 # The widest page that is easy to read; classes that do not fit are only listed.
 WIDEST = 118
-_FAMILY_NOTES = ("gaussian", "student", "kernel", "poisson")
 _PRIORS = {
     "counts": "prior",
     "given": "prior_given",
@@ -109,7 +109,7 @@ def _page(e: Explanation, shown: int, lang: str) -> Page:
     )
     label, probability = _answer(e)
     title = words["title"].format(target=e.target, label=label, p=probability)
-    return Page(title, header, rows, totals, tuple(_notes(e, shown, folded, words)))
+    return Page(title, header, rows, totals, tuple(_notes(e, shown, folded, lang)))
 
 
 def _lines(e: Explanation, order: Sequence[int], words: Words) -> tuple[list[Row], int]:
@@ -145,7 +145,8 @@ def _decided(e: Explanation, order: Sequence[int], words: Words) -> list[tuple[s
     return found
 
 
-def _notes(e: Explanation, shown: int, folded: int, words: Words) -> list[str]:
+def _notes(e: Explanation, shown: int, folded: int, lang: str) -> list[str]:
+    words = words_of(lang)
     notes = []
     for reason in ("missing", "summed", "unseen", "constant", "general", "unused", "same"):
         names = [
@@ -174,8 +175,9 @@ def _notes(e: Explanation, shown: int, folded: int, words: Words) -> list[str]:
         notes.append(words["back_off"])
     if e.prior_given or any(a.given for a in e.attributes):
         notes.append(words["given"])
-    legend = [words[family] for family in _FAMILY_NOTES if family in families]
-    if families & {"gaussian", "student", "kernel", "covariance"}:
+    shown_families = [family_of(name) for name in family_names() if name in families]
+    legend = [family.words[lang].legend for family in shown_families]
+    if "covariance" in families or not all(family.of_counts for family in shown_families):
         legend.append(words["density_note"])
     return [*notes, *([words["gap"].join(legend)] if legend else [])]
 

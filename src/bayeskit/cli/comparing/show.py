@@ -8,6 +8,7 @@ from typing import Any
 
 from bayeskit.cli.options import Common
 from bayeskit.cli.output import console, note, table
+from bayeskit.estimation.density import family_of
 from bayeskit.report.comparison_report.comparison import Column, Comparison, Measure
 from bayeskit.report.comparison_report.verdict import WORDS as NAMES
 from bayeskit.report.comparison_report.verdict import (
@@ -36,9 +37,6 @@ WORDS = {
     "states": ("{n:,} values", "{n:,} 个取值"),
     "table": ("categories", "类别"),
     "gaussian": ("numbers", "数值"),
-    "student": ("a Student density", "t 分布密度"),
-    "kernel": ("a kernel density", "核密度"),
-    "poisson": ("a Poisson count", "泊松计数"),
     "bernoulli": ("yes or no", "是或否"),
     "left_out": ("left out: {why}", "未使用：{why}"),
     "identifier": ("names the row (--keep to use it)", "只是样本编号（如要使用：--keep）"),
@@ -168,9 +166,16 @@ def _column(column: Column, target: str, common: Common) -> tuple[str, str, str,
         why = say(WORDS[column.left_out], target=target)
         return column.name, say(WORDS["left_out"], why=why), "", ""
     states = say(WORDS["states"], n=column.states) if column.states else ""
-    read_as = common.listed(filter(None, (say(WORDS[column.family]), states)))
-    suggestion = say(WORDS[column.suggestion]) if column.suggestion else ""
+    read_as = common.listed(filter(None, (_family(column.family, common), states)))
+    suggestion = _family(column.suggestion, common) if column.suggestion else ""
     return column.name, read_as, suggestion, f"{column.missing:,}" if column.missing else ""
+
+
+def _family(family: str, common: Common) -> str:
+    """A family of numbers brings its own words."""
+    if family in WORDS:
+        return common.say(WORDS[family])
+    return family_of(family).words[common.lang.value].read_as
 
 
 def _standings(found: Comparison, common: Common) -> Any:

@@ -11,10 +11,15 @@ from numpy.typing import NDArray
 
 from bayeskit.counting.backends.threads import in_order
 from bayeskit.errors import DataError
-from bayeskit.estimation.gaussian import Gaussian
-from bayeskit.learning.mixtures.kernels.latent import TILE, expect_rows, gather_rows
-from bayeskit.learning.mixtures.latent_look import look_of, padded_width
-from bayeskit.learning.mixtures.latent_model import flat, log_prior_density, unflat, with_floor
+from bayeskit.learning.mixtures.kernels.latent import TILE, expect_rows, gather_rows, share_rows
+from bayeskit.learning.mixtures.latent_look import Look, look_of, padded_width
+from bayeskit.learning.mixtures.latent_model import (
+    components_of,
+    flat,
+    log_prior_density,
+    unflat,
+    with_floor,
+)
 from bayeskit.learning.mixtures.latent_rows import LatentRows, hidden_class
 from bayeskit.learning.model import Model, estimate, plan_for
 from bayeskit.learning.recipe import Recipe
@@ -47,7 +52,7 @@ class LatentProblem:
     ----------
     rows : LatentRows
     recipe : Recipe
-        Of naive Bayes; numeric families "gaussian" and "poisson".
+        Of naive Bayes; its families are ``can_be_hidden``.
     n_components : int
     hard : bool
     floor : float
@@ -86,7 +91,9 @@ class LatentProblem:
         return self._expected(parameters, False)[1]
 
     def _expected(self, parameters: Model, hard: bool) -> tuple[Statistics, float]:
-        rows, look = self.rows, look_of(parameters, self.rows.exponent)
+        rows, look = self.rows, look_of(parameters, self.rows.exponent, self.rows.centre)
+        if not look.complete:
+            return self._expected_by_model(parameters, look, hard)
 
         def task(start: int, stop: int, sums: tuple[Floats, ...]) -> int:
             joint = np.empty(TILE * self.width)
@@ -99,20 +106,34 @@ class LatentProblem:
         value, statistics = self._summed(task, look.centre)
         return statistics, value + rows.constant
 
+    def _expected_by_model(self, parameters: Model, look: Look, hard: bool) -> tuple[Statistics, float]:
+        """Take log P(k, x) from the conditionals themselves: for families that the loops have no tables of."""
+        rows, k, width = self.rows, self.n_components, self.width
+
+        def task(start: int, stop: int, sums: tuple[Floats, ...]) -> int:
+            joint = np.full((stop - start, width), -np.inf)
+            joint[:, :k] = parameters.joint_chunk(rows.chunk(start, stop))
+            share = joint.reshape(-1)
+            impossible = int(share_rows(share, start, stop, rows.weights, k, width, hard, sums[0]))
+            if impossible >= 0:
+                return impossible
+            some = rows.codes[start:stop], rows.values[start:stop]
+            gather_rows(*some, share, 0, stop - start, width, look.offsets, look.centre, *sums[1:])
+            return -1
+
+        value, statistics = self._summed(task, look.centre)
+        return statistics, value
+
     def flat_cells(self, parameters: Model, statistics: Statistics) -> list[tuple[int, int]]:
         """Return (component, numeric attribute) where a variance stands on its floor.
 
         The likelihood has no bound there. Of attributes that a component has no value of, nothing is said.
         """
-        found: list[tuple[int, int]] = []
-        for conditional in parameters.conditionals:
-            if not isinstance(conditional, Gaussian):
-                continue
-            overall = self.rows.pooled.moments.variance()[0, conditional.columns]
-            flat = conditional.used & (conditional.variance <= 1.001 * conditional.floor * overall)
-            flat &= statistics.moments.weight[:, conditional.columns] > self.rows.nothing
-            found += [(k, int(conditional.columns[j])) for k, j in np.argwhere(flat).tolist()]
-        return found
+        if "moments" not in self.rows.pooled.parts:
+            return []
+        moments, weight = self.rows.pooled.moments, statistics.moments.weight
+        found = (cell for component in components_of(parameters) for cell in component.on_floor(moments))
+        return [cell for cell in found if weight[cell] > self.rows.nothing]
 
     def sound(self, parameters: Model) -> bool:
         """Whether no variance stands on its floor."""
@@ -122,7 +143,7 @@ class LatentProblem:
 
     def gather(self, share: Floats) -> Statistics:
         """Return the statistics where each component's part of each distinct row is given: shape (n, K)."""
-        rows, look = self.rows, look_of(self.whole, self.rows.exponent)
+        rows, look = self.rows, look_of(self.whole, self.rows.exponent, self.rows.centre)
         wide = np.zeros((len(share), self.width))
         wide[:, : self.n_components] = share
         parts = wide.reshape(-1)

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from bayeskit.counting.backends.threads import count_rows
+from bayeskit.data.chunk import Chunk
 from bayeskit.data.encoded import Encoded
 from bayeskit.errors import DataError
+from bayeskit.estimation.density import family_of
 from bayeskit.learning.model import plan_for
 from bayeskit.learning.recipe import Recipe
 from bayeskit.schema import Schema, Variable
@@ -20,9 +21,6 @@ from bayeskit.statistics import Statistics
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
-
-# Beyond 2**53 a float no longer tells a count from the next.
-_LARGEST_COUNT = 2.0**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +46,7 @@ class LatentRows:
     pooled : Statistics
         Of all rows together, in a schema of one component.
     constant : float
-        −Σ w log x! of the Poisson attributes: what the value climbed holds that no parameter changes.
+        What the value climbed holds that no parameter changes, such as −Σ w log x! of Poisson attributes.
     """
 
     schema: Schema
@@ -77,6 +75,21 @@ class LatentRows:
         parts = self.pooled.parts
         return self.pooled.moments.exponent if "moments" in parts else np.zeros(0, dtype=np.int64)
 
+    @property
+    def centre(self) -> Floats:
+        """The mean of each numeric attribute over all rows, as it is held."""
+        if "moments" not in self.pooled.parts:
+            return np.zeros(0)
+        mean = self.pooled.moments.mean()[0][0]
+        return np.asarray(np.ldexp(np.where(np.isfinite(mean), mean, 0.0), -self.exponent))
+
+    def chunk(self, start: int, stop: int) -> Chunk:
+        """Return rows as conditionals read them: their numbers in the units given."""
+        values = self.values[start:stop]
+        if self.exponent.any():
+            values = np.ldexp(values, self.exponent)
+        return Chunk(stop - start, self.codes[start:stop], np.ascontiguousarray(values))
+
     def spread(self, share: Floats) -> Floats:
         """Return what each component gets of the distinct rows, from its share in the rows given: both (…, K)."""
         kept = self.owner >= 0
@@ -102,7 +115,7 @@ def latent_rows(encoded: Encoded, recipe: Recipe, n_jobs: int | None = None) -> 
     chunk = encoded.chunk(0, encoded.n_rows)
     kept = np.flatnonzero(weights > 0.0)
     values = chunk.values[kept]
-    _check_counts(values, pooled.schema, recipe, kept)
+    _check_values(values, pooled.schema, recipe, kept)
     if not _any_cell(pooled):
         raise DataError("Every cell is missing, so nothing is there to learn from. Give some values.")
     keys = [*_packed(chunk.codes[kept], pooled.schema), *values.T]
@@ -115,11 +128,14 @@ def latent_rows(encoded: Encoded, recipe: Recipe, n_jobs: int | None = None) -> 
     else:
         held = values[first]
     sums: Floats = np.bincount(owner, weights=weights[kept], minlength=n).astype(np.float64)
-    counted = [j for j, v in enumerate(pooled.schema.numeric) if recipe.family(v.name) == "poisson"]
-    logs = gammaln(np.nan_to_num(values[first][:, counted]) + 1.0).sum(axis=1)
+    by_family: dict[str, list[int]] = {}
+    for j, variable in enumerate(pooled.schema.numeric):
+        by_family.setdefault(recipe.family(variable.name), []).append(j)
+    unmoved = (family_of(family).unmoved(values[first][:, columns]) for family, columns in by_family.items())
+    constant = sum((float(sums @ logs) for logs in unmoved), 0.0)
     return LatentRows(
         pooled.schema, np.ascontiguousarray(chunk.codes[kept][first]), np.ascontiguousarray(held), sums,
-        kept[first], all_owners, weights, pooled, -float(sums @ logs),
+        kept[first], all_owners, weights, pooled, constant,
     )  # fmt: skip
 
 
@@ -163,15 +179,7 @@ def _any_cell(pooled: Statistics) -> bool:
     return bool(states > 0.0 or ("moments" in pooled.parts and pooled.moments.weight.any()))
 
 
-def _check_counts(values: Floats, schema: Schema, recipe: Recipe, rows: Places) -> None:
-    """Refuse what is no count where the family is Poisson."""
+def _check_values(values: Floats, schema: Schema, recipe: Recipe, rows: Places) -> None:
+    """Refuse what the family of a column cannot have."""
     for j, variable in enumerate(schema.numeric):
-        if recipe.family(variable.name) != "poisson":
-            continue
-        wrong = (values[:, j] < 0.0) | (values[:, j] > _LARGEST_COUNT)
-        if wrong.any():
-            i = int(wrong.argmax())
-            raise DataError(
-                f"{variable.name!r} is {values[i, j]:g} in row {rows[i]} (from 0), which is no count: a Poisson "
-                "attribute lies between 0 and 2**53. Choose another family for it."
-            )
+        family_of(recipe.family(variable.name)).check_values(values[:, j : j + 1], (variable.name,), rows)

@@ -10,23 +10,12 @@ from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import UsageError
-from bayeskit.estimation.gaussian import Gaussian
-from bayeskit.estimation.kernel_density import KernelDensity
-from bayeskit.estimation.poisson import Poisson
-from bayeskit.estimation.presence import Presence
-from bayeskit.estimation.student import Student
-from bayeskit.estimation.table import TableConditional
-from bayeskit.estimation.weighted import WeightedGaussian, WeightedPresence, WeightedTables
 from bayeskit.learning.model import Model
 from bayeskit.schema import Label, Name, Variable
 from bayeskit.statistics.moments import Moments
 
 Floats = NDArray[np.float64]
 
-_ALONE = (
-    *(TableConditional, Gaussian, Student, Poisson, KernelDensity, Presence),
-    *(WeightedTables, WeightedGaussian, WeightedPresence),
-)
 GRID = 161
 
 
@@ -47,7 +36,7 @@ def need_separate_factors(model: Model, who: str, what: str) -> None:
             f"{who} reads all columns as one text, and {what} of every word is no picture. explain(row) takes a row "
             "apart."
         )
-    if not all(isinstance(conditional, _ALONE) for conditional in model.conditionals):
+    if not all(conditional.is_separate for conditional in model.conditionals):
         raise UsageError(
             f"In {who} what a value says depends on other values, so it has no points of its own. {what} is for "
             "NaiveBayes, GaussianNB, CategoricalNB and WeightedNB; explain(row) takes a row of any model apart."
@@ -107,5 +96,4 @@ def span_of(moments: Moments, column: int, least: float = -np.inf, n: int = GRID
 
 def _least(model: Model, variable: Variable) -> float:
     """0 for an attribute of counts, which has no place below."""
-    rates = (c for c in model.conditionals if isinstance(c, Poisson))
-    return 0.0 if any(variable.name in c.names for c in rates) else -np.inf
+    return max(c.least(model.schema.numeric_index[variable.name]) for c in model.conditionals)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bayeskit.estimation.density import family_of
 from bayeskit.report.charts.reliability_chart import reliability
 from bayeskit.report.comparison_report.bars import bars_svg
 from bayeskit.report.comparison_report.comparison import Column, Comparison
@@ -137,7 +138,7 @@ def _read(findings: Findings, notes: Footnotes) -> Html:
     left = [column for column in c.columns if column.left_out is not None]
     headers = [words[key] for key in ("column", "understood", "suggestion", "missing")]
     parts = [tag("p", Html(_space(c).join(said)))]
-    rows = [_column(each, words) for each in used]
+    rows = [_column(each, words, findings.comparison.lang) for each in used]
     shown = [j for j in range(4) if j < 2 or any(row[j] for row in rows)]
     cells = [[row[j] for j in shown] for row in rows]
     parts.append(_folded([headers[j] for j in shown], cells, 3 if 2 in shown else 2, words))
@@ -161,11 +162,16 @@ def _folded(
     return join([table(headers, rows[:MOST_COLUMNS], right), rest])
 
 
-def _column(column: Column, words: Mapping[str, str]) -> tuple[str, str, str, str]:
+def _column(column: Column, words: Mapping[str, str], lang: str) -> tuple[str, str, str, str]:
     states = words["states"].format(n=f"{column.states:,}") if column.states else ""
-    understood = words["separator"].join(filter(None, (words[column.family], states)))
-    suggestion = words[column.suggestion] if column.suggestion else ""
+    understood = words["separator"].join(filter(None, (_family(column.family, words, lang), states)))
+    suggestion = _family(column.suggestion, words, lang) if column.suggestion else ""
     return column.name, understood, suggestion, f"{column.missing:,}" if column.missing else ""
+
+
+def _family(family: str, words: Mapping[str, str], lang: str) -> str:
+    """A family of numbers brings its own words."""
+    return words[family] if family in words else family_of(family).words[lang].column
 
 
 def _compared(findings: Findings, notes: Footnotes) -> Html:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,9 +13,8 @@ from bayeskit.data.encode import Policy, encode
 from bayeskit.data.table import Table
 from bayeskit.errors import DataError
 from bayeskit.estimation.averaged import Averaged
-from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.class_prior import class_factors
-from bayeskit.estimation.covariance import GaussianClasses
+from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.families import FamilyTries
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.presence import Presence
@@ -26,25 +26,13 @@ from bayeskit.report.factors.average import Average
 from bayeskit.report.factors.averaged import average_of
 from bayeskit.report.factors.dependence import Item, dependent_items
 from bayeskit.report.factors.evidence import evidence_of
-from bayeskit.report.factors.families import DENSITIES
 from bayeskit.report.factors.family_items import family_items
-from bayeskit.report.factors.numeric_items import numeric_items
+from bayeskit.report.factors.numeric_items import NumericItems
 from bayeskit.report.factors.shares import Floats, shares, with_workings
 from bayeskit.report.shown import Shown
 from bayeskit.report.words import words_of
 from bayeskit.schema import Variable
 from bayeskit.statistics import Statistics
-
-# What is a product of factors that can be written down; any other model is explained by leaving values out.
-_KNOWN = (
-    TableConditional,
-    Presence,
-    GaussianClasses,
-    ChildGaussians,
-    OneParent,
-    FamilyTries,
-    *DENSITIES,
-)
 
 
 def explain(
@@ -135,26 +123,45 @@ def _apart(model: Model, statistics: Statistics, recipe: Recipe, row: Shown) -> 
         if found is None:
             model, form = replace(model, conditionals=(*averaged.alone, *others)), "alone"
         elif all(isinstance(c, Presence) for c in others):
-            items = numeric_items(others, statistics, recipe, row)
+            items = _items(others, statistics, recipe, row)
             there = {name: item for name, item in items.items() if isinstance(item, Attribute)}
             return _Apart(_prior(model, statistics, recipe), {**found[1], **there}, "average", found[0])
-    if not all(isinstance(conditional, _KNOWN) for conditional in model.conditionals):
+    # What is no product of factors that can be written down is explained by leaving values out.
+    if not all(conditional.supports("explain") for conditional in model.conditionals):
         nothing, items, rest = evidence_of(model, row)
         prior = _prior(model, statistics, recipe)
         if not np.array_equal(nothing, [factor.log for factor in prior[0]]):
             prior = tuple(Factor(float(log)) for log in nothing), "nothing known"
         return _Apart(prior, items, "evidence", rest=rest)
-    items = numeric_items(model.conditionals, statistics, recipe, row)
-    for conditional in model.conditionals:
-        match conditional:
-            case TableConditional():
-                items |= _tables(conditional, row, statistics, recipe)
-            case OneParent():
-                items |= dependent_items(conditional, row)
-            case FamilyTries():
-                counted: Any = statistics.parts["families"]
-                items |= family_items(conditional, counted, row)
+    items = _items(model.conditionals, statistics, recipe, row)
     return _Apart(_prior(model, statistics, recipe), items, form)
+
+
+def _items(
+    conditionals: Sequence[Conditional], statistics: Statistics, recipe: Recipe, row: Shown
+) -> dict[Any, Item]:
+    page = _Items(statistics, recipe, row)
+    for conditional in conditionals:
+        conditional.explain(row.chunk, page)
+    return {**page.items(), **page.discrete}
+
+
+class _Items(NumericItems):
+    """All attributes of a row, as its conditionals tell them."""
+
+    def __init__(self, statistics: Statistics, recipe: Recipe, row: Shown) -> None:
+        super().__init__(statistics, recipe, row)
+        self.discrete: dict[Any, Item] = {}
+
+    def add_tables(self, tables: TableConditional) -> None:
+        self.discrete |= _tables(tables, self.row, self.statistics, self.recipe)
+
+    def add_pairs(self, pairs: OneParent) -> None:
+        self.discrete |= dependent_items(pairs, self.row)
+
+    def add_families(self, families: FamilyTries) -> None:
+        counted: Any = self.statistics.parts["families"]
+        self.discrete |= family_items(families, counted, self.row)
 
 
 def _prior(model: Model, statistics: Statistics, recipe: Recipe) -> tuple[tuple[Factor, ...], PriorSource]:

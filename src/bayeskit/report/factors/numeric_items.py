@@ -2,88 +2,99 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from bayeskit.data.chunk import Chunk
 from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.covariance import GaussianClasses
-from bayeskit.estimation.presence import Presence
+from bayeskit.estimation.density import Formula, Parameter
 from bayeskit.learning.recipe import Recipe
 from bayeskit.report.explanation import Attribute, LeftOut
 from bayeskit.report.factors.dependence import Item, child_densities
-from bayeskit.report.factors.families import DENSITIES, density_working, is_used
 from bayeskit.report.factors.shares import Floats, shares, with_workings
+from bayeskit.report.fractions import centre, number, short
 from bayeskit.report.shown import Shown
 from bayeskit.statistics import Statistics
 
 
-def numeric_items(
-    conditionals: tuple[Any, ...], statistics: Statistics, recipe: Recipe, row: Shown
-) -> dict[Any, Item]:
-    """Explain the numeric attributes: a density each, and P(present | c) where missingness is a state."""
-    variables, n_classes, chunk = row.schema.numeric, row.schema.n_classes, row.chunk
-    found: dict[int, list[tuple[str, Floats, list[str]]]] = {}
-    parents: dict[int, int] = {}
-    items: dict[Any, Item] = {}
-    for conditional in conditionals:
-        if isinstance(conditional, Presence):
-            for i, place in enumerate(conditional.columns.tolist()):
-                missing = bool(np.isnan(chunk.values[0, place]))
-                logs = (conditional.log_missing if missing else conditional.log_present)[i]
-                workings = _presence_shares(statistics, place, missing, recipe.alpha)
-                found.setdefault(place, []).append(("presence", logs, workings))
-        elif isinstance(conditional, GaussianClasses):
-            items |= _together(conditional, row)
-        elif isinstance(conditional, ChildGaussians):
-            for place, parents[place], logs, workings in child_densities(conditional, row):
-                found.setdefault(place, []).append(("gaussian", logs, workings))
-        elif isinstance(conditional, DENSITIES):
-            for place, logs, workings in _densities(conditional, chunk, n_classes):
-                family = recipe.family(variables[place].name)
-                found.setdefault(place, []).append((family, logs, workings))
-    for place, variable in enumerate(variables):
-        x = float(chunk.values[0, place])
-        missing = x != x
-        parts = found.get(place, [])
-        if parts:
-            logs = np.sum([part[1] for part in parts], axis=0)
-            workings = [" · ".join(part[2][k] for part in parts) for k in range(n_classes)]
-            factors = with_workings(logs, workings)
-            value = None if missing else x
-            given = row.given([parents.get(place, -1)])
-            items[variable.name] = Attribute(variable.name, value, parts[-1][0], factors, missing, given)
-        elif missing or recipe.covariance is None:
-            items[variable.name] = LeftOut(
-                variable.name, None if missing else x, "missing" if missing else "constant"
-            )
-    return items
+class NumericItems:
+    """The numeric attributes of a row, as its conditionals tell them: the factors of each, one after the other."""
+
+    def __init__(self, statistics: Statistics, recipe: Recipe, row: Shown) -> None:
+        self.statistics, self.recipe, self.row = statistics, recipe, row
+        self.found: dict[int, list[tuple[str, Floats, list[str]]]] = {}
+        self.parents: dict[int, int] = {}
+        self.together: dict[Any, Item] = {}
+
+    @property
+    def n_classes(self) -> int:
+        return self.row.schema.n_classes
+
+    def add_density(self, column: int, family: str, logs: Floats, formulas: Sequence[Formula]) -> None:
+        x = float(self.row.chunk.values[0, column])
+        self._add(column, family, logs, [density_working(formula, x) for formula in formulas])
+
+    def add_presence(self, column: int, missing: bool, logs: Floats) -> None:
+        workings = _presence_shares(self.statistics, column, missing, self.recipe.alpha)
+        self._add(column, "presence", logs, workings)
+
+    def add_children(self, children: ChildGaussians) -> None:
+        for column, parent, logs, workings in child_densities(children, self.row):
+            self.parents[column] = parent
+            self._add(column, "gaussian", logs, workings)
+
+    def add_together(self, joint: GaussianClasses) -> None:
+        self.together |= _together(joint, self.row)
+
+    def _add(self, column: int, family: str, logs: Floats, workings: list[str]) -> None:
+        self.found.setdefault(column, []).append((family, logs, workings))
+
+    def items(self) -> dict[Any, Item]:
+        """Return the attributes: a density each, and P(present | c) where missingness is a state."""
+        items, row = dict(self.together), self.row
+        for place, variable in enumerate(row.schema.numeric):
+            x = float(row.chunk.values[0, place])
+            missing = x != x
+            parts = self.found.get(place, [])
+            if parts:
+                logs = np.sum([part[1] for part in parts], axis=0)
+                workings = [" · ".join(part[2][k] for part in parts) for k in range(self.n_classes)]
+                factors = with_workings(logs, workings)
+                value = None if missing else x
+                given = row.given([self.parents.get(place, -1)])
+                family = parts[-1][0]
+                items[variable.name] = Attribute(variable.name, value, family, factors, missing, given)
+            elif missing or self.recipe.covariance is None:
+                items[variable.name] = LeftOut(
+                    variable.name, None if missing else x, "missing" if missing else "constant"
+                )
+        return items
+
+
+def density_working(formula: Formula, x: float) -> str:
+    """Write a distribution at x.
+
+    Examples
+    --------
+    >>> density_working(Formula("N", (Parameter("μ", 0.525, 0.0959), Parameter("σ²", 0.0092))), 0.6)
+    'N(0.6; μ=0.525, σ²=0.0092)'
+    """
+    said = ", ".join(f"{parameter.letter}={_parameter(parameter)}" for parameter in formula.parameters)
+    return f"{formula.symbol}({number(x)}; {said})"
+
+
+def _parameter(parameter: Parameter) -> str:
+    if parameter.spread is None:
+        return short(parameter.value)
+    return centre(parameter.value, parameter.spread)
 
 
 def _presence_shares(statistics: Statistics, place: int, missing: bool, alpha: float) -> list[str]:
     present, margin = statistics.moments.weight[:, place], statistics.class_counts
     real = np.maximum(margin - present, 0.0) if missing else present
     return shares(real, np.full(len(real), alpha), margin, 2.0 * alpha, 1)
-
-
-def _densities(conditional: Any, chunk: Chunk, n_classes: int) -> list[tuple[int, Floats, list[str]]]:
-    """Ask for one attribute at a time, all others missing: what is added is the factor of that one alone."""
-    places = [(i, int(place)) for i, place in enumerate(conditional.columns)]
-    places = [(i, p) for i, p in places if not np.isnan(chunk.values[0, p]) and is_used(conditional, i)]
-    values = np.full((len(places), chunk.values.shape[1]), np.nan)
-    for row, (_, place) in enumerate(places):
-        values[row, place] = chunk.values[0, place]
-    out = np.zeros((len(places), n_classes))
-    conditional.add_log_prob(Chunk(len(places), np.empty((len(places), 0), np.uint8), values), out)
-    return [
-        (
-            place,
-            out[row],
-            [density_working(conditional, i, k, float(values[row, place])) for k in range(n_classes)],
-        )
-        for row, (i, place) in enumerate(places)
-    ]
 
 
 def _together(conditional: GaussianClasses, row: Shown) -> dict[Any, Item]:

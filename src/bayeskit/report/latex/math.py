@@ -6,11 +6,26 @@ import re
 from functools import lru_cache
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?P<density>(?:N|t|kernel|Pois)\([^()]*\)(?:, \d+d)?)"
+    r"\s*(?:(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?P<density>[A-Za-z]+\([^();]*;[^()]*\)(?:, \d+d)?)"
     r"|(?P<sign>[-+−·/^()∞=≈]))"
 )
-_LETTERS = {"μ": r"\mu", "σ²": r"\sigma^2", "λ": r"\lambda", "ν": r"\nu", "Σ": r"\Sigma"}
-_NAMES = {"N": "N", "t": "t", "kernel": r"\mathrm{kernel}", "Pois": r"\mathrm{Pois}"}
+_LETTERS = {
+    "α": r"\alpha",
+    "β": r"\beta",
+    "γ": r"\gamma",
+    "δ": r"\delta",
+    "θ": r"\theta",
+    "κ": r"\kappa",
+    "λ": r"\lambda",
+    "μ": r"\mu",
+    "ν": r"\nu",
+    "π": r"\pi",
+    "σ²": r"\sigma^2",
+    "σ": r"\sigma",
+    "τ": r"\tau",
+    "φ": r"\varphi",
+    "Σ": r"\Sigma",
+}
 
 
 class _NoArithmetic(Exception):
@@ -128,4 +143,5 @@ def _density(text: str) -> str:
         inside = inside.replace(letter, command)
     inside = re.sub(r"\d[\d.]*e[+-]?\d+", lambda found: _number(found[0]), inside)
     width = re.fullmatch(r", (\d+)d", after)
-    return f"{_NAMES[name]}({inside})" + (rf"_{{{width[1]}}}" if width else "")
+    name = name if len(name) == 1 else rf"\mathrm{{{name}}}"
+    return f"{name}({inside})" + (rf"_{{{width[1]}}}" if width else "")

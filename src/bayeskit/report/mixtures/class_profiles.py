@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.native import to_native
 from bayeskit.errors import ColumnError
-from bayeskit.estimation.gaussian import Gaussian
-from bayeskit.estimation.poisson import Poisson
-from bayeskit.estimation.presence import Presence
-from bayeskit.estimation.table import TableConditional
+from bayeskit.learning.mixtures.latent_model import components_of
 from bayeskit.learning.model import Model
 from bayeskit.report.width import padded
 from bayeskit.schema import Label, Name
@@ -30,9 +27,9 @@ class Profile:
     Attributes
     ----------
     name : hashable
-    family : "table", "gaussian" or "poisson"
+    family : "table", or the name of a family of numbers
     rows : tuple
-        What is told: the states; or "mean" and "sd"; or "rate". Where missing is a state, "(missing)" is one more.
+        What is told: the states; or "mean" and "sd"; or "rate"; …. Where missing is a state, "(missing)" is one more.
     values : array of shape (components, rows)
     """
 
@@ -112,32 +109,33 @@ class ClassProfiles:
         return Page(f"{k} component{'' if k == 1 else 's'}", header, tuple(rows), (), ())
 
 
+class _Profiles:
+    """The profiles found so far, and the share of rows in which an attribute is missing, where that is a state."""
+
+    def __init__(self, model: Model) -> None:
+        self.schema = model.schema
+        self.found: dict[Name, Profile] = {}
+        self.missing: dict[Name, Floats] = {}
+
+    def add_table(self, column: int, values: Floats) -> None:
+        variable = self.schema.categorical[column]
+        self.found[variable.name] = Profile(variable.name, "table", variable.states, values)
+
+    def add_numbers(self, column: int, family: str, rows: tuple[str, ...], values: Floats) -> None:
+        name = self.schema.numeric[column].name
+        self.found[name] = Profile(name, family, rows, values)
+
+    def add_missing(self, kind: Literal["categorical", "numeric"], column: int, share: Floats) -> None:
+        self.missing[getattr(self.schema, kind)[column].name] = share
+
+
 def class_profiles(model: Model) -> ClassProfiles:
     """Read the profiles of the components off a naive Bayes model whose class was hidden."""
-    found: dict[Name, Profile] = {}
-    missing: dict[Name, Floats] = {}
-    for conditional in model.conditionals:
-        match conditional:
-            case TableConditional():
-                for j, variable in enumerate(model.schema.categorical):
-                    values = conditional.probabilities(j).T
-                    found[variable.name] = Profile(variable.name, "table", variable.states, values)
-                    spare = conditional.log_table[int(conditional.offsets[j + 1]) - 2]
-                    if spare.any():
-                        missing[variable.name] = np.exp(spare)
-            case Gaussian():
-                spread = np.where(conditional.used, conditional.deviation, 0.0)
-                for i, column in enumerate(conditional.columns.tolist()):
-                    name = model.schema.numeric[column].name
-                    values = np.column_stack([conditional.mean[:, i], spread[:, i]])
-                    found[name] = Profile(name, "gaussian", ("mean", "sd"), values)
-            case Poisson():
-                for i, name in enumerate(conditional.names):
-                    found[name] = Profile(name, "poisson", ("rate",), conditional.rates[:, i : i + 1])
-            case Presence():
-                for i, column in enumerate(conditional.columns.tolist()):
-                    missing[model.schema.numeric[column].name] = np.exp(conditional.log_missing[i])
-    for name, share in missing.items():
+    page = _Profiles(model)
+    for component in components_of(model):
+        component.describe(page)
+    found = page.found
+    for name, share in page.missing.items():
         p = found[name]
         found[name] = Profile(name, p.family, (*p.rows, MISSING), np.column_stack([p.values, share]))
     return ClassProfiles(np.exp(model.log_prior), tuple(found[v.name] for v in model.schema.attributes))
