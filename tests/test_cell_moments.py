@@ -331,9 +331,14 @@ def test_no_attributes_and_no_rows():
 
 
 def test_its_terms():
-    assert list(Pattern("cell_moments", ("u", "v")).terms("y")) == [
-        Term(("y",), ("u",), 2),
-        Term(("y",), ("v",), 2),
+    schema = Schema(
+        (Variable("a", "categorical"), Variable("b", "categorical")), Variable("y", "categorical")
+    )
+    assert list(Pattern("cell_moments", ("u", "v")).terms(schema)) == [
+        Term(("y", "a"), ("u",), 2),
+        Term(("y", "a"), ("v",), 2),
+        Term(("y", "b"), ("u",), 2),
+        Term(("y", "b"), ("v",), 2),
     ]
 
 

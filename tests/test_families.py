@@ -287,8 +287,8 @@ def counted_plan():
 
 
 def test_terms_name_the_families():
-    terms = [term.cells for term in counted_plan().plan.patterns[-1].terms("y")]
-    assert terms == [("y", "x0"), ("y", "x1", "x0"), ("y", "x2", "x1", "x0")]
+    terms = [term.cells for term in counted_plan().plan.patterns[-1].terms(schema_of((2, 3, 2)))]
+    assert terms == [("y",), ("y", "x0"), ("y", "x1", "x0"), ("y", "x2", "x1", "x0")]
 
 
 def test_saving_and_loading_gives_the_same(tmp_path):

@@ -25,14 +25,21 @@ MIXED = Schema(
         (Pattern("tables", ("a", "b")), [Term(("y",)), Term(("y", "a")), Term(("y", "b"))]),
         (Pattern("moments", ("u", "v")), [Term(("y",), ("u",), 2), Term(("y",), ("v",), 2)]),
         (Pattern("totals", ("text",)), [Term(("y",), ("text",), 1)]),
-        (Pattern("scatter", ("u", "v")), [Term(("y",), ("u", "v"), 2)]),
+        (Pattern("scatter", ("u", "v")), [Term(("y",), ("u", "v"), 4)]),
         (Pattern("grids", ("u", "v")), [Term(("y",), ("u",), 0), Term(("y",), ("v",), 0)]),
+        (
+            Pattern("pairs", ("a", "b")),
+            [Term(("y",)), Term(("y", "a")), Term(("y", "b")), Term(("y", "a", "b"))],
+        ),
+        (Pattern("triples", ("b", "a")), [Term(("y",)), Term(("y", "a", "b"))]),
+        (Pattern("families", (("a",), ("b", "a"))), [Term(("y",)), Term(("y", "a")), Term(("y", "b", "a"))]),
+        (Pattern("cell_moments", ("v",)), [Term(("y", "a"), ("v",), 2), Term(("y", "b"), ("v",), 2)]),
     ],
     ids=lambda value: value.kind if isinstance(value, Pattern) else "",
 )
 def test_the_terms_of_a_pattern(pattern, terms):
-    assert list(pattern.terms("y")) == terms
-    assert list(Plan((pattern, pattern)).terms("y")) == terms * 2
+    assert list(pattern.terms(MIXED)) == terms
+    assert Plan((pattern, pattern)).terms(MIXED) == tuple(terms)
 
 
 def test_naive_bayes_asks_for_every_attribute_with_the_class():

@@ -236,8 +236,8 @@ def test_a_plan_may_ask_for_it():
         statistics.parts["triples"],
         count([[0, 1, 0], [1, 3, 0], [2, 2, 1]], [0, 1, 1], (2, 3, 1), (0, 2), weights=[0.1, 1 / 3, 2.0]),
     )
-    two = [term.cells for term in PLAN.patterns[-1].terms("y")]
-    assert two == [("y", "x0", "x2")]
+    terms = [term.cells for term in PLAN.patterns[-1].terms(SCHEMA)]
+    assert terms == [("y",), ("y", "x0", "x2"), ("y", "x0", "x2", "x1")]
     assert statistics.subtract(statistics).total == 0.0
 
 

@@ -1,5 +1,6 @@
 """The algebra of sufficient statistics. It never sees a row."""
 
+from bayeskit.statistics.cells import CellTable
 from bayeskit.statistics.information import (
     class_information,
     conditional_mutual_information,
@@ -13,6 +14,7 @@ from bayeskit.statistics.tables import Tables
 from bayeskit.statistics.term import Pattern, Plan, Term
 
 __all__ = [
+    "CellTable",
     "Embedding",
     "Part",
     "Pattern",

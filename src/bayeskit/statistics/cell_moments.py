@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import double
-from bayeskit.statistics.moments import Integers, Moments
+from bayeskit.statistics.cells import CellTable
+from bayeskit.statistics.moments import Integers, Moments, moment_cells, put_moments
 from bayeskit.statistics.part import Embedding, Floats, Gone
+from bayeskit.statistics.term import Pattern, Term
 
 # Bytes that the moments of all cells may take.
 LARGEST = 2**31
@@ -139,8 +141,33 @@ class CellMoments:
         moments = Moments.from_arrays(arrays)
         return cls(moments.cells, moments.exponent)
 
+    def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
+        for term, m, planes in _blocks(self.cells, schema, attributes):
+            yield moment_cells(term, planes, int(self.exponent[m]))
+
+    @classmethod
+    def from_cell_tables(
+        cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
+    ) -> Self:
+        found = cls.zero(schema, attributes)
+        for term, m, planes in _blocks(found.cells, schema, attributes):
+            exponent = put_moments(tables[term], planes)
+            if len(tables[term].n):
+                found.exponent[m] = exponent
+        return found
+
     def _of(self, moments: Moments) -> Self:
         return type(self)(moments.cells.reshape(self.cells.shape), moments.exponent)
+
+
+def _blocks(
+    cells: Floats, schema: Schema, attributes: tuple[Name, ...]
+) -> Iterator[tuple[Term, int, Floats]]:
+    """The terms, the number of their numeric attribute, and their cells: a view of shape (7, K, r + 1)."""
+    offsets = schema.offsets.tolist()
+    for i, term in enumerate(Pattern("cell_moments", attributes).terms(schema)):
+        j, m = divmod(i, len(attributes))
+        yield term, m, cells[:, offsets[j] : offsets[j + 1], :, m].swapaxes(1, 2)
 
 
 def _bytes(schema: Schema, width: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import ColumnError, DataError
 from bayeskit.schema import Name, Schema
+from bayeskit.statistics.cells import CellTable, digits_of, key_of, shape_of
 from bayeskit.statistics.part import Embedding, Floats, Gone, left_of, weight_gone
+from bayeskit.statistics.term import Pattern, Term
 
 Ids = NDArray[np.int64]
 Cells = tuple[Ids, Floats]
@@ -180,6 +182,28 @@ class Families:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         return cls(*(arrays[field.name] for field in fields(cls)))
+
+    def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
+        margin, *terms = Pattern("families", attributes).terms(schema)
+        yield CellTable.of_array(margin, self.margin)
+        for f, term in enumerate(terms):
+            keys, counts = self.cells(f)
+            # A key counts (parents, child, class); a term names (class, child, parents).
+            n_classes, child, *parents = shape_of(schema, term)
+            *u, x, c = digits_of(keys, [*parents, child, n_classes])
+            yield CellTable(term, np.column_stack([c, x, *u]), counts)
+
+    @classmethod
+    def from_cell_tables(
+        cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
+    ) -> Self:
+        margin, *terms = Pattern("families", attributes).terms(schema)
+        cells = []
+        for term in terms:
+            n_classes, child, *parents = shape_of(schema, term)
+            c, x, *u = tables[term].codes.T
+            cells.append(_summed(key_of([*u, x, c], [*parents, child, n_classes]), tables[term].n))
+        return cls.zero(schema, attributes).with_cells(cells, tables[margin].dense((schema.n_classes,)))
 
     def chosen(self, which: Iterable[int]) -> Self:
         """Return some of the families, in the order given."""

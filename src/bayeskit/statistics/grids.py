@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
+from bayeskit.statistics.cells import CellTable, shown
 from bayeskit.statistics.part import ROUNDING_OF_ONE, Embedding, Floats, Gone, weight_gone
+from bayeskit.statistics.term import Pattern, Term
 
 Ids = NDArray[np.int64]
 
@@ -186,3 +189,32 @@ class Grids:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         return cls(*(arrays[field.name] for field in fields(cls)))
+
+    def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
+        for j, term in enumerate(Pattern("grids", attributes).terms(schema)):
+            grid = self.grid(j)
+            row, c = np.nonzero(grid.counts)
+            scale = {"exponent": float(grid.exponent), "largest": float(grid.largest)}
+            sums = {name: np.full(len(row), value) for name, value in scale.items()}
+            yield CellTable(term, np.column_stack([c, grid.ids[row]]), grid.counts[row, c], sums)
+
+    @classmethod
+    def from_cell_tables(
+        cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
+    ) -> Self:
+        terms = Pattern("grids", attributes).terms(schema)
+        return cls.of((_grid_of(tables[term], schema.n_classes) for term in terms), schema.n_classes)
+
+
+def _grid_of(table: CellTable, n_classes: int) -> Grid:
+    scales = np.unique(np.column_stack([table.plane("largest", ()), table.plane("exponent", ())]), axis=0)
+    if len(scales) > 1:
+        raise DataError(
+            f"The cells of {shown(table.term)} are on grids of {len(scales)} widths. Give one width for each attribute."
+        )
+    if not len(scales):
+        return empty_grid(n_classes)
+    ids, row = np.unique(table.codes[:, 1], return_inverse=True)
+    counts = np.zeros((len(ids), n_classes))
+    counts[row, table.codes[:, 0]] = table.n
+    return Grid(int(scales[0, 0]), int(scales[0, 1]), ids, counts)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.errors import Incompatible
+from bayeskit.errors import DataError, Incompatible
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import double
+from bayeskit.statistics.cells import CellTable, of_planes, put_planes, shown
 from bayeskit.statistics.part import ROUNDING, Embedding, Floats, Gone
+from bayeskit.statistics.term import Pattern, Term
 from bayeskit.statistics.twofold import Twofold
 
 # Squares of values between these powers of two keep all their digits in a double-double.
@@ -233,6 +235,37 @@ class Moments:
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Self:
         cells = np.stack([np.asarray(arrays[name], dtype=np.float64) for name in _PLANE_NAMES])
         return cls(cells, np.asarray(arrays["exponent"], dtype=np.int64))
+
+    def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
+        for j, term in enumerate(Pattern("moments", attributes).terms(schema)):
+            yield moment_cells(term, self.cells[:, :, j], int(self.exponent[j]))
+
+    @classmethod
+    def from_cell_tables(
+        cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
+    ) -> Self:
+        moments = cls.zero(schema, attributes)
+        for j, term in enumerate(Pattern("moments", attributes).terms(schema)):
+            moments.exponent[j] = put_moments(tables[term], moments.cells[:, :, j])
+        return moments
+
+
+def moment_cells(term: Term, planes: Floats, exponent: int) -> CellTable:
+    """List the cells of one attribute: n, pivot, first and second, and the binary exponent of their scale."""
+    table = of_planes(term, dict(zip(_PLANE_NAMES, planes)))
+    return replace(table, sums={**table.sums, "exponent": np.full(len(table.n), float(exponent))})
+
+
+def put_moments(table: CellTable, planes: Floats) -> int:
+    """Put the cells of one attribute in their places, and return the exponent of their scale."""
+    put_planes(table, dict(zip(_PLANE_NAMES, planes)))
+    exponents = np.unique(table.plane("exponent", ()))
+    if len(exponents) > 1:
+        raise DataError(
+            f"The cells of {shown(table.term)} are held at the scales 2^{exponents.astype(int).tolist()}. Hold the "
+            "sums of one attribute at one scale."
+        )
+    return int(exponents[0]) if len(exponents) else 0
 
 
 def _pooled_cells(cells: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
+from bayeskit.statistics.cells import CellTable, shape_of
 from bayeskit.statistics.part import Embedding, Floats, Gone, left_of, weight_gone
 from bayeskit.statistics.tables import Tables
+from bayeskit.statistics.term import Pattern, Term
 
 # Bytes that one table of pairs may take. It grows with the square of all states together.
 LARGEST = 2**29
@@ -116,3 +118,30 @@ class Pairs:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         return cls(arrays["margin"], arrays["counts"], arrays["offsets"])
+
+    def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
+        yield from self.tables.cell_tables(schema, attributes)
+        for term, a, b in _blocks(schema, attributes):
+            yield CellTable.of_array(term, np.moveaxis(self.counts[a, b], 2, 0))
+
+    @classmethod
+    def from_cell_tables(
+        cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
+    ) -> Self:
+        pairs, single = cls.zero(schema, attributes), Tables.from_cell_tables(schema, attributes, tables)
+        g = np.arange(len(pairs.counts))
+        pairs.margin[:], pairs.counts[g, g] = single.margin, single.counts
+        for term, a, b in _blocks(schema, attributes):
+            block = tables[term].dense(shape_of(schema, term))
+            pairs.counts[a, b] = block.transpose(1, 2, 0)
+            pairs.counts[b, a] = block.transpose(2, 1, 0)
+        return pairs
+
+
+def _blocks(schema: Schema, attributes: tuple[Name, ...]) -> Iterator[tuple[Term, slice, slice]]:
+    """The terms of two attributes, and where the states of either stand."""
+    offsets = schema.offsets.tolist()
+    place = {v.name: slice(*offsets[j : j + 2]) for j, v in enumerate(schema.categorical)}
+    for term in Pattern("pairs", attributes).terms(schema):
+        if len(term.cells) == 3:
+            yield term, place[term.cells[1]], place[term.cells[2]]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import NotCounted
 from bayeskit.schema import Name, Schema
+
+if TYPE_CHECKING:
+    from bayeskit.statistics.cells import CellTable
+    from bayeskit.statistics.term import Term
 
 Floats = NDArray[np.float64]
 
@@ -103,6 +107,17 @@ class Part(Protocol):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Self: ...
+
+    def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
+        """List the cells of every term of the pattern, in the order of the terms."""
+        ...
+
+    @classmethod
+    def from_cell_tables(
+        cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
+    ) -> Self:
+        """Build the part from the cells of its terms, wherever they were counted."""
+        ...
 
 
 def never_counted(least: float) -> NotCounted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import Incompatible
 from bayeskit.schema import Name, Schema
+from bayeskit.statistics.cells import CellTable, of_planes, put_planes
 from bayeskit.statistics.part import ROUNDING, Embedding, Floats, Gone, weight_gone
+from bayeskit.statistics.term import Pattern, Term
 from bayeskit.statistics.twofold import Twofold
 
 # A class whose mean lies further than this many standard deviations from its pivot is recentred.
@@ -147,6 +149,19 @@ class Scatter:
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         n, s1, s2, s3, s4 = (Twofold(arrays[name], arrays[f"{name}_low"]) for name in _SUMS)
         return cls(arrays["pivot"], (n, s1, s2, s3, s4))
+
+    def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
+        (term,) = Pattern("scatter", attributes).terms(schema)
+        yield of_planes(term, self.arrays())
+
+    @classmethod
+    def from_cell_tables(
+        cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
+    ) -> Self:
+        arrays = {name: array.copy() for name, array in cls.zero(schema, attributes).arrays().items()}
+        (term,) = Pattern("scatter", attributes).terms(schema)
+        put_planes(tables[term], arrays)
+        return cls.from_arrays(arrays)
 
     def moved(self, pivot: Floats) -> Self:
         """Return the same sums about other pivots, as exactly as two doubles allow."""

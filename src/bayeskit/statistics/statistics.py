@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from bayeskit.errors import Incompatible
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cell_moments import CellMoments
+from bayeskit.statistics.cells import CellTable, joined
 from bayeskit.statistics.families import Families
 from bayeskit.statistics.grids import Grids
 from bayeskit.statistics.moments import Moments
@@ -18,7 +19,7 @@ from bayeskit.statistics.pairs import Pairs
 from bayeskit.statistics.part import Embedding, Floats, Part, never_counted
 from bayeskit.statistics.scatter import Scatter
 from bayeskit.statistics.tables import Tables
-from bayeskit.statistics.term import PatternKind, Plan
+from bayeskit.statistics.term import PatternKind, Plan, Term
 from bayeskit.statistics.totals import Totals
 from bayeskit.statistics.triples import Triples
 
@@ -60,6 +61,39 @@ class Statistics:
     @classmethod
     def zero(cls, schema: Schema, plan: Plan) -> Statistics:
         return cls(schema, plan, {p.kind: PARTS[p.kind].zero(schema, p.attributes) for p in plan.patterns})
+
+    def cell_tables(self) -> list[CellTable]:
+        """List the cells of every term, once for each: the same statistics as a long table.
+
+        Where a term is part of two patterns the first one's is listed.
+        """
+        found: dict[Term, CellTable] = {}
+        for pattern in self.plan.patterns:
+            for table in self.parts[pattern.kind].cell_tables(self.schema, pattern.attributes):
+                found.setdefault(table.term, table)
+        return list(found.values())
+
+    @classmethod
+    def from_cell_tables(cls, schema: Schema, plan: Plan, tables: Iterable[CellTable]) -> Statistics:
+        """Build statistics from the cells of their terms, wherever these were counted.
+
+        The inverse of :meth:`cell_tables`. Every term of the plan must be there, and plain counts must all add up to
+        the same rows. A term may come in several pieces.
+
+        Examples
+        --------
+        >>> from bayeskit.schema import Variable
+        >>> from bayeskit.statistics import CellTable, Term
+        >>> schema = Schema((Variable("a", "categorical", (0, 1)),), Variable("y", "categorical", ("no", "yes")))
+        >>> classes = CellTable(Term(("y",)), np.array([[0], [1]]), np.array([2.0, 3.0]))
+        >>> cells = CellTable(Term(("y", "a")), np.array([[0, 0], [1, 1], [1, 2]]), np.array([2.0, 1.0, 2.0]))
+        >>> Statistics.from_cell_tables(schema, Plan.naive(schema), [classes, cells]).table("a")
+        array([[2., 0.],
+               [0., 1.]])
+        """
+        found = joined(tables, schema, plan.terms(schema))
+        parts = {p.kind: PARTS[p.kind].from_cell_tables(schema, p.attributes, found) for p in plan.patterns}
+        return cls(schema, plan, parts)
 
     @property
     def tables(self) -> Tables:

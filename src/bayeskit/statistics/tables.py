@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from bayeskit.schema import Name, Schema
+from bayeskit.statistics.cells import CellTable, shape_of
 from bayeskit.statistics.part import ROUNDING, Embedding, Floats, Gone, never_counted
+from bayeskit.statistics.term import Pattern, Term
 from bayeskit.statistics.twofold import Twofold
 
 # Weights with no more binary digits after the point are added and taken away without rounding.
@@ -102,6 +104,28 @@ class Tables:
         if not margin_low.any() and not counts_low.any():
             return cls(arrays["margin"], arrays["counts"])
         return cls(arrays["margin"], arrays["counts"], margin_low, counts_low)
+
+    def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
+        margin, *terms = Pattern("tables", attributes).terms(schema)
+        whole = self.counts_low is None
+        margin_low, counts_low = self._low()
+        yield CellTable.of_array(margin, self.margin, None if whole else margin_low)
+        for term, start, stop in zip(terms, schema.offsets.tolist(), schema.offsets[1:].tolist()):
+            low = None if whole else counts_low[start:stop].T
+            yield CellTable.of_array(term, self.counts[start:stop].T, low)
+
+    @classmethod
+    def from_cell_tables(
+        cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
+    ) -> Self:
+        terms = list(Pattern("tables", attributes).terms(schema))
+        low = any("n_low" in tables[term].sums for term in terms)
+
+        def stacked(name: str | None) -> tuple[Floats, Floats]:
+            margin, *rest = (tables[term].dense(shape_of(schema, term), name) for term in terms)
+            return margin, np.concatenate([np.zeros((0, schema.n_classes)), *(counts.T for counts in rest)])
+
+        return cls(*stacked(None), *(stacked("n_low") if low else ()))
 
     def _low(self) -> tuple[Floats, Floats]:
         if self.margin_low is None or self.counts_low is None:

@@ -13,22 +13,19 @@ PatternKind = Literal[
     "tables", "moments", "totals", "scatter", "grids", "pairs", "cell_moments", "families", "triples"
 ]
 
-_ORDER: dict[PatternKind, int] = {
-    "tables": 0,
-    "moments": 2,
-    "totals": 1,
-    "scatter": 2,
-    "grids": 0,
-    "pairs": 0,
-    "triples": 0,
-    "families": 0,
-    "cell_moments": 2,
-}
-
 
 @dataclass(frozen=True)
 class Term:
-    """For each configuration of ``cells``, the moments of ``values`` up to ``order``."""
+    """For each configuration of ``cells``, the moments of ``values`` up to ``order``.
+
+    Missing is the code after a variable's last state, so a term of order 0 adds up to all rows in each class: what is
+    available for any smaller set of variables can be derived. A numeric value must be present (all of them, where
+    there are several).
+
+    ``order`` is 0 for n; 1 for n and Σx; 2 for n, Σ(x − p) and Σ(x − p)² about a pivot p of the cell's own; 4 for what
+    order 2 has, with the products of all values z = x − p in pairs, and Σz_i²z_j, Σz_i²z_j². A value of order 0 stands
+    for its cell on a dyadic grid.
+    """
 
     cells: tuple[Name, ...]
     values: tuple[Name, ...] = ()
@@ -41,34 +38,53 @@ class Pattern:
 
     ``tables``: n(class) and n(class, attribute) for every categorical attribute.
     ``moments``: n, Σx, Σx² in each class, for every numeric attribute.
-    ``totals``: Σx in each class, for every column of a block.
-    ``scatter``: n, Σz, Σzzᵀ in each class, over the rows where all these attributes are present.
-    ``pairs``: n(class, x_i, x_j) for every two categorical attributes.
-    ``triples``: n(class, x_i, x_j, x) for every two of these categorical attributes and every categorical one
-    (its terms name the two; the third is any of the schema).
+    ``totals``: n and Σx in each class, for every column of a block.
+    ``scatter``: n, Σz, Σzzᵀ and their third and fourth powers in each class, over the rows where all these attributes
+    are present.
+    ``pairs``: n(class, x_i, x_j) for every two categorical attributes, and what ``tables`` holds.
+    ``triples``: n(class, x_i, x_j, x) for every two of these categorical attributes and every categorical one.
     ``families``: n(class, x, parents); each of the attributes is a tuple (child, parent 1, …, parent k).
-    ``cell_moments``: n, Σx, Σx² in each class and state of each categorical attribute, for every numeric one
-    (its terms name the class and the numeric attributes; the categorical ones are those of the schema).
+    ``cell_moments``: n, Σx, Σx² in each class and state of each categorical attribute, for every numeric one.
     ``grids``: n in each class and cell of a dyadic grid, for each of these numeric attributes.
     """
 
     kind: PatternKind
     attributes: tuple[Name, ...]
 
-    def terms(self, target: Name) -> Iterator[Term]:
-        order = _ORDER[self.kind]
-        if self.kind == "tables":
-            yield Term((target,))
-            yield from (Term((target, name)) for name in self.attributes)
-        elif self.kind in ("pairs", "triples"):
-            yield from (Term((target, a, b)) for a, b in itertools.combinations(self.attributes, 2))
-        elif self.kind == "families":
-            # A family is itself a tuple of names; any name is hashable, so the types cannot tell.
-            yield from (Term((target, *tuple(family))) for family in self.attributes)  # type: ignore[arg-type]
-        elif self.kind in ("scatter", "totals"):
-            yield Term((target,), self.attributes, order)
-        else:
-            yield from (Term((target,), (name,), order) for name in self.attributes)
+    def terms(self, schema: Schema) -> Iterator[Term]:
+        """Say exactly what the part of this pattern holds: whoever counts these terms has counted all of it."""
+        target = (schema.target.name,)
+        match self.kind:
+            case "tables" | "pairs" | "triples" | "families":
+                yield Term(target)
+                yield from (Term((*target, *names)) for names in self._sets(schema))
+            case "scatter":
+                yield Term(target, self.attributes, 4)
+            case "totals":
+                yield Term(target, self.attributes, 1)
+            case "cell_moments":
+                for variable in schema.categorical:
+                    yield from (Term((*target, variable.name), (name,), 2) for name in self.attributes)
+            case "moments" | "grids":
+                order = 2 if self.kind == "moments" else 0
+                yield from (Term(target, (name,), order) for name in self.attributes)
+
+    def _sets(self, schema: Schema) -> Iterator[tuple[Name, ...]]:
+        """The attributes that are counted together, in a pattern of plain counts."""
+        match self.kind:
+            case "tables":
+                yield from ((name,) for name in self.attributes)
+            case "pairs":
+                yield from ((name,) for name in self.attributes)
+                yield from itertools.combinations(self.attributes, 2)
+            case "triples":
+                names, parents = [v.name for v in schema.categorical], set(self.attributes)
+                for pair in itertools.combinations([name for name in names if name in parents], 2):
+                    yield pair
+                    yield from ((*pair, name) for name in names if name not in pair)
+            case "families":
+                # A family is itself a tuple of names; any name is hashable, so the types cannot tell.
+                yield from (tuple(family) for family in self.attributes)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -79,7 +95,7 @@ class Plan:
     --------
     >>> from bayeskit.schema import Schema, Variable
     >>> schema = Schema((Variable("a", "categorical", (0, 1)),), Variable("y", "categorical", ("no", "yes")))
-    >>> list(Plan.naive(schema).terms("y"))
+    >>> list(Plan.naive(schema).terms(schema))
     [Term(cells=('y',), values=(), order=0), Term(cells=('y', 'a'), values=(), order=0)]
     """
 
@@ -105,6 +121,6 @@ class Plan:
         names = tuple(v.name for v in schema.categorical)
         return cls((*cls.naive(schema).patterns, Pattern("pairs", names)))
 
-    def terms(self, target: Name) -> Iterator[Term]:
-        for pattern in self.patterns:
-            yield from pattern.terms(target)
+    def terms(self, schema: Schema) -> tuple[Term, ...]:
+        """Say exactly what statistics of this plan hold, each term once."""
+        return tuple(dict.fromkeys(term for pattern in self.patterns for term in pattern.terms(schema)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import DataError, Incompatible
 from bayeskit.schema import Name, Schema
+from bayeskit.statistics.cells import CellTable, of_planes, put_planes
 from bayeskit.statistics.part import ROUNDING_OF_ONE, Embedding, Floats, Gone
+from bayeskit.statistics.term import Pattern, Term
 
 # How far below zero taking away may leave a fractional total (tf-idf weights), as a part of what was there
 # before. Nothing real can lie there, so more is forgiven than above zero.
@@ -86,6 +88,19 @@ class Totals:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Self:
         return cls(np.asarray(arrays["sums"], np.float64), np.asarray(arrays["rows"], np.float64))
+
+    def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
+        (term,) = Pattern("totals", attributes).terms(schema)
+        yield of_planes(term, {"weight": self.rows, "first": self.sums})
+
+    @classmethod
+    def from_cell_tables(
+        cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
+    ) -> Self:
+        found = cls.zero(schema, attributes)
+        (term,) = Pattern("totals", attributes).terms(schema)
+        put_planes(tables[term], {"weight": found.rows, "first": found.sums})
+        return found
 
     def _same_shape(self, other: Self) -> None:
         if self.sums.shape != other.sums.shape:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
+from bayeskit.statistics.cells import CellTable, shape_of
 from bayeskit.statistics.part import Embedding, Floats, Gone, left_of, weight_gone
 from bayeskit.statistics.tables import Tables
+from bayeskit.statistics.term import Pattern, Term
 
 # Bytes that the counts of triples and the look-up table made of them may take together. They grow with the
 # third power of the attributes.
@@ -156,6 +158,52 @@ class Triples:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         return cls(arrays["margin"], arrays["counts"], arrays["offsets"], arrays["parents"])
+
+    def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
+        margin, *_ = Pattern("triples", attributes).terms(schema)
+        yield CellTable.of_array(margin, self.margin)
+        for term, p, k in self._blocks(schema, attributes):
+            if k is None:
+                yield CellTable.of_array(term, np.moveaxis(self.joint(p), 2, 0))
+            else:
+                block = self._block(p, k)
+                yield CellTable.of_array(term, np.moveaxis(block, 3, 0))
+
+    @classmethod
+    def from_cell_tables(
+        cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
+    ) -> Self:
+        triples = cls.zero(schema, attributes)
+        margin, *_ = Pattern("triples", attributes).terms(schema)
+        triples.margin[:] = tables[margin].dense(shape_of(schema, margin))
+        for term, p, k in triples._blocks(schema, attributes):
+            counts = np.moveaxis(tables[term].dense(shape_of(schema, term)), 0, -1)
+            if k is not None:
+                triples._block(p, k)[:] = counts
+                continue
+            i, j = triples.pairs[p]
+            v, u = (np.arange(size) for size in counts.shape[:2])
+            # The context repeats its own states: x_i = v in the rows where x_i is v.
+            triples._block(p, i)[v, :, v] = counts
+            triples._block(p, j)[:, u, u] = counts
+        return triples
+
+    def _blocks(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[tuple[Term, int, int | None]]:
+        """The terms of each pair of super-parents, alone (None) and with each other attribute."""
+        place = {v.name: j for j, v in enumerate(schema.categorical)}
+        p = -1
+        for term in Pattern("triples", attributes).terms(schema):
+            if len(term.cells) == 3:
+                p += 1
+                yield term, p, None
+            elif len(term.cells) == 4:
+                yield term, p, place[term.cells[3]]
+
+    def _block(self, p: int, k: int) -> Floats:
+        """Return n(x_i, x_j, x_k, c) of pair p, spare cells included: a view."""
+        i, j = self.pairs[p]
+        rows = self.counts[self.starts[p] : self.starts[p + 1], self.offsets[k] : self.offsets[k + 1]]
+        return rows.reshape(self.sizes[i] + 1, self.sizes[j] + 1, *rows.shape[1:])
 
     def _with(self, margin: Floats, counts: Floats) -> Self:
         return type(self)(margin, counts, self.offsets, self.parents)
