@@ -171,6 +171,21 @@ class OneShotSource(DataTypeError):
     """A source that can be read only once was given where several passes are needed."""
 
 
+class NeedsRows(DataTypeError):
+    """Something is to be chosen that only rows can decide, and the source gives counts; ``setting`` asks for it."""
+
+    def __init__(self, setting: str, source: object, way_out: str) -> None:
+        self.setting = setting
+        super().__init__(
+            f"{setting} chooses from rows, and a {type(source).__name__} is counted where it is: no rows are read. "
+            f"{way_out} Or pass the rows themselves, as a frame or in batches."
+        )
+
+
+class CannotCount(DataError):
+    """A plan asks for sums that a backend cannot count."""
+
+
 class EncodingError(DataError):
     """The bytes of a text file are not in the encoding named or found."""
 

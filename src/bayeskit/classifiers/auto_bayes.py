@@ -21,7 +21,7 @@ from bayeskit.learning.model import weighted_classes
 from bayeskit.learning.naive import Naive
 from bayeskit.learning.one_dependence import Tree
 from bayeskit.learning.pool import Member, Pool, pool_weights, votes_left_out
-from bayeskit.learning.recipe import Form
+from bayeskit.learning.recipe import Form, RowChoice
 from bayeskit.learning.rows_again import learned_chunks, spread
 from bayeskit.priors import BackOff, MEstimate
 from bayeskit.schema import Name, Schema
@@ -123,6 +123,12 @@ class AutoBayes(SemiNaive):
             Standing(name, self.weights_[name], *scores) for name, scores in self.held_["scores"].items()
         ]
         return sorted(found, key=lambda standing: standing.log_loss)
+
+    def _row_choices(self) -> list[RowChoice]:
+        chosen = RowChoice(
+            f"members={tuple(self.members)!r}", "Use one of the members: NaiveBayes, TAN, AODE or KDB."
+        )
+        return [chosen, *super()._row_choices()]
 
     def _choose_more(self, source: Source) -> dict[str, Any]:
         held: dict[str, Any] = {"structures": {}}

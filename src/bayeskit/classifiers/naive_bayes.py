@@ -18,7 +18,7 @@ from bayeskit.errors import SettingError, UsageError
 from bayeskit.estimation.density import family_names
 from bayeskit.learning.auto_families import compare_families
 from bayeskit.learning.fitted import Fitted
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.recipe import Recipe, RowChoice
 from bayeskit.priors import as_smoothing
 from bayeskit.schema import Name, Schema, Variable
 
@@ -117,6 +117,10 @@ class NaiveBayes(IsNetwork, CountClassifier):
         self.semi_supervised = semi_supervised
         self.unlabelled_weight = unlabelled_weight
         self.missing_label = missing_label
+
+    def _row_choices(self) -> list[RowChoice]:
+        chosen = [RowChoice('families="auto"', "Name the families.")] if self.families == "auto" else []
+        return chosen + super()._row_choices()
 
     def _choose(self, source: Source) -> dict[str, Any]:
         if self.families != "auto":

@@ -19,7 +19,7 @@ from bayeskit.estimation.class_prior import class_factors, given_class_prior
 from bayeskit.graphs.dag import Dag
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.one_dependence import Tree
-from bayeskit.learning.recipe import Form
+from bayeskit.learning.recipe import Form, RowChoice
 from bayeskit.learning.rows_again import learned_chunks
 from bayeskit.learning.selective import Criterion, Selection, select
 from bayeskit.priors import BackOff
@@ -123,6 +123,9 @@ class SelectiveKDB(Structured):
     def loo_score_(self) -> float:
         """The loss of what was chosen."""
         return float(self.losses_[self.k_, len(self.attributes_)])
+
+    def _row_choices(self) -> list[RowChoice]:
+        return [RowChoice(f"criterion={self.criterion!r}", "Use KDB."), *super()._row_choices()]
 
     def _choose_more(self, source: Source) -> dict[str, Any]:
         trial = self._trial(source, lambda schema: Tree())

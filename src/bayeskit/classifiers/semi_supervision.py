@@ -17,6 +17,7 @@ from bayeskit.data.source import Rows, Source
 from bayeskit.errors import DataError, InfiniteValue, NotConverged, SettingError, SuspectResult, UsageError
 from bayeskit.learning.em import Climb
 from bayeskit.learning.fitted import Fitted
+from bayeskit.learning.recipe import RowChoice
 from bayeskit.learning.unlabelled.semi_supervised import Parted
 from bayeskit.learning.unlabelled.unlabelled_weight import Weighed, check_weight, weigh
 
@@ -161,6 +162,10 @@ class SemiSupervision(State):
             return batch
 
         return replace(source, keep=refuse)
+
+    def _row_choices(self) -> list[RowChoice]:
+        completed = [RowChoice("semi_supervised=True", "Learn from the labelled rows alone.")]
+        return super()._row_choices() + (completed if self.semi_supervised else [])
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -15,7 +15,7 @@ from bayeskit.data.source import Source
 from bayeskit.errors import SettingError
 from bayeskit.learning.averaging import Averaging
 from bayeskit.learning.one_dependence import OneDependence
-from bayeskit.learning.recipe import Form
+from bayeskit.learning.recipe import Form, RowChoice
 from bayeskit.learning.rows_again import learned_chunks
 from bayeskit.learning.super_parent import losses_by_folds, losses_left_out, star
 from bayeskit.priors import Laplace
@@ -106,6 +106,12 @@ class SPODE(Structured):
     def loo_score_(self) -> float | None:
         """That of the super-parent chosen; None where it was given."""
         return min(self.losses_.values(), default=None)
+
+    def _row_choices(self) -> list[RowChoice]:
+        if self.structure is not None or self.super_parent is not None:
+            return super()._row_choices()
+        chosen = RowChoice(f"select={self.select!r}", "Name the attribute with super_parent=, or use AODE.")
+        return [chosen, *super()._row_choices()]
 
     def _choose_more(self, source: Source) -> dict[str, Any]:
         if self.structure is not None:

@@ -23,7 +23,7 @@ from bayeskit.learning.calibration import check_method
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.lazy import Lazy
 from bayeskit.learning.model import Model
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.recipe import Recipe, RowChoice
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Statistics
 
@@ -52,6 +52,13 @@ class State(Notebook, ClassifierMixin, BaseEstimator):
     def _choose(self, source: Source) -> dict[str, Any]:
         """Choose from rows what no statistic decides; it is then held."""
         return {}
+
+    def _row_choices(self) -> list[RowChoice]:
+        """Say which choices these settings leave to rows; counts alone cannot make them."""
+        method = getattr(self, "calibration", None)
+        if method is None:
+            return []
+        return [RowChoice(f"calibration={method!r}", "Leave calibration out.")]
 
     def _check_settings(self) -> None:
         """Refuse parameters that mean nothing, before any row is looked at."""

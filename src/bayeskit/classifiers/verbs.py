@@ -15,12 +15,14 @@ from bayeskit.classifiers.doors import (
     same,
 )
 from bayeskit.classifiers.semi_supervision import SemiSupervision
+from bayeskit.counting.backend import backend_of
 from bayeskit.data.encoded import Encoded
 from bayeskit.data.source import Source
 from bayeskit.errors import Incompatible, UsageError
 from bayeskit.learning.calibration import calibrate, check_method
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.lazy import Lazy, Refresh
+from bayeskit.learning.recipe import refuse_choices
 from bayeskit.schema import Name, Variable
 
 
@@ -42,8 +44,10 @@ class Learning(SemiSupervision):
 
         Parameters
         ----------
-        X : array, frame, sparse matrix, iterator of batches, :class:`bayeskit.Batches`, or path
-            A batch is (X, y), (X, y, weights), or rows that hold the target column.
+        X : array, frame, sparse matrix, iterator of batches, :class:`bayeskit.Batches`, path, or DuckDB relation
+            A batch is (X, y), (X, y, weights), or rows that hold the target column. A relation is counted by DuckDB
+            where it is, without reading rows: its attributes must be categories, and nothing may have to be chosen
+            from rows.
         y : array of shape (n,), optional
             The class of each row; or give ``target``. With ``semi_supervised=True`` some may be missing: None, NaN, or
             −1 among whole numbers.
@@ -60,6 +64,7 @@ class Learning(SemiSupervision):
         self._refuse_sparse(X)
         source = Source(X, y, sample_weight, target, columns, exclude, encoding, once=True)
         self._say_y_is_needed(source)
+        refuse_choices(self._row_choices(), source)
         labelled, unlabelled = self._parted(source)
         with self._numbering(source), self._holding(labelled):
             fitted = self._new_fitted(Variable("y" if target is None else target, "categorical"))
@@ -69,7 +74,9 @@ class Learning(SemiSupervision):
             if kept is not None and unlabelled is not None:
                 self._complete(fitted, kept, unlabelled)
             self._calibrate(labelled, fitted)
-            self._adopt(fitted, self._label_source(y if y is not None else dtype_of_target(X, target)))
+            elsewhere = backend_of(source) is not None
+            labels = y if y is not None or elsewhere else dtype_of_target(X, target)
+            self._adopt(fitted, self._label_source(labels))
         return self
 
     @contextmanager
@@ -119,6 +126,7 @@ class Learning(SemiSupervision):
         fitted = self._fitted_or_none()
         if fitted is None:
             self._check_settings()
+            refuse_choices(self._row_choices(), source)
             with self._holding(source):
                 fitted = self._new_fitted(announced(classes, "y" if target is None else target))
                 fitted.absorb(source)
@@ -226,6 +234,7 @@ class Learning(SemiSupervision):
         y, column = (None, target) if named else (target, None)
         opened = Source(source, y, sample_weight, column, columns, exclude, encoding)
         opened.need_many_passes("A lazy model")
+        refuse_choices(self._row_choices(), opened)
         variable = Variable(target if named else "y", "categorical")
         with self._holding(opened):
             if getattr(self, "calibration", None) is not None:

@@ -18,7 +18,7 @@ from bayeskit.errors import SettingError, UsageError
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.leave_one_out import encode_learned
 from bayeskit.learning.naive import Naive
-from bayeskit.learning.recipe import Form
+from bayeskit.learning.recipe import Form, RowChoice
 from bayeskit.learning.weighting import Loss, Weighted, choose_weights
 from bayeskit.report import Explanation, explain
 from bayeskit.report.factors.weighted import weigh
@@ -118,6 +118,10 @@ class WeightedNB(SemiNaive):
         raise UsageError(
             "WeightedNB scores classes without a distribution of rows, so none can be drawn. Use NaiveBayes."
         )
+
+    def _row_choices(self) -> list[RowChoice]:
+        chosen = [] if self.weights is not None else [RowChoice("weights=None", "Give the weights.")]
+        return chosen + super()._row_choices()
 
     def _choose_more(self, source: Source) -> dict[str, Any]:
         if self.weights is not None:

@@ -33,8 +33,7 @@ class Tally:
 
     def forget(self, encoded: Encoded) -> None:
         """Take rows away that were added before; what nothing speaks for any more leaves the schema."""
-        gone = count_rows(encoded, self.statistics.plan, self.n_jobs)
-        self.statistics = self.statistics.subtract(gone).pruned()
+        self.subtract(count_rows(encoded, self.statistics.plan, self.n_jobs))
 
     def fade(self, factor: float) -> None:
         """Multiply every weight by a factor between 0 and 1: yesterday counts for less."""
@@ -43,5 +42,9 @@ class Tally:
         self.statistics = self.statistics.scale(float(factor))
 
     def merge(self, statistics: Statistics) -> None:
-        """Add what another tally has counted."""
+        """Add what was counted elsewhere, by another tally or a backend; the schema grows by its states."""
         self.statistics = self.statistics.merge(statistics).pruned()
+
+    def subtract(self, statistics: Statistics) -> None:
+        """Take away what was counted elsewhere of rows that were added before."""
+        self.statistics = self.statistics.subtract(statistics).pruned()

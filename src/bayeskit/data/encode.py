@@ -31,14 +31,7 @@ def match_columns(table: Table, schema: Schema, names: tuple[Name, ...] | None, 
     if table.block is None and table.named and names is not None:
         if table.names == names:
             return table
-        missing = [n for n in names if n not in set(table.names)]
-        extra = [n for n in table.names if n not in set(names)]
-        if missing or extra:
-            said = [f"missing: {', '.join(map(repr, missing[:5]))}"] if missing else []
-            said += [f"not known: {', '.join(map(repr, extra[:5]))}"] if extra else []
-            raise ColumnError(
-                f"The columns are not those learned ({'; '.join(said)}). Rename them, or leave out extra ones."
-            )
+        check_names(table.names, names)
         return table.select(names)
     if table.shape[1] != width:
         raise ColumnError(
@@ -47,6 +40,18 @@ def match_columns(table: Table, schema: Schema, names: tuple[Name, ...] | None, 
     if table.block is not None and schema.block is None:
         raise ColumnError("A sparse matrix was passed to a model that was learned from a dense table.")
     return table
+
+
+def check_names(found: tuple[Name, ...], names: tuple[Name, ...]) -> None:
+    """Refuse columns that are not those learned, in whatever order."""
+    missing = [n for n in names if n not in set(found)]
+    extra = [n for n in found if n not in set(names)]
+    if missing or extra:
+        said = [f"missing: {', '.join(map(repr, missing[:5]))}"] if missing else []
+        said += [f"not known: {', '.join(map(repr, extra[:5]))}"] if extra else []
+        raise ColumnError(
+            f"The columns are not those learned ({'; '.join(said)}). Rename them, or leave out extra ones."
+        )
 
 
 def encode(

@@ -16,6 +16,7 @@ from bayeskit.data.columns import (
     objects,
     without_missing_labels,
 )
+from bayeskit.data.relation import is_relation
 from bayeskit.errors import ColumnError, DataTypeError
 from bayeskit.schema import Kind, Name
 
@@ -37,9 +38,10 @@ def open_frame(data: Any) -> Any:
     try:
         return nw.from_native(data, eager_only=True)
     except TypeError:
+        way = "df() or arrow()" if is_relation(data) else "collect() or compute()"
         raise DataTypeError(
             f"A {type(data).__module__.split('.')[0]} {type(data).__name__} is not rows in memory. "
-            "Call its collect() or compute() first, or pass batches of it."
+            f"Call its {way} first, or pass batches of it."
         ) from None
 
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,24 @@ from bayeskit.data.columns import is_missing
 from bayeskit.data.table import Table
 from bayeskit.errors import ColumnError, SettingError, SuspectColumn
 from bayeskit.schema import Kind, Label, Name, Schema, Variable
+
+# Of fewer rows each may differ by chance.
+_FEW_ROWS = 10
+
+
+class Columns(Protocol):
+    """What reading must know of rows, wherever they are: how the columns are named and of which kind each is."""
+
+    @property
+    def names(self) -> tuple[Name, ...]: ...
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    def block(self) -> Any: ...
+
+    def kind(self, j: int) -> Kind: ...
 
 
 @dataclass(frozen=True)
@@ -44,7 +62,7 @@ class Reading:
     dense: Any = None
     cuts: Mapping[Name, Any] = field(default_factory=dict)
 
-    def schema_of(self, table: Table, target: Variable) -> Schema:
+    def schema_of(self, table: Columns, target: Variable) -> Schema:
         """Return the schema of a table, its states not yet counted."""
         if table.block is not None or self.block:
             return Schema((Variable("block", "block", width=table.shape[1]),), target)
@@ -73,7 +91,7 @@ class Reading:
         chosen = self._chosen(table)
         return Schema(tuple(self._variable(table, j, chosen) for j in range(len(table.names))), target)
 
-    def _variable(self, table: Table, j: int, chosen: set[int] | None) -> Variable:
+    def _variable(self, table: Columns, j: int, chosen: set[int] | None) -> Variable:
         name = table.names[j]
         if name in self.states:
             return Variable(name, "categorical", *_declared(name, self.states[name]), closed=True)
@@ -89,7 +107,7 @@ class Reading:
             return cut_variable(name, self.cuts[name])
         return Variable(name, kind)
 
-    def _chosen(self, table: Table) -> set[int] | None:
+    def _chosen(self, table: Columns) -> set[int] | None:
         """The positions of the categorical columns; None where the dtype decides."""
         spec = self.categorical
         if isinstance(spec, str):
@@ -172,25 +190,30 @@ def _declared(name: Name, states: Any) -> tuple[tuple[Label, ...], int]:
 
 def warn_of_identifiers(table: Table, schema: Schema) -> None:
     """Warn of columns that number or name the rows: they tell nothing of a new row."""
-    if not table.named or table.n_rows < 10:
+    if not table.named or table.n_rows < _FEW_ROWS:
         return
+    warn_of_names(schema, table.n_rows)
     for j, variable in enumerate(schema.attributes):
-        if variable.kind == "categorical":
-            if variable.n_declared or variable.size < table.n_rows:
-                continue
-            what = "a different value in every row"
-        elif variable.kind == "numeric":
+        if variable.kind == "numeric":
             numbers = table.numbers(j)
             if numbers.dtype.kind not in "iu" or abs(int(numbers[1]) - int(numbers[0])) != 1:
                 continue
             if len(set(np.diff(numbers).tolist())) > 1:
                 continue
-            what = "the row numbers"
-        else:
-            continue
-        warnings.warn(
-            f"Column {variable.name!r} looks like an identifier: it holds {what}. "
-            f"Leave it out with exclude=[{variable.name!r}].",
-            SuspectColumn,
-            stacklevel=5,
-        )
+            _warn_of_identifier(variable, "the row numbers")
+
+
+def warn_of_names(schema: Schema, n_rows: float) -> None:
+    """Warn of categorical columns that have as many states as there are rows."""
+    for variable in schema.categorical:
+        if n_rows >= _FEW_ROWS and not variable.n_declared and variable.size >= n_rows:
+            _warn_of_identifier(variable, "a different value in every row")
+
+
+def _warn_of_identifier(variable: Variable, what: str) -> None:
+    warnings.warn(
+        f"Column {variable.name!r} looks like an identifier: it holds {what}. "
+        f"Leave it out with exclude=[{variable.name!r}].",
+        SuspectColumn,
+        stacklevel=6,
+    )

@@ -156,29 +156,34 @@ class Source:
             taken.append(self.target)
         if isinstance(weights, str):
             taken.append(weights)
-            weights = table.numbers(_place(table, weights, "sample_weight"))
+            weights = table.numbers(place_of(table.names, weights, "sample_weight"))
         if not taken and self.columns is None and self.exclude is None:
             return Rows(table, y, weights)
-        keep = list(table.names) if self.columns is None else list(self.columns)
+        return Rows(table.select(self.attributes_of(table.names, taken)), y, weights)
+
+    def attributes_of(self, names: tuple[Name, ...], taken: Sequence[Name]) -> tuple[Name, ...]:
+        """Return the columns that are attributes: those asked for, or all, without the target and the weights."""
+        keep = list(names) if self.columns is None else list(self.columns)
         for name in [*keep, *(self.exclude or ())]:
-            if name not in table.names and not (is_path(self.data) or self.data is None):
-                _place(table, name, "columns or exclude")
+            if name not in names and not (is_path(self.data) or self.data is None):
+                place_of(names, name, "columns or exclude")
         left_out = {*taken, *(self.exclude or ())}
-        names = tuple(n for n in keep if n not in left_out and n in table.names)
-        if not names:
+        kept = tuple(n for n in keep if n not in left_out and n in names)
+        if not kept:
             raise ColumnError("No attribute is left beside the target. Check columns= and exclude=.")
-        return Rows(table.select(names), y, weights)
+        return kept
 
 
-def _place(table: Table, name: Name, role: str) -> int:
+def place_of(names: tuple[Name, ...], name: Name, role: str) -> int:
+    """Return where a column stands."""
     try:
-        return table.names.index(name)
+        return names.index(name)
     except ValueError:
         raise ColumnError(
-            f"{role} names {name!r}, which is no column. The columns are {', '.join(map(repr, table.names[:12]))}."
+            f"{role} names {name!r}, which is no column. The columns are {', '.join(map(repr, names[:12]))}."
         ) from None
 
 
 def _column(table: Table, name: Name, role: str) -> Any:
-    j = _place(table, name, role)
+    j = place_of(table.names, name, role)
     return table.frame.get_column(name) if table.frame is not None else table.raw(j)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.counting.backend import backend_of
 from bayeskit.data.labels import as_labels, as_weights, encode_labels
 from bayeskit.data.reading import Reading, cut_variable
 from bayeskit.data.source import Rows, Source
-from bayeskit.errors import SettingError
+from bayeskit.errors import NeedsRows, SettingError
 from bayeskit.learning.cut_points import mdl_cut_points
 from bayeskit.schema import Name, Schema, Variable
 
@@ -69,6 +70,9 @@ def choose_cut_points(source: Source, reading: Reading, given: Cuts) -> Cuts:
     """
     schema: Schema | None = None
     target = Variable("y", "categorical")
+    backend = backend_of(source)
+    if backend is not None:
+        return _given_cuts(source, backend.schema(source, reading, target), given)
     sample = _Sample()
     for rows in source:
         if schema is None:
@@ -92,6 +96,21 @@ def choose_cut_points(source: Source, reading: Reading, given: Cuts) -> Cuts:
             cuts = mdl_cut_points(values, sample.codes, target.size, weights, name=v.name)
             found[v.name] = tuple(cuts.tolist())
     return found
+
+
+def _given_cuts(source: Source, schema: Schema, given: Cuts) -> Cuts:
+    """Return the cut points given of a source without rows; it has none to choose others from."""
+    _check_given(given, schema)
+    wanted = [v.name for v in schema.numeric if v.name not in given]
+    if wanted:
+        shown = ", ".join(map(repr, wanted[:5]))
+        raise NeedsRows(
+            'numeric="mdl"',
+            source.data,
+            f"Give the cut points of {shown} with cut_points=, or take the column for categories with "
+            "categorical_features=.",
+        )
+    return {v.name: cut_variable(v.name, given[v.name]).cuts or () for v in schema.numeric}
 
 
 def _check_given(given: Cuts, schema: Schema) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from bayeskit.counting.backend import Backend, backend_of
 from bayeskit.counting.backends.threads import count_rows
 from bayeskit.counting.tally import Tally
-from bayeskit.data.encode import Policy, encode, match_columns
+from bayeskit.data.encode import Policy, check_names, encode, match_columns
 from bayeskit.data.encoded import Encoded
-from bayeskit.data.reading import Reading, warn_of_identifiers
+from bayeskit.data.reading import Reading, warn_of_identifiers, warn_of_names
 from bayeskit.data.source import Rows, Source
 from bayeskit.data.table import Table
 from bayeskit.errors import BlockValue, DataError
@@ -83,16 +84,11 @@ class Fitted:
         """Add all rows of a source, and to ``kept`` in codes; nothing is changed unless all could be counted."""
         before = (self.tally.statistics if self.tally else None), self.tally, self.recipe, self.named
         try:
-            empty = True
-            for rows in source:
-                encoded = self._absorb_rows(rows)
-                if kept is not None:
-                    kept.append(encoded)
-                empty = False
-            if empty:
-                raise DataError(
-                    "The source gave no batch, so there is nothing to learn from: Found array with 0 sample(s)."
-                )
+            backend = backend_of(source)
+            if backend is not None:
+                self._absorb_counts(backend, source)
+            else:
+                self._absorb_batches(source, kept)
         except BaseException:
             statistics, self.tally, self.recipe, self.named = before
             if self.tally is not None and statistics is not None:
@@ -100,6 +96,39 @@ class Fitted:
             raise
         finally:
             self._model = None
+
+    def _absorb_batches(self, source: Source, kept: list[Encoded] | None) -> None:
+        empty = True
+        for rows in source:
+            encoded = self._absorb_rows(rows)
+            if kept is not None:
+                kept.append(encoded)
+            empty = False
+        if empty:
+            raise DataError(
+                "The source gave no batch, so there is nothing to learn from: Found array with 0 sample(s)."
+            )
+
+    def _absorb_counts(self, backend: Backend, source: Source) -> None:
+        """Add what a backend counts of a source, whose rows stay where they are."""
+        if self.tally is None:
+            schema = backend.schema(source, self.reading, self.target)
+            self.named, self.names = True, tuple(v.name for v in schema.attributes)
+            self.recipe = self.make_recipe(schema)
+            statistics = backend.count(source, schema, plan_for(schema, self.recipe))
+            self.tally = Tally(schema, statistics.plan, self.n_jobs)
+            if self.warns and source.weights is None:
+                warn_of_names(schema, statistics.total)
+        else:
+            statistics = self._counted(backend, source)
+        self.tally.merge(statistics)
+
+    def _counted(self, backend: Backend, source: Source) -> Statistics:
+        """Count a source where it is, by the plan of what was counted before."""
+        found = backend.schema(source, self.reading, self.target)
+        check_names(tuple(v.name for v in found.attributes), self.names)
+        schema = Schema(tuple(found[name] for name in self.names), found.target)
+        return backend.count(source, schema, self.statistics.plan)
 
     def check_classes(self) -> None:
         """Refuse a class prior or class weights that do not fit the classes."""
@@ -146,6 +175,10 @@ class Fitted:
         assert self.tally is not None
         before = self.tally.statistics
         try:
+            backend = backend_of(source)
+            if backend is not None:
+                self.tally.subtract(self._counted(backend, source))
+                return
             for rows in source:
                 with _naming_columns(rows.table):
                     self.tally.forget(self.encode(rows.table, self.tally.schema, "grow", rows))

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.counting.backend import backend_of
 from bayeskit.counting.tally import Tally
 from bayeskit.data.encode import Policy, encode, match_columns
 from bayeskit.data.source import Rows, Source, is_path
@@ -119,11 +120,17 @@ class Lazy:
     def skeleton(self) -> Schema:
         """Return the columns and kinds of the source: a look at its first rows, no counting."""
         if self._skeleton is None:
-            rows = next(iter(self.source), None)
-            if rows is None:
-                raise DataError("The source gave no rows.")
-            self.fitted.named, self.fitted.names = rows.table.named, rows.table.names
-            self._skeleton = self.fitted.reading.schema_of(rows.table, self.fitted.target)
+            backend = backend_of(self.source)
+            if backend is not None:
+                found = backend.schema(self.source, self.fitted.reading, self.fitted.target)
+                self.fitted.named, self.fitted.names = True, tuple(v.name for v in found.attributes)
+                self._skeleton = found
+            else:
+                rows = next(iter(self.source), None)
+                if rows is None:
+                    raise DataError("The source gave no rows.")
+                self.fitted.named, self.fitted.names = rows.table.named, rows.table.names
+                self._skeleton = self.fitted.reading.schema_of(rows.table, self.fitted.target)
             self.fitted.recipe = self.fitted.make_recipe(self._skeleton)
         return self._skeleton
 
@@ -170,6 +177,12 @@ class Lazy:
         self.passes += 1
         skeleton = self.skeleton()
         assert self.fitted.recipe is not None
+        backend = backend_of(self.source)
+        if backend is not None:
+            # The states are found anew: there may be others by now.
+            found = backend.schema(self.source, self.fitted.reading, self.fitted.target).restricted(names)
+            counted = backend.count(self.source, found, plan_for(found, self.fitted.recipe)).pruned()
+            return Look(counted, estimate(counted, self.fitted.recipe))
         schema = skeleton if skeleton.block is not None else skeleton.restricted(names)
         tally: Tally | None = None
         for rows in self.source:

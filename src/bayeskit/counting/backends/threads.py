@@ -10,9 +10,13 @@ from typing import TypeVar
 
 from bayeskit.counting.count import count
 from bayeskit.data.chunk import CHUNK_ROWS
+from bayeskit.data.encode import encode, match_columns
 from bayeskit.data.encoded import Encoded
-from bayeskit.errors import SettingError
-from bayeskit.statistics import Plan, Statistics
+from bayeskit.data.reading import Reading
+from bayeskit.data.source import Rows, Source
+from bayeskit.errors import DataError, SettingError, UnseenState
+from bayeskit.schema import Schema, Variable
+from bayeskit.statistics import Pattern, Plan, Statistics
 from bayeskit.statistics.statistics import memory_of
 
 T = TypeVar("T")
@@ -83,3 +87,53 @@ def count_rows(encoded: Encoded, plan: Plan, n_jobs: int | None = None) -> Stati
     for statistics in results:
         total = total.merge(statistics)
     return total
+
+
+class Threads:
+    """Counts rows that are read here: tables in memory, batches, files. The kernels go to the chunks."""
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.n_jobs = n_jobs
+
+    def takes(self, source: Source) -> bool:
+        return True
+
+    def schema(self, source: Source, reading: Reading, target: Variable) -> Schema:
+        found: Schema | None = None
+        for rows in source:
+            start = reading.schema_of(rows.table, target) if found is None else found
+            encoded = _encoded(rows, start)
+            names = tuple(v.name for v in encoded.schema.categorical)
+            counted = count_rows(encoded, Plan((Pattern("tables", names),)), self.n_jobs).pruned().schema
+            found = counted if found is None else found.union(counted)
+        if found is None:
+            raise DataError("The source gave no batch: Found array with 0 sample(s).")
+        return found
+
+    def count(self, source: Source, schema: Schema, plan: Plan) -> Statistics:
+        total = Statistics.zero(schema, plan)
+        for rows in source:
+            # Values that no row of weight has may pass: they leave again.
+            total = total.merge(count_rows(_encoded(rows, schema), plan, self.n_jobs))
+        _refuse_strange(total, schema)
+        return total.embed(schema)
+
+
+def _encoded(rows: Rows, schema: Schema) -> Encoded:
+    names = tuple(v.name for v in schema.attributes)
+    table = rows.table.select(names) if set(names) < set(rows.table.names) else rows.table
+    table = match_columns(table, schema, names if table.named else None, "The schema")
+    return encode(table, schema, "grow", y=rows.y, weights=rows.weights, with_target=True)
+
+
+def _refuse_strange(statistics: Statistics, schema: Schema) -> None:
+    """Refuse rows that do not fit a schema: moved into it they would be lost."""
+    found = statistics.pruned().schema
+    pairs = [(v, schema[v.name]) for v in found.categorical]
+    for held, known in [(found.target, schema.target), *pairs]:
+        strange = [state for state in held.states if state not in known.codes]
+        if strange:
+            raise UnseenState(
+                f"{held.name!r} has no state {strange[0]!r} (it has {known.listing()}). Find the schema of these rows "
+                "first."
+            )

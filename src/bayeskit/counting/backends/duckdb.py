@@ -1,0 +1,285 @@
+"""Counting in DuckDB: the terms of a plan as grouping sets. Cells come back, rows never do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayeskit.data.reading import Reading
+from bayeskit.data.relation import Relation, is_relation, python_label
+from bayeskit.data.source import Source, place_of
+from bayeskit.errors import CannotCount, ColumnError, DataError, DataTypeError, UnseenClass, WeightError
+from bayeskit.schema import Label, Schema, Variable
+from bayeskit.statistics import CellTable, Plan, Statistics, Term
+
+# GROUPING() tells the sets of at most 64 columns apart, and each set is a hash table of its own.
+_MOST_COLUMNS, _MOST_SETS = 60, 64
+# Whole numbers add up without error below this, in any order.
+_EXACT = 2**53
+
+_CLASS, _WEIGHT = "y", "w"
+# A column of labels, read as they are.
+_ALONE = Variable("class", "categorical")
+Columns = tuple[str, ...]
+Cell = tuple[tuple[Any, ...], float]
+
+
+class DuckDB:
+    """Counts a DuckDB relation by SQL. Plain counts only; sums of numbers are refused."""
+
+    def takes(self, source: Source) -> bool:
+        return is_relation(source.data)
+
+    def schema(self, source: Source, reading: Reading, target: Variable) -> Schema:
+        rows = _Rows.of(source, target)
+        schema = reading.schema_of(rows.attributes, target)
+        rows.check(schema)
+        names = {name: v for v, name in rows.variables(schema)}
+        found = {
+            name: [python_label(value) for (value,), _ in cells if value is not None]
+            for (name,), cells in rows.grouped(schema, [(_CLASS,), *((name,) for name in names)])
+        }
+        grown = {v.name: rows.grown(v, found[name]) for name, v in names.items()}
+        attributes = [grown.get(v.name, v) for v in schema.attributes]
+        classes = found[_CLASS] if source.target is not None else target.states
+        return schema.with_variables(attributes, _with_classes(target, classes))
+
+    def count(self, source: Source, schema: Schema, plan: Plan) -> Statistics:
+        terms = plan.terms(schema)
+        _refuse_values(terms, schema)
+        Statistics.zero(schema, plan)  # refuses tables that are too large, before anything is counted
+        rows = _Rows.of(source, schema.target, schema)
+        rows.check(schema)
+        columns = {v.name: name for v, name in rows.variables(schema)}
+        # Terms of the same variables in another order are the same cells.
+        by_set: dict[Columns, list[Term]] = {}
+        for term in terms:
+            by_set.setdefault((_CLASS, *sorted(columns[name] for name in term.cells[1:])), []).append(term)
+        tables = []
+        for some, cells in rows.grouped(schema, list(by_set)):
+            for term in by_set[some]:
+                places = [some.index(columns[name]) for name in term.cells[1:]]
+                variables = [schema[name] for name in term.cells[1:]]
+                codes = [
+                    [
+                        0 if rows.target is None else _code(schema.target, values[0]),
+                        *(_code(v, values[place]) for v, place in zip(variables, places)),
+                    ]
+                    for values, _ in cells
+                ]
+                n = np.array([weight for _, weight in cells], np.float64)
+                tables.append(CellTable(term, np.array(codes, np.int64).reshape(-1, len(term.cells)), n))
+        return Statistics.from_cell_tables(schema, plan, tables)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A relation with its class and weights parted from the attributes."""
+
+    relation: Relation
+    attributes: Relation
+    target: int | None
+    weights: int | None
+
+    @classmethod
+    def of(cls, source: Source, classes: Variable, schema: Schema | None = None) -> _Rows:
+        """Open a source: all attributes that it names, or those of a schema. Without a target all have one class."""
+        if source.y is not None:
+            raise DataTypeError(
+                "The class of a DuckDB relation is one of its columns: name it with target=, and leave y out."
+            )
+        if source.weights is not None and not isinstance(source.weights, str):
+            raise DataTypeError(
+                f"The row weights of a DuckDB relation are one of its columns, not a {type(source.weights).__name__}. "
+                'Name it: sample_weight="...".'
+            )
+        if source.target is None and classes.size != 1:
+            raise DataError(
+                "This method requires y to be passed. The class of a DuckDB relation is one of its columns: name it "
+                "with target=."
+            )
+        relation = Relation.of(source.data)
+        names = relation.names
+        target = None if source.target is None else place_of(names, source.target, "target")
+        weights = None if source.weights is None else place_of(names, source.weights, "sample_weight")
+        taken = [names[place] for place in (target, weights) if place is not None]
+        kept = source.attributes_of(names, taken)
+        if schema is not None:
+            wanted = tuple(v.name for v in schema.attributes)
+            kept = tuple(names[place_of(names, name, "The schema")] for name in wanted)
+        return cls(relation, relation.select(kept), target, weights)
+
+    def variables(self, schema: Schema) -> list[tuple[Variable, str]]:
+        """Return the categorical attributes, each with a name of ours."""
+        return [(v, f"a{j}") for j, v in enumerate(schema.attributes) if v.kind == "categorical"]
+
+    def grown(self, variable: Variable, labels: list[Label]) -> Variable:
+        """Return a variable with the states found; an ENUM declares its own, intervals are known already."""
+        if variable.cuts is not None:
+            return variable
+        place = self.attributes.names.index(variable.name)
+        return variable.grown(labels, () if variable.closed else self.attributes.declared(place))
+
+    def check(self, schema: Schema) -> None:
+        """Refuse rows without a class, weights that are none, and infinite cells; all in one pass."""
+        asked = {"rows": "count(*)"}
+        if self.target is not None:
+            asked["unlabelled"] = f"count(*) - count({self.relation.label(self.target, _ALONE)})"
+        if self.weights is not None:
+            weight = self.relation.number(self.weights)
+            finite = f"({weight}) IS NULL OR isinf({weight})"
+            asked |= {
+                "strange": f"count(CASE WHEN {finite} THEN 1 END)",
+                "negative": f"count(CASE WHEN ({weight}) < 0 THEN 1 END)",
+                "fractional": f"count(CASE WHEN ({weight}) <> trunc({weight}) THEN 1 END)",
+                "total": f"sum(CASE WHEN {finite} THEN 0 ELSE {weight} END)",
+            }
+        place = {v.name: j for j, v in enumerate(schema.attributes)}
+        floats = [v.name for v in schema.categorical if self.attributes.may_be_infinite(place[v.name])]
+        for name in floats:
+            asked[f"infinite {place[name]}"] = (
+                f"count(CASE WHEN isinf({self.attributes.number(place[name])}) THEN 1 END)"
+            )
+        with self.relation.explained():
+            (answer,) = self.relation.native.aggregate(", ".join(asked.values())).fetchall()
+        found = dict(zip(asked, answer))
+        self._refuse(found)
+        for name in floats:
+            if found[f"infinite {place[name]}"]:
+                raise ColumnError(
+                    f"Column {name!r} holds infinity in {found[f'infinite {place[name]}']} rows. Replace it or make it "
+                    "missing (NULL)."
+                )
+
+    def _refuse(self, found: dict[str, Any]) -> None:
+        if not found["rows"]:
+            shape = (0, len(self.attributes.names))
+            raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
+        if found.get("unlabelled"):
+            raise DataError(
+                f"The class {self.relation.names[self.target or 0]!r} is NULL in {found['unlabelled']} rows. Every row "
+                "to be learned needs its class: leave rows without one out (relation.filter)."
+            )
+        if self.weights is None:
+            return
+        name = self.relation.names[self.weights]
+        if found["strange"]:
+            raise WeightError(
+                f"The weight {name!r} is missing or not finite in {found['strange']} rows. Use 0 to leave a row out."
+            )
+        if found["negative"]:
+            raise WeightError(
+                f"The weight {name!r} is negative in {found['negative']} rows; use forget to take rows away."
+            )
+        if found["fractional"]:
+            # DuckDB adds doubles in no fixed order, so that the last digits would change from count to count.
+            raise WeightError(
+                f"The weight {name!r} is a fraction in {found['fractional']} rows, and DuckDB counts whole weights "
+                "only. Multiply the weights to make them whole, or pass the rows themselves: relation.df()."
+            )
+        if not found["total"]:
+            raise WeightError("All row weights are zero, so nothing is there to learn from.")
+        if found["total"] >= _EXACT:
+            raise WeightError(
+                f"The weights {name!r} add up to {found['total']:g}, and 2**53 can be counted exactly."
+            )
+
+    def grouped(self, schema: Schema, sets: Sequence[Columns]) -> Iterator[tuple[Columns, list[Cell]]]:
+        """Give each set of columns with its cells: the values, and the weight. No two sets hold the same columns."""
+        base = self._projected(schema)
+        n = "count(*)" if self.weights is None else f"sum({_WEIGHT})"
+        for some in _batches(sets):
+            columns = tuple(dict.fromkeys(name for each in some for name in each))
+            listed, wanted = ", ".join(columns), ", ".join(f"({', '.join(each)})" for each in some)
+            # GROUPING() has a bit for each column, the first one highest: set where the column is not in the set.
+            number = {
+                each: sum(1 << k for k, c in enumerate(columns[::-1]) if c not in each) for each in some
+            }
+            with self.relation.explained():
+                answer = base.aggregate(
+                    f"grouping({listed}), {n}, {listed}", f"GROUPING SETS ({wanted})"
+                ).fetchall()
+            cells: dict[int, list[tuple[Any, ...]]] = {}
+            for cell in answer:
+                cells.setdefault(cell[0], []).append(cell)
+            for each in some:
+                places = [columns.index(name) + 2 for name in each]
+                mine = cells.get(number[each], [])
+                yield each, [(tuple(cell[place] for place in places), cell[1]) for cell in mine]
+
+    def _projected(self, schema: Schema) -> Any:
+        """Return the rows that weigh anything, every column under a name of ours."""
+        place = {v.name: j for j, v in enumerate(schema.attributes)}
+        columns = [
+            f"{self.attributes.label(place[v.name], v)} AS {name}" for v, name in self.variables(schema)
+        ]
+        # Without a class every row has the same one.
+        label = "0" if self.target is None else self.relation.label(self.target, _ALONE)
+        columns.append(f"{label} AS {_CLASS}")
+        if self.weights is not None:
+            columns.append(f"{self.relation.number(self.weights)} AS {_WEIGHT}")
+        with self.relation.explained():
+            base = self.relation.native.project(", ".join(columns))
+            return base if self.weights is None else base.filter(f"{_WEIGHT} > 0")
+
+
+def _batches(sets: Sequence[Columns]) -> Iterator[list[Columns]]:
+    """Part the sets so that no query has too many of them, or too many columns."""
+    held: list[Columns] = []
+    columns: set[str] = set()
+    for each in sets:
+        if held and (len(held) == _MOST_SETS or len(columns | set(each)) > _MOST_COLUMNS):
+            yield held
+            held, columns = [], set()
+        held.append(each)
+        columns |= set(each)
+    if held:
+        yield held
+
+
+def _with_classes(target: Variable, labels: Sequence[Label]) -> Variable:
+    fraction = next((label for label in labels if isinstance(label, float)), None)
+    if fraction is not None:
+        raise DataError(
+            f"Unknown label type: continuous. {target.name!r} holds {fraction}; a classifier needs class labels."
+        )
+    strange = [label for label in labels if label not in target.codes] if target.closed else []
+    if strange:
+        raise UnseenClass(f"{strange[0]!r} is not one of the classes {target.listing()}.")
+    return target.grown(labels)
+
+
+def _refuse_values(terms: Sequence[Term], schema: Schema) -> None:
+    names = list(dict.fromkeys(name for term in terms for name in term.values))
+    if not names:
+        return
+    if schema.block is not None:
+        raise CannotCount(
+            "DuckDB counts categories here, and this model adds up the numbers of all columns. Use NaiveBayes for "
+            "categories, or pass the rows themselves: relation.df()."
+        )
+    shown = ", ".join(map(repr, names[:5]))
+    raise CannotCount(
+        f"DuckDB counts categories here, and what is numeric is added up: {shown}. Leave it out with "
+        f"exclude={names[:5]!r}, take it for categories with categorical_features=, or pass the rows themselves: "
+        "relation.df()."
+    )
+
+
+def _code(variable: Variable, value: Any) -> int:
+    """Return the code of a value; missing is the one after the last state."""
+    if value is None:
+        return variable.size
+    if variable.cuts is not None:
+        return int(value)
+    label = python_label(value)
+    try:
+        return variable.codes[label]
+    except KeyError:
+        raise DataError(
+            f"{variable.name!r} holds {label!r}, which is none of its states ({variable.listing()}). The relation has "
+            "changed since its states were found: count it again."
+        ) from None
