@@ -100,7 +100,8 @@ class Fitted:
     def _absorb_batches(self, source: Source, kept: list[Encoded] | None) -> None:
         empty = True
         for rows in source:
-            encoded = self._absorb_rows(rows)
+            with _naming_columns(rows.table):
+                encoded = self._absorb_rows(rows)
             if kept is not None:
                 kept.append(encoded)
             empty = False
@@ -140,10 +141,6 @@ class Fitted:
         class_factors(self.recipe.class_weight, self.tally.statistics.class_counts, target)
 
     def _absorb_rows(self, rows: Rows) -> Encoded:
-        with _naming_columns(rows.table):
-            return self._counted(rows)
-
-    def _counted(self, rows: Rows) -> Encoded:
         first = self.tally is None
         if self.tally is None:
             self.named, self.names = rows.table.named, rows.table.names
