@@ -12,7 +12,7 @@ from bayeskit.counting.kernels.totals import add_dense, add_dense_above, add_spa
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import BlockValue, ColumnError, DataError, UsageError
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.totals import Totals, empty_sums
+from bayeskit.statistics.totals import Totals, empty_sums, refuse_overflow
 
 # From this many cells on (1 MB) the totals of all classes no longer fit the cache beside the data, and
 # the documents are taken class by class: a quarter faster where frequent words lie scattered.
@@ -65,11 +65,7 @@ def count_totals(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> 
                 present=chunk.row_weights != 0,
                 first_row=chunk.first_row,
             )
-    if not np.isfinite(sums.sum()):
-        raise DataError(
-            f"The totals of {name!r} are too large for a number: counts add up to more than 1.8e308. "
-            "Divide the columns by a constant."
-        )
+    refuse_overflow(sums, name)
     rows = np.bincount(target, weights=chunk.weights, minlength=n_classes)[:n_classes]
     return Totals(sums, rows.astype(np.float64, copy=False))
 

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.counting.totals import refuse_unusable
 from bayeskit.data.chunk import Chunk
-from bayeskit.errors import UsageError
+from bayeskit.errors import DataError, UsageError
 from bayeskit.estimation.conditional import Conditional, DrawnRows
-from bayeskit.estimation.kernels.block import add_product
+from bayeskit.estimation.kernels.block import add_scores
 from bayeskit.estimation.kernels.left_out_complement import score_complement
 from bayeskit.estimation.multinomial import checked_alpha, entries_of
 from bayeskit.statistics.part import never_counted
@@ -58,12 +58,10 @@ class Complement(Conditional):
         return self.adds_prior
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
-        add_product(chunk.block, self.table, out)
-        if not np.isfinite(out).all():
-            refuse_unusable(chunk.block, signed=True, first_row=chunk.first_row)
+        add_scores(chunk.block, self.table, out, chunk.first_row)
         if self.certain is not None:
             evidence = np.zeros(out.shape)
-            add_product(chunk.block, self.certain, evidence)
+            add_scores(chunk.block, self.certain, evidence)
             _rule_out(evidence, out)
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
@@ -86,6 +84,11 @@ class Complement(Conditional):
             raise never_counted(negative)
         if not np.isfinite(scores).all():
             refuse_unusable(chunk.block, signed=True, first_row=chunk.first_row)
+            row = chunk.first_row + int((~np.isfinite(scores).all(axis=1)).argmax())
+            raise DataError(
+                f"Row {row} (the first is 0) holds numbers that are too large to be left out: its score is beyond "
+                "doubles. Divide the columns by a constant."
+            )
         if not self.norm:
             _rule_out(evidence, scores)
         out += scores

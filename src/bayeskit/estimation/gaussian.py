@@ -239,7 +239,8 @@ class Gaussian(Density):
     def by_class(self) -> list[Floats]:
         """Means and deviations in units of the first class's deviation."""
         mean, deviation = self.mean[:, self.used], self.deviation[:, self.used]
-        return [((mean - mean[:1]) / deviation[:1]).T, (deviation / deviation[:1]).T]
+        with np.errstate(over="ignore"):  # means at both ends of the doubles are apart, by whatever
+            return [((mean - mean[:1]) / deviation[:1]).T, (deviation / deviation[:1]).T]
 
     def n_free(self) -> int:
         return 2 * int(self.used.sum())

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
-from bayeskit.counting.totals import is_sparse, refuse_unusable, summed
+from bayeskit.counting.totals import is_sparse, summed
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import SettingError
 from bayeskit.estimation.conditional import Conditional, DrawnRows, DrawRule, Nodes, ParameterPosterior
-from bayeskit.estimation.kernels.block import add_product
+from bayeskit.estimation.kernels.block import add_product, add_scores
 from bayeskit.estimation.kernels.left_out import score_multinomial
 from bayeskit.statistics.part import never_counted
 from bayeskit.statistics.totals import Totals
@@ -56,11 +56,7 @@ class Multinomial(Conditional):
 
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
         block = chunk.block
-        add_product(block, self.table, out)
-        # A finite table can only give something else from a block that is not: asking the few scores,
-        # not the many words, makes the check free.
-        if not np.isfinite(out).all():
-            refuse_unusable(block, signed=True, first_row=chunk.first_row)
+        add_scores(block, self.table, out, chunk.first_row)
         if self.impossible is not None:
             violations = np.zeros(out.shape)
             add_product(summed(block), self.impossible, violations, above=0.0)
@@ -183,7 +179,8 @@ def checked_alpha(alpha: ArrayLike, width: int) -> Floats:
 
 
 def log_coefficient(block: Any) -> Floats:
-    r"""Return the log of the multinomial coefficient of each row.
+    r"""Return the log of the multinomial coefficient of each row; −inf where its numbers are no counts, or no
+    factorial of them is a double.
 
     .. math:: \log \frac{(\sum_v x_v)!}{\prod_v x_v!}
 
@@ -193,12 +190,18 @@ def log_coefficient(block: Any) -> Floats:
     3.0
     """
     block = summed(block)
-    if is_sparse(block):
-        lengths = np.asarray(block.sum(axis=1)).ravel()
-        arrangements = block.copy()
-        arrangements.data = gammaln(block.data + 1.0)
-        same = np.asarray(arrangements.sum(axis=1)).ravel()
-    else:
-        lengths, same = block.sum(axis=1), gammaln(block + 1.0).sum(axis=1)
-    coefficient: Floats = gammaln(lengths + 1.0) - same
-    return coefficient
+    with np.errstate(over="ignore", invalid="ignore"):
+        if is_sparse(block):
+            lengths = np.asarray(block.sum(axis=1)).ravel()
+            arrangements = block.copy()
+            arrangements.data = _log_factorial(block.data)
+            same = np.asarray(arrangements.sum(axis=1)).ravel()
+        else:
+            lengths, same = block.sum(axis=1), _log_factorial(block).sum(axis=1)
+        coefficient: Floats = gammaln(lengths + 1.0) - same
+    return np.where(np.isfinite(coefficient), coefficient, -np.inf)
+
+
+def _log_factorial(counts: Any) -> Any:
+    """log x!, inf where x is below zero."""
+    return np.where(counts < 0, np.inf, gammaln(counts + 1.0))

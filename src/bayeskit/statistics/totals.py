@@ -55,7 +55,10 @@ class Totals:
 
     def merge(self, other: Self) -> Self:
         self._same_shape(other)
-        return type(self)(self.sums + other.sums, self.rows + other.rows)
+        with np.errstate(over="ignore"):
+            sums = self.sums + other.sums
+        refuse_overflow(sums, "the block")
+        return type(self)(sums, self.rows + other.rows)
 
     def subtract(self, other: Self, gone: Gone | None = None) -> Self:
         self._same_shape(other)
@@ -109,6 +112,17 @@ class Totals:
                 f"{other.sums.shape[1]} in {other.sums.shape[0]} cannot be added. "
                 "Embed both in one schema first."
             )
+
+
+def refuse_overflow(sums: Floats, name: Name) -> None:
+    """Refuse totals that no number can hold: estimates divide by their sum."""
+    with np.errstate(over="ignore"):
+        total = sums.sum()
+    if not np.isfinite(total):
+        raise DataError(
+            f"The totals of {name!r} are too large for a number: counts add up to more than 1.8e308. "
+            "Divide the columns by a constant."
+        )
 
 
 def _take_away(whole: Floats, part: Floats, gone: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.counting.kernels.totals import locked
-from bayeskit.counting.totals import is_sparse
+from bayeskit.counting.totals import is_sparse, refuse_unusable
 from bayeskit.errors import ColumnError
 from bayeskit.kernel import intrinsic, kernel
 
@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 _AHEAD = np.uintp(16)
 _LINE = np.uintp(8)  # doubles in a cache line
 _SLICE = 1 << 20  # cells of a dense block that are cut at a threshold at a time
+# Scores further out than this are taken as this far out: beside it, the differences of classes are still numbers.
+_FARTHEST = 1e307
 
 
 @intrinsic(plain=lambda array, place: None)
@@ -107,3 +109,49 @@ def add_product(block: Any, table: Floats, out: Floats, above: float | None = No
         for start in range(0, block.shape[0], step):
             rows = slice(start, start + step)
             out[rows] += (block[rows] > above).astype(np.float64) @ table
+
+
+def add_scores(block: Any, table: Floats, out: Floats, first_row: int = 0) -> None:
+    """Add X · table to ``out``, and answer also where the product is beyond doubles; refuse NaN and infinity in X.
+
+    Examples
+    --------
+    >>> out = np.zeros((1, 2))
+    >>> add_scores(np.array([[1e308, 1e308]]), np.array([[-2.0, -3.0], [-3.0, -5.0]]), out)
+    >>> out.tolist()
+    [[-1e+307, -inf]]
+    """
+    before = out.copy()
+    add_product(block, table, out)
+    # A finite table can only give something else from a block that is not: asking the few scores,
+    # not the many words, makes the check free.
+    rows = np.flatnonzero(~np.isfinite(out).all(axis=1))
+    if not len(rows):
+        return
+    refuse_unusable(block, signed=True, first_row=first_row)
+    out[rows] = before[rows] + _scaled_product(block[rows], table)
+
+
+def _scaled_product(block: Any, table: Floats) -> Floats:
+    """Return X · table, of each row's largest class at most so far out, and of the others what they are below it.
+
+    Rows are divided by their largest number before they are multiplied. Only the differences between classes matter,
+    and these are multiplied with it again: a class that is further below than a double can tell has −inf.
+    """
+    if is_sparse(block):
+        data, lengths = np.abs(block.data), np.diff(block.indptr)
+        largest = np.zeros(block.shape[0])
+        np.maximum.at(largest, np.repeat(np.arange(len(lengths)), lengths), data)
+        largest[largest == 0.0] = 1.0
+        scaled = block.copy()
+        scaled.data = block.data / np.repeat(largest, lengths)
+    else:
+        largest = np.abs(block).max(axis=1, initial=0.0)
+        largest[largest == 0.0] = 1.0
+        scaled = block / largest[:, None]
+    scores = np.zeros((len(largest), table.shape[1]))
+    add_product(scaled, table, scores)
+    top, by = scores.max(axis=1, keepdims=True), largest[:, None]
+    with np.errstate(over="ignore"):
+        apart: Floats = np.clip(top * by, -_FARTHEST, _FARTHEST) + (scores - top) * by
+    return apart
