@@ -7,7 +7,7 @@ from typing import Any
 
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Family, Question, members
-from bayeskit.structure.search.operators import TIE
+from bayeskit.structure.search.operators import DIGITS, TIE
 
 
 class Parents:
@@ -89,17 +89,17 @@ class GrowShrink:
                 for u, score in zip(members(more), next(answers).tolist()):
                     if score > parents.score + TIE:
                         larger = self._parents(v, parents.chosen | 1 << u, score)
-                        parents.larger.append((-score, 1 << u, larger))
+                        parents.larger.append((-round(score, DIGITS), 1 << u, larger))
                 parents.larger.sort(key=lambda one: one[:2])
             else:
                 best, removed = parents.score + TIE, -1
                 for u in self._removable(v, parents):
                     score = float(next(answers)[0])
                     if score > best:
-                        best, removed = score, u
+                        best, removed = score + TIE, u
                 parents.is_shrunk = True
                 if removed >= 0:
-                    parents.smaller = self._parents(v, parents.chosen ^ 1 << removed, best)
+                    parents.smaller = self._parents(v, parents.chosen ^ 1 << removed, best - TIE)
 
     def _parents(self, v: int, chosen: int, score: float) -> Parents:
         known = self._known[v]

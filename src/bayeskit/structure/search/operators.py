@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from bayeskit.structure.questions import Family, members
 from bayeskit.structure.search.partial import Partial
 
-# Gains below this are the same number added up in different orders.
+# Gains below this are the same number added up in different orders; so many digits of one are the gain itself.
 TIE = 1e-6
+DIGITS = 6
 # A variable amid very many cliques of undirected edges: those beyond this number, the largest, are not looked at.
 MOST_CLIQUES = 2000
 
@@ -21,7 +22,7 @@ class Change(NamedTuple):
     neighbours of y that are joined to x.
     """
 
-    loss: float  # what the score falls by, so that the best comes first when sorted
+    loss: float  # what the score falls by, so that the best comes first when sorted, and of equals the lowest variables
     x: int
     y: int
     clique: int
@@ -52,7 +53,7 @@ def insertions(
             base = float(alone[0]) + TIE
             for x, score in zip(question.more or (), with_x.tolist()):
                 if score > base:
-                    found.append(Change(base - TIE - score, x, y, question.parents & ~above))
+                    found.append(Change(round(base - TIE - score, DIGITS), x, y, question.parents & ~above))
         return sorted(found)
 
     return questions, read
@@ -75,7 +76,7 @@ def deletions(partial: Partial, y: int, max_parents: int) -> tuple[list[Family],
         for (x, clique), without, with_x in zip(cases, answers[::2], answers[1::2]):
             loss = float(with_x[0] - without[0])
             if loss < -TIE:
-                found.append(Change(loss, x, y, clique))
+                found.append(Change(round(loss, DIGITS), x, y, clique))
         return sorted(found)
 
     return questions, read
