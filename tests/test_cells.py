@@ -125,6 +125,13 @@ def test_numbers_whose_squares_leave_the_range_keep_their_scale():
     same(built(statistics.cell_tables(), plan=plan), statistics)
 
 
+def test_nothing_at_all_is_listed_and_built():
+    empty = Schema(SCHEMA.attributes, Variable("y", "categorical"))
+    for schema, plan in ((empty, EVERYTHING), (Schema((), empty.target), Plan.naive(Schema((), empty.target)))):
+        zero = Statistics.zero(schema, plan)
+        same(built(zero.cell_tables(), schema, plan), zero)
+
+
 def test_a_block_is_listed_by_class():
     values = np.array([[1.0, 0.0, 2.0, 0.0], [0.0, 3.0, 0.0, 0.5]])
     chunk = Chunk(2, np.empty((2, 0), np.uint8), np.empty((2, 0)), values, np.array([1, 1], np.uint32))

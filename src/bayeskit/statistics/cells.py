@@ -157,14 +157,12 @@ def _check_totals(tables: Mapping[Term, CellTable], schema: Schema) -> None:
 def of_planes(term: Term, planes: Mapping[str, Any]) -> CellTable:
     """List the cells of arrays that share their first axes, those of the term; ``weight`` is n."""
     weight = planes["weight"]
-    depth = len(term.cells)
     filled = np.zeros(weight.shape, dtype=bool)
     for plane in planes.values():
-        filled |= (plane != 0.0).reshape(*weight.shape, -1).any(axis=-1)
+        filled |= np.any(plane != 0.0, axis=tuple(range(weight.ndim, plane.ndim)))
     occupied = np.nonzero(filled)
     sums = {name: plane[occupied] for name, plane in planes.items() if name != "weight"}
-    codes = np.stack(occupied, axis=1).astype(np.int64).reshape(-1, depth)
-    return CellTable(term, codes, weight[occupied], sums)
+    return CellTable(term, np.stack(occupied, axis=1).astype(np.int64), weight[occupied], sums)
 
 
 def put_planes(table: CellTable, planes: Mapping[str, Any]) -> None:
