@@ -53,6 +53,10 @@ class Answers:
         found: list[Any] = (self._tests if asks_for_tests else self._scores)(question)
         return found
 
+    def rescored(self, score: Score) -> Answers:
+        """Return what answers by another score over the same rows."""
+        return Answers(self._columns, score, None, self._weights, self.joined)
+
     @property
     def n_asked(self) -> int:
         """How many families were scored and tests made."""

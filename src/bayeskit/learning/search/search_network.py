@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import DataError, SettingError
 from bayeskit.learning.search.answers import Answers
+from bayeskit.learning.search.counted_columns import CountedAnswers, CountedColumns
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.learning.search.run_search import run_search
 from bayeskit.structure.arcs import Arcs
@@ -85,20 +86,43 @@ def search_network(
             f"are missing most, such as {emptiest!r}."
         )
     place = columns.canonical_order(weights)
+    counted = None if weights is None else weights[columns.complete]
+    answers = Answers(columns.reordered(place), _of_search(settings), settings.test, counted)
+    return _searched(columns, place, answers, arcs, settings, told)
+
+
+def search_counts(
+    columns: CountedColumns, arcs: Arcs, settings: Settings, told: Callable[[int], None] | None = None
+) -> Found:
+    """Learn the arcs between columns that are counted elsewhere; see :func:`search_network`."""
+    place = columns.canonical_order()
+    answers = CountedAnswers(columns.reordered(place), _of_search(settings), settings.test)
+    return _searched(columns, place, answers, arcs, settings, told)
+
+
+def _of_search(settings: Settings) -> Score:
+    # The tree of the largest likelihood is one thing, its score another.
+    return Score("loglik") if settings.method == "chow-liu" else settings.score
+
+
+def _searched(
+    columns: NodeColumns | CountedColumns,
+    place: NDArray[np.int64],
+    answers: Answers | CountedAnswers,
+    arcs: Arcs,
+    settings: Settings,
+    told: Callable[[int], None] | None,
+) -> Found:
+    """Search over columns in the order of ``place``, which is that of the answers, and put them back."""
     back = np.argsort(place)
     sorted_columns, limits = columns.reordered(place), moved(arcs, place, back)
-    # The tree of the largest likelihood is one thing, its score another.
-    of_search = Score("loglik") if settings.method == "chow-liu" else settings.score
-    counted = None if weights is None else weights[columns.complete]
-    answers = Answers(sorted_columns, of_search, settings.test, counted)
     order = None if settings.order is None else [int(back[v]) for v in settings.order]
     search = _search(sorted_columns, limits, settings, order)
     tell = None if told is None else lambda: told(answers.n_asked)
     outcome = run_search(search, answers, time_limit=settings.time_limit, told=tell)
     graph = outcome.graph
     directed = extended(graph, limits) if graph.undirected else graph.parents
-    same = of_search == settings.score
-    final = answers if same else Answers(sorted_columns, settings.score, None, counted, answers.joined)
+    final = answers if _of_search(settings) == settings.score else answers.rescored(settings.score)
     score = sum(float(final([Family(v, mine)])[0][0]) for v, mine in enumerate(directed))
     parents = [tuple(sorted(int(place[p]) for p in members(directed[int(back[v])]))) for v in range(limits.n)]
     undirected = frozenset(
@@ -107,7 +131,9 @@ def search_network(
     return Found(tuple(parents), undirected, score, answers.n_asked, outcome.stopped)
 
 
-def _search(columns: NodeColumns, arcs: Arcs, settings: Settings, order: list[int] | None) -> Search:
+def _search(
+    columns: NodeColumns | CountedColumns, arcs: Arcs, settings: Settings, order: list[int] | None
+) -> Search:
     rng = np.random.default_rng(settings.seed)
     match settings.method:
         case "auto":
@@ -146,7 +172,7 @@ def _search(columns: NodeColumns, arcs: Arcs, settings: Settings, order: list[in
     raise SettingError(f"method is {settings.method!r}; there are {', '.join(METHODS)}.")
 
 
-def _require_order(arcs: Arcs, columns: NodeColumns, order: list[int]) -> None:
+def _require_order(arcs: Arcs, columns: NodeColumns | CountedColumns, order: list[int]) -> None:
     rank = {v: k for k, v in enumerate(order)}
     for child, needed in enumerate(arcs.required):
         for parent in members(needed):
@@ -155,7 +181,7 @@ def _require_order(arcs: Arcs, columns: NodeColumns, order: list[int]) -> None:
                 raise SettingError(f"The arc {a!r} → {b!r} is required, but order names {b!r} before {a!r}.")
 
 
-def _require_free(arcs: Arcs, columns: NodeColumns, method: str) -> None:
+def _require_free(arcs: Arcs, columns: NodeColumns | CountedColumns, method: str) -> None:
     if 0 < columns.is_discrete.sum() < arcs.n:
         raise SettingError(
             f"method={method!r} takes discrete columns or continuous ones, not both together: an arc between the two "

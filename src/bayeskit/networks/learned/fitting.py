@@ -12,6 +12,7 @@ from bayeskit.errors import ColumnError, DataError, Incompatible, SettingError, 
 from bayeskit.graphs.network import Network, discrete
 from bayeskit.learning.networks.network_counts import NetworkCounts, configurations
 from bayeskit.learning.networks.network_estimates import estimated
+from bayeskit.learning.search.counted_columns import CountedColumns
 from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
 from bayeskit.networks.arguments import choice
 from bayeskit.networks.learned.climbs import Climbed, Climbs
@@ -114,6 +115,11 @@ class Fitting(Climbs):
     def _fit_columns(self, columns: NodeColumns, settings: dict[str, Any], sample_weight: Any) -> Self:
         network = _with_states(self._network, columns)
         self._learn(network, _counted(network, columns, sample_weight), settings)
+        return self
+
+    def _fit_counts(self, columns: CountedColumns, settings: dict[str, Any]) -> Self:
+        _refuse_too_large(self._network)
+        self._learn(self._network, NetworkCounts.counted(self._network, columns.count), settings)
         return self
 
     def _climb(self, data: Any, settings: dict[str, Any], sample_weight: Any, em: EmSettings) -> Self:

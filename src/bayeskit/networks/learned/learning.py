@@ -7,12 +7,15 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bayeskit.errors import SettingError, SuspectResult
+from bayeskit.counting.backend import backend_of
+from bayeskit.data.source import Source
+from bayeskit.errors import NeedsRows, SettingError, SuspectResult
 from bayeskit.graphs.network import Network, Node
 from bayeskit.learning.progress import progress_of
+from bayeskit.learning.search.counted_columns import CountedColumns, counted_columns, given_counts
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.learning.search.node_source import in_pieces, read_source
-from bayeskit.learning.search.search_network import Found, Settings, search_network
+from bayeskit.learning.search.search_network import Found, Settings, search_counts, search_network
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.learned.fitting import fit_settings
 from bayeskit.networks.learned.search_settings import STRUCTURAL, read_settings
@@ -27,7 +30,7 @@ MOST_PARENTS = 3
 
 
 def learn_network(
-    data: Any,
+    data: Any = None,
     method: str = "auto",
     score: Any = "bic",
     *,
@@ -48,6 +51,7 @@ def learn_network(
     time_limit: float | None = None,
     seed: int = 0,
     sample_weight: Any = None,
+    statistics: Any = None,
     max_memory: float | None = None,
     progress: bool = False,
 ) -> BayesianNetwork:
@@ -62,6 +66,7 @@ def learn_network(
         Text, categories, booleans and whole numbers are discrete, floats are continuous (linear-Gaussian, arcs from
         continuous to discrete columns are left out). Scores use the rows without a missing cell, tables all rows where
         the columns they need are there; method="structural-em" alone uses every row for both.
+        A DuckDB relation is counted by DuckDB where it is: its columns must be discrete and without missing cells.
     method : {"auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc", "structural-em"}
         "auto" searches over classes of equivalent graphs, then over orders of the columns, and keeps the best.
         "structural-em" is for discrete columns with missing cells: tabu search over the counts that are *expected* of
@@ -93,6 +98,11 @@ def learn_network(
     seed : for what is drawn at random; a method that draws nothing answers the same for each
     sample_weight : one number a row, or the name of a column that holds them and is no node
         A row of weight w is as many rows as that, for scores, tests and tables.
+    statistics : function (schema, plan) → `bayeskit.Statistics`, instead of ``data``
+        For rows that are counted elsewhere. It is asked again and again, each time for all that a step of the search
+        needs: it counts the terms of the plan over all rows, by the codes of the schema, as in
+        ``Statistics.from_cell_tables(schema, plan, cells)``. Counts of several places may be added. ``states`` declares
+        every column; no cell may be missing.
     max_memory : bytes that method="exact", and the rows kept of a file or of batches, may take
     progress : bool
         Show how many families were scored.
@@ -106,40 +116,75 @@ def learn_network(
     """
     how = fit_settings(prior)
     structural = isinstance(method, str) and method == STRUCTURAL
+    given: dict[str, Any] = {
+        "required": required,
+        "forbidden": forbidden,
+        "tiers": tiers,
+        "max_parents": max_parents,
+        "order": order,
+        "ess": ess,
+        "alpha": alpha,
+        "test": test,
+        "max_given": max_given,
+        "restarts": restarts,
+        "start": start,
+        "time_limit": time_limit,
+        "seed": seed,
+        "max_memory": max_memory,
+    }
+    counted = _counted_elsewhere(data, statistics, states, discretize, sample_weight)
+    if counted is not None:
+        if structural:
+            raise NeedsRows(
+                f"method={STRUCTURAL!r}", data if statistics is None else statistics, 'Use "auto".'
+            )
+        limits, settings = read_settings(counted, method, score, **given)
+        with progress_of(progress, _told(method)) as told:
+            found = search_counts(counted, limits, settings, told)
+        return _found_network(counted, found)._fit_counts(counted, how)
     states, hidden = declared_hidden(data, states) if structural else (states, ())
     columns, weights = read_source(data, states, discretize, sample_weight, _for_reading(data, max_memory))
     if structural:
         columns = with_hidden(columns, hidden)
-        max_parents = MOST_PARENTS if max_parents is None else max_parents
-    limits, settings = read_settings(
-        columns,
-        method,
-        score,
-        required=required,
-        forbidden=forbidden,
-        tiers=tiers,
-        max_parents=max_parents,
-        order=order,
-        ess=ess,
-        alpha=alpha,
-        test=test,
-        max_given=max_given,
-        restarts=restarts,
-        start=start,
-        time_limit=time_limit,
-        seed=seed,
-        max_memory=max_memory,
-        read_in_pieces=in_pieces(data),
-    )
+        given["max_parents"] = MOST_PARENTS if max_parents is None else max_parents
+    limits, settings = read_settings(columns, method, score, **given, read_in_pieces=in_pieces(data))
     if structural:
         return learn_with_holes(columns, limits, settings, start, how["prior"], weights, progress=progress)
-    with progress_of(progress, "tests made" if method == "pc" else "families scored") as told:
+    with progress_of(progress, _told(method)) as told:
         found = search_network(columns, limits, settings, told, weights)
+    return _found_network(columns, found)._fit_columns(columns, how, weights)
+
+
+def _told(method: str) -> str:
+    return "tests made" if method == "pc" else "families scored"
+
+
+def _counted_elsewhere(
+    data: Any, statistics: Any, states: Mapping[Name, Any] | None, discretize: Any, sample_weight: Any
+) -> CountedColumns | None:
+    """Return the columns of rows that stay where they are; None where there are rows to read."""
+    if statistics is None:
+        backend = backend_of(Source(data))
+        return None if backend is None else counted_columns(backend, data, states, discretize, sample_weight)
+    for name, value in (("data", data), ("discretize", discretize), ("sample_weight", sample_weight)):
+        if value is not None:
+            raise SettingError(
+                f"{name} is given beside statistics=, which counts rows that are elsewhere. Leave one of the two out."
+            )
+    return given_counts(statistics, states)
+
+
+def _found_network(columns: NodeColumns | CountedColumns, found: Found) -> BayesianNetwork:
+    """Return the network of what a search found, its tables still to be estimated."""
     if found.stopped:
         why = "The time limit passed" if found.stopped == "time" else "The search was interrupted"
-        warnings.warn(f"{why}: this is the best network found so far.", SuspectResult, stacklevel=2)
-    network = BayesianNetwork._of(_network(columns, found))
-    return network._fit_columns(columns, how, weights)
+        warnings.warn(f"{why}: this is the best network found so far.", SuspectResult, stacklevel=3)
+    names = columns.names
+    nodes = (
+        Node(variable, tuple(names[p] for p in parents))
+        for variable, parents in zip(columns.variables, found.parents)
+    )
+    return BayesianNetwork._of(Network(tuple(nodes)))
 
 
 def read_search(
@@ -168,13 +213,3 @@ def read_search(
 def _for_reading(data: Any, max_memory: float | None) -> float:
     """Return the bytes that rows may take: of a table in memory they are taken already."""
     return allowed(max_memory) if in_pieces(data) else math.inf
-
-
-def _network(columns: NodeColumns, found: Found) -> Network:
-    names = columns.names
-    return Network(
-        tuple(
-            Node(variable, tuple(names[p] for p in parents))
-            for variable, parents in zip(columns.variables, found.parents)
-        )
-    )

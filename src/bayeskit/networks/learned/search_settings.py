@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bayeskit.errors import SettingError
+from bayeskit.learning.search.counted_columns import CountedColumns
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.learning.search.search_network import METHODS, Settings
 from bayeskit.networks.arguments import number_below, whole_number
@@ -35,7 +36,7 @@ TAKEN_BY: dict[str, tuple[tuple[str, ...], Any]] = {
 
 
 def read_settings(
-    columns: NodeColumns,
+    columns: NodeColumns | CountedColumns,
     method: str = "auto",
     score: Any = "bic",
     *,
@@ -126,7 +127,7 @@ def _test(name: str, n_numeric: int, n: int) -> str:
     return as_independence_test(name, continuous=n_numeric > 0).name
 
 
-def _places(order: Sequence[Name] | None, columns: NodeColumns) -> list[int] | None:
+def _places(order: Sequence[Name] | None, columns: NodeColumns | CountedColumns) -> list[int] | None:
     if order is None:
         return None
     if isinstance(order, str) or not isinstance(order, Iterable):

@@ -1,0 +1,146 @@
+"""Networks learned from counts that are taken elsewhere: those of the rows."""
+
+from __future__ import annotations
+
+import itertools
+
+import duckdb
+import numpy as np
+import pytest
+
+from bayeskit import learn_network
+from bayeskit.counting.backends.threads import Threads
+from bayeskit.data.source import Source
+from bayeskit.errors import (
+    CannotCount,
+    DataError,
+    DataTypeError,
+    Incompatible,
+    NeedsRows,
+    SettingError,
+    UnseenState,
+)
+from bayeskit.networks.examples import wet_grass
+from bayeskit.statistics import Plan, Statistics
+
+ROWS = wet_grass().sample(1_500, seed=3)
+NAMES = list(ROWS.columns)
+STATES = {name: ["no", "yes"] for name in NAMES}
+METHODS = ["auto", "hill-climbing", "tabu", "ges", "order", "exact", "chow-liu", "pc", "mmhc"]
+
+
+def relation(rows=ROWS):
+    connection = duckdb.connect()
+    connection.register("rows", rows)
+    return connection.sql("SELECT * FROM rows")
+
+
+def pieces(*bounds):
+    """Count each piece by itself, and add the counts."""
+
+    def count(schema, plan):
+        counted = [
+            Threads().count(Source(ROWS.iloc[a:b], y=["everything"] * (b - a)), schema, plan)
+            for a, b in itertools.pairwise(bounds)
+        ]
+        return sum(counted[1:], counted[0])
+
+    return count
+
+
+def check_same(network, other):
+    assert network.cpdag() == other.cpdag()
+    assert network.n_rows_ == other.n_rows_
+    # Equivalent graphs score the same but for rounding, which may tip the scales; the joint is the same anyhow.
+    for name in NAMES:
+        mine, theirs = (n.query(name) for n in (network, other))
+        assert mine.values == pytest.approx(theirs.values, abs=1e-3)
+    if sorted(network.edges) == sorted(other.edges):
+        for name in NAMES:
+            np.testing.assert_array_equal(network.cpt(name).values, other.cpt(name).values)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_network_is_that_of_the_rows(method):
+    plain = learn_network(ROWS, method)
+    check_same(learn_network(relation(), method), plain)
+    check_same(learn_network(statistics=pieces(0, 400, 401, 1_500), states=STATES, method=method), plain)
+
+
+def test_an_order_weights_and_limits_are_taken_too():
+    order = ["rain", "sprinkler", "wet", *(n for n in NAMES if n not in ("rain", "sprinkler", "wet"))]
+    check_same(
+        learn_network(relation(), "k2", "k2", order=order), learn_network(ROWS, "k2", "k2", order=order)
+    )
+    forbidden = {"forbidden": [("rain", "wet")], "max_parents": 1, "score": "bdeu", "prior": "laplace"}
+    check_same(learn_network(relation(), **forbidden), learn_network(ROWS, **forbidden))
+    weighted = ROWS.assign(n=np.arange(len(ROWS)) % 3)
+    check_same(
+        learn_network(relation(weighted), sample_weight="n"), learn_network(weighted, sample_weight="n")
+    )
+
+
+def test_shuffled_columns_change_nothing():
+    shuffled = relation().project(", ".join(NAMES[::-1]))
+    assert sorted(learn_network(shuffled).edges) == sorted(learn_network(relation()).edges)
+
+
+def test_numbers_can_be_declared_or_cut():
+    rng = np.random.default_rng(0)
+    whole = rng.integers(0, 2, 400)
+    rows = ROWS.head(400).assign(k=whole, u=whole + rng.normal(0, 0.1, 400))
+    how = {"states": {"k": [0, 1]}, "discretize": {"u": [0.5]}}
+    found, plain = learn_network(relation(rows), **how), learn_network(rows, **how)
+    assert found.cpdag() == plain.cpdag() and found.n_rows_ == 400
+    assert {frozenset(edge) for edge in found.edges} >= {frozenset(("k", "u"))}
+    with pytest.raises(CannotCount, match="'k'"):
+        learn_network(relation(rows), discretize={"u": [0.5]})
+    with pytest.raises(NeedsRows) as caught:
+        learn_network(relation(rows), discretize={"u": 4})
+    assert "discretize=" in caught.value.setting
+
+
+def test_a_network_that_was_counted_goes_on_learning():
+    network = learn_network(relation())
+    network.partial_fit(ROWS.head(10))
+    assert network.n_rows_ == 1_510
+    network.forget(ROWS.head(10))
+    np.testing.assert_array_equal(network.cpt("wet").values, learn_network(relation()).cpt("wet").values)
+
+
+def test_missing_cells_are_refused_by_name():
+    rows = ROWS.copy()
+    rows.loc[7, "wet"] = None
+    with pytest.raises(DataError, match=r"'wet' has 1 missing"):
+        learn_network(relation(rows))
+
+
+def another_plan(schema, plan):
+    one = schema.restricted(["wet"])
+    return Statistics.zero(one, Plan.naive(one))
+
+
+def other_states(schema, plan):
+    wider = schema["wet"].__class__("wet", "categorical", ("no", "yes", "maybe"), 3, closed=True)
+    attributes = [wider if v.name == "wet" else v for v in schema.attributes]
+    return Statistics.zero(schema.with_variables(attributes), plan)
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "said"),
+    [
+        ({"statistics": pieces(0, 1_500)}, SettingError, "states="),
+        ({"statistics": 3, "states": STATES}, SettingError, "int"),
+        ({"statistics": pieces(0, 1_500), "states": STATES, "data": ROWS}, SettingError, "data"),
+        ({"statistics": pieces(0, 1_500), "states": STATES, "discretize": 3}, SettingError, "discretize"),
+        ({"statistics": lambda schema, plan: None, "states": STATES}, DataTypeError, "NoneType"),
+        ({"statistics": another_plan, "states": STATES}, Incompatible, "plan"),
+        ({"statistics": other_states, "states": STATES}, UnseenState, "maybe"),
+        ({"statistics": pieces(0, 1_500), "states": {**STATES, "wet": ["no"]}}, UnseenState, "yes"),
+        ({"data": relation(), "method": "structural-em"}, NeedsRows, "structural-em"),
+        ({"data": relation(), "sample_weight": [1.0]}, DataTypeError, "sample_weight"),
+    ],
+)
+def test_what_cannot_be_learned_is_refused_by_name(how, error, said):
+    with pytest.raises(error, match=said):
+        learn_network(**how)
