@@ -127,7 +127,10 @@ def test_numbers_whose_squares_leave_the_range_keep_their_scale():
 
 def test_nothing_at_all_is_listed_and_built():
     empty = Schema(SCHEMA.attributes, Variable("y", "categorical"))
-    for schema, plan in ((empty, EVERYTHING), (Schema((), empty.target), Plan.naive(Schema((), empty.target)))):
+    for schema, plan in (
+        (empty, EVERYTHING),
+        (Schema((), empty.target), Plan.naive(Schema((), empty.target))),
+    ):
         zero = Statistics.zero(schema, plan)
         same(built(zero.cell_tables(), schema, plan), zero)
 
