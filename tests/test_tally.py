@@ -10,6 +10,7 @@ import laws
 from bayeskit.counting import tally as tally_module
 from bayeskit.counting.tally import Tally
 from bayeskit.errors import BayeskitError, NotCounted, SettingError
+from bayeskit.statistics import Statistics
 
 DESIGN = laws.Design(("categorical", "numeric"), (("z",), ()), ("no",))
 ROWS = [
@@ -54,6 +55,27 @@ def test_merge_is_absorbing_elsewhere(case):
     tally = tally_of(design, first)
     tally.merge(tally_of(design, second).statistics)
     laws.agree(tally.statistics, design.count([*first, *second]))
+
+
+@settings(max_examples=40)
+@given(laws.batches(2))
+def test_what_was_counted_elsewhere_is_absorbed_and_forgotten(case):
+    design, first, second = case
+    tally = tally_of(design, first)
+    counted = design.count(second)
+    elsewhere = Statistics.from_cell_tables(counted.schema, counted.plan, counted.cell_tables())
+    tally.merge(elsewhere)
+    laws.agree(tally.statistics, design.count([*first, *second]))
+    tally.subtract(elsewhere)
+    laws.agree(tally.statistics, design.count(first))
+
+
+def test_more_than_was_counted_elsewhere_changes_nothing():
+    tally = tally_of(DESIGN, ROWS)
+    before = tally.statistics
+    with pytest.raises(NotCounted):
+        tally.subtract(DESIGN.count([(("q", 1.0), "yes", 1.0)]))
+    assert tally.statistics is before
 
 
 def test_fade_multiplies_every_weight():

@@ -28,6 +28,7 @@ from bayeskit import (
     NaiveBayes,
     SelectiveKDB,
     WeightedNB,
+    learn_network,
 )
 from bayeskit.counting import backend as backends
 from bayeskit.counting.backend import backend_of
@@ -124,7 +125,7 @@ class Dictionaries:
         return isinstance(source.data, Records)
 
     def schema(self, source: Source, reading: Reading, target: Variable) -> Schema:
-        records, weighted = source.data, self._weighted(source)
+        records, weighted = source.data, self._weighted(source, target)
         taken = [name for name in (source.target, source.weights) if name is not None]
         names = source.attributes_of(records.names, taken)
         schema = reading.schema_of(Records(names, (), records.types), target)
@@ -134,7 +135,8 @@ class Dictionaries:
             else v.grown({r[v.name] for r, _ in weighted if not is_missing(r[v.name])})
             for v in schema.attributes
         ]
-        return schema.with_variables(grown, target.grown({r[source.target] for r, _ in weighted}))
+        classes = {r[source.target] for r, _ in weighted} if source.target is not None else target.states
+        return schema.with_variables(grown, target.grown(classes))
 
     def count(self, source: Source, schema: Schema, plan: Plan) -> Statistics:
         tables = []
@@ -143,8 +145,9 @@ class Dictionaries:
                 raise CannotCount(f"Dictionaries do not add {term.values[0]!r} up.")
             variables = [schema.target, *(schema[name] for name in term.cells[1:])]
             cells: Counter[tuple[int, ...]] = Counter()
-            for record, weight in self._weighted(source):
-                values = [record[name] for name in term.cells]
+            for record, weight in self._weighted(source, schema.target):
+                label = schema.target.states[0] if source.target is None else record[source.target]
+                values = [label, *(record[name] for name in term.cells[1:])]
                 cells[
                     tuple(v.size if is_missing(x) else v.code_of(x) for v, x in zip(variables, values))
                 ] += weight
@@ -152,11 +155,13 @@ class Dictionaries:
             tables.append(CellTable(term, codes, np.array(list(cells.values()), float)))
         return Statistics.from_cell_tables(schema, plan, tables)
 
-    def _weighted(self, source: Source) -> list[tuple[dict[str, Any], float]]:
+    def _weighted(self, source: Source, target: Variable) -> list[tuple[dict[str, Any], float]]:
         records = source.data.records
+        if source.target is None and target.size != 1:
+            raise DataError("No column is named as the class.")
         if not records:
             raise DataError("Found array with 0 sample(s).")
-        if any(is_missing(record[source.target]) for record in records):
+        if source.target is not None and any(is_missing(record[source.target]) for record in records):
             raise DataError("A row has no class.")
         weights = [1 if source.weights is None else record[source.weights] for record in records]
         if any(is_missing(w) or w < 0 for w in weights) or not any(weights):
@@ -174,7 +179,7 @@ CLASS = Variable("class", "categorical")
 ALL = Reading("all")
 
 
-def opened(name: str, rows: Rows, target: str = "class") -> tuple[Any, Source]:
+def opened(name: str, rows: Rows, target: str | None = "class") -> tuple[Any, Source]:
     backend, form = BACKENDS[name]
     return backend, Source(form(rows), weights=rows.weights, target=target)
 
@@ -346,6 +351,19 @@ def test_numbers_are_refused_by_name(name):
         backend.count(source, schema, Plan.naive(schema))
 
 
+@every
+def test_without_a_target_all_rows_are_of_one_class(name):
+    everything = Variable("everything", "categorical", ("everything",), n_declared=1, closed=True)
+    backend, source = opened(name, COLOURS, None)
+    schema = backend.schema(source, ALL, everything)
+    assert [v.name for v in schema.attributes] == ["colour", "size", "class"]
+    assert schema.target.states == ("everything",)
+    found = backend.count(source, schema, plan_of(schema))
+    assert (found.total, found.table("class").tolist()) == (4.0, [[1.0], [3.0]])
+    with pytest.raises(DataError):
+        backend.schema(source, ALL, CLASS)
+
+
 # -- the door --------------------------------------------------------------------------------------
 
 elsewhere = pytest.mark.parametrize("name", ["duckdb", "dictionaries"])
@@ -454,6 +472,18 @@ def test_numbers_can_be_cut_where_the_cuts_are_known():
     with pytest.raises(CannotCount, match="all columns"):
         MultinomialNB().fit(as_relation(rows), target="class", columns=["u"])
     assert NaiveBayes().fit(as_relation(rows), target="class", exclude=["u"]).n_features_in_ == 1
+
+
+@elsewhere
+def test_a_network_is_learned_where_the_rows_are(name, with_dictionaries):
+    rng = np.random.default_rng(6)
+    first = rng.integers(0, 2, 200)
+    cells = np.column_stack(
+        [first, np.where(rng.random(200) < 0.9, first, 1 - first), rng.integers(0, 2, 200)]
+    )
+    rows = Rows(dict.fromkeys(("a", "A", "select"), "text"), [tuple("xy"[c] for c in row) for row in cells])
+    found, plain = learn_network(BACKENDS[name][1](rows)), learn_network(as_mapping(rows))
+    assert found.cpdag() == plain.cpdag() and found.n_rows_ == 200.0
 
 
 def test_a_failed_count_leaves_a_model_as_it_was():

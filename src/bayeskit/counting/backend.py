@@ -27,7 +27,8 @@ class Backend(Protocol):
         """Find the attributes, their states and the classes, in one pass.
 
         States that were declared stay and keep their order; the others are those of rows with weight, sorted. So
-        schemas of pieces can be united, in any order, to that of the whole.
+        schemas of pieces can be united, in any order, to that of the whole. Without ``source.target`` every row is of
+        the one class that the target declares.
         """
         ...
 

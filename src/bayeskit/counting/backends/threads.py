@@ -8,6 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from operator import index
 from typing import TypeVar
 
+import numpy as np
+
 from bayeskit.counting.count import count
 from bayeskit.data.chunk import CHUNK_ROWS
 from bayeskit.data.encode import encode, match_columns
@@ -123,7 +125,10 @@ def _encoded(rows: Rows, schema: Schema) -> Encoded:
     names = tuple(v.name for v in schema.attributes)
     table = rows.table.select(names) if set(names) < set(rows.table.names) else rows.table
     table = match_columns(table, schema, names if table.named else None, "The schema")
-    return encode(table, schema, "grow", y=rows.y, weights=rows.weights, with_target=True)
+    y = rows.y
+    if y is None and schema.target.size == 1:
+        y = np.full(table.n_rows, schema.target.states[0], dtype=object)
+    return encode(table, schema, "grow", y=y, weights=rows.weights, with_target=True)
 
 
 def _refuse_strange(statistics: Statistics, schema: Schema) -> None:
