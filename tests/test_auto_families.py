@@ -176,3 +176,12 @@ def test_rows_of_no_weight_are_absent():
 )
 def test_the_best_of_equals_is_the_gaussian(losses, best):
     assert Candidates(losses).best == best
+
+
+def test_whole_numbers_beyond_all_counts_are_no_counts():
+    rng = np.random.default_rng(0)
+    labels = [str(c) for c in np.arange(40) % 2]
+    x = [float(v) for v in rng.normal(1e17, 1e15, 40).round()]
+    losses, _ = compared({"x": x}, labels)
+    assert losses["x"].losses.keys() == {"gaussian", "kernel"}
+    assert np.isfinite(list(losses["x"].losses.values())).all()

@@ -43,7 +43,7 @@ class NaiveBayes(IsNetwork, CountClassifier):
     class_weight : None, "balanced" or mapping
     variance : {"mle", "unbiased"}, default="mle"
         Divide by n or by n − 1.
-    numeric : {"gaussian", "student", "kernel", "poisson"}, default="gaussian"
+    numeric : {"gaussian", "student", "kernel", "poisson", "negative-binomial"}, default="gaussian"
         The family of numeric attributes.
     families : mapping from attribute to family, or "auto", optional
         Beside those of ``numeric``: "bernoulli" and "table". With "auto" each numeric attribute gets the

@@ -206,7 +206,8 @@ class Density(Component):
     @classmethod
     def suits(cls, moments: Moments, whole: bool) -> bool:
         """Whether ``families="auto"`` tries it on an attribute, all of whose values may be whole numbers from 0 on."""
-        return whole or not cls.of_counts
+        left_out = cls.supports("add_left_out") or cls.left_out_alone is not Density.left_out_alone
+        return left_out and (whole or not cls.of_counts)
 
     @classmethod
     def hinted(cls, shape: Shape) -> bool:
@@ -329,3 +330,4 @@ register("gaussian", "bayeskit.estimation.gaussian:Gaussian")
 register("student", "bayeskit.estimation.student:Student")
 register("kernel", "bayeskit.estimation.kernel_density:KernelDensity")
 register("poisson", "bayeskit.estimation.poisson:Poisson")
+register("negative-binomial", "bayeskit.estimation.negative_binomial:NegativeBinomial")

@@ -110,7 +110,7 @@ class Poisson(Density):
             raise never_counted(negative)
 
     def _check(self, block: Floats, first_row: int) -> None:
-        self.check_values(block, self.names, np.arange(first_row, first_row + len(block)))
+        self.check_values(block, self.names, first_row + np.arange(len(block)))
 
     def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         return rng.poisson(self.rates[classes]).astype(np.float64)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
-from bayeskit.estimation.density import ColumnSums, Density, families
+from bayeskit.estimation.density import LARGEST_COUNT, ColumnSums, Density, families
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Statistics
 from bayeskit.statistics.moments import Moments
@@ -60,7 +60,7 @@ def _whole_columns(chunks: Callable[[], Iterator[Chunk]], d: int) -> NDArray[np.
     whole = np.ones(d, dtype=bool)
     for chunk in chunks():
         x = np.where(np.isnan(chunk.values), 0.0, chunk.values)
-        whole &= ((x == np.rint(x)) & (x >= 0)).all(axis=0)
+        whole &= ((x == np.rint(x)) & (x >= 0) & (x <= LARGEST_COUNT)).all(axis=0)
     return whole
 
 
@@ -79,6 +79,8 @@ def _loss(chunk: Chunk, j: int, density: Density, moments: Moments, margin: Floa
         counts[np.arange(len(rows)), own] = np.log(np.maximum(margin[own] - w, 0.0) + 1.0)
     joint += counts
     best = joint.max(axis=1, keepdims=True)
+    if np.isneginf(best).any():  # a value that the family cannot have, whatever the class
+        return math.inf
     log_total = best[:, 0] + np.log(np.exp(joint - best).sum(axis=1))
     return float(w @ (log_total - joint[np.arange(len(rows)), own]))
 

@@ -28,7 +28,7 @@ class LatentClass(LatentFitting):
     ----------
     n_components : int, "bic", "aic", or several int
         "bic" and "aic" try 1 to 9 components and keep the best by that criterion; of several numbers the best by BIC.
-    families : mapping from attribute to "gaussian", "poisson", "bernoulli", "table", …, optional
+    families : mapping from attribute to "gaussian", "poisson", "negative-binomial", "bernoulli" or "table", optional
         Others: strings, categories and booleans are tables, numbers Gaussian.
     states : mapping from attribute to list of states, optional
         Declared states keep their order and count for smoothing even if no row has them.

@@ -83,6 +83,11 @@ MESSAGES = {
     "categorical_features names {name}, which is no column. The columns are {list}.": (
         "categorical_features 中的 {name} 不是列名。各列是 {list}。"
     ),
+    "{name} is {value} in row {row} (from 0), which is no count: a value of {family} lies between 0 and 2**53. "
+    "Choose another family for it.": (
+        "{name} 在第 {row} 行（从 0 数起）的值是 {value}，不是计数："
+        "{family} 的取值在 0 与 2**53 之间。请为它另选分布族。"
+    ),
     "{name} has a mean below 0 or above 2**53 in some class, so it does not hold counts. Choose another "
     "family for it.": ("{name} 在某一类中的均值小于 0 或大于 2**53，不是计数。请为它另选分布族。"),
     "Counting all pairs of {d} attributes with {states} states together in {k} classes takes {size} GiB, "
