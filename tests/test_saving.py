@@ -13,10 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import bayeskit
 from bayeskit import (
+    TAN,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -173,7 +175,50 @@ def test_announced_classes_stay_closed(tmp_path):
 
 
 class MyBayes(NaiveBayes):
+    """A classifier of somebody's own: naive Bayes that trusts rare states less."""
+
+    def __init__(self, trust=1.0):
+        super().__init__(alpha=1.0 / trust)
+        self.trust = trust
+
+
+class MyTree(TAN):
     pass
+
+
+@pytest.mark.parametrize("model", [MyBayes(trust=0.25), MyTree()], ids=repr)
+def test_a_class_of_ones_own_is_loaded_where_it_is_passed_and_only_there(model, tmp_path):
+    X, y = pd.DataFrame({"a": list("uvuvw"), "b": list("xxyyx")}), list("cdcdc")
+    path = tmp_path / "mine"
+    model.fit(X, y).save(path)
+    own = type(model)
+    with pytest.raises(ModelFormatError, match=rf"'{own.__name__}'.*classes=\[{own.__name__}\]"):
+        load(path)
+    loaded = load(path, classes=[MyBayes, MyTree])
+    assert type(loaded) is own
+    assert loaded.get_params() == model.get_params()
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert str(loaded.explain(X[:1])) == str(model.explain(X[:1]))
+    loaded.forget(X[:1], y[:1])
+    np.testing.assert_array_equal(
+        loaded.predict_proba(X), clone(model).fit(X[1:], y[1:]).predict_proba(X), strict=True
+    )
+
+
+def test_what_is_passed_as_ones_own_must_be_a_classifier_with_a_name_of_its_own(tmp_path):
+    MyTree().fit([["a"], ["b"]], ["c", "d"]).save(tmp_path / "m")
+    second = type("MyTree", (NaiveBayes,), {})
+    for classes, named in (
+        ([dict], "dict"),
+        (MyTree(), "MyTree"),
+        ([MyTree, second], "MyTree"),
+        ([TAN], "TAN"),
+    ):
+        with pytest.raises(SettingError, match=named):
+            load(tmp_path / "m", classes=classes)
+    # A file that names a class of another kind than was meant is no model of it.
+    with pytest.raises(ModelFormatError):
+        load(tmp_path / "m", classes=[second])
 
 
 def test_refusals_come_before_anything_is_written(tmp_path):
@@ -196,8 +241,6 @@ def test_refusals_come_before_anything_is_written(tmp_path):
         NaiveBayes(smoothing=Odd()).fit(X, y).save(path)
     with pytest.raises(SettingError, match=r"smoothing\['x0'\] is Odd\(\)"):
         NaiveBayes(smoothing={"x0": Odd()}).fit(X, y).save(path)
-    with pytest.raises(UsageError, match=r"MyBayes of .* cannot be saved"):
-        MyBayes().fit(X, y).save(path)
     with pytest.raises(SettingError, match="variance is 'none'"):
         NaiveBayes().fit(X, y).set_params(variance="none").save(path)
     with pytest.raises(UsageError, match=r"changed after fitting \(smoothing, .*block_alpha\)"):

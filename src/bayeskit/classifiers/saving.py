@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from importlib import import_module
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.counting.tally import Tally
 from bayeskit.data.table import open_table
-from bayeskit.errors import ModelFormatError, UsageError
+from bayeskit.errors import ModelFormatError, SettingError, UsageError
 from bayeskit.io.labels import from_plain, to_plain
 from bayeskit.io.saved import Saved, as_path, naming, read_saved, write_saved
 from bayeskit.io.statistics import pack_statistics, unpack_statistics
@@ -45,6 +46,7 @@ _OTHERS: dict[Any, tuple[str, str]] = {
     "GaussianMixture": ("bayeskit.mixtures.saving", "rebuilt_mixture"),
     "LatentClass": ("bayeskit.mixtures.latent_saving", "rebuilt_mixture"),
 }
+_KNOWN = {*_HOMES, *_OTHERS}
 _FIELDS = ("estimator", "parameters", "statistics", "named", "names", "hints", "held", "class_dtype")
 # Labels of any other dtype are given out as objects.
 _CLASS_DTYPES = "iufbUSO"
@@ -61,10 +63,10 @@ def save_model(estimator: CountClassifier, path: Any) -> None:
     """
     place = as_path(path)
     name = type(estimator).__name__
-    if name not in _HOMES or type(estimator) is not _class_of(name):
+    if name in _KNOWN and (name not in _HOMES or type(estimator) is not _class_of(name)):
         raise UsageError(
-            f"A {name} of {type(estimator).__module__} cannot be saved; these can: {', '.join(_HOMES)}. "
-            "Save its statistics with bayeskit.io.statistics.save_statistics(model.statistics_, path)."
+            f"A {name} of {type(estimator).__module__} cannot be saved: the file would be read as a {name} of bayeskit. "
+            "Give your class a name of its own."
         )
     if estimator._lazy_state() is not None:
         raise UsageError(
@@ -92,11 +94,17 @@ def save_model(estimator: CountClassifier, path: Any) -> None:
     write_saved(Saved("model", manifest, arrays), place)
 
 
-def load(path: Any) -> Any:
+def load(path: Any, classes: Iterable[type] = ()) -> Any:
     """Read a classifier or a mixture that was saved: it predicts the same, bit for bit, and can go on learning.
 
-    Nothing in the file is run. A file that is damaged, foreign or newer is refused with a
-    :class:`~bayeskit.errors.ModelFormatError` that says what to do.
+    Nothing in the file is run, and no module that it names is imported. A file that is damaged, foreign or newer is
+    refused with a :class:`~bayeskit.errors.ModelFormatError` that says what to do.
+
+    Parameters
+    ----------
+    path : str or path
+    classes : classes of classifiers
+        Your own ones, one of which the file may hold, by name.
 
     Examples
     --------
@@ -107,20 +115,37 @@ def load(path: Any) -> Any:
     ...     load(os.path.join(folder, "西瓜.bayes")).predict([["乌黑"]]).tolist()
     ['好']
     """
-    place = as_path(path)
+    place, own = as_path(path), _own_classes(classes)
     # What a file provokes is said by one error, not by NumPy's warnings before it.
     with naming(place), np.errstate(all="ignore"):
         saved = read_saved(place, "model")
-        home, rebuild = _OTHERS.get(saved.content.get("estimator"), (__name__, "_rebuilt"))
-        return getattr(import_module(home), rebuild)(saved)
+        other = _OTHERS.get(saved.content.get("estimator"))
+        return getattr(import_module(other[0]), other[1])(saved) if other else _rebuilt(saved, own)
 
 
-def _rebuilt(saved: Saved) -> CountClassifier:
+def _own_classes(classes: Iterable[type]) -> dict[Any, type[CountClassifier]]:
+    """Return classes by their names, as files have them; refuse what no file can hold."""
+    found: dict[Any, type[CountClassifier]] = {}
+    for one in classes if isinstance(classes, Iterable) else (classes,):
+        if not (isinstance(one, type) and issubclass(one, CountClassifier)):
+            raise SettingError(
+                f"classes holds {one!r}, which is no class of a classifier that counts. Pass subclasses of NaiveBayes, "
+                "TAN and their kind."
+            )
+        if one.__name__ in _KNOWN or one.__name__ in found:
+            raise SettingError(
+                f"classes holds a second {one.__name__}, and a file names it by that alone. Give it a name of its own."
+            )
+        found[one.__name__] = one
+    return found
+
+
+def _rebuilt(saved: Saved, own: dict[Any, type[CountClassifier]]) -> CountClassifier:
     content = saved.content
     missing = [field for field in _FIELDS if field not in content]
     if missing:
         raise ModelFormatError(f"it does not tell its {', '.join(missing)}. Save the model again.")
-    estimator = _unfitted(content["estimator"], content["parameters"])
+    estimator = _unfitted(content["estimator"], content["parameters"], own)
     statistics = unpack_statistics(content["statistics"], saved.arrays)
     schema = statistics.schema
     held = from_plain(content["held"])
@@ -151,13 +176,15 @@ def _rebuilt(saved: Saved) -> CountClassifier:
     return estimator
 
 
-def _unfitted(name: Any, parameters: dict[str, Any]) -> CountClassifier:
-    if name not in _HOMES:
+def _unfitted(
+    name: Any, parameters: dict[str, Any], own: dict[Any, type[CountClassifier]]
+) -> CountClassifier:
+    if name not in _HOMES and name not in own:
         raise ModelFormatError(
-            f"it holds a {name!r}, which this version does not know (it knows {', '.join(_HOMES)}). "
-            "Install a newer bayeskit."
+            f"it holds a {name!r}, which this version does not know (it knows {', '.join(_HOMES)}). Install a newer "
+            f"bayeskit or, if it is a class of your own, pass that: load(path, classes=[{name}])."
         )
-    cls = _class_of(name)
+    cls = own[name] if name in own else _class_of(name)
     unknown = [key for key in parameters if key not in cls._get_param_names()]
     if unknown:
         raise ModelFormatError(
