@@ -65,8 +65,8 @@ def save_model(estimator: CountClassifier, path: Any) -> None:
     name = type(estimator).__name__
     if name in _KNOWN and (name not in _HOMES or type(estimator) is not _class_of(name)):
         raise UsageError(
-            f"A {name} of {type(estimator).__module__} cannot be saved: the file would be read as a {name} of bayeskit. "
-            "Give your class a name of its own."
+            f"A {name} of {type(estimator).__module__} cannot be saved: the file would be read as a {name} of "
+            "bayeskit. Give your class a name of its own."
         )
     if estimator._lazy_state() is not None:
         raise UsageError(

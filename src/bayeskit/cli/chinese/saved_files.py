@@ -32,8 +32,8 @@ MESSAGES = {
     "it holds {kind} where {wanted} is wanted. Read it with {way}.": (
         "其中是 {kind}，而需要的是 {wanted}。请用 {way} 读取。"
     ),
-    "it holds a {name}, which this version does not know (it knows {list}). Install a newer bayeskit or, if it is a class "
-    "of your own, pass that: load(path, classes=[{own}]).": (
+    "it holds a {name}, which this version does not know (it knows {list}). Install a newer bayeskit or, if it "
+    "is a class of your own, pass that: load(path, classes=[{own}]).": (
         "其中是 {name}，当前版本不认识（认识的有 {list}）。请安装更新的 bayeskit；如果是自己的类，"
         "请传入它：load(path, classes=[{own}])。"
     ),
