@@ -15,12 +15,10 @@ from bayeskit.classifiers.explaining import Explaining
 from bayeskit.data.source import Source
 from bayeskit.data.table import open_table
 from bayeskit.errors import DataError, UsageError
-from bayeskit.estimation.averaged import Averaged
 from bayeskit.estimation.kernels.posterior import choose, log_normalise, normalise
-from bayeskit.estimation.multinomial import Multinomial, log_coefficient
 from bayeskit.learning.leave_one_out import encode_learned, left_out_joint, log_posterior, mean_loss
 from bayeskit.learning.model import Model
-from bayeskit.schema import Name, Schema
+from bayeskit.schema import Name
 
 Floats = NDArray[np.float64]
 
@@ -68,13 +66,8 @@ class Answers(Explaining):
         best = np.maximum(joint.max(axis=1), -1e308)
         with np.errstate(divide="ignore"):
             evidence = best + np.log(np.exp(joint - best[:, None]).sum(axis=1))
-        first = model.conditionals[0] if model.conditionals else None
-        if isinstance(first, Averaged):
-            # The sum over super-parents is as many times too large as there are of them.
-            evidence -= self._log_excess(first, X, model.schema)
-        if isinstance(first, Multinomial):
-            # The same for every class, so predictions leave it out; P(x) does not.
-            evidence += log_coefficient(open_table(X).as_block())
+        if any(conditional.supports("log_excess") for conditional in model.conditionals):
+            evidence -= self._log_excess(X, model)
         return np.asarray(evidence)
 
     def leave_one_out(
@@ -157,12 +150,12 @@ class Answers(Explaining):
         parts = [np.concatenate(arrays) for arrays in zip(*pieces)]
         return parts[0], parts[1], parts[2]
 
-    def _log_excess(self, averaged: Averaged, X: Any, schema: Schema) -> Floats:
+    def _log_excess(self, X: Any, model: Model) -> Floats:
         lazy = self._lazy_state()
         fitted = lazy.fitted if lazy is not None else self._require("log_evidence")
         assert fitted.recipe is not None
-        encoded = fitted.encode(open_table(X), schema, fitted.recipe.unseen)
-        return np.concatenate([averaged.log_excess(chunk) for chunk in encoded.chunks()])
+        encoded = fitted.encode(open_table(X), model.schema, fitted.recipe.unseen)
+        return np.concatenate([model.log_excess(chunk) for chunk in encoded.chunks()])
 
     def _joint(self, X: Any) -> tuple[Floats, Model]:
         fitted = self._fitted_or_none()

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.chunk import Chunk
 from bayeskit.errors import ColumnError, UsageError
-from bayeskit.estimation.families import FamilyTries
-from bayeskit.estimation.one_parent import OneParent
+from bayeskit.estimation.conditional import DiscreteConditional
 from bayeskit.schema import Label, Name, Schema
 from bayeskit.statistics import Statistics
 
@@ -77,31 +75,24 @@ class DependentTable:
 
 
 def dependent_table(
-    conditional: OneParent | FamilyTries, schema: Schema, statistics: Statistics, j: int
+    tables: DiscreteConditional, schema: Schema, statistics: Statistics, j: int
 ) -> DependentTable:
     """Return the table of the j-th categorical attribute, states only (missing and unseen have no place in it)."""
-    variables = schema.categorical
-    if isinstance(conditional, OneParent):
-        parents = [int(i) for i in conditional.parents[j : j + 1] if i >= 0]
-    else:
-        f = _family_of(conditional, schema, j)
-        start, stop = conditional.trie.first_parent[f : f + 2]
-        parents = [int(i) for i in conditional.trie.parents[start:stop]]
-    shape = [*(variables[i].size for i in parents), variables[j].size]
-    cells = math.prod(shape) * schema.n_classes
+    variables, k = schema.categorical, schema.n_classes
+    if j not in tables.members():
+        raise ColumnError(
+            f"{variables[j].name!r} has no table: it was not taken into the model. See structure_."
+        )
+    parents = tables.parents_of(j)
+    shape = [variables[i].size for i in (*parents, j)]
+    cells = math.prod(shape) * k
     if cells > MOST_CELLS:
         raise UsageError(
             f"The table of {variables[j].name!r} has {cells:,} cells, more than {MOST_CELLS:,}. Ask explain(row) for "
             "the cells of a row."
         )
-    if isinstance(conditional, OneParent):
-        found = conditional.probabilities(j)[: shape[0] if parents else 1, : shape[-1]]
-        pairs: Any = statistics.parts["pairs"]
-        counts = pairs.table(parents[0], j) if parents else statistics.table(variables[j].name)
-    else:
-        found = _family_probabilities(conditional, f, [*parents, j], shape)
-        counts = _family_counts(statistics, f, [v.size + 1 for v in (variables[i] for i in [*parents, j])])
-    k = schema.n_classes
+    found = tables.table_of(j, parents, [range(size) for size in shape])
+    counts = tables.counts_of(statistics, j)
     return DependentTable(
         variables[j].name,
         tuple(variables[i].name for i in parents),
@@ -109,33 +100,5 @@ def dependent_table(
         tuple(variables[i].states for i in parents),
         variables[j].states,
         np.moveaxis(found.reshape(*shape, k), -1, 0).copy(),
-        np.moveaxis(np.asarray(counts).reshape(*shape, k), -1, 0).copy(),
+        np.moveaxis(counts.reshape(*shape, k), -1, 0).copy(),
     )
-
-
-def _family_of(conditional: FamilyTries, schema: Schema, j: int) -> int:
-    found = np.flatnonzero(conditional.trie.child == j)
-    if not len(found):
-        raise ColumnError(
-            f"{schema.categorical[j].name!r} has no table: it was not taken into the model. See structure_."
-        )
-    return int(found[0])
-
-
-def _family_probabilities(conditional: FamilyTries, f: int, places: list[int], shape: list[int]) -> Floats:
-    """P(child | parents, c) of every cell: shape (cells, K)."""
-    cells = np.indices(shape).reshape(len(shape), -1).T
-    codes = np.zeros((len(cells), len(conditional.trie.sizes)), dtype=np.uint32)
-    codes[:, places] = cells
-    levels = conditional.level_probabilities(f, Chunk(len(cells), codes, np.empty((len(cells), 0))))
-    return np.asarray(levels[:, -1])
-
-
-def _family_counts(statistics: Statistics, f: int, radices: list[int]) -> Floats:
-    """n(child, parents, c) of every cell without the spare ones."""
-    families: Any = statistics.parts["families"]
-    keys, weights = families.cells(f)
-    dense = np.zeros(math.prod(radices) * statistics.schema.n_classes)
-    dense[keys] = weights
-    inside = tuple(slice(0, radix - 1) for radix in radices)
-    return dense.reshape(*radices, -1)[inside]

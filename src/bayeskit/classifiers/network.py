@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.network_tables import Slots, members, parents_of, slots_of, table_of
 from bayeskit.classifiers.state import State
 from bayeskit.errors import NotSupported, UsageError
 from bayeskit.estimation.child_gaussians import ChildGaussians
-from bayeskit.estimation.conditional import Conditional
+from bayeskit.estimation.conditional import Conditional, DiscreteConditional
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.learning.model import Model
-from bayeskit.schema import Name, Variable
+from bayeskit.schema import Label, Name, Variable
 
 if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork
@@ -66,6 +66,13 @@ def network_of_model(model: Model, columns: Sequence[Name] = ()) -> Network:
     return made.network()
 
 
+class _Slots(NamedTuple):
+    """A discrete attribute as a node, and the code that each of its states has in the model."""
+
+    variable: Variable
+    codes: tuple[int, ...]
+
+
 @dataclass
 class _Nodes:
     """The nodes made so far, and the states of the discrete attributes among them by number."""
@@ -74,7 +81,7 @@ class _Nodes:
     columns: Sequence[Name] = ()
     target: Variable = field(init=False)
     found: dict[Name, Node] = field(default_factory=dict)
-    slots: dict[int, Slots] = field(default_factory=dict)
+    slots: dict[int, _Slots] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         taken = set(self.model.schema.position)
@@ -87,17 +94,26 @@ class _Nodes:
     def add(self, variable: Variable, parents: tuple[Name, ...], found: Table | LinearGaussian) -> None:
         self.found[variable.name] = Node(variable, parents, found)
 
-    def add_tables(self, tables: Any) -> None:
+    def add_tables(self, tables: DiscreteConditional) -> None:
         variables = self.model.schema.categorical
-        self.slots = slots_of(tables, variables)
-        families = {j: parents_of(tables, j, self.slots) for j in members(tables) if j in self.slots}
+        for j in tables.members():
+            codes = tables.codes_of(j)
+            if codes:  # of an attribute that has no state at all nothing can be said
+                node = discrete(variables[j].name, _labels(variables[j], codes))
+                # With its cut points a node of intervals can be told numbers.
+                self.slots[j] = _Slots(replace(node, cuts=variables[j].cuts), codes)
+        families = {j: self._known(tables.parents_of(j)) for j in self.slots}
         _check_size(self.target, [[self.slots[i] for i in (*parents, j)] for j, parents in families.items()])
         for j, parents in families.items():
             child = self.slots[j]
             above = [self.slots[i] for i in parents]
-            table = table_of(tables, j, parents, [slots.codes for slots in (*above, child)])
+            table = tables.table_of(j, parents, [slots.codes for slots in (*above, child)])
             names = (self.target.name, *(slots.variable.name for slots in above))
             self.add(child.variable, names, Table(_normalised(np.moveaxis(table, -1, 0))))
+
+    def _known(self, parents: list[int]) -> list[int]:
+        """The model leaves out the parents from the first missing one on; one without states is always missing."""
+        return list(takewhile(self.slots.__contains__, parents))
 
     def add_normal(self, column: int, mean: Floats, deviation: Floats) -> None:
         name = self.model.schema.numeric[column].name
@@ -152,7 +168,7 @@ def _normalised(rows: Floats) -> Floats:
     return np.where(np.abs(sums - 1.0) > 1e-12, rows / sums, rows)
 
 
-def _check_size(target: Variable, families: list[list[Slots]]) -> None:
+def _check_size(target: Variable, families: list[list[_Slots]]) -> None:
     cells = [target.size * math.prod(slots.variable.size for slots in family) for family in families]
     if sum(cells) > MOST_CELLS:
         largest = families[cells.index(max(cells))]
@@ -190,3 +206,15 @@ def _gaussian(name: Name, mean: Floats, deviation: Floats) -> LinearGaussian:
             "Give its values in another unit."
         )
     return LinearGaussian(mean, np.empty((*mean.shape, 0)), variance)
+
+
+def _labels(variable: Variable, codes: tuple[int, ...]) -> list[Label]:
+    """Return what the states are called; missing and unseen by names that no state has."""
+    more: dict[int, Any] = {variable.size: "(missing)", variable.size + 1: "(unseen)"}
+    labels = [variable.states[code] for code in codes if code < variable.size]
+    for code in codes[len(labels) :]:
+        label = more[code]
+        while label in labels:
+            label = f"({label})"
+        labels.append(label)
+    return labels

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from bayeskit.classifiers.sampling import draw_codes
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import UsageError
-from bayeskit.estimation.averaged import Averaged
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Model
 from bayeskit.schema import Label, Name
@@ -25,9 +24,7 @@ QUANTILES, DRAWS = 200, 20_000
 
 def joint_of(model: Model, chunk: Chunk) -> Floats:
     """Return log P(c, x) of each row; of an average over super-parents the mean, not the sum."""
-    joint = model.joint_chunk(chunk)
-    first = model.conditionals[0] if model.conditionals else None
-    return joint - first.log_excess(chunk)[:, None] if isinstance(first, Averaged) else joint
+    return model.joint_chunk(chunk) - model.log_excess(chunk)[:, None]
 
 
 def log_evidence_of(model: Model, chunk: Chunk) -> Floats:

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.sampling_average import draw_average
 from bayeskit.errors import SettingError
-from bayeskit.estimation.averaged import Averaged
 from bayeskit.estimation.conditional import Codes, Conditional, DrawnRows, Floats
 from bayeskit.learning.model import Model
 from bayeskit.schema import Label, Schema
@@ -30,19 +28,19 @@ def draw_codes(
 ) -> tuple[Codes, Codes, Floats]:
     """Draw classes, codes and numbers: first the class, then every attribute after its parents."""
     conditionals = model.conditionals
-    averaged = next((c for c in conditionals if isinstance(c, Averaged)), None)
-    if averaged is not None:
-        others = tuple(c for c in conditionals if c is not averaged)
+    first = next((c for c in conditionals if c.supports("sample_all")), None)
+    if first is not None:
+        others = tuple(c for c in conditionals if c is not first)
         only = None if given_class is None else model.schema.target.code_of(given_class)
-        drawn = draw_average(averaged, n, rng, only)
-        if drawn is not None:
-            return _drawn(others, DrawnRows(*drawn), rng)
-        conditionals = (*averaged.alone, *others)
+        rows = first.sample_all(n, rng, only)
+        if rows is not None:
+            return _drawn(others, rows, rng)
+        conditionals = (*first.in_its_place(), *others)
     classes = draw_classes(model, n, rng, given_class)
     codes = np.zeros((n, len(model.schema.categorical)), dtype=np.intp)
     values = np.full((n, len(model.schema.numeric)), np.nan)
     # Those that draw codes come before those that are given codes.
-    ordered = sorted(conditionals, key=lambda conditional: not conditional.draws_codes)
+    ordered = sorted(conditionals, key=lambda conditional: not conditional.has_tables)
     return _drawn(ordered, DrawnRows(classes, codes, values), rng)
 
 

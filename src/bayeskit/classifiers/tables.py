@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.classifiers.dependent_table import DependentTable, dependent_table
 from bayeskit.errors import ColumnError, UsageError
-from bayeskit.estimation.families import FamilyTries
-from bayeskit.estimation.one_parent import OneParent
-from bayeskit.estimation.table import TableConditional
+from bayeskit.estimation.conditional import DiscreteConditional
 from bayeskit.learning.model import Model
 from bayeskit.schema import Label, Name, Schema
 from bayeskit.statistics import Statistics
@@ -73,10 +71,17 @@ def labelled_table(model: Model, statistics: Statistics, name: Name) -> Labelled
         prior = np.exp(model.log_prior)
         return LabelledTable(name, classes, ("P",), prior[:, None], statistics.class_counts[:, None])
     j = _place(schema, name)
-    conditional = next(c for c in model.conditionals if isinstance(c, TableConditional))
-    probabilities = conditional.probabilities(j).T
-    counts = statistics.table(name).T
+    tables = _tables(model)
+    assert tables is not None
+    probabilities = tables.table_of(j, (), [range(schema[name].size)]).T
+    counts = tables.counts_of(statistics, j).T
     return LabelledTable(name, classes, schema[name].states, probabilities.copy(), counts.copy())
+
+
+def _tables(model: Model) -> DiscreteConditional | None:
+    """Return the conditional that has the tables, if one has."""
+    found = next((c for c in model.conditionals if c.has_tables), None)
+    return cast(DiscreteConditional | None, found)
 
 
 def table_with_parents(model: Model, statistics: Statistics, name: Name) -> LabelledTable | DependentTable:
@@ -90,17 +95,15 @@ def table_with_parents(model: Model, statistics: Statistics, name: Name) -> Labe
     >>> table.parents, float(table[0, "a", "u"])  # one of the one row of class 0 with a: (1+1)/(1+2)
     (('x0',), 0.6666666666666666)
     """
-    kinds = OneParent, FamilyTries
-    conditional = next((c for c in model.conditionals if isinstance(c, kinds)), None)
-    plain = any(isinstance(c, TableConditional) for c in model.conditionals)
-    if name == model.schema.target.name or (conditional is None and plain):
+    tables = _tables(model)
+    if name == model.schema.target.name or (tables is not None and not tables.takes_parents):
         return labelled_table(model, statistics, name)
     j = _place(model.schema, name)
-    if conditional is None:
+    if tables is None:
         raise UsageError(
             f"{name!r} has no one table here: the model averages over many. NaiveBayes, SPODE, TAN and KDB have one."
         )
-    return dependent_table(conditional, model.schema, statistics, j)
+    return dependent_table(tables, model.schema, statistics, j)
 
 
 def _place(schema: Schema, name: Name) -> int:

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError, NotSupported
+from bayeskit.estimation.child_gaussians import draw_children
 from bayeskit.estimation.class_prior import ClassPrior
-from bayeskit.estimation.conditional import Conditional, DrawRule, ParameterPosterior
+from bayeskit.estimation.conditional import Codes, Conditional, DrawnRows, DrawRule, ParameterPosterior
 from bayeskit.estimation.kernels.averaged import (
     information_left_out,
     leave_general,
@@ -27,6 +28,7 @@ from bayeskit.estimation.kernels.averaged import (
     sum_parents,
 )
 from bayeskit.estimation.kernels.pair_cells import fill_averaged
+from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.pair_cells import Floats, PairCells
 from bayeskit.priors import Smoothing, joint_cells
 from bayeskit.schema import Schema
@@ -218,6 +220,36 @@ class Averaged(Conditional):
             f"{rule.who} averages over models that share their counts, so no one posterior of tables stands behind it"
         )
 
+    def sample_all(self, n: int, rng: np.random.Generator, given: int | None) -> DrawnRows | None:
+        """Draw a super-parent i by its weight with P(c, x_i), then the others by P(x_j | c, x_i).
+
+        Values that were seen too seldom to be those of a super-parent are drawn as those of other attributes only;
+        where there are such values the average is no distribution that adds up to one, and this is close to it. None
+        where no value was seen often enough.
+        """
+        table, owner, state = _first_table(self)
+        if given is not None:
+            kept = np.zeros_like(table)
+            kept[:, given] = table[:, given]
+            table = kept
+        if not table.sum() > 0.0:
+            return None
+        k = table.shape[1]
+        flat = rng.choice(table.size, size=n, p=(table / table.sum()).ravel())
+        place, classes = flat // k, (flat % k).astype(np.intp)
+        parents = owner[place]
+        codes = np.zeros((n, len(self.cells.sizes)), dtype=np.intp)
+        for i in np.unique(parents).tolist():
+            rows = np.flatnonzero(parents == i)
+            codes[rows] = _draw_given(self, i, state[place[rows]], classes[rows], rng)
+        values = np.empty((n, 0))
+        if self.numeric is not None:
+            values = draw_children(self.numeric, parents[:, None], classes, codes, rng)
+        return DrawnRows(classes, codes, values)
+
+    def in_its_place(self) -> tuple[Conditional, ...]:
+        return tuple(self.alone)
+
     def log_excess(self, chunk: Chunk) -> Floats:
         """Return by how much the log of the sum exceeds that of the average, Σ w_i over the super-parents of a row."""
         _, eligible = self._first
@@ -258,6 +290,37 @@ class Averaged(Conditional):
     @cached_property
     def _sums(self) -> Floats:
         return np.ascontiguousarray(self.cells.counts.sum(axis=2))
+
+
+def _first_table(averaged: Averaged) -> tuple[Floats, Codes, Codes]:
+    """w_i P(c, x_i) of every state (states, K), the attribute and the code of each."""
+    cells = averaged.cells
+    sizes = cells.sizes.astype(np.intp)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    state = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    g = cells.offsets.astype(np.intp)[owner] + state
+    counts = cells.counts[g, g]
+    whole = cells.first.sum(axis=1) + averaged.joint_total
+    table = (counts + averaged.joint[g, None]) / np.maximum(whole, 1e-300)[owner, None]
+    seen = counts.sum(axis=1)
+    least = averaged.min_count - 1e-9 * max(1.0, averaged.min_count)
+    table[(seen < least) | (seen <= 0.0)] = 0.0
+    return table * np.exp(averaged.log_weights[0])[owner, None], owner, state
+
+
+def _draw_given(averaged: Averaged, i: int, x: Codes, classes: Codes, rng: np.random.Generator) -> Codes:
+    """Draw all attributes given the class and x_i."""
+    cells = averaged.cells
+    parents = np.full(len(cells.sizes), i, dtype=np.int64)
+    parents[i] = -1
+    others = OneParent(cells, parents)
+    codes = np.zeros((len(x), len(parents)), dtype=np.intp)
+    codes[:, i] = x
+    for j in np.flatnonzero((parents >= 0) & (cells.sizes > 0)).tolist():
+        cumulative = np.cumsum(others.probabilities(j), axis=1)[x, :, classes]
+        draw = rng.random(len(x)) * cumulative[:, -1]
+        codes[:, j] = (draw[:, None] >= cumulative[:, :-1]).sum(axis=1)
+    return codes
 
 
 def class_width(n_classes: int) -> int:

@@ -20,6 +20,7 @@ from bayeskit.errors import NotSupported
 if TYPE_CHECKING:
     from bayeskit.estimation.density import Formula
     from bayeskit.estimation.posterior_draws import Draws
+    from bayeskit.statistics import Statistics
     from bayeskit.statistics.moments import Moments
 
 Floats = NDArray[np.float64]
@@ -79,7 +80,7 @@ class Nodes(Protocol):
         """Add a numeric attribute that is normal in each class: arrays of shape (K,)."""
         ...
 
-    def add_tables(self, tables: Any) -> None:
+    def add_tables(self, tables: DiscreteConditional) -> None:
         """Add categorical attributes with their parents."""
         ...
 
@@ -149,8 +150,8 @@ class Conditional(ABC):
 
     # Whether each attribute has a factor of its own, whatever the others are.
     is_separate: ClassVar[bool] = False
-    # Whether it draws categorical attributes, which those that are given them must wait for.
-    draws_codes: ClassVar[bool] = False
+    # Whether it has one table for each categorical attribute: see DiscreteConditional.
+    has_tables: ClassVar[bool] = False
 
     @property
     def adds_prior(self) -> bool:
@@ -188,6 +189,17 @@ class Conditional(ABC):
             "one attribute after the other. NaiveBayes, SPODE, TAN, KDB and AODE have one."
         )
 
+    def sample_all(self, n: int, rng: np.random.Generator, given: int | None) -> DrawnRows | None:
+        """Draw classes, all of this class number where one is given, together with the attributes.
+
+        For those that hold P(c) themselves. None where they cannot in this model; then others stand ``in_its_place``.
+        """
+        raise self._refusal("draw classes")
+
+    def in_its_place(self) -> tuple[Conditional, ...]:
+        """Return the conditionals that answer where it cannot."""
+        return (self,)
+
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
         """Return the posterior of the parameters, from which credible intervals are drawn."""
         raise NotSupported(f"{rule.who} is no product of tables and densities with a posterior of their own")
@@ -209,6 +221,10 @@ class Conditional(ABC):
         """Return the least value that a numeric attribute can have, as far as this conditional knows."""
         return -np.inf
 
+    def log_excess(self, chunk: Chunk) -> Floats:
+        """Return by how much what is added exceeds log P(x | c), in every class alike: shape (n,)."""
+        return np.zeros(chunk.n_rows)
+
     def explain(self, chunk: Chunk, page: Workings) -> None:
         """Write the factors of one row down; where they cannot be, a row is explained by leaving values out."""
         raise self._refusal("be written down as factors")
@@ -223,6 +239,47 @@ class Conditional(ABC):
 
     def _refusal(self, what: str) -> NotSupported:
         return NotSupported(f"{type(self).__name__} cannot {what}.")
+
+
+class DiscreteConditional(Conditional):
+    """Categorical attributes with one table each, given the class and other categorical attributes."""
+
+    has_tables: ClassVar[bool] = True
+    # Whether attributes may have parents beside the class.
+    takes_parents: ClassVar[bool] = True
+
+    @abstractmethod
+    def sample(self, classes: Codes, rng: np.random.Generator) -> Codes:
+        """Draw codes of shape (n, d), parents before children."""
+
+    @abstractmethod
+    def members(self) -> list[int]:
+        """Return the attributes that have a table, by number."""
+
+    @abstractmethod
+    def parents_of(self, j: int) -> list[int]:
+        """Return the parents of an attribute beside the class, in the model's order."""
+
+    @abstractmethod
+    def codes_of(self, j: int) -> tuple[int, ...]:
+        """Return the codes that share the probability of an attribute: its states, missing, unseen."""
+
+    @abstractmethod
+    def table_of(self, j: int, parents: Sequence[int], codes: Sequence[Sequence[int]]) -> Floats:
+        """Return P(x_j | c, parents) of these codes of the parents and of the child: axes parents, child, class.
+
+        ``parents`` are the first of its parents; the others are taken for missing.
+        """
+
+    @abstractmethod
+    def counts_of(self, statistics: Statistics, j: int) -> Floats:
+        """Return the counts behind the table of an attribute, states only: axes parents, child, class."""
+
+    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        rows.codes = self.sample(rows.classes, rng)
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        nodes.add_tables(self)
 
 
 class Look(Protocol):

@@ -7,24 +7,19 @@ or, with :class:`~bayeskit.priors.BackOff`, the same shrunk towards fewer and fe
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError
-from bayeskit.estimation.conditional import (
-    Conditional,
-    DrawnRows,
-    DrawRule,
-    Nodes,
-    ParameterPosterior,
-    Workings,
-)
+from bayeskit.estimation.conditional import DiscreteConditional, DrawRule, ParameterPosterior, Workings
 from bayeskit.estimation.kernels.families import Rule, family
 from bayeskit.estimation.kernels.marginal import (
     MOST_CONFIGURATIONS,
@@ -38,6 +33,7 @@ from bayeskit.estimation.levels import lay_tries
 from bayeskit.estimation.rule import make_rule
 from bayeskit.priors import Smoothing
 from bayeskit.schema import LARGEST_BYTE_TABLE, Schema
+from bayeskit.statistics import Statistics
 from bayeskit.statistics.families import Families
 from bayeskit.statistics.part import never_counted
 
@@ -45,10 +41,12 @@ Floats = NDArray[np.float64]
 
 # Rows scored at a time: their products stay in the second cache while the families pass over them.
 _BLOCK_ROWS = 4096
+# Cells of a table looked up at a time, so that what stands between stays small beside it.
+_BLOCK_CELLS = 65_536
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyTries(Conditional):
+class FamilyTries(DiscreteConditional):
     """log P(x | parents, c) of some attributes, each with its own parents.
 
     A missing child is left out. Where parents are missing, the product of all families is summed over the
@@ -68,8 +66,6 @@ class FamilyTries(Conditional):
     trie: Trie
     rule: Rule
     n_classes: int
-
-    draws_codes: ClassVar[bool] = True
 
     @property
     def constants(self) -> Floats:
@@ -156,17 +152,49 @@ class FamilyTries(Conditional):
             codes[:, child] = (draw[:, None] >= cumulative[:, :-1]).sum(axis=1)
         return codes.astype(np.intp)
 
-    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
-        rows.codes = self.sample(rows.classes, rng)
+    def members(self) -> list[int]:
+        return [int(j) for j in self.trie.child]
+
+    def _place(self, j: int) -> int:
+        return int(np.flatnonzero(self.trie.child == j)[0])
+
+    def parents_of(self, j: int) -> list[int]:
+        f = self._place(j)
+        start, stop = self.trie.first_parent[f : f + 2]
+        return [int(i) for i in self.trie.parents[start:stop]]
+
+    def codes_of(self, j: int) -> tuple[int, ...]:
+        size = int(self.trie.sizes[j])
+        states = (*range(size), *[size] * bool(self.trie.is_state[j]))
+        return (*states, *[size + 1] * bool(self.rule.is_open[self._place(j)])) if states else ()
+
+    def table_of(self, j: int, parents: Sequence[int], codes: Sequence[Sequence[int]]) -> Floats:
+        shape = [len(some) for some in codes]
+        out = np.empty((math.prod(shape), self.n_classes))
+        for start in range(0, len(out), _BLOCK_CELLS):
+            cells = np.arange(start, min(start + _BLOCK_CELLS, len(out)))
+            # Parents that are not among those given stay missing.
+            rows = np.tile(self.trie.sizes.astype(np.uint32), (len(cells), 1))
+            for i, some, place in zip((*parents, j), codes, np.unravel_index(cells, shape)):
+                rows[:, i] = np.array(some, np.uint32)[place]
+            chunk = Chunk(len(cells), rows, np.empty((len(cells), 0)))
+            out[cells] = self.level_probabilities(self._place(j), chunk)[:, -1]
+        return out.reshape(*shape, -1)
+
+    def counts_of(self, statistics: Statistics, j: int) -> Floats:
+        counted: Any = statistics.parts["families"]
+        radices = [int(self.trie.sizes[i]) + 1 for i in (*self.parents_of(j), j)]
+        keys, weights = counted.cells(self._place(j))
+        dense = np.zeros(math.prod(radices) * self.n_classes)
+        dense[keys] = weights
+        inside = tuple(slice(0, radix - 1) for radix in radices)
+        return np.asarray(dense.reshape(*radices, -1)[inside])
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
         from bayeskit.estimation.drawn_families import TablePosterior
         from bayeskit.estimation.drawn_shares import TrieShares
 
         return TablePosterior(TrieShares(self, rule.above_mode, rule.by_rows))
-
-    def add_nodes(self, nodes: Nodes) -> None:
-        nodes.add_tables(self)
 
     def explain(self, chunk: Chunk, page: Workings) -> None:
         page.add_families(self)

@@ -106,6 +106,10 @@ class Multinomial(Conditional):
         what = "a multinomial distribution over all columns"
         raise nodes.refusal(self, what, "BernoulliNB has a node for each column.")
 
+    def log_excess(self, chunk: Chunk) -> Floats:
+        """Return −log of the multinomial coefficient: the same for every class, so that predictions leave it out."""
+        return np.zeros(chunk.n_rows) if self.include_coefficient else -log_coefficient(chunk.block)
+
     def log_prior(self, mean: Floats, alpha: float) -> float:
         return imaginary_log(self.alpha[:, None], self.feature_log_prob.T)
 

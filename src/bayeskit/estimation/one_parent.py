@@ -5,30 +5,25 @@ r"""P(x | c) where every attribute has at most one parent beside the class: TAN,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
-from bayeskit.estimation.conditional import (
-    Conditional,
-    DrawnRows,
-    DrawRule,
-    Nodes,
-    ParameterPosterior,
-    Workings,
-)
+from bayeskit.estimation.conditional import DiscreteConditional, DrawRule, ParameterPosterior, Workings
 from bayeskit.estimation.kernels.one_parent import add_by_messages, add_children
 from bayeskit.estimation.kernels.pair_cells import fill_children
 from bayeskit.estimation.pair_cells import Floats, PairCells
+from bayeskit.statistics import Statistics
 from bayeskit.statistics.part import never_counted
 
 
 @dataclass(frozen=True, eq=False)
-class OneParent(Conditional):
+class OneParent(DiscreteConditional):
     """The conditionals of all categorical attributes.
 
     Attributes
@@ -40,8 +35,6 @@ class OneParent(Conditional):
 
     cells: PairCells
     parents: NDArray[np.int64]
-
-    draws_codes: ClassVar[bool] = True
 
     @cached_property
     def starts(self) -> NDArray[np.uintp]:
@@ -153,17 +146,33 @@ class OneParent(Conditional):
             codes[:, j] = (draw[:, None] >= cumulative[:, :-1]).sum(axis=1)
         return codes
 
-    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
-        rows.codes = self.sample(rows.classes, rng)
+    def members(self) -> list[int]:
+        return list(range(len(self.parents)))
+
+    def parents_of(self, j: int) -> list[int]:
+        return [int(i) for i in self.parents[j : j + 1] if i >= 0]
+
+    def codes_of(self, j: int) -> tuple[int, ...]:
+        return tuple(self.codes(j))
+
+    def table_of(self, j: int, parents: Sequence[int], codes: Sequence[Sequence[int]]) -> Floats:
+        width = int(self.cells.real[j]) + 2
+        start, stop = (int(place) for place in self.starts[j : j + 2])
+        block = self.table[start:stop].reshape(-1, width, self.table.shape[1])
+        # A parent that is not given has no states: its first row is that of missing.
+        return np.asarray(np.exp(block[np.ix_(*codes)] if parents else block[0, list(codes[0])]))
+
+    def counts_of(self, statistics: Statistics, j: int) -> Floats:
+        pairs: Any = statistics.parts["pairs"]
+        parents = self.parents_of(j)
+        name = statistics.schema.categorical[j].name
+        return np.asarray(pairs.table(parents[0], j) if parents else statistics.table(name))
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
         from bayeskit.estimation.drawn_families import TablePosterior
         from bayeskit.estimation.drawn_shares import PairShares
 
         return TablePosterior(PairShares(self, rule.above_mode, rule.by_rows))
-
-    def add_nodes(self, nodes: Nodes) -> None:
-        nodes.add_tables(self)
 
     def explain(self, chunk: Chunk, page: Workings) -> None:
         page.add_pairs(self)

@@ -7,7 +7,7 @@ where n_i(c) is the weight of the rows of class c in which x_i is present.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -20,10 +20,9 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.estimation.conditional import (
     Codes,
     Component,
-    DrawnRows,
+    DiscreteConditional,
     DrawRule,
     Look,
-    Nodes,
     ParameterPosterior,
     Profiles,
     Workings,
@@ -33,6 +32,7 @@ from bayeskit.estimation.kernels.table import add_eights, add_fours, add_pairs
 from bayeskit.estimation.posterior_draws import log_normalised
 from bayeskit.priors import Lidstone, Smoothing
 from bayeskit.schema import Schema
+from bayeskit.statistics import Statistics
 from bayeskit.statistics.part import never_counted
 
 Floats = NDArray[np.float64]
@@ -74,7 +74,7 @@ class CountedTables:
 
 
 @dataclass(frozen=True)
-class TableConditional(Component):
+class TableConditional(DiscreteConditional, Component):
     """log P(x_i | c) of all categorical attributes, one after the other.
 
     Attributes
@@ -93,7 +93,7 @@ class TableConditional(Component):
     parameters: ClassVar[tuple[str, ...]] = ("log_table",)
     class_axis: ClassVar[int] = 1
     is_separate: ClassVar[bool] = True
-    draws_codes: ClassVar[bool] = True
+    takes_parents: ClassVar[bool] = False
 
     @cached_property
     def _padded(self) -> tuple[int, Floats]:
@@ -139,17 +139,32 @@ class TableConditional(Component):
             codes[:, j] = (draw[:, None] >= cumulative[:-1, classes].T).sum(axis=1)
         return codes
 
-    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
-        rows.codes = self.sample(rows.classes, rng)
+    def members(self) -> list[int]:
+        return list(range(len(self.offsets) - 1))
+
+    def parents_of(self, j: int) -> list[int]:
+        return []
+
+    def codes_of(self, j: int) -> tuple[int, ...]:
+        assert self.counted is not None
+        start, stop = (int(place) for place in self.offsets[j : j + 2])
+        size = stop - start - 2
+        states = (*range(size), *[size] * bool(self.counted.spare[j]))
+        # What has no share is left out of the product: its logarithm is 0.
+        is_open = bool((self.log_table[stop - 1] < 0.0).any())
+        return (*states, *[size + 1] * is_open) if states else ()
+
+    def table_of(self, j: int, parents: Sequence[int], codes: Sequence[Sequence[int]]) -> Floats:
+        return np.asarray(np.exp(self.log_table[int(self.offsets[j]) + np.array(codes[0], dtype=np.intp)]))
+
+    def counts_of(self, statistics: Statistics, j: int) -> Floats:
+        return statistics.table(statistics.schema.categorical[j].name)
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
         from bayeskit.estimation.drawn_families import TablePosterior
         from bayeskit.estimation.drawn_shares import PlainShares
 
         return TablePosterior(PlainShares(self, rule.above_mode))
-
-    def add_nodes(self, nodes: Nodes) -> None:
-        nodes.add_tables(self)
 
     def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
         for i, place in enumerate(categorical.tolist()):

@@ -53,6 +53,10 @@ class Model:
         self.add_conditionals(chunk, out)
         return out
 
+    def log_excess(self, chunk: Chunk) -> Floats:
+        """Return by how much log P(c, x) of each row is too large, in every class alike: shape (n,)."""
+        return sum((c.log_excess(chunk) for c in self.conditionals), np.zeros(chunk.n_rows))
+
     def add_conditionals(self, chunk: Chunk, out: Floats) -> None:
         """Add log P(x | c) of each row to ``out``."""
         try:
