@@ -30,7 +30,8 @@ def hints_of(encoded: Encoded) -> dict[Name, str]:
     top = x.max(axis=0, initial=0.0)
     hints: dict[Name, str] = {}
     with np.errstate(all="ignore"):
-        deviation = np.where(present, values - x.sum(axis=0) / n, 0.0)
+        mean = x.sum(axis=0) / n
+        deviation = np.where(present, values - mean, 0.0)
         square = deviation * deviation
         second = square.sum(axis=0) / n
         skew = (square * deviation).sum(axis=0) / n / second**1.5
@@ -41,7 +42,7 @@ def hints_of(encoded: Encoded) -> dict[Name, str]:
         if whole[j] and top[j] <= 1:
             hints[name] = "bernoulli"
             continue
-        numbers = (top[j], x[:, j].sum() / n[j], second[j], skew[j], tail[j])
+        numbers = (top[j], mean[j], second[j], skew[j], tail[j])
         shape = Shape(int(n[j]), bool(whole[j]), *map(float, numbers))
         # What is a count is told by its values; of any other family only its shape speaks.
         found = sorted((f for f in families() if f.hinted(shape)), key=lambda f: not f.of_counts)
