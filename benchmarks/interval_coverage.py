@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import nbinom
 
 from bayeskit import KDB, SPODE, TAN, BayesNetClassifier, NaiveBayes
 from harness import Report, options
@@ -31,6 +32,8 @@ TABLES = (
 )
 MEANS, SPREADS = np.array([[0.0, 1.0], [1.0, 0.5]]), np.array([[1.0, 2.0], [1.5, 1.0]])
 RATES = np.array([[1.0, 3.0], [2.0, 2.0]])
+# The variance of a visit count is μ + φμ².
+VISITS, SPREAD_OUT = np.array([[2.0, 5.0], [4.0, 3.0]]), np.array([[0.5, 1.0], [0.8, 0.4]])
 FOLLOWS = np.array([0.3, 0.8])
 LETTERS = np.array(list("abcd"), object)
 
@@ -93,6 +96,16 @@ def counts_posterior(rows: Any) -> Floats:
     return normalised(PRIOR * np.exp(rows @ np.log(RATES).T - RATES.sum(axis=1)))
 
 
+def visits(rng: np.random.Generator, n: int) -> tuple[Any, NDArray[np.intp]]:
+    y = rng.choice(2, n, p=PRIOR)
+    return rng.poisson(rng.gamma(1.0 / SPREAD_OUT[y], SPREAD_OUT[y] * VISITS[y])).astype(float), y
+
+
+def visits_posterior(rows: Any) -> Floats:
+    share = nbinom.pmf(rows[:, None, :], 1.0 / SPREAD_OUT, 1.0 / (1.0 + SPREAD_OUT * VISITS))
+    return normalised(PRIOR * share.prod(axis=2))
+
+
 def chain_tables() -> tuple[Floats, ...]:
     rng = np.random.default_rng(5)
     return tuple(rng.dirichlet(np.ones(4), (2, *[4] * parents)) for parents in range(3))
@@ -118,6 +131,7 @@ def chain_posterior(rows: Any) -> Floats:
 
 WORDS, TREE, CHAIN = World(words, words_posterior), World(tree, tree_posterior), World(chain, chain_posterior)
 NUMBERS, COUNTS = World(numbers, numbers_posterior), World(counts, counts_posterior)
+CROWD = World(visits, visits_posterior)
 ARCS, TWO = {"x2": ["x1"]}, {"x1": ["x0"], "x2": ["x0", "x1"]}
 
 
@@ -135,6 +149,7 @@ CASES: dict[str, tuple[World, Callable[[], Any]]] = {
     "NaiveBayes, gaussian": (NUMBERS, NaiveBayes),
     "NaiveBayes, student": (NUMBERS, lambda: NaiveBayes(numeric="student")),
     "NaiveBayes, poisson": (COUNTS, lambda: NaiveBayes(numeric="poisson")),
+    "NaiveBayes, negative-binomial": (CROWD, lambda: NaiveBayes(numeric="negative-binomial")),
     "SPODE, alpha=1": (TREE, lambda: SPODE(super_parent="x1", alpha=1.0)),
     "TAN, alpha=1": (TREE, lambda: TAN(structure=ARCS, alpha=1.0)),
     "TAN, back-off (its default)": (TREE, lambda: TAN(structure=ARCS)),

@@ -26,6 +26,8 @@ _BLOCK = 2_048
 _LEAST = 1e-12
 # A difference of sums that is no more than its rounding is nothing.
 _ROUNDING = 1e-14
+# Of sums that a row leaves less than this share of, more digits are asked for.
+_HEAVY = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +115,6 @@ class NegativeBinomial(Density):
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Estimate again for each row, from the sums without it: exact, since they are all that is needed."""
         assert self.counted is not None and chunk.target is not None
-        weight, total = self.counted.weight, total_of(self.counted)
-        mean, scatter = np.add(*self.counted.mean()), self.counted.variance() * weight
         for start in range(0, chunk.n_rows, _BLOCK):
             part = slice(start, start + _BLOCK)
             block, target = chunk.values[part][:, self.columns], np.asarray(chunk.target[part], np.intp)
@@ -122,7 +122,7 @@ class NegativeBinomial(Density):
             for i in range(len(self.columns)):
                 there = np.flatnonzero(~np.isnan(block[:, i]))
                 x, w, at = block[there, i], own[part][there], target[there]
-                held = _without(x, w, at, *(sums[:, i] for sums in (weight, total, scatter, mean)))
+                held = _without(x, w, at, self.counted.columns(np.array([i])))
                 rates, dispersion = _by_moments(*held, self.alpha, self.unbiased)
                 scores = _log_prob(x[:, None], rates, dispersion)
                 # Where the row alone was above 0, the attribute would be left out.
@@ -141,7 +141,7 @@ class NegativeBinomial(Density):
         return Formula("NB", (Parameter("μ", mean), Parameter("φ", dispersion)))
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
-        return _MeanPosterior(self)
+        return _CountPosterior(self)
 
     def log_prior(self, mean: Floats, alpha: float) -> float:
         used = self.in_use()
@@ -156,32 +156,52 @@ class NegativeBinomial(Density):
 
 
 @dataclass(frozen=True, eq=False)
-class _MeanPosterior:
-    """The means, drawn while φ is held: r/(r + μ) is then a beta, of r·n failures and Σx successes."""
+class _CountPosterior:
+    r"""What is known of μ and φ.
+
+    The estimate of φ by moments of n rows is not correlated with the mean, and has the variance
+
+    .. math:: \mathrm{Var}(\hat\varphi) \approx \frac{2 (1 + \varphi)}{n} \left(\frac{\sigma^2}{\mu^2}\right)^2,
+              \qquad \sigma^2 = \mu + \varphi\mu^2.
+
+    So φ is drawn from the gamma distribution of that mean and variance, or, where the estimate is 0, from the right
+    half of a normal one; then μ given φ: r/(r + μ) is a beta, of r·n failures and Σx successes.
+    """
 
     counts: NegativeBinomial
 
     def add(self, chunk: Chunk, draws: Draws, out: Floats) -> None:
         family = self.counts
         assert family.counted is not None
-        weight = family.counted.weight + family.alpha
-        weight = np.where(weight > 0.0, weight, 1.0)
+        rows = family.counted.weight + family.alpha
+        rows = np.where(rows > 0.0, rows, 1.0)
         for i in np.flatnonzero(family.in_use()).tolist():
-            column, phi = int(family.columns[i]), family.dispersion[:, i]
-            log_mean = draws.get((7, column), partial(self._means, weight=weight[:, i], i=i, n=draws.n))
+            column = int(family.columns[i])
+            drawn = draws.get((7, column), partial(self._parameters, rows=rows[:, i], i=i, n=draws.n))
             x = chunk.values[:, column]
             there = np.flatnonzero(~np.isnan(x))
-            out[there] += _varying(x[there, None, None], log_mean, phi)
+            out[there] += _varying(x[there, None, None], *drawn)
 
-    def _means(self, rng: np.random.Generator, weight: Floats, i: int, n: int) -> Floats:
-        phi = self.counts.dispersion[:, i]
-        successes = log_gamma_draws(rng, (self.counts.rates[:, i] * weight)[None], n)[0]
-        varies = phi > 0.0
-        size = np.where(varies, weight / np.where(varies, phi, 1.0), 1.0)
-        failures = log_gamma_draws(rng, size[None], n)[0]
+    def _parameters(self, rng: np.random.Generator, rows: Floats, i: int, n: int) -> tuple[Floats, Floats]:
+        """Draw log μ and φ: two arrays of shape (n, K)."""
+        mean, phi = self.counts.rates[:, i], self.counts.dispersion[:, i]
+        known = mean > 0.0
+        square = np.where(known, mean * mean, 1.0)
+        error = np.sqrt(2.0 * (1.0 + phi) / rows) * (mean + phi * square) / square
+        error = np.where(known, error, 1.0)
+        about = np.where(phi > 0.0, phi, error)
+        shape = (about / error) ** 2
+        gamma = rng.standard_gamma(shape, (n, len(phi))) * (about / shape)
+        half = np.maximum(error * rng.standard_normal(gamma.shape), 0.0)
+        drawn = np.where(phi > 0.0, gamma, half)
+        dispersion = np.where(known & (drawn > _LEAST), drawn, 0.0)
+        varies = dispersion > 0.0
+        safe = np.where(varies, dispersion, 1.0)
+        successes = log_gamma_draws(rng, (mean * rows)[None], n)[0]
+        failures = np.log(rng.standard_gamma(np.where(varies, rows / safe, 1.0)))
         # μ = r·G(Σx)/G(r·n), which is G(Σx)/n where r has no end.
-        mixed = successes - failures - np.log(np.where(varies, phi, 1.0))
-        return np.asarray(np.where(varies, mixed, successes - np.log(weight)))
+        log_mean = np.where(varies, successes - failures - np.log(safe), successes - np.log(rows))
+        return np.asarray(log_mean), dispersion
 
 
 def _by_moments(
@@ -212,10 +232,10 @@ def _by_moments(
     return rates, np.where(dispersion > _LEAST, dispersion, 0.0)
 
 
-def _without(
-    x: Floats, own: Floats, target: Codes, weight: Floats, total: Floats, scatter: Floats, mean: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Return the sums of all classes without each row's own weight: three arrays of shape (n, K)."""
+def _without(x: Floats, own: Floats, target: Codes, moments: Moments) -> tuple[Floats, Floats, Floats]:
+    """Return Σw, Σwx and Σw(x − x̄)² of all classes without each row's own weight: three arrays of shape (n, K)."""
+    weight, total = moments.weight[:, 0], total_of(moments)[:, 0]
+    scatter, mean = moments.variance()[:, 0] * weight, np.add(*moments.mean())[:, 0]
     sums = [np.repeat(part[None], len(x), axis=0) for part in (weight, total, scatter)]
     left, rest = weight[target] - own, total[target] - own * x
     least = np.minimum(left + 1e-9 * weight[target], rest + 1e-9 * total[target])
@@ -223,12 +243,19 @@ def _without(
         raise never_counted(float(least.min()))
     left = np.where(left <= _ROUNDING * weight[target], 0.0, left)
     apart = x - mean[target]
-    moved = own * weight[target] / np.where(left > 0.0, left, 1.0) * apart * apart
-    spread = scatter[target] - moved
+    spread = scatter[target] - own * weight[target] / np.where(left > 0.0, left, 1.0) * apart * apart
     rows = np.arange(len(x))
     sums[0][rows, target] = left
     sums[1][rows, target] = np.where((left > 0.0) & (rest > _ROUNDING * total[target]), rest, 0.0)
-    sums[2][rows, target] = np.where((left > 0.0) & (spread > _ROUNDING * scatter[target]), spread, 0.0)
+    sums[2][rows, target] = np.where(left > 0.0, spread, 0.0)
+    # Where a row has nearly all there is, the difference has few digits; the moments themselves have twice as many.
+    heavy = (spread < _HEAVY * scatter[target]) | (rest < _HEAVY * total[target])
+    for row in np.flatnonzero(heavy & (left > 0.0) & (own > 0.0)).tolist():
+        one, k = np.zeros((4, len(weight), 1)), target[row]
+        one[:2, k, 0] = own[row], x[row]
+        others = moments.subtract(Moments.from_sums(*one))
+        sums[1][row, k] = total_of(others)[k, 0]
+        sums[2][row, k] = others.variance()[k, 0] * others.weight[k, 0]
     return sums[0], sums[1], sums[2]
 
 
