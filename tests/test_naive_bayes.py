@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 from scipy.stats import chi2
@@ -60,6 +60,7 @@ WORDS = st.sampled_from(["a", "b", "c", None])
     st.sampled_from(["ignore", "state"]),
     st.sampled_from(["ignore", "smooth"]),
 )
+@example([(None, "a", "no", 1), (None, "a", "perhaps", 2)], ("a", "a"), 0.5, "state", "smooth")
 def test_tables_equal_brute_force(table, query, alpha, missing, unseen):
     rows = [[*row[:2], "k"] for row in table]  # one column that is never missing
     labels, weights = [row[2] for row in table], [row[3] for row in table]

@@ -31,7 +31,7 @@ from bayeskit.estimation.kernels.pair_cells import fill_averaged
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.pair_cells import Floats, PairCells
 from bayeskit.priors import Smoothing, joint_cells
-from bayeskit.schema import Schema
+from bayeskit.schema import Schema, Variable
 from bayeskit.statistics.information import class_information
 from bayeskit.statistics.pairs import Pairs
 from bayeskit.statistics.part import never_counted
@@ -353,7 +353,8 @@ def joint_mass(cells: PairCells, schema: Schema, smoothing: Smoothing) -> Floats
         start, size = int(cells.offsets[i]), variable.size
         mass[start : start + size] = found
         if cells.sizes[i] > size:
-            mass[start + size] = float(found.mean()) if size else 1.0
+            one = variable if size else Variable(variable.name, "categorical", (variable.name,))
+            mass[start + size] = float(joint_cells(smoothing.of(variable), [one], schema.n_classes).mean())
     return mass
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.priors import BDeu, Smoothing, WittenBell, backs_off
+from bayeskit.priors import BDeu, Smoothing, WittenBell, backs_off, one_more_cell
 from bayeskit.schema import Schema
 from bayeskit.statistics.pairs import Pairs
 
@@ -83,7 +83,7 @@ def pair_cells(
         if backs_off(prior):
             continue
         cells = prior.cells(variable, n_classes)
-        mean = float(cells.mean()) if len(cells) else 1.0
+        mean = one_more_cell(prior, variable, n_classes)
         mass[offsets[j] : spare[j]] = cells
         mass[spare[j]] = mean if is_state[j] else 0.0
         extra[j] = mean if unseen == "smooth" else 0.0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayeskit.estimation.back_off import choose_constants
 from bayeskit.estimation.kernels.families import BACK_OFF, PLAIN, WITTEN_BELL, Rule
 from bayeskit.estimation.kernels.trie import Trie
-from bayeskit.priors import BackOff, Smoothing, WittenBell
+from bayeskit.priors import BackOff, Smoothing, WittenBell, one_more_cell
 from bayeskit.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -73,10 +73,8 @@ def _masses(trie: Trie, f: int, level: int, prior: Any, schema: Schema, unseen: 
     if isinstance(prior, (BackOff, WittenBell)):
         return np.zeros(int(trie.sizes[child]) + 2)
     parents = trie.parents[first : first + level]
-    cells = prior.cells(
-        schema.categorical[child], schema.n_classes * math.prod(n_states(trie, j) for j in parents)
-    )
-    more = float(cells.mean()) if len(cells) else 1.0
+    place = schema.categorical[child], schema.n_classes * math.prod(n_states(trie, j) for j in parents)
+    cells, more = prior.cells(*place), one_more_cell(prior, *place)
     return np.asarray([*cells, more * bool(trie.is_state[child]), more * unseen])
 
 

@@ -30,7 +30,7 @@ from bayeskit.estimation.conditional import (
 from bayeskit.estimation.kernels.left_out import add_tables, sum_states
 from bayeskit.estimation.kernels.table import add_eights, add_fours, add_pairs
 from bayeskit.estimation.posterior_draws import log_normalised
-from bayeskit.priors import Lidstone, Smoothing
+from bayeskit.priors import Lidstone, Smoothing, one_more_cell
 from bayeskit.schema import Schema
 from bayeskit.statistics import Statistics
 from bayeskit.statistics.part import never_counted
@@ -267,10 +267,11 @@ def estimate_tables(
     imaginary = imaginary_counts(schema, smoothing)
     weight = _sum_by(owner, real, d)
     prior_weight = np.bincount(owner, weights=imaginary, minlength=d)
-    extra = _extra_mass(owner, imaginary, sizes) if unseen == "smooth" else np.zeros(d)
+    one_more = _one_more(owner, imaginary, schema, smoothing)
+    extra = one_more if unseen == "smooth" else np.zeros(d)
     is_state = counts[spare_rows].sum(axis=1) > 0 if missing == "state" else np.zeros(d, dtype=bool)
     spare = np.where(is_state[:, None], counts[spare_rows], 0.0)
-    spare_prior = np.where(is_state, _extra_mass(owner, imaginary, sizes), 0.0)
+    spare_prior = np.where(is_state, one_more, 0.0)
     prior = prior_weight + extra + spare_prior
     total = weight + spare + prior[:, None]
     empty = total <= 0  # no row, no prior: every state alike
@@ -295,7 +296,11 @@ def _sum_by(owner: NDArray[np.intp], rows: Floats, d: int) -> Floats:
     return sums
 
 
-def _extra_mass(owner: NDArray[np.intp], imaginary: Floats, sizes: NDArray[np.intp]) -> Floats:
-    """The imaginary count of one more state: the mean of those of the states there are."""
-    sums = np.bincount(owner, weights=imaginary, minlength=len(sizes))
-    return np.asarray(np.where(sizes > 0, sums / np.maximum(sizes, 1), 1.0))
+def _one_more(owner: NDArray[np.intp], imaginary: Floats, schema: Schema, smoothing: Smoothing) -> Floats:
+    """Return the imaginary count of one more state of each attribute; see `one_more_cell`."""
+    sizes = np.array([v.size for v in schema.categorical])
+    means = np.bincount(owner, weights=imaginary, minlength=len(sizes)) / np.maximum(sizes, 1)
+    for j in np.flatnonzero(sizes == 0).tolist():
+        variable = schema.categorical[j]
+        means[j] = one_more_cell(smoothing.of(variable), variable, schema.n_classes)
+    return np.asarray(means)

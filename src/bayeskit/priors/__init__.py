@@ -17,6 +17,7 @@ from bayeskit.priors.imaginary import (
     MEstimate,
     NormalInverseGamma,
     Prior,
+    one_more_cell,
 )
 from bayeskit.priors.joint import joint_cells
 from bayeskit.priors.smoothing import Smoothing, as_prior, as_smoothing
@@ -42,4 +43,5 @@ __all__ = [
     "as_smoothing",
     "backs_off",
     "joint_cells",
+    "one_more_cell",
 ]

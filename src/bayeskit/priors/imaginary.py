@@ -35,6 +35,20 @@ def check_number(value: float, what: str, least: float = 0.0) -> None:
         raise SettingError(f"{what} is {value!r}; it must be a finite number from {least:g} to {LARGEST:g}.")
 
 
+def one_more_cell(prior: Prior, variable: Variable, n_parents: int) -> float:
+    """Return the imaginary count of missing as a state, or of a state never seen: the mean of what the others have.
+
+    Where there is no other, it is what a single state has.
+
+    >>> one_more_cell(Lidstone(0.5), Variable("x", "categorical"), 1)
+    0.5
+    """
+    cells = prior.cells(variable, n_parents)
+    if not len(cells):
+        cells = prior.cells(Variable(variable.name, "categorical", (variable.name,)), n_parents)
+    return float(cells.mean())
+
+
 @dataclass(frozen=True)
 class Lidstone:
     """Add ``alpha`` to every cell: the mean of the posterior under a symmetric Dirichlet.
