@@ -342,13 +342,92 @@ def test_only_the_columns_of_the_schema_are_counted(name):
     )
 
 
-@pytest.mark.parametrize("name", ["duckdb", "dictionaries"])
-def test_numbers_are_refused_by_name(name):
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [("duckdb", {"scatter": ("size",)}), ("duckdb", {"grids": ("size",)}), ("dictionaries", {})],
+    ids=["duckdb scatter", "duckdb grids", "dictionaries"],
+)
+def test_sums_that_a_backend_cannot_take_are_refused_by_name(name, more):
     backend, source = opened(name, COLOURS)
     schema = backend.schema(source, Reading(), CLASS)
     assert schema["size"].kind == "numeric"
     with pytest.raises(CannotCount, match="'size'"):
-        backend.count(source, schema, Plan.naive(schema))
+        backend.count(source, schema, Plan.naive(schema, **more))
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+PLAIN = [None, float("nan"), 0.0, -0.0, 1.0, 0.1, 1e8, 1e8 + 0.5, -1e8, 2.0**26, 2.0**-26]
+
+
+@st.composite
+def numbers(draw):
+    # Doubles hold no column whose numbers differ by 300 orders of magnitude, so the smallest go with the plain ones.
+    scale = draw(st.sampled_from([1.0, 1e-150, 1e150, 1e290]))
+    tiny = [5e-324, 1e-300] if scale == 1.0 else []
+    fraction = st.integers(-(2**53), 2**53).map(lambda k: 9.0 * k / 2**53)
+    cell = st.one_of(st.sampled_from([*PLAIN, *tiny]), fraction).map(lambda v: v if v is None else v * scale)
+    row = st.tuples(cell, VALUES["text"], st.sampled_from("np"), st.sampled_from([1, 2, 7]))
+    rows = draw(st.lists(row, min_size=1, max_size=12))
+    return Rows({"u": "float", "a": "text", "class": "text", "w": "whole"}, rows, "w")
+
+
+def with_moments(name: str, rows: Rows) -> Statistics:
+    backend, source = opened(name, rows)
+    schema = backend.schema(source, Reading(["a"]), CLASS)
+    return backend.count(
+        source, schema, Plan((*Plan.naive(schema).patterns, Pattern("cell_moments", ("u",))))
+    )
+
+
+def same_moments(a: Any, b: Any) -> None:
+    np.testing.assert_array_equal(a.weight, b.weight)
+    np.testing.assert_allclose(a.mean()[0], b.mean()[0], rtol=1e-15)
+    np.testing.assert_allclose(a.centred(), b.centred(), rtol=1e-12)
+
+
+@settings(max_examples=80, deadline=None)
+@given(rows=numbers())
+def test_moments_are_those_of_the_kernels(rows):
+    there, here = with_moments("duckdb", rows), with_moments("threads", rows)
+    assert there.schema == here.schema
+    np.testing.assert_array_equal(there.tables.counts, here.tables.counts)
+    same_moments(there.moments, here.moments)
+    same_moments(there.parts["cell_moments"], here.parts["cell_moments"])
+
+
+@settings(max_examples=20, deadline=None)
+@given(rows=numbers(), seed=st.integers(0, 9))
+def test_moments_do_not_depend_on_the_order_of_the_rows(rows, seed):
+    order = np.random.default_rng(seed).permutation(len(rows.rows))
+    same(
+        with_moments("duckdb", rows),
+        with_moments("duckdb", Rows(rows.types, [rows.rows[i] for i in order], "w")),
+    )
+
+
+def test_a_forgotten_outlier_does_no_harm():
+    rng = np.random.default_rng(7)
+    kept = Rows({"u": "float", "class": "text"}, [(float(v), "np"[int(v > 0)]) for v in rng.normal(size=40)])
+    outlier = Rows(kept.types, [(1e8, "n"), (-1e8, "p")])
+    model = NaiveBayes().fit(as_relation(Rows(kept.types, [*outlier.rows, *kept.rows])), target="class")
+    model.forget(as_relation(outlier), target="class")
+    plain = NaiveBayes().fit(as_mapping(kept), target="class")
+    same_moments(model.statistics_.moments, plain.statistics_.moments)
+
+
+@pytest.mark.parametrize(
+    "model", [NaiveBayes(), NaiveBayes(missing="state"), TAN(numeric="gaussian")], ids=str
+)
+def test_numbers_are_learned_where_they_are(model):
+    rng = np.random.default_rng(8)
+    rows = [(1e8 + v, "xy"[k], "np"[c]) for v, k, c in zip(rng.normal(size=50), *rng.integers(0, 2, (2, 50)))]
+    table = Rows(
+        {"u": "float", "a": "text", "class": "text"}, [*rows, (None, "x", "n"), (float("nan"), None, "p")]
+    )
+    question = {"u": [1e8, 1e8 + 1.5, float("nan")], "a": ["x", "y", None]}
+    here, there = (clone(model).fit(form(table), target="class") for form in (as_mapping, as_relation))
+    np.testing.assert_allclose(there.predict_proba(question), here.predict_proba(question), rtol=1e-12)
 
 
 @every
@@ -468,7 +547,7 @@ def test_numbers_can_be_cut_where_the_cuts_are_known():
         TAN().fit(as_relation(rows), target="class")
     assert caught.value.setting == 'numeric="mdl"'
     with pytest.raises(CannotCount, match="'u'"):
-        NaiveBayes().fit(as_relation(rows), target="class")
+        NaiveBayes(numeric="kernel").fit(as_relation(rows), target="class")
     with pytest.raises(CannotCount, match="all columns"):
         MultinomialNB().fit(as_relation(rows), target="class", columns=["u"])
     assert NaiveBayes().fit(as_relation(rows), target="class", exclude=["u"]).n_features_in_ == 1
@@ -564,6 +643,7 @@ def test_cut_points_are_intervals_closed_above():
     ("sql", "source", "error", "said"),
     [
         ("SELECT 'inf'::DOUBLE AS x, 1 AS y", {}, ColumnError, ["'x'", "infinity"]),
+        ("SELECT '-inf'::FLOAT AS x, 1 AS y", {"reading": Reading()}, ColumnError, ["'x'", "infinity"]),
         ("SELECT DATE '2020-01-01' AS x, 1 AS y", {}, ColumnError, ["'x'", "exclude"]),
         ("SELECT [1] AS x, 1 AS y", {}, ColumnError, ["'x'", "INTEGER[]"]),
         ("SELECT 1 AS x, 0.5::DOUBLE AS y", {}, DataError, ["'y'", "0.5"]),

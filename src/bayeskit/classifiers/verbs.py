@@ -46,8 +46,7 @@ class Learning(SemiSupervision):
         ----------
         X : array, frame, sparse matrix, iterator of batches, :class:`bayeskit.Batches`, path, or DuckDB relation
             A batch is (X, y), (X, y, weights), or rows that hold the target column. A relation is counted by DuckDB
-            where it is, without reading rows: its attributes must be categories, and nothing may have to be chosen
-            from rows.
+            where it is, without reading rows: nothing may have to be chosen from rows.
         y : array of shape (n,), optional
             The class of each row; or give ``target``. With ``semi_supervised=True`` some may be missing: None, NaN, or
             −1 among whole numbers.

@@ -107,8 +107,7 @@ def _given_cuts(source: Source, schema: Schema, given: Cuts) -> Cuts:
         raise NeedsRows(
             'numeric="mdl"',
             source.data,
-            f"Give the cut points of {shown} with cut_points=, or take the column for categories with "
-            "categorical_features=.",
+            f'Give the cut points of {shown} with cut_points=, or use numeric="gaussian".',
         )
     return {v.name: cut_variable(v.name, given[v.name]).cuts or () for v in schema.numeric}
 

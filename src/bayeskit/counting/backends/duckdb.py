@@ -4,31 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayeskit.data.reading import Reading
 from bayeskit.data.relation import Relation, is_relation, python_label
 from bayeskit.data.source import Source, place_of
 from bayeskit.errors import CannotCount, ColumnError, DataError, DataTypeError, UnseenClass, WeightError
-from bayeskit.schema import Label, Schema, Variable
+from bayeskit.schema import Label, Name, Schema, Variable
 from bayeskit.statistics import CellTable, Plan, Statistics, Term
+from bayeskit.statistics.moments import exponent_for
 
 # GROUPING() tells the sets of at most 64 columns apart, and each set is a hash table of its own.
 _MOST_COLUMNS, _MOST_SETS = 60, 64
 # Whole numbers add up without error below this, in any order.
 _EXACT = 2**53
 
-_CLASS, _WEIGHT = "y", "w"
+_CLASS, _WEIGHT, _VALUE, _SCALE = "y", "w", "x", "s"
+_PIECES, _BITS = 4, 26
+_SUMS = ("pivot", "first", "first_low", "second", "second_low")
+_PAIRS = list(combinations_with_replacement(range(_PIECES), 2))
 # A column of labels, read as they are.
 _ALONE = Variable("class", "categorical")
 Columns = tuple[str, ...]
-Cell = tuple[tuple[Any, ...], float]
+Cell = tuple[tuple[Any, ...], tuple[Any, ...]]
 
 
 class DuckDB:
-    """Counts a DuckDB relation by SQL. Plain counts only; sums of numbers are refused."""
+    """Counts a DuckDB relation by SQL: categories, and the moments of numbers, each alone."""
 
     def takes(self, source: Source) -> bool:
         return is_relation(source.data)
@@ -40,7 +47,9 @@ class DuckDB:
         names = {name: v for v, name in rows.variables(schema)}
         found = {
             name: [python_label(value) for (value,), _ in cells if value is not None]
-            for (name,), cells in rows.grouped(schema, [(_CLASS,), *((name,) for name in names)])
+            for (name,), cells in rows.grouped(
+                rows.projected(schema), [(_CLASS,), *((name,) for name in names)], ["count(*)"]
+            )
         }
         grown = {v.name: rows.grown(v, found[name]) for name, v in names.items()}
         attributes = [grown.get(v.name, v) for v in schema.attributes]
@@ -53,26 +62,116 @@ class DuckDB:
         Statistics.zero(schema, plan)  # refuses tables that are too large, before anything is counted
         rows = _Rows.of(source, schema.target, schema)
         rows.check(schema)
-        columns = {v.name: name for v, name in rows.variables(schema)}
-        # Terms of the same variables in another order are the same cells.
-        by_set: dict[Columns, list[Term]] = {}
-        for term in terms:
-            by_set.setdefault((_CLASS, *sorted(columns[name] for name in term.cells[1:])), []).append(term)
-        tables = []
-        for some, cells in rows.grouped(schema, list(by_set)):
-            for term in by_set[some]:
-                places = [some.index(columns[name]) for name in term.cells[1:]]
-                variables = [schema[name] for name in term.cells[1:]]
-                codes = [
-                    [
-                        0 if rows.target is None else _code(schema.target, values[0]),
-                        *(_code(v, values[place]) for v, place in zip(variables, places)),
-                    ]
-                    for values, _ in cells
-                ]
-                n = np.array([weight for _, weight in cells], np.float64)
-                tables.append(CellTable(term, np.array(codes, np.int64).reshape(-1, len(term.cells)), n))
+        tables: list[CellTable] = []
+        for values in dict.fromkeys(term.values for term in terms):
+            mine = [term for term in terms if term.values == values]
+            tables += _numbers(rows, schema, mine) if values else _counts(rows, schema, mine)
         return Statistics.from_cell_tables(schema, plan, tables)
+
+
+def _counts(rows: _Rows, schema: Schema, terms: list[Term]) -> Iterator[CellTable]:
+    """Count terms of order 0."""
+    n = "count(*)" if rows.weights is None else f"sum({_WEIGHT})"
+    for term, codes, sums in _cells(rows, schema, terms, rows.projected(schema), [n]):
+        yield CellTable(term, codes, np.array([weight for (weight,) in sums], np.float64))
+
+
+def _numbers(rows: _Rows, schema: Schema, terms: list[Term]) -> Iterator[CellTable]:
+    """Add up one numeric attribute without any error: n, Σ(x − p) and Σ(x − p)² about the mean of each cell."""
+    pieces, sums = _in_pieces(rows.projected(schema, terms[0].values[0]), rows.weights is not None)
+    found = list(_cells(rows, schema, terms, pieces, sums, (_SCALE,)))
+    # Of numbers other than zero: the scale at which squares stay in range.
+    largest = max((int(scale) for _, _, cells in found for scale, _, *h in cells if any(h)), default=0)
+    exponent = int(exponent_for(np.array([_BITS * (largest + 1.0)]))[0])
+    for term, codes, cells in found:
+        total: dict[tuple[int, ...], tuple[int, Fraction, Fraction]] = {}
+        for code, cell in zip(map(tuple, codes.tolist()), cells):
+            n, first, second = total.get(code, (0, Fraction(0), Fraction(0)))
+            more_n, more_first, more_second = _exact_sums(*cell)
+            total[code] = n + more_n, first + more_first, second + more_second
+        moments = np.array([_moments(*sums, exponent) for sums in total.values()]).reshape(-1, 6)
+        planes = {name: moments[:, k + 1] for k, name in enumerate(_SUMS)}
+        planes["exponent"] = np.full(len(moments), float(exponent))
+        places = np.array(list(total), np.int64).reshape(-1, len(term.cells))
+        yield CellTable(term, places, moments[:, 0], planes)
+
+
+def _cells(
+    rows: _Rows, schema: Schema, terms: list[Term], base: Any, sums: list[str], apart: Columns = ()
+) -> Iterator[tuple[Term, NDArray[np.int64], list[tuple[Any, ...]]]]:
+    """Give the cells of each term by their codes, with the columns that keep them ``apart`` and the sums asked for."""
+    columns = {v.name: name for v, name in rows.variables(schema)}
+    # Terms of the same variables in another order are the same cells.
+    by_set: dict[Columns, list[Term]] = {}
+    for term in terms:
+        by_set.setdefault((_CLASS, *sorted(columns[name] for name in term.cells[1:]), *apart), []).append(
+            term
+        )
+    for some, cells in rows.grouped(base, list(by_set), sums):
+        for term in by_set[some]:
+            places = [some.index(columns[name]) for name in term.cells[1:]]
+            variables = [schema[name] for name in term.cells[1:]]
+            codes = [
+                [
+                    0 if rows.target is None else _code(schema.target, values[0]),
+                    *(_code(v, values[place]) for v, place in zip(variables, places)),
+                ]
+                for values, _ in cells
+            ]
+            last = len(some) - len(apart)
+            yield (
+                term,
+                np.array(codes, np.int64).reshape(-1, len(term.cells)),
+                [(*values[last:], *found) for values, found in cells],
+            )
+
+
+def _in_pieces(base: Any, weighted: bool) -> tuple[Any, list[str]]:
+    """Cut each number into whole numbers of 26 bits, whose sums and products are exact in any order.
+
+    A number x is taken in units of 2^(26·s), s being such that 1 ≤ |x| < 2^26 in them, or nearly: four pieces then hold
+    all of its 53 bits. Numbers of each s are added apart.
+    """
+    others = [name for name in base.columns if name != _VALUE]
+    scale = f"CASE WHEN {_VALUE} = 0 THEN 0 ELSE floor(log2(abs({_VALUE})) / {_BITS}) END AS {_SCALE}"
+    cut = base.project(", ".join([*others, _VALUE, scale]))
+    others.append(_SCALE)
+    # In two steps: one factor alone may lie beyond the range of doubles.
+    half = f"pow(2.0::DOUBLE, -{_BITS // 2} * {_SCALE})"
+    cut = cut.project(", ".join([*others, f"{_VALUE} * {half} * {half} AS t"]))
+    for k in range(_PIECES):
+        cut = cut.project(
+            ", ".join([*others, f"CAST(trunc(t) AS HUGEINT) AS h{k}", f"(t - trunc(t)) * {2**_BITS} AS t"])
+        )
+        others.append(f"h{k}")
+    w = f"CAST({_WEIGHT} AS HUGEINT)" if weighted else "CAST(1 AS HUGEINT)"
+    factors = [*(f"h{k}" for k in range(_PIECES)), *(f"h{j} * h{k}" for j, k in _PAIRS)]
+    return cut, [f"sum({w})", *(f"sum({w} * {factor})" for factor in factors)]
+
+
+def _exact_sums(scale: float, n: int, *pieces: int) -> tuple[int, Fraction, Fraction]:
+    """Return n, Σx and Σx² of numbers that were cut into pieces."""
+    first = sum(h << _BITS * (_PIECES - 1 - k) for k, h in enumerate(pieces[:_PIECES]))
+    second = sum(
+        (h << _BITS * (2 * _PIECES - 2 - j - k)) * (1 if j == k else 2)
+        for (j, k), h in zip(_PAIRS, pieces[_PIECES:])
+    )
+    unit = Fraction(2) ** (_BITS * (int(scale) - _PIECES + 1))
+    return n, first * unit, second * unit**2
+
+
+def _moments(n: int, first: Fraction, second: Fraction, exponent: int) -> list[float]:
+    """Return n, the pivot and both sums about it, as two doubles each: here alone numbers are rounded."""
+    unit = Fraction(2) ** -exponent
+    s1, s2 = first * unit, second * unit**2
+    pivot = float(s1 / n)
+    p = Fraction(pivot)
+    return [float(n), pivot, *_two_doubles(s1 - n * p), *_two_doubles(s2 - 2 * p * s1 + n * p * p)]
+
+
+def _two_doubles(exact: Fraction) -> tuple[float, float]:
+    high = float(exact)
+    return high, float(exact - Fraction(high))
 
 
 @dataclass(frozen=True)
@@ -138,7 +237,7 @@ class _Rows:
                 "total": f"sum(CASE WHEN {finite} THEN 0 ELSE {weight} END)",
             }
         place = {v.name: j for j, v in enumerate(schema.attributes)}
-        floats = [v.name for v in schema.categorical if self.attributes.may_be_infinite(place[v.name])]
+        floats = [v.name for v in schema.attributes if self.attributes.may_be_infinite(place[v.name])]
         for name in floats:
             asked[f"infinite {place[name]}"] = (
                 f"count(CASE WHEN isinf({self.attributes.number(place[name])}) THEN 1 END)"
@@ -187,10 +286,10 @@ class _Rows:
                 f"The weights {name!r} add up to {found['total']:g}, and 2**53 can be counted exactly."
             )
 
-    def grouped(self, schema: Schema, sets: Sequence[Columns]) -> Iterator[tuple[Columns, list[Cell]]]:
-        """Give each set of columns with its cells: the values, and the weight. No two sets hold the same columns."""
-        base = self._projected(schema)
-        n = "count(*)" if self.weights is None else f"sum({_WEIGHT})"
+    def grouped(
+        self, base: Any, sets: Sequence[Columns], sums: list[str]
+    ) -> Iterator[tuple[Columns, list[Cell]]]:
+        """Give each set of columns with its cells: their values, their sums. No two sets hold the same columns."""
         for some in _batches(sets):
             columns = tuple(dict.fromkeys(name for each in some for name in each))
             listed, wanted = ", ".join(columns), ", ".join(f"({', '.join(each)})" for each in some)
@@ -198,20 +297,19 @@ class _Rows:
             number = {
                 each: sum(1 << k for k, c in enumerate(columns[::-1]) if c not in each) for each in some
             }
+            asked = f"grouping({listed}), {listed}, {', '.join(sums)}"
             with self.relation.explained():
-                answer = base.aggregate(
-                    f"grouping({listed}), {n}, {listed}", f"GROUPING SETS ({wanted})"
-                ).fetchall()
+                answer = base.aggregate(asked, f"GROUPING SETS ({wanted})").fetchall()
             cells: dict[int, list[tuple[Any, ...]]] = {}
             for cell in answer:
                 cells.setdefault(cell[0], []).append(cell)
             for each in some:
-                places = [columns.index(name) + 2 for name in each]
+                places = [columns.index(name) + 1 for name in each]
                 mine = cells.get(number[each], [])
-                yield each, [(tuple(cell[place] for place in places), cell[1]) for cell in mine]
+                yield each, [(tuple(cell[p] for p in places), cell[1 + len(columns) :]) for cell in mine]
 
-    def _projected(self, schema: Schema) -> Any:
-        """Return the rows that weigh anything, every column under a name of ours."""
+    def projected(self, schema: Schema, number: Name | None = None) -> Any:
+        """Return the rows that weigh anything, every column under a name of ours; those where a number is present."""
         place = {v.name: j for j, v in enumerate(schema.attributes)}
         columns = [
             f"{self.attributes.label(place[v.name], v)} AS {name}" for v, name in self.variables(schema)
@@ -219,11 +317,16 @@ class _Rows:
         # Without a class every row has the same one.
         label = "0" if self.target is None else self.relation.label(self.target, _ALONE)
         columns.append(f"{label} AS {_CLASS}")
+        kept = []
         if self.weights is not None:
             columns.append(f"{self.relation.number(self.weights)} AS {_WEIGHT}")
+            kept.append(f"{_WEIGHT} > 0")
+        if number is not None:
+            columns.append(f"{self.attributes.number(place[number])} AS {_VALUE}")
+            kept.append(f"{_VALUE} IS NOT NULL")
         with self.relation.explained():
             base = self.relation.native.project(", ".join(columns))
-            return base if self.weights is None else base.filter(f"{_WEIGHT} > 0")
+            return base.filter(" AND ".join(kept)) if kept else base
 
 
 def _batches(sets: Sequence[Columns]) -> Iterator[list[Columns]]:
@@ -253,19 +356,15 @@ def _with_classes(target: Variable, labels: Sequence[Label]) -> Variable:
 
 
 def _refuse_values(terms: Sequence[Term], schema: Schema) -> None:
-    names = list(dict.fromkeys(name for term in terms for name in term.values))
-    if not names:
+    """Refuse what is neither a count nor the moments of one number."""
+    strange = [term for term in terms if term.values and (term.order != 2 or len(term.values) > 1)]
+    if not strange:
         return
-    if schema.block is not None:
-        raise CannotCount(
-            "DuckDB counts categories here, and this model adds up the numbers of all columns. Use NaiveBayes for "
-            "categories, or pass the rows themselves: relation.df()."
-        )
-    shown = ", ".join(map(repr, names[:5]))
+    names = list(dict.fromkeys(name for term in strange for name in term.values))
+    shown = "all columns together" if schema.block is not None else ", ".join(map(repr, names[:5]))
     raise CannotCount(
-        f"DuckDB counts categories here, and what is numeric is added up: {shown}. Leave it out with "
-        f"exclude={names[:5]!r}, take it for categories with categorical_features=, or pass the rows themselves: "
-        "relation.df()."
+        f"DuckDB counts categories and adds up numbers and their squares, each alone; of {shown} more is wanted. Use "
+        'numeric="gaussian" without a covariance, or pass the rows themselves: relation.df().'
     )
 
 
