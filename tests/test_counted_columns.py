@@ -29,10 +29,15 @@ STATES = {name: ["no", "yes"] for name in NAMES}
 METHODS = ["auto", "hill-climbing", "tabu", "ges", "order", "exact", "chow-liu", "pc", "mmhc"]
 
 
+# One connection for all: DuckDB 1.4 closes one that nobody holds, and its relations with it.
+DATABASE = duckdb.connect()
+FRESH = itertools.count()
+
+
 def relation(rows=ROWS):
-    connection = duckdb.connect()
-    connection.register("rows", rows)
-    return connection.sql("SELECT * FROM rows")
+    name = f"rows{next(FRESH)}"
+    DATABASE.register(name, rows)
+    return DATABASE.sql(f"SELECT * FROM {name}")
 
 
 def pieces(*bounds):

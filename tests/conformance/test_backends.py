@@ -5,6 +5,7 @@ The third one here counts in dictionaries. It is a test of the seam: a backend i
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,6 +56,9 @@ from bayeskit.statistics import CellTable, Pattern, Plan, Statistics
 
 # -- rows, in the form that each backend takes -----------------------------------------------------
 
+# One connection for all: DuckDB 1.4 closes one that nobody holds, and its relations with it.
+DATABASE = duckdb.connect()
+FRESH = itertools.count()
 TYPES = {"text": "VARCHAR", "whole": "INTEGER", "bool": "BOOLEAN", "float": "DOUBLE"}
 
 
@@ -79,14 +83,14 @@ def quoted(name: str) -> str:
 
 
 def as_relation(rows: Rows) -> Any:
-    connection = duckdb.connect()
+    name = f"t{next(FRESH)}"
     columns = ", ".join(f"c{j} {TYPES[kind]}" for j, kind in enumerate(rows.types.values()))
-    connection.execute(f"CREATE TABLE t ({columns})")
+    DATABASE.execute(f"CREATE TABLE {name} ({columns})")
     if rows.rows:
         marks = ", ".join("?" * len(rows.types))
-        connection.executemany(f"INSERT INTO t VALUES ({marks})", [list(row) for row in rows.rows])
+        DATABASE.executemany(f"INSERT INTO {name} VALUES ({marks})", [list(row) for row in rows.rows])
     # A table cannot have columns that differ in case alone; a relation can.
-    return connection.table("t").project(", ".join(f"c{j} AS {quoted(n)}" for j, n in enumerate(rows.types)))
+    return DATABASE.table(name).project(", ".join(f"c{j} AS {quoted(n)}" for j, n in enumerate(rows.types)))
 
 
 def as_mapping(rows: Rows) -> dict[str, Any]:
@@ -588,7 +592,7 @@ def test_a_column_that_names_the_rows_is_warned_of():
 
 
 def relation_of(sql: str) -> Any:
-    return duckdb.connect().sql(sql)
+    return DATABASE.sql(sql)
 
 
 def in_duckdb(relation: Any, reading: Reading = ALL, **source: Any) -> Statistics:
