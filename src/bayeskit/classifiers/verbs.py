@@ -18,11 +18,10 @@ from bayeskit.classifiers.semi_supervision import SemiSupervision
 from bayeskit.counting.backend import backend_of
 from bayeskit.data.encoded import Encoded
 from bayeskit.data.source import Source
-from bayeskit.errors import Incompatible, UsageError
+from bayeskit.errors import Incompatible, NeedsRows, UsageError
 from bayeskit.learning.calibration import calibrate, check_method
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.lazy import Lazy, Refresh
-from bayeskit.learning.recipe import refuse_choices
 from bayeskit.schema import Name, Variable
 
 
@@ -63,7 +62,7 @@ class Learning(SemiSupervision):
         self._refuse_sparse(X)
         source = Source(X, y, sample_weight, target, columns, exclude, encoding, once=True)
         self._say_y_is_needed(source)
-        refuse_choices(self._row_choices(), source)
+        elsewhere = self._counted_elsewhere(source)
         labelled, unlabelled = self._parted(source)
         with self._numbering(source), self._holding(labelled):
             fitted = self._new_fitted(Variable("y" if target is None else target, "categorical"))
@@ -73,10 +72,17 @@ class Learning(SemiSupervision):
             if kept is not None and unlabelled is not None:
                 self._complete(fitted, kept, unlabelled)
             self._calibrate(labelled, fitted)
-            elsewhere = backend_of(source) is not None
             labels = y if y is not None or elsewhere else dtype_of_target(X, target)
             self._adopt(fitted, self._label_source(labels))
         return self
+
+    def _counted_elsewhere(self, source: Source) -> bool:
+        """Tell whether a source is counted where it is; what must be chosen from rows is then refused."""
+        if backend_of(source) is None:
+            return False
+        for choice in self._row_choices():
+            raise NeedsRows(choice.setting, source.data, choice.way_out)
+        return True
 
     @contextmanager
     def _holding(self, source: Source) -> Iterator[None]:
@@ -125,7 +131,7 @@ class Learning(SemiSupervision):
         fitted = self._fitted_or_none()
         if fitted is None:
             self._check_settings()
-            refuse_choices(self._row_choices(), source)
+            self._counted_elsewhere(source)
             with self._holding(source):
                 fitted = self._new_fitted(announced(classes, "y" if target is None else target))
                 fitted.absorb(source)
@@ -233,7 +239,7 @@ class Learning(SemiSupervision):
         y, column = (None, target) if named else (target, None)
         opened = Source(source, y, sample_weight, column, columns, exclude, encoding)
         opened.need_many_passes("A lazy model")
-        refuse_choices(self._row_choices(), opened)
+        self._counted_elsewhere(opened)
         variable = Variable(target if named else "y", "categorical")
         with self._holding(opened):
             if getattr(self, "calibration", None) is not None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from bayeskit.counting.backend import backend_of
 from bayeskit.data.encode import Unseen
-from bayeskit.data.source import Source
-from bayeskit.errors import NeedsRows
 from bayeskit.estimation.class_prior import ClassPrior
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.priors import Lidstone, Smoothing
@@ -40,13 +37,6 @@ class RowChoice(NamedTuple):
 
     setting: str
     way_out: str
-
-
-def refuse_choices(choices: Iterable[RowChoice], source: Source) -> None:
-    """Refuse what must be chosen from rows, where a source is counted where it is; others have rows to choose from."""
-    if backend_of(source) is not None:
-        for choice in choices:
-            raise NeedsRows(choice.setting, source.data, choice.way_out)
 
 
 def _naive() -> Form:
