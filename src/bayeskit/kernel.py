@@ -33,6 +33,8 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 _PATIENCE, _PATIENCE_A_BYTE = 0.1, 2e-4
 # The least that a pass through a loop takes in plain Python, in seconds.
 _PASS = 2e-7
+# Cells beyond which no plain run is tried: the copies of arrays, to begin again from, are not reckoned as memory.
+_LARGEST = 2**18
 # One pass in so many of the outermost loop shows how long all of them take.
 _TRIAL = 16
 # Types of NumPy that a memoryview gives as Python's bool, int and float.
@@ -103,7 +105,8 @@ class Deferred:
         if self._left is None:
             self._left = 0.0 if is_kept(self.py_func) else _patience(self)
         arrays = [a for a in _flat(arguments) if isinstance(a, np.ndarray)]
-        if _PASS * sum(a.size for a in arrays) >= self._left:
+        size = sum(a.size for a in arrays)
+        if size > _LARGEST or _PASS * size >= self._left:
             return self.made()(*arguments)
         before = [(a, a.copy()) for a in arrays if a.flags.writeable]
         begin = perf_counter()

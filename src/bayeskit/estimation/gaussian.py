@@ -27,7 +27,7 @@ from bayeskit.estimation.kernels.left_out_moments import add_gaussian
 from bayeskit.estimation.posterior_draws import NormalPosterior, Normals
 from bayeskit.statistics import double
 from bayeskit.statistics.moments import Integers, Moments
-from bayeskit.statistics.part import never_counted
+from bayeskit.statistics.part import ONE_ROW, never_counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,7 +346,7 @@ def estimate_gaussian(
     mean, mean_low = (np.where(absent, b, a) for a, b in zip(moments.mean(), pooled.mean()))
     overall = pooled.held_variance()
     variance = moments.held_variance(unbiased)
-    unknown = moments.weight <= 1.0 if unbiased else absent
+    unknown = moments.weight <= ONE_ROW if unbiased else absent
     variance = np.where(unknown, pooled.held_variance(unbiased), variance)
     if absolute_floor is None:
         variance = np.maximum(variance, floor * overall)

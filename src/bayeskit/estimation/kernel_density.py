@@ -16,6 +16,7 @@ from bayeskit.estimation.conditional import Codes, DrawRule, Floats, Nodes, Para
 from bayeskit.estimation.density import ColumnSums, Density, FamilyWords, Formula, Parameter, Shape
 from bayeskit.estimation.kernels.kernel_density import add_log_density, spread_cells
 from bayeskit.statistics.grids import Grid, Grids
+from bayeskit.statistics.part import ONE_ROW
 
 # The share of the broad density in every class.
 BROAD_SHARE = 1e-3
@@ -262,7 +263,7 @@ def _standardised(grid: Grid) -> tuple[float, float, Floats, float]:
 def _silverman(z: Floats, n_ic: Floats, pooled: Floats) -> float:
     n = float(n_ic.sum())
     spread = _spread(z, n_ic)
-    if spread == 0.0 and n <= 1.0:
+    if spread == 0.0 and n <= ONE_ROW:
         spread = _spread(z, pooled)
     return float(0.9 * spread * max(n, 1.0) ** -0.2)
 

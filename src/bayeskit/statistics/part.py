@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 ROUNDING = 2.0**-48
 # The same for sums that are kept in one double, which lose a little with every row.
 ROUNDING_OF_ONE = 2.0**-40
+# A class of no more weight is a single row, which has no spread of its own.
+ONE_ROW = 1.0 + 1e-9
 
 # All that was taken away, as parts by their kind: tables always, moments and scatter where they are in doubt.
 Gone = Mapping[Any, Any]

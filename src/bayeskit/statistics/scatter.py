@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bayeskit.errors import Incompatible
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, of_planes, put_planes
-from bayeskit.statistics.part import ROUNDING, Embedding, Floats, Gone, weight_gone
+from bayeskit.statistics.part import ONE_ROW, ROUNDING, Embedding, Floats, Gone, weight_gone
 from bayeskit.statistics.term import Pattern, Term
 from bayeskit.statistics.twofold import Twofold
 
@@ -186,7 +186,7 @@ class Scatter:
     def _rows(self, least: float) -> Twofold:
         """Return n(c), NaN where it is not above ``least``."""
         n = self.sums[0]
-        return Twofold(np.where(n.high > least, n.high, np.nan), n.low)
+        return Twofold(np.where(n.high > least * ONE_ROW, n.high, np.nan), n.low)
 
     def centred(self) -> Self:
         """Return the sums of each class about its own mean."""
