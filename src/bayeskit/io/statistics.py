@@ -43,6 +43,8 @@ _WEIGHTS = (
 )
 # Weights of one fit add up to 1e100 at most; room is left for as many fits as anybody could make.
 _LARGEST_WEIGHT = 1e120
+# Sums of squares are added up over columns, and must stay numbers.
+_LARGEST_SUM = 1e300
 # What a double has lost is far below its last digit.
 _MOST_LOST = 1e-12
 # Rounding may leave a cell a little below zero when rows are forgotten.
@@ -280,6 +282,8 @@ def _flaw_of_parts(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
             return f"its array {name} holds negative counts"
         if name in _WEIGHTS and name != "totals/sums" and array.max(initial=0.0) > _LARGEST_WEIGHT:
             return f"its array {name} holds more than any rows weigh"
+        if name.startswith("scatter/") and np.abs(array).max(initial=0.0) > _LARGEST_SUM:
+            return f"its array {name} holds sums that no covariance can be made of"
         if name.endswith("_low") and (abs(array) > _MOST_LOST * abs(arrays[name[:-4]])).any():
             return f"its array {name} is no remainder of {name[:-4]}"
         if name in _EXPONENTS and (
