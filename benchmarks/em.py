@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 
 import em_work
 from bayeskit import BayesianNetwork, GaussianMixture, GaussianNB, LatentClass, NaiveBayes
+from bayeskit.classifiers.semi_supervision import parted
 from bayeskit.data.source import Source
 from bayeskit.learning.em import Climbing
 from bayeskit.learning.unlabelled.semi_supervised import Parted, complete
@@ -154,9 +155,9 @@ def time_network(report: Report, scale: float) -> None:
     report.claim(f"alarm {some} rows: log-likelihood above pyAgrum's", reached[0] - reached[1], at_least=0.0)
 
 
-def parted(model: Any, rows: Any, y: Any) -> Parted:
+def parted_rows(model: Any, rows: Any, y: Any) -> Parted:
     """Read rows as ``fit`` does."""
-    labelled, unlabelled = model._parted(Source(rows, y))
+    labelled, unlabelled = parted(model, Source(rows, y))
     fitted, kept = model._new_fitted(Variable("y", "categorical")), list[Any]()
     fitted.absorb(labelled, kept)
     found = Parted.of(fitted, kept, unlabelled)
@@ -171,7 +172,7 @@ def time_unlabelled(report: Report, scale: float) -> None:
         ("gaussian", GaussianNB),
     ):
         rows, y, known = em_work.classified_rows(n, kind)
-        pieces = parted(make(semi_supervised=True), rows, known)
+        pieces = parted_rows(make(semi_supervised=True), rows, known)
 
         def step(steps: int) -> Any:
             return complete(pieces, 1.0, Climbing(0.0, steps))  # noqa: B023

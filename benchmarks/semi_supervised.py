@@ -22,6 +22,7 @@ from scipy.sparse import csr_array, diags_array
 from sklearn.feature_extraction.text import CountVectorizer
 
 import bayeskit
+from bayeskit.classifiers.semi_supervision import parted
 from bayeskit.data.source import Source
 from bayeskit.errors import NotConverged
 from bayeskit.learning.unlabelled.semi_supervised import Parted, SemiSupervised
@@ -104,7 +105,7 @@ def accuracies(report: Report, what: str, texts: Texts, draws: int) -> None:
 
 def step_of(model: Any, X: Any, y: Any) -> Run:
     """Return an E-step and an M-step over rows that are coded already."""
-    labelled, unlabelled = model._parted(Source(X, y))
+    labelled, unlabelled = parted(model, Source(X, y))
     fitted, kept = model._new_fitted(Variable("y", "categorical")), []
     fitted.absorb(labelled, kept)
     rows = Parted.of(fitted, kept, unlabelled)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
-from sklearn.utils.estimator_checks import check_estimator
 
 from bayeskit import (
     Batches,
@@ -208,15 +207,6 @@ def test_every_classifier(model, method, tmp_path):
     again = load(tmp_path / "model.bayes")
     np.testing.assert_array_equal(again.predict_proba(X), share)
     assert again.held_ == model.held_
-
-
-@pytest.mark.parametrize(
-    "model", [BernoulliNB(calibration="temperature"), CategoricalNB(calibration="isotonic")], ids=str
-)
-def test_scikit_learn_checks(model):
-    results = check_estimator(model, on_skip=None, on_fail=None)
-    failed = {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")}
-    assert not failed
 
 
 def test_later_batches_keep_it():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bayeskit import KDB, TAN, BayesianNetwork, GaussianMixture, LatentClass, NaiveBayes, learn_network
+from bayeskit.classifiers.semi_supervision import parted
 from bayeskit.data.source import Source
 from bayeskit.errors import ColumnError, DataError, NotConverged, SettingError, SuspectResult
 from bayeskit.learning.unlabelled.semi_supervised import Parted, SemiSupervised
@@ -166,7 +167,7 @@ def test_the_best_step_after_the_start_is_kept(cls):
     model = cls(semi_supervised=True).fit(X, y)
     assert model.em_fell_ and max(model.history_[1:]) < model.history_[0]
     # The value of what was kept, from the rows.
-    labelled, unlabelled = model._parted(Source(X, y))
+    labelled, unlabelled = parted(model, Source(X, y))
     fitted, kept = model._new_fitted(Variable("y", "categorical")), []
     fitted.absorb(labelled, kept)
     problem = SemiSupervised(Parted.of(fitted, kept, unlabelled), 1.0)

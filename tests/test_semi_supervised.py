@@ -32,6 +32,7 @@ from bayeskit import (
     SelectiveKDB,
     WeightedNB,
 )
+from bayeskit.classifiers.semi_supervision import parted
 from bayeskit.counting.count import count
 from bayeskit.counting.soft import count_soft
 from bayeskit.data.chunk import Chunk
@@ -57,8 +58,8 @@ def rows(n=90, classes=3, labelled=0.4, seed=0, states=4, columns=4):
     return X, np.where(known, y, -1), y
 
 
-def parted(model, X, y, weights=None):
-    labelled, unlabelled = model._parted(Source(X, y, weights))
+def parted_rows(model, X, y, weights=None):
+    labelled, unlabelled = parted(model, Source(X, y, weights))
     fitted, kept = model._new_fitted(Variable("y", "categorical")), []
     with model._holding(labelled):
         fitted.absorb(labelled, kept)
@@ -113,7 +114,7 @@ def test_tables_equal_plain_numpy(steps, lam):
 
     (prior, theta), history = plain_em(joint, m_step, log_prior, y, weights, lam, steps, 3)
     model = NaiveBayes(alpha=alpha, categorical_features="all", semi_supervised=True)
-    found = complete(parted(model, table, y, weights), lam, Climbing(0.0, steps))
+    found = complete(parted_rows(model, table, y, weights), lam, Climbing(0.0, steps))
     assert np.allclose(np.exp(found.parameters.model.log_prior), prior, rtol=1e-10, atol=0)
     for j, t in enumerate(theta):
         table_found = found.parameters.model.conditionals[0].probabilities(j)
@@ -138,7 +139,7 @@ def test_gaussians_equal_plain_numpy(steps):
 
     wanted, history = plain_em(joint, m_step, lambda _: 0.0, y, np.ones(len(y)), 0.7, steps, 3)
     model = GaussianNB(var_smoothing=0.0, semi_supervised=True)
-    found = complete(parted(model, X, y), 0.7, Climbing(0.0, steps))
+    found = complete(parted_rows(model, X, y), 0.7, Climbing(0.0, steps))
     gaussian = found.parameters.model.conditionals[0]
     got = np.exp(found.parameters.model.log_prior), gaussian.mean + gaussian.mean_low, gaussian.variance
     for a, b in zip(got, wanted, strict=True):
@@ -175,7 +176,7 @@ def test_the_value_never_falls(seed, which, lam, holes):
         X = np.where(np.random.default_rng(seed).random(X.shape) < 0.2, np.nan, X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = complete(parted(model, X, y), lam, Climbing(0.0, 12))
+        found = complete(parted_rows(model, X, y), lam, Climbing(0.0, 12))
     # Only the labelled rows' own model may find a row impossible.
     history = np.array(found.history[1:])
     assert np.isfinite(history).all() and not np.isnan(found.history[0])
@@ -268,7 +269,7 @@ def test_self_training_equals_plain_numpy():
     assert model.em_fell_ == bool((np.diff(values) < 0).any())
     best = 1 + int(np.argmax(values[1:]))
     assert np.allclose(model.predict_proba(X), answers[best], rtol=1e-9)
-    short = self_train(parted(ComplementNB(alpha=alpha, semi_supervised=True), X, y), lam, most=1)
+    short = self_train(parted_rows(ComplementNB(alpha=alpha, semi_supervised=True), X, y), lam, most=1)
     assert not short.converged and short.history == tuple(model.history_[:2])
 
 
@@ -300,7 +301,9 @@ def test_a_network_classifier_is_naive_bayes_where_its_network_is():
     X = X.astype(str).astype(object)
     # EM to its end, by two engines: the same optimum of the same posterior.
     network = BayesNetClassifier("naive", prior=1.0, semi_supervised=True, unlabelled_weight=0.5).fit(X, y)
-    naive = complete(parted(NaiveBayes(alpha=1.0, semi_supervised=True), X, y), 0.5, Climbing(1e-10, 5000))
+    naive = complete(
+        parted_rows(NaiveBayes(alpha=1.0, semi_supervised=True), X, y), 0.5, Climbing(1e-10, 5000)
+    )
     assert network.converged_ and not network.em_fell_ and network.unlabelled_weight_ == 0.5
     history = np.array(network.history_)
     assert (np.diff(history) >= -1e-9 * abs(history[1:])).all() and network.n_iter_ == len(history) - 1
@@ -581,7 +584,7 @@ def test_the_chosen_weight_has_the_least_loss_and_is_as_if_given():
     same_bits(chosen, given_)
     assert chosen.history_ == given_.history_ and given_.unlabelled_losses_ == {}
     # By hand: take a row's counts away, estimate, score it.
-    rest = parted(NaiveBayes(categorical_features="all", semi_supervised=True), X, y)
+    rest = parted_rows(NaiveBayes(categorical_features="all", semi_supervised=True), X, y)
     known = np.flatnonzero(y >= 0)
     losses = []
     for i in known:

@@ -88,7 +88,24 @@ class AODE(SemiNaive):
         unlabelled_weight: float | str = 1.0,
         missing_label: Any = None,
     ) -> None:
-        self._keep(locals())
+        self.min_count = min_count
+        self.weights = weights
+        self.subsumption = subsumption
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.numeric = numeric
+        self.cut_points = cut_points
+        self.categorical_features = categorical_features
+        self.states = states
+        self.missing = missing
+        self.unseen = unseen
+        self.calibration = calibration
+        self.n_jobs = n_jobs
+        self.semi_supervised = semi_supervised
+        self.unlabelled_weight = unlabelled_weight
+        self.missing_label = missing_label
 
     @property
     def weights_(self) -> dict[Name, float]:

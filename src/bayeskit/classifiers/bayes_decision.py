@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from bayeskit.classifiers.notebook import Notebook, told
+from bayeskit.classifiers.notebook import html_repr, mimebundle, told
 from bayeskit.decision import Decision
 from bayeskit.decision.choice import prepare, settle
 from bayeskit.decision.loss import read_loss
@@ -22,7 +22,7 @@ from bayeskit.decision.posterior import read_posterior
 from bayeskit.errors import DataError, SettingError, UnseenClass
 
 
-class BayesDecision(Notebook, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     r"""Take the action of least conditional risk under the posteriors of a classifier.
 
     .. math:: h^*(x) = \arg\min_i \sum_j \lambda_{ij} \hat P(c_j \mid x)
@@ -58,6 +58,9 @@ class BayesDecision(Notebook, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
     >>> model.predict([[2.6], [4.5]])
     array(['keep', 'delete'], dtype='<U6')
     """
+
+    _html_repr = html_repr
+    _repr_mimebundle_ = mimebundle
 
     def __init__(
         self,

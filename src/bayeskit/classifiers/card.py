@@ -11,13 +11,13 @@ from bayeskit.schema import Schema, shorter
 from bayeskit.statistics.shown import statistics_html
 
 if TYPE_CHECKING:
-    from bayeskit.classifiers.state import State
+    from bayeskit.classifiers.base import CountClassifier
 
 # So many characters of a line are enough for a glance.
 LONGEST = 400
 
 
-def card(model: State) -> str:
+def card(model: CountClassifier) -> str:
     """Return what a notebook shows of a fitted classifier.
 
     Examples
@@ -27,7 +27,7 @@ def card(model: State) -> str:
     >>> html[: html.index("<p>Smoothing")]
     '<p><b>NaiveBayes()</b></p><p>Predicts y (&lt;stay&gt;, go) from 1 attribute.</p>'
     """
-    if model._lazy_state() is not None:
+    if model._lazy is not None:
         # To tell more would be to count: a look at a lazy model is no question.
         return told(repr(model), ["Lazy: what a prediction needs is counted when it is asked for."])
     fitted = model._require("show")
@@ -65,14 +65,14 @@ def _families(schema: Schema, recipe: Recipe) -> Iterator[str]:
         yield f"Numbers: {families[0] if same else ', '.join(pairs)}."
 
 
-def _arcs(model: State) -> Iterator[str]:
+def _arcs(model: CountClassifier) -> Iterator[str]:
     structure = getattr(model, "structure_", None)
     if structure is not None:
         arcs = [f"{parent} → {child}" for child, parents in structure.items() for parent in parents]
         yield f"Arcs beside those of the class: {', '.join(arcs) or 'none'}."
 
 
-def _held(model: State) -> Iterator[str]:
+def _held(model: CountClassifier) -> Iterator[str]:
     """What was chosen from rows; what ``_arcs`` tells already and what is no choice are left out."""
     for name, value in model.held_.items():
         if value and name != "structure" and name not in model._told:

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.discrete_nb import usable_alpha
-from bayeskit.classifiers.network import IsNetwork
-from bayeskit.classifiers.quiet import QuietClassWeight
+from bayeskit.classifiers.network import is_network
 from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError
 from bayeskit.estimation.table import TableConditional
@@ -21,7 +20,7 @@ from bayeskit.schema import Schema
 Floats = NDArray[np.float64]
 
 
-class CategoricalNB(QuietClassWeight, IsNetwork, CountClassifier):
+class CategoricalNB(CountClassifier):
     r"""A drop-in for scikit-learn's ``CategoricalNB``: columns of codes 0, 1, 2, ….
 
     .. math:: \hat P(x_i = v \mid c) = \frac{N_{icv} + \alpha}{N_c + \alpha n_i}
@@ -53,6 +52,8 @@ class CategoricalNB(QuietClassWeight, IsNetwork, CountClassifier):
     >>> CategoricalNB().fit([[0, 1], [1, 0]], ["a", "b"]).predict([[0, 1]]).tolist()
     ['a']
     """
+
+    network_ = is_network
 
     _accepts_sparse = False
 

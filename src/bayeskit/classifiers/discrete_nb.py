@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.classifiers.base import CountClassifier
-from bayeskit.classifiers.network import IsNetwork
-from bayeskit.classifiers.quiet import QuietClassWeight
+from bayeskit.classifiers.network import is_network
 from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.learning.recipe import Recipe
@@ -44,7 +43,7 @@ def usable_alpha(alpha: Any, force_alpha: bool) -> Any:
     return float(numbers) if numbers.ndim == 0 else numbers
 
 
-class DiscreteNB(QuietClassWeight, CountClassifier):
+class DiscreteNB(CountClassifier):
     """What the block classifiers share: the class prior, and the attributes scikit-learn's users read."""
 
     _family: ClassVar[str] = "multinomial"
@@ -237,7 +236,7 @@ class ComplementNB(DiscreteNB):
         return np.asarray(self.feature_count_.sum(axis=0))
 
 
-class BernoulliNB(IsNetwork, DiscreteNB):
+class BernoulliNB(DiscreteNB):
     r"""A drop-in for scikit-learn's ``BernoulliNB``: each column present or absent.
 
     .. math:: \hat P(x_v = 1 \mid c) = \frac{N_{cv} + \alpha}{N_c + 2\alpha}
@@ -265,6 +264,8 @@ class BernoulliNB(IsNetwork, DiscreteNB):
     >>> BernoulliNB().fit([[1, 0], [0, 1]], ["a", "b"]).predict([[1, 0]]).tolist()
     ['a']
     """
+
+    network_ = is_network
 
     _family = "bernoulli"
     _positive_only = False

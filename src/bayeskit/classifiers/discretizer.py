@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from bayeskit.classifiers.naive_bayes import one_of
-from bayeskit.classifiers.notebook import Notebook
+from bayeskit.classifiers.notebook import html_repr, mimebundle
 from bayeskit.data.encode import match_columns
 from bayeskit.data.labels import as_labels, as_weights, encode_labels
 from bayeskit.data.reading import interval_labels
@@ -30,7 +30,7 @@ from bayeskit.schema import Kind, Name, Schema, Variable
 _METHODS = ("mdl", "frequency", "width", "proportional")
 
 
-class Discretizer(Notebook, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Cut numeric columns into intervals; other columns pass unchanged.
 
     Parameters
@@ -67,6 +67,9 @@ class Discretizer(Notebook, OneToOneFeatureMixin, TransformerMixin, BaseEstimato
     >>> cutter.cut_points_, cutter.transform([[-9.0], [3.5], [3.6]]).tolist()
     ({'x0': array([3.5])}, [[0], [0], [1]])
     """
+
+    _html_repr = html_repr
+    _repr_mimebundle_ = mimebundle
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Small checks at the door of a classifier: announced classes, label types, impossible rows."""
+"""What is checked at the door of a classifier: labels, announced classes, rows of the wrong kind, other models."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
-from bayeskit.errors import SettingError, SuspectResult, UnseenClass
+from bayeskit.data.columns import objects
+from bayeskit.data.source import Source
+from bayeskit.errors import DataError, DataTypeError, Incompatible, SettingError, SuspectResult, UnseenClass
 from bayeskit.learning.fitted import Fitted
-from bayeskit.schema import Name, Variable, label_order
+from bayeskit.schema import Name, Schema, Variable, label_order
 
 
 def warn_of_impossible(count: int) -> None:
@@ -76,3 +80,57 @@ def dtype_of_target(X: Any, target: Name | None) -> Any:
         return np.asarray(X[target])
     except Exception:  # a source that cannot be asked for a column: labels keep their own type
         return None
+
+
+def labels_of(schema: Schema, dtype: np.dtype[Any] | None) -> NDArray[Any]:
+    """Return the classes of a schema as an array, of the dtype that labels were given in."""
+    states = schema.target.states
+    if any(isinstance(state, tuple) for state in states):
+        return objects(states)  # NumPy would take each for a row
+    if dtype is None:
+        dtype = np.asarray(list(states)).dtype
+        if len({type(s) for s in states}) > 1:
+            dtype = np.dtype(object)
+    if dtype.kind in "US":
+        dtype = None
+    elif dtype.kind not in "iufb":
+        return objects(states)
+    return np.array(states, dtype=dtype)
+
+
+def not_fitted(model: Any) -> NotFittedError:
+    """Return the error of asking before ``fit``, in the words that scikit-learn's users know."""
+    return NotFittedError(
+        f"This {type(model).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments "
+        "before using this estimator."
+    )
+
+
+def refuse_sparse(model: Any, X: Any) -> None:
+    """Refuse a sparse matrix where a classifier has no use for one."""
+    if not model._accepts_sparse and hasattr(X, "tocsr"):
+        raise DataTypeError(
+            f"Sparse data was passed for X, but {type(model).__name__} needs dense data. Use X.toarray(), or "
+            "MultinomialNB for counts of words."
+        )
+
+
+def say_y_is_needed(model: Any, source: Source) -> None:
+    """Refuse rows in memory that come without their classes."""
+    if source.in_memory and source.y is None and source.target is None:
+        raise DataError(
+            f"{type(model).__name__} requires y to be passed, but the target y is None. Pass y, or name the "
+            'class column with target="...".'
+        )
+
+
+def check_same_settings(mine: Any, its: Any) -> None:
+    """Refuse to add two models up that are of different classes or were made with different parameters."""
+    if type(its) is not type(mine):
+        raise Incompatible(f"A {type(mine).__name__} cannot take in a {type(its).__name__}.")
+    a, b = mine.get_params(deep=False), its.get_params(deep=False)
+    for name in a:
+        if name != "n_jobs" and not same(a[name], b[name]):
+            raise Incompatible(
+                f"The two models were made with different {name}: {a[name]!r} and {b[name]!r}."
+            )

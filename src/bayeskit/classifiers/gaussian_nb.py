@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.classifiers.base import CountClassifier
-from bayeskit.classifiers.network import IsNetwork
+from bayeskit.classifiers.network import is_network
 from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError
 from bayeskit.estimation.gaussian import Gaussian
@@ -19,7 +19,7 @@ from bayeskit.schema import Schema
 Floats = NDArray[np.float64]
 
 
-class GaussianNB(IsNetwork, CountClassifier):
+class GaussianNB(CountClassifier):
     """A drop-in for scikit-learn's ``GaussianNB`` that takes missing values and new classes.
 
     Unlike it, any split of the rows into batches gives the same model: the variances kept are raw, and
@@ -46,6 +46,8 @@ class GaussianNB(IsNetwork, CountClassifier):
     >>> model.theta_.ravel().tolist(), model.predict([[3.0]]).tolist()
     ([1.5, 8.5], [0])
     """
+
+    network_ = is_network
 
     _accepts_sparse = False
 

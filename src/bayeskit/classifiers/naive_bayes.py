@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.families import Choice, check_bernoulli, explain_families, kinds_of_families
-from bayeskit.classifiers.network import IsNetwork
+from bayeskit.classifiers.network import is_network
 from bayeskit.classifiers.tables import LabelledTable, labelled_table
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.encode import Unseen
@@ -26,7 +26,7 @@ _MISSING = ("ignore", "state")
 _UNSEEN = ("ignore", "smooth", "error")
 
 
-class NaiveBayes(IsNetwork, CountClassifier):
+class NaiveBayes(CountClassifier):
     r"""Naive Bayes for tables as they are: strings, numbers, counts, missing and new values in one model.
 
     .. math:: h(x) = \arg\max_c P(c) \prod_i P(x_i \mid c)
@@ -78,6 +78,8 @@ class NaiveBayes(IsNetwork, CountClassifier):
     >>> NaiveBayes().fit(X, ["好", "好", "坏", "坏"]).predict([["乌黑", None]]).tolist()
     ['好']
     """
+
+    network_ = is_network
 
     _wants_hints = True
 

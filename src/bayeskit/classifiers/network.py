@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.state import State
 from bayeskit.errors import NotSupported, UsageError
 from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.conditional import Conditional, DiscreteConditional
@@ -21,6 +20,7 @@ from bayeskit.learning.model import Model
 from bayeskit.schema import Label, Name, Variable
 
 if TYPE_CHECKING:
+    from bayeskit.classifiers.base import CountClassifier
     from bayeskit.networks.bayesian_network import BayesianNetwork
 
 Floats = NDArray[np.float64]
@@ -29,25 +29,24 @@ Floats = NDArray[np.float64]
 MOST_CELLS = 2**24
 
 
-class IsNetwork(State):
-    """The part of a classifier that is one graph."""
+def _as_network(classifier: CountClassifier) -> BayesianNetwork:
+    """The model as a :class:`~bayeskit.BayesianNetwork`, made anew whenever it is asked for.
 
-    @property
-    def network_(self) -> BayesianNetwork:
-        """The model as a :class:`~bayeskit.BayesianNetwork`, made anew whenever it is asked for.
+    The first node is the class, a parent of all; its states are ``classes_``. Attributes follow in the order of the
+    columns, the parents of each being the class and then those of the model. An attribute cut into intervals has these
+    for states, a Gaussian one is continuous. With ``missing="state"`` an attribute that was ever missing has one more
+    state, "(missing)", and a numeric one a node "… is missing" beside it; with ``unseen="smooth"`` there is a state
+    "(unseen)". Attributes that tell nothing (constant numbers, columns without a value) and those that the model did
+    not take are left out. ``calibration`` is not part of it.
+    """
+    from bayeskit.networks.bayesian_network import BayesianNetwork
 
-        The first node is the class, a parent of all; its states are ``classes_``. Attributes follow in the order of
-        the columns, the parents of each being the class and then those of the model. An attribute cut into intervals
-        has these for states, a Gaussian one is continuous. With ``missing="state"`` an attribute that was ever
-        missing has one more state, "(missing)", and a numeric one a node "… is missing" beside it; with
-        ``unseen="smooth"`` there is a state "(unseen)". Attributes that tell nothing (constant numbers, columns
-        without a value) and those that the model did not take are left out. ``calibration`` is not part of it.
-        """
-        from bayeskit.networks.bayesian_network import BayesianNetwork
+    names = classifier._reader("network_").names
+    return BayesianNetwork(network_of_model(classifier._model, names), name=type(classifier).__name__)
 
-        lazy = self._lazy_state()
-        fitted = lazy.fitted if lazy is not None else self._require("network_")
-        return BayesianNetwork(network_of_model(self._model, fitted.names), name=type(self).__name__)
+
+# A classifier that is one graph takes it for its own: ``network_ = is_network``.
+is_network = property(_as_network)
 
 
 def network_of_model(model: Model, columns: Sequence[Name] = ()) -> Network:

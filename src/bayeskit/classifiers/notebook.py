@@ -1,8 +1,16 @@
-"""What a notebook shows of an estimator: what was learned, in place of scikit-learn's diagram of parameters."""
+"""What a notebook shows of an estimator: what was learned, in place of scikit-learn's diagram of parameters.
+
+An estimator with a ``_card()`` takes the two functions for its own::
+
+    _html_repr = html_repr
+    _repr_mimebundle_ = mimebundle
+
+scikit-learn's hooks are kept, so ``set_config(display="text")`` still asks for plain text. Its diagram is 30 kB and
+brings a script of its own.
+"""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,29 +21,22 @@ from sklearn.utils.validation import check_is_fitted
 from bayeskit.visible import escape
 
 
-class Notebook:
-    """Shows ``_card()`` once fitted, the parameters before.
+def html_repr(estimator: Any) -> str:
+    """Return the ``_card()`` of an estimator once it is fitted, its parameters before."""
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return f"<pre>{escape(repr(estimator))}</pre>"
+    card: str = estimator._card()
+    return card
 
-    scikit-learn's hooks are kept, so ``set_config(display="text")`` still asks for plain text. Its diagram is 30 kB
-    and brings a script of its own.
-    """
 
-    @abstractmethod
-    def _card(self) -> str:
-        """Return HTML about what was learned."""
-
-    def _html_repr(self) -> str:
-        try:
-            check_is_fitted(self)
-        except NotFittedError:
-            return f"<pre>{escape(repr(self))}</pre>"
-        return self._card()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle = {"text/plain": repr(self)}
-        if get_config()["display"] == "diagram":
-            bundle["text/html"] = self._html_repr()
-        return bundle
+def mimebundle(estimator: Any, **kwargs: Any) -> dict[str, str]:
+    """Return an estimator as Jupyter wants to be shown it: as text, and as HTML unless that is turned off."""
+    bundle = {"text/plain": repr(estimator)}
+    if get_config()["display"] == "diagram":
+        bundle["text/html"] = estimator._html_repr()
+    return bundle
 
 
 def told(title: str, lines: Iterable[str]) -> str:

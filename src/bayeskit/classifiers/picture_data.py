@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayeskit.classifiers.answers import Answers
 from bayeskit.classifiers.region_data import Reader, View, regions_of
 from bayeskit.data.encode import encode, match_columns
 from bayeskit.errors import UsageError
@@ -25,16 +24,18 @@ from bayeskit.report.shown import Shown
 from bayeskit.schema import Label, Name
 from bayeskit.statistics import Statistics
 
+if TYPE_CHECKING:
+    from bayeskit.classifiers.base import CountClassifier
 
-def _recipe(model: Answers) -> tuple[Recipe, Any]:
-    lazy = model._lazy_state()
-    fitted = lazy.fitted if lazy is not None else model._require("draw")
+
+def _recipe(model: CountClassifier) -> tuple[Recipe, Any]:
+    fitted = model._reader("draw")
     assert fitted.recipe is not None
     return fitted.recipe, fitted
 
 
 def nomogram_of(
-    model: Answers, label: Label | None, against: Label | None, row: Any, most: int, lang: str
+    model: CountClassifier, label: Label | None, against: Label | None, row: Any, most: int, lang: str
 ) -> Nomogram:
     """Make the nomogram of a classifier."""
     recipe, fitted = _recipe(model)
@@ -66,7 +67,9 @@ def nomogram_of(
     )
 
 
-def class_profile_of(model: Answers, attributes: Sequence[Name] | None, most: int, lang: str) -> ClassProfile:
+def class_profile_of(
+    model: CountClassifier, attributes: Sequence[Name] | None, most: int, lang: str
+) -> ClassProfile:
     """Make the class profile of a classifier, whatever depends on what in it: each attribute given the class alone."""
     recipe, _ = _recipe(model)
     statistics = model.statistics_
@@ -98,7 +101,7 @@ def _naive_model(statistics: Statistics, recipe: Recipe) -> Model:
     return Model(statistics.schema, prior.log, Naive().conditionals(weighted, simple, prior))
 
 
-def counted_regions(model: Answers, view: View) -> Regions:
+def counted_regions(model: CountClassifier, view: View) -> Regions:
     """Ask a classifier of counts for the posterior over two of its attributes."""
     fitted = _recipe(model)[1]
 

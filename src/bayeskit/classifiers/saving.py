@@ -68,7 +68,7 @@ def save_model(estimator: CountClassifier, path: Any) -> None:
             f"A {name} of {type(estimator).__module__} cannot be saved: the file would be read as a {name} of "
             "bayeskit. Give your class a name of its own."
         )
-    if estimator._lazy_state() is not None:
+    if estimator._lazy is not None:
         raise UsageError(
             "A lazy model has counted nothing that could be saved. Fit it to its source, then save it."
         )

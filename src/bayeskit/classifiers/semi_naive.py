@@ -47,11 +47,6 @@ class SemiNaive(CountClassifier):
     unlabelled_weight: float | str
     missing_label: Any
 
-    def _keep(self, given: Mapping[str, Any]) -> None:
-        """Store the parameters of ``__init__``, which are among its local variables, as they were given."""
-        for name in self._get_param_names():
-            setattr(self, name, given[name])
-
     # -- what was found ------------------------------------------------------------------------
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bayeskit.classifiers.dependent_table import DependentTable
-from bayeskit.classifiers.network import IsNetwork
+from bayeskit.classifiers.network import is_network
 from bayeskit.classifiers.semi_naive import SemiNaive
 from bayeskit.classifiers.structures import Edge, edges_of
 from bayeskit.classifiers.tables import LabelledTable, table_with_parents
@@ -14,8 +14,10 @@ from bayeskit.learning.model import weighted_classes
 from bayeskit.schema import Name
 
 
-class Structured(IsNetwork, SemiNaive):
+class Structured(SemiNaive):
     """Classifiers whose form has a ``graph``."""
+
+    network_ = is_network
 
     @property
     def structure_(self) -> dict[Name, tuple[Name, ...]]:
@@ -34,8 +36,7 @@ class Structured(IsNetwork, SemiNaive):
     @property
     def _dag(self) -> Dag:
         """Which attributes depend on which, beside the class."""
-        lazy = self._lazy_state()
-        fitted = lazy.fitted if lazy is not None else self._require("structure_")
+        fitted = self._reader("structure_")
         statistics = self.statistics_
         assert fitted.recipe is not None
         if not statistics.schema.categorical:

@@ -94,7 +94,22 @@ class WeightedNB(SemiNaive):
         unlabelled_weight: float | str = 1.0,
         missing_label: Any = None,
     ) -> None:
-        self._keep(locals())
+        self.weights = weights
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.numeric = numeric
+        self.cut_points = cut_points
+        self.categorical_features = categorical_features
+        self.states = states
+        self.missing = missing
+        self.unseen = unseen
+        self.calibration = calibration
+        self.n_jobs = n_jobs
+        self.semi_supervised = semi_supervised
+        self.unlabelled_weight = unlabelled_weight
+        self.missing_label = missing_label
 
     @property
     def weights_(self) -> dict[Name, float]:
@@ -102,9 +117,8 @@ class WeightedNB(SemiNaive):
         weights = self.held_.get("weights", {}) if self.weights is None else self.weights
         return {v.name: float(weights.get(v.name, 1.0)) for v in self.schema_.attributes}
 
-    def _explained(self, table: Table, lang: str) -> Explanation:
-        lazy = self._lazy_state()
-        fitted = lazy.fitted if lazy is not None else self._require("explain")
+    def _arithmetic(self, table: Table, lang: str) -> Explanation:
+        fitted = self._reader("explain")
         model, statistics = self._model, self.statistics_
         table = match_columns(table, model.schema, fitted.names if fitted.named else None, fitted.who)
         assert fitted.recipe is not None

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from bayeskit.classifiers.notebook import Notebook
+from bayeskit.classifiers.notebook import html_repr, mimebundle
 from bayeskit.data.columns import is_missing
 from bayeskit.data.labels import as_weights
 from bayeskit.errors import DataError
@@ -29,11 +29,14 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class GaussianAnswers(Notebook, DensityMixin, BaseEstimator):
+class GaussianAnswers(DensityMixin, BaseEstimator):
     """Every answer is a function of ``weights_``, ``means_`` and ``covariances_``.
 
     Missing cells (NaN) are left out of a row: what is asked is answered from the cells that are there.
     """
+
+    _html_repr = html_repr
+    _repr_mimebundle_ = mimebundle
 
     weights_: Floats
     means_: Floats

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import NotFittedError
 
 from bayeskit.classifiers.doors import warn_of_impossible
-from bayeskit.classifiers.notebook import Notebook
+from bayeskit.classifiers.notebook import html_repr, mimebundle
 from bayeskit.classifiers.sampling import sample_rows
 from bayeskit.data.labels import as_weights
 from bayeskit.data.table import Table, open_table
@@ -27,8 +27,11 @@ from bayeskit.statistics import Statistics
 Floats = NDArray[np.float64]
 
 
-class LatentAnswers(Notebook, DensityMixin, BaseEstimator):
+class LatentAnswers(DensityMixin, BaseEstimator):
     """Every answer is a function of the components; missing cells, and values never learned, are left out of a row."""
+
+    _html_repr = html_repr
+    _repr_mimebundle_ = mimebundle
 
     n_jobs: int | None
     _fitted: LatentFit

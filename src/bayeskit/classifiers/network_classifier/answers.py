@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import NotFittedError
 
-from bayeskit.classifiers.intervals import HasIntervals
+from bayeskit.classifiers.asked import Asked
+from bayeskit.classifiers.doors import not_fitted, refuse_sparse
 from bayeskit.classifiers.network_classifier.columns import by_node
 from bayeskit.classifiers.notebook import told
-from bayeskit.classifiers.reasons import Reasons
 from bayeskit.data.encode import match_columns
 from bayeskit.data.table import Table, open_table
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.report import Explanation, one_row
-from bayeskit.schema import Name, shorter
+from bayeskit.schema import Label, Name, shorter
 
 if TYPE_CHECKING:
+    from bayeskit.classifiers.region_data import View
     from bayeskit.estimation.posterior_draws import Draws
+    from bayeskit.report.charts import ClassProfile, Nomogram, Regions
     from bayeskit.report.information_value import Questions
     from bayeskit.report.novelty import Novelty
 
 Floats = NDArray[np.float64]
 
 
-class BayesNetAnswers(Reasons, HasIntervals):
+class BayesNetAnswers(Asked):
     """The part of a network classifier that is asked, once it is fitted."""
 
     network_: BayesianNetwork
@@ -41,10 +42,7 @@ class BayesNetAnswers(Reasons, HasIntervals):
 
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments "
-                "before using this estimator."
-            )
+            raise not_fitted(self)
 
     def _card(self) -> str:
         blanket = shorter(", ".join(map(str, self.markov_blanket_)) or "nothing", 400)
@@ -55,7 +53,7 @@ class BayesNetAnswers(Reasons, HasIntervals):
     def predict_proba(self, X: Any) -> Floats:
         """Return P(c | x) of each row: shape (n, K). Columns that are no node of ``network_`` are not looked at."""
         schema = self.schema_
-        self._refuse_sparse(X)
+        refuse_sparse(self, X)
         names = tuple(schema.position)
         table = match_columns(open_table(X), schema, names if self._named else None, type(self).__name__)
         unseen: Any = self.unseen
@@ -76,7 +74,7 @@ class BayesNetAnswers(Reasons, HasIntervals):
         from bayeskit.classifiers.network_classifier.cells import read_cells
         from bayeskit.classifiers.network_classifier.joint import log_joint
 
-        self._refuse_sparse(X)
+        refuse_sparse(self, X)
         return log_joint(self.network_, read_cells(self, open_table(X)))
 
     def log_evidence(self, X: Any) -> Floats:
@@ -145,6 +143,23 @@ class BayesNetAnswers(Reasons, HasIntervals):
         from bayeskit.classifiers.network_classifier.intervals import posterior_draws
 
         return posterior_draws(self.network_, read_cells(self, table), draws)
+
+    def _nomogram(
+        self, label: Label | None, against: Label | None, row: Any, most: int, lang: str
+    ) -> Nomogram:
+        from bayeskit.classifiers.network_classifier.charts import network_nomogram
+
+        return network_nomogram(self, label, against, row, most, lang)
+
+    def _class_profile(self, attributes: Sequence[Name] | None, most: int, lang: str) -> ClassProfile:
+        from bayeskit.classifiers.network_classifier.charts import network_profile
+
+        return network_profile(self, attributes, most, lang)
+
+    def _regions(self, view: View) -> Regions:
+        from bayeskit.classifiers.network_classifier.charts import network_regions
+
+        return network_regions(self, view)
 
     def save(self, path: Any) -> None:
         """Write the model to one file: data, never code. Read it with :func:`bayeskit.load`."""

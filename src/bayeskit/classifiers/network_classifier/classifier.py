@@ -7,14 +7,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayeskit.classifiers.doors import dtype_of_target, plain_dtype
+from bayeskit.classifiers.doors import dtype_of_target, plain_dtype, refuse_sparse, say_y_is_needed
 from bayeskit.classifiers.naive_bayes import one_of
 from bayeskit.classifiers.network_classifier.arcs import METHODS, known_before, learn_arcs
 from bayeskit.classifiers.network_classifier.columns import network_of, with_class
-from bayeskit.classifiers.network_classifier.pictures import BayesNetPictures
 from bayeskit.classifiers.network_classifier.unlabelled import Completion, complete_network
 from bayeskit.classifiers.network_classifier.verbs import BayesNetVerbs
-from bayeskit.classifiers.semi_supervision import completion_of
+from bayeskit.classifiers.semi_supervision import (
+    check_unlabelled,
+    completion_of,
+    label_source,
+    numbering,
+    parted,
+)
 from bayeskit.data.source import Source
 from bayeskit.errors import DataTypeError, SettingError
 from bayeskit.graphs.dag import Dag
@@ -27,7 +32,7 @@ from bayeskit.statistics import Statistics
 from bayeskit.structure.scores import as_score
 
 
-class BayesNetClassifier(BayesNetPictures, BayesNetVerbs):
+class BayesNetClassifier(BayesNetVerbs):
     r"""A Bayesian network learned over the columns and the class, asked for the class.
 
     .. math:: P(c \mid x) \propto P(c \mid \mathrm{pa}_c) \prod_{j \in \mathrm{ch}_c} P(x_j \mid \mathrm{pa}_j)
@@ -153,17 +158,17 @@ class BayesNetClassifier(BayesNetPictures, BayesNetVerbs):
             The column of X that holds the class.
         """
         self._check_settings()
-        self._refuse_sparse(X)
+        refuse_sparse(self, X)
         source = Source(X, y, None, target)
         if not source.in_memory:
             raise DataTypeError(
                 f"A search over networks looks at all rows at once, and a {type(X).__name__} is not rows in memory. "
                 "Pass a frame or an array."
             )
-        self._say_y_is_needed(source)
-        labelled, unlabelled = self._parted(source)
+        say_y_is_needed(self, source)
+        labelled, unlabelled = parted(self, source)
         rows = next(iter(labelled))
-        with self._numbering(source):
+        with numbering(self, source):
             columns, name = with_class(rows.table, rows.y, target, self.states, self.discretize)
             dag = learn_arcs(columns, name, self)
             if self.markov_blanket:
@@ -179,7 +184,7 @@ class BayesNetClassifier(BayesNetPictures, BayesNetVerbs):
         by_name = {variable.name: variable for variable in columns.variables}
         schema = Schema(tuple(by_name[column] for column in rows.table.names), by_name[name])
         told = {} if unlabelled is None else {"completion": self._told_of(made)}
-        labels = self._label_source(y if target is None else dtype_of_target(X, target))
+        labels = label_source(self, y if target is None else dtype_of_target(X, target))
         self._adopt_network(network, schema, rows.table.named, told, labels)
         return self
 
@@ -225,7 +230,7 @@ class BayesNetClassifier(BayesNetPictures, BayesNetVerbs):
         return self._counts("statistics_").tables
 
     def _check_settings(self) -> None:
-        super()._check_settings()
+        check_unlabelled(self)
         one_of("method", self.method, METHODS)
         one_of("unseen", self.unseen, ("ignore", "error"))
         for name in ("markov_blanket", "conditional"):

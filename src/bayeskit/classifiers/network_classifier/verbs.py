@@ -9,11 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayeskit.classifiers.doors import announced, same
+from bayeskit.classifiers.doors import announced, check_same_settings, refuse_sparse, say_y_is_needed
 from bayeskit.classifiers.network_classifier.answers import BayesNetAnswers
 from bayeskit.classifiers.network_classifier.batch import Batch, read_batch
 from bayeskit.classifiers.network_classifier.states import States, moved, states_with_rows, with_states
-from bayeskit.classifiers.semi_supervision import SemiSupervision
+from bayeskit.classifiers.semi_supervision import all_labelled
 from bayeskit.data.labels import as_labels, encode_labels
 from bayeskit.data.source import Source
 from bayeskit.errors import DataError, Incompatible, SettingError, UnseenClass, UsageError
@@ -23,7 +23,7 @@ from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.schema import Name, Schema, sorted_labels
 
 
-class BayesNetVerbs(BayesNetAnswers, SemiSupervision):
+class BayesNetVerbs(BayesNetAnswers):
     """The verbs after ``fit``; each is all or nothing."""
 
     _schema: Schema
@@ -59,9 +59,9 @@ class BayesNetVerbs(BayesNetAnswers, SemiSupervision):
             raise UnseenClass(
                 f"classes={list(known)!r} is not the same as on last call to partial_fit, was: {was!r}."
             )
-        self._refuse_sparse(X)
-        source = self._all_labelled(Source(X, y, None, target))
-        self._say_y_is_needed(source)
+        refuse_sparse(self, X)
+        source = all_labelled(self, Source(X, y, None, target))
+        say_y_is_needed(self, source)
         network, counts = self.network_._network, self._counts("partial_fit")
         for batch in self._batches(source, network):
             grown = with_states(network, batch.states)
@@ -76,7 +76,7 @@ class BayesNetVerbs(BayesNetAnswers, SemiSupervision):
         """
         self._require_fitted()
         source = Source(X, y, None, target)
-        self._say_y_is_needed(source)
+        say_y_is_needed(self, source)
         network, counts = self.network_._network, self._counts("forget")
         for batch in self._batches(source, network):
             grown = with_states(network, batch.states)
@@ -91,14 +91,7 @@ class BayesNetVerbs(BayesNetAnswers, SemiSupervision):
     def merge(self, other: Self) -> Self:
         """Add what another model of the same parameters, arcs and cut points has learned."""
         self._require_fitted()
-        if type(other) is not type(self):
-            raise Incompatible(f"A {type(self).__name__} cannot take in a {type(other).__name__}.")
-        mine, its = self.get_params(deep=False), other.get_params(deep=False)
-        name = next((name for name in mine if not same(mine[name], its[name])), None)
-        if name is not None:
-            raise Incompatible(
-                f"The two models were made with different {name}: {mine[name]!r} and {its[name]!r}."
-            )
+        check_same_settings(self, other)
         if tuple(self.schema_.position) != tuple(other.schema_.position) or self.target_ != other.target_:
             raise Incompatible("The two models were learned from different columns, and cannot be added.")
         for key in ("structure", "cut_points"):
