@@ -403,6 +403,19 @@ def test_commands_that_write_tables_guard_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_doctor_takes_a_cache_that_is_not_there_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba makes it, also where it is told a folder in a folder, from wherever it is."""
+    monkeypatch.chdir(tmp_path)
+    for told in (".cache/kernels", str(tmp_path / "other")):
+        monkeypatch.setenv("NUMBA_CACHE_DIR", told)
+        result = run("doctor", "--json")
+        assert result.exit_code == 0 and json.loads(result.stdout)["cache"]["writable"]
+        assert not Path(told).exists()
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "file")
+    assert run("doctor", "--json").exit_code == 1
+
+
 def test_doctor_warns_of_a_cache_that_others_may_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

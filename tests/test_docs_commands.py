@@ -59,11 +59,11 @@ def test_the_commands_of_a_page(path: Path, tmp_path: Path, monkeypatch: pytest.
     for commands, expected in blocks(path.read_text("utf-8")):
         done = [result(line) for line in commands]
         for each in done[:-1]:
-            assert each is None or each.exit_code == 0, each.output
+            assert each is None or each.exit_code == 0, f"{commands}\n{each.output}"
         if done[-1] is None:
             continue
         said = done[-1].stdout if done[-1].exit_code == 0 else done[-1].stderr
-        assert done[-1].exit_code == 0 or expected is not None, said
+        assert done[-1].exit_code == 0 or expected is not None, f"{commands[-1]}\n{done[-1].output}"
         if expected is not None and not doctest.OutputChecker().check_output(expected, said, FLAGS):
             raise AssertionError(f"{commands[-1]}\nprints\n{said}\nnot\n{expected}")
 

@@ -18,7 +18,11 @@ def cache_folder() -> Path:
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether a file can be made there: rights alone do not tell, a disk may be mounted for reading only."""
+    """Whether a file can be made there: rights alone do not tell, a disk may be mounted for reading only.
+
+    Numba makes a folder that is not there yet, so the one above that is there tells.
+    """
+    folder = next((place for place in (folder, *folder.absolute().parents) if place.exists()), folder)
     try:
         with tempfile.TemporaryFile(dir=folder):
             return True
