@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm, poisson, t
 
@@ -143,6 +143,7 @@ def test_factors_multiply_to_the_prediction(options: dict[str, Any]) -> None:
     missing=st.sampled_from(["ignore", "state"]),
     unseen=st.sampled_from(["ignore", "smooth"]),
 )
+@example([(None, None, 0)] * 2, (None, None), 0.5, "state", "smooth")  # columns without a state
 def test_any_small_table(rows: Any, row: Any, alpha: float, missing: str, unseen: str) -> None:
     columns = {name: np.array([r[j] for r in rows], dtype=object) for j, name in enumerate(("u", "v"))}
     model = NaiveBayes(alpha=alpha, missing=missing, unseen=unseen, categorical_features="all")

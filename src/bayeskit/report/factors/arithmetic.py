@@ -21,6 +21,7 @@ from bayeskit.estimation.presence import Presence
 from bayeskit.estimation.table import TableConditional
 from bayeskit.learning.model import Model
 from bayeskit.learning.recipe import Recipe
+from bayeskit.priors import one_more_cell
 from bayeskit.report.explanation import Attribute, Explanation, Factor, Form, LeftOut, PriorSource
 from bayeskit.report.factors.average import Average
 from bayeskit.report.factors.averaged import average_of
@@ -198,8 +199,8 @@ def _tables(
 
 def _cell_shares(counts: Floats, variable: Variable, code: int, n_classes: int, recipe: Recipe) -> list[str]:
     """Write P(code | c) for each class, from n(v, c) with the missing ones in the last row."""
-    imaginary = recipe.smoothing.of(variable).cells(variable, n_classes)
-    one_more = float(imaginary.mean()) if variable.size else 1.0
+    prior = recipe.smoothing.of(variable)
+    imaginary, one_more = prior.cells(variable, n_classes), one_more_cell(prior, variable, n_classes)
     total, prior_total = counts[:-1].sum(axis=0), float(imaginary.sum())
     if recipe.missing == "state" and counts[-1].any():
         total, prior_total = total + counts[-1], prior_total + one_more
