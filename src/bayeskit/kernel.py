@@ -65,9 +65,12 @@ class Deferred:
         self._left: float | None = None
         _deferred[self] = self
 
+    def __new__(cls, *arguments: Any, **options: Any) -> Deferred:
+        # A class of its own, whose ``__call__`` is replaced once the function is made: no step of Python in between.
+        return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__}))
+
     def __call__(self, *arguments: Any) -> Any:
-        made = self._made
-        return made(*arguments) if made is not None else self._first(arguments)
+        return self._first(arguments)
 
     def made(self) -> Any:
         """Return what Numba makes of the function."""
@@ -79,6 +82,7 @@ class Deferred:
                         names[name] = names[name].made()
                 self._made = self._make(self.py_func)
                 _deferred[self._made] = self
+                type(self).__call__ = staticmethod(self._made)  # type: ignore[method-assign]
         return self._made
 
     def plain(self) -> Callable[..., Any]:

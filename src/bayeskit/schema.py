@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal
@@ -155,18 +155,16 @@ class Variable:
     width: int = 1
     dense: bool = False
     cuts: tuple[float, ...] | None = None
+    size: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if type(self.name) is not str:
             object.__setattr__(self, "name", column_name(self.name))
+        object.__setattr__(self, "size", len(self.states))
 
     @cached_property
     def codes(self) -> dict[Label, int]:
         return {state: code for code, state in enumerate(self.states)}
-
-    @property
-    def size(self) -> int:
-        return len(self.states)
 
     @cached_property
     def first_of_run(self) -> int | None:
@@ -266,28 +264,30 @@ class Schema:
 
     attributes: tuple[Variable, ...]
     target: Variable
+    position: dict[Name, int] = field(init=False, repr=False, compare=False)
+    categorical: tuple[Variable, ...] = field(init=False, repr=False, compare=False)
+    numeric: tuple[Variable, ...] = field(init=False, repr=False, compare=False)
+    block: Variable | None = field(init=False, repr=False, compare=False)
+    n_classes: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if len(self.position) != len(self.attributes):
+        position: dict[Name, int] = {}
+        of_kind: dict[str, list[Variable]] = {"categorical": [], "numeric": [], "block": []}
+        for i, variable in enumerate(self.attributes):
+            position[variable.name] = i
+            of_kind[variable.kind].append(variable)
+        if len(position) != len(self.attributes):
             twice = first_twice(v.name for v in self.attributes)
             raise ColumnError(f"Two columns are named {twice!r}. Rename one of them.")
-
-    @cached_property
-    def position(self) -> dict[Name, int]:
-        return {variable.name: i for i, variable in enumerate(self.attributes)}
-
-    @cached_property
-    def categorical(self) -> tuple[Variable, ...]:
-        return tuple(v for v in self.attributes if v.kind == "categorical")
-
-    @cached_property
-    def numeric(self) -> tuple[Variable, ...]:
-        return tuple(v for v in self.attributes if v.kind == "numeric")
-
-    @cached_property
-    def block(self) -> Variable | None:
-        blocks = [v for v in self.attributes if v.kind == "block"]
-        return blocks[0] if blocks else None
+        found = {
+            "position": position,
+            "categorical": tuple(of_kind["categorical"]),
+            "numeric": tuple(of_kind["numeric"]),
+            "block": next(iter(of_kind["block"]), None),
+            "n_classes": self.target.size,
+        }
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
 
     @cached_property
     def numeric_index(self) -> dict[Name, int]:
@@ -306,10 +306,6 @@ class Schema:
         if not first or any(f is None or abs(f) > 2**62 for f in first):
             return None
         return np.array(first, dtype=np.int64), np.array([v.size for v in self.categorical], dtype=np.int64)
-
-    @property
-    def n_classes(self) -> int:
-        return self.target.size
 
     @cached_property
     def code_dtype(self) -> type[np.uint8] | type[np.uint32]:

@@ -32,7 +32,7 @@ _COLUMNS: dict[PatternKind, Kind] = {
 _SIMPLE_FIELDS: dict[str, Any] = {
     field.name: getattr(Variable("", "categorical"), field.name)
     for field in fields(Variable)
-    if field.name not in ("name", "states", "cuts")
+    if field.init and field.name not in ("name", "states", "cuts")
 }
 # The most codes that a coded column may have, twice over.
 _MOST_STATES = 2**25

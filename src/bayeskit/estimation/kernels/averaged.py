@@ -174,7 +174,7 @@ def score_left_out(
                 if joint_total[i] < 0.0:
                     work[c] = cell(
                         counts, offsets, real, sizes, mode, mass, extra, total_mass, alike, first, scale, constants,
-                        i, u, -1, _U(0), c, mine, 0.0,
+                        i, u, np.intp(-1), _U(0), c, mine, 0.0,
                     )  # fmt: skip
                 else:
                     whole = rows + joint_total[i]

@@ -11,7 +11,8 @@ from bayeskit.kernel import kernel
 _U = np.uintp
 
 # Kernels take the fields of PairCells apart once, at their beginning: taken from the tuple again and again they would
-# cost more than the arithmetic. The fields are named as there; n_classes comes from the counts.
+# cost more than the arithmetic. The fields are named as there; n_classes comes from the counts. A constant that is
+# handed on is NumPy's (np.bool_, np.intp): a literal would be a type of its own, and compile the callee once more.
 
 
 @kernel
@@ -56,10 +57,10 @@ def cell(
         return (n + factor * imaginary) / whole if whole > 0.0 else 1.0 / alike[j]
     c0, c1 = constants[0], constants[1]
     if kind == 2:
-        c0 = _distinct(counts, offsets, sizes, j, start, c, x, own, False)
+        c0 = _distinct(counts, offsets, sizes, j, start, c, x, own, np.bool_(False))
         c1 = 0.0
         if i >= 0 and total1 > 0.0:
-            c1 = _distinct(counts, offsets, sizes, j, above, c, x, own_pair, True)
+            c1 = _distinct(counts, offsets, sizes, j, above, c, x, own_pair, np.bool_(True))
     p = (n0 + c0 / alike[j]) / (total0 + c0) if total0 + c0 > 0.0 else 1.0 / alike[j]
     return (n1 + c1 * p) / (total1 + c1) if i >= 0 and total1 + c1 > 0.0 else p
 
