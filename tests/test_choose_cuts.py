@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bayeskit import Batches
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
-from bayeskit.errors import BayeskitError, ColumnError, InfiniteValue, SettingError
+from bayeskit.errors import BayeskitError, ColumnError, InfiniteValue, SettingError, WeightError
 from bayeskit.learning import choose_cuts
 from bayeskit.learning.choose_cuts import choose_cut_points
 from bayeskit.learning.cut_points import mdl_cut_points
@@ -74,6 +74,15 @@ def test_classes_that_come_later_may_stand_between_the_old_ones():
     frame, y = frame.iloc[order].reset_index(drop=True), y[order]
     starts = [int(np.flatnonzero(y == label)[0]) for label in ("z", "a")]
     assert chosen(batches(frame, y, starts)) == expected(frame, y)
+
+
+def test_a_batch_may_weigh_nothing_and_a_source_may_not():
+    frame, y = rows_of()
+    w = np.ones(300)
+    w[100:180] = 0.0
+    assert chosen(batches(frame, y, [100, 180], w)) == expected(frame, y, w)
+    with pytest.raises(WeightError):
+        chosen(batches(frame, y, [100, 180], np.zeros(300)))
 
 
 def test_some_batches_may_have_weights():

@@ -7,8 +7,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from bayeskit import AODE, KDB, TAN, NaiveBayes
 from bayeskit.data.source import Batches, Source
-from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource
+from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource, WeightError
 
 COLUMNS = {"a": ["p", "q", "p"], "b": [1.5, 2.0, 3.0], "w": [1, 2, 3], "y": ["u", "v", "u"]}
 
@@ -146,3 +147,60 @@ def test_batches_open_their_source_for_every_pass():
         DataTypeError, match="Batches takes a callable that opens the source anew, not a list"
     ):
         Batches([1, 2])
+
+
+# -- weights are judged over the whole source ----------------------------------------------------
+
+
+def weighed_batches(idle):
+    """Rows in four batches, of which those in ``idle`` weigh nothing; and the rows that weigh something, alone."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b"], 80)
+    frame = pd.DataFrame(
+        {"s": rng.choice(list("pq"), 80), "x": rng.normal(np.where(y == "a", 0.0, 2.0), 1.0)}
+    )
+    w = rng.integers(1, 4, 80).astype(float)
+    for k in idle:
+        w[20 * k : 20 * k + 20] = 0.0
+    parts = [slice(a, a + 20) for a in range(0, 80, 20)]
+    return Batches(lambda: [(frame[p], y[p], w[p]) for p in parts]), (frame[w > 0], y[w > 0], w[w > 0])
+
+
+@pytest.mark.parametrize("idle", [(0,), (2,), (3,), (0, 1, 3)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        NaiveBayes,
+        lambda: NaiveBayes(families="auto"),
+        TAN,
+        KDB,
+        AODE,
+        lambda: TAN(calibration="temperature"),
+    ],
+)
+def test_a_batch_without_weight_is_absent(make, idle):
+    source, rest = weighed_batches(idle)
+    found, wanted = make().fit(source), make().fit(*rest)
+    np.testing.assert_allclose(found.predict_proba(rest[0]), wanted.predict_proba(rest[0]), rtol=1e-10)
+
+
+def test_a_source_without_weight_is_refused():
+    source, _ = weighed_batches((0, 1, 2, 3))
+    for learn in (NaiveBayes().fit, NaiveBayes().partial_fit, KDB().fit, TAN().fit):
+        with pytest.raises(WeightError):
+            learn(source)
+    model = NaiveBayes().fit(*weighed_batches(())[1])
+    for learn in (model.forget, model.partial_fit):
+        with pytest.raises(WeightError):
+            learn(source)
+    with pytest.raises(WeightError):
+        NaiveBayes().fit([["a"], ["b"]], ["u", "v"], [0.0, 0.0])
+
+
+def test_weights_too_far_from_one_are_judged_together():
+    """A batch may weigh next to nothing beside the others; all of them together may not."""
+    rows, y = [["a"], ["b"]], ["u", "v"]
+    tiny = Batches(lambda: [(rows, y, [1e-150, 1e-150]), (rows, y, [1.0, 2.0])])
+    assert NaiveBayes().fit(tiny).statistics_.total == 3.0
+    with pytest.raises(WeightError, match="1e-150"):
+        NaiveBayes().fit(Batches(lambda: [(rows, y, [1e-150, 0.0]), (rows, y, [0.0, 0.0])]))

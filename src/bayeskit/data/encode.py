@@ -12,7 +12,7 @@ from bayeskit.data.codes import CodeColumn
 from bayeskit.data.columns import LARGEST_SPAN, Coded, factorize_codes
 from bayeskit.data.encoded import Columns, Encoded
 from bayeskit.data.kernels import code_runs, column_bounds, find_intervals, look_up_codes
-from bayeskit.data.labels import as_labels, as_weights, encode_labels
+from bayeskit.data.labels import as_labels, batch_weights, encode_labels
 from bayeskit.data.table import Table
 from bayeskit.errors import ColumnError, InfiniteValue, UnseenState
 from bayeskit.schema import LARGEST_BYTE_TABLE, Label, Name, Schema, Variable
@@ -71,7 +71,7 @@ def encode(
     target, target_codes, row_weights = schema.target, None, None
     if with_target:
         labels = as_labels(y, table.n_rows)
-        row_weights = as_weights(weights, table.n_rows)
+        row_weights = batch_weights(weights, table.n_rows)
         target, target_codes = encode_labels(labels, target, "grow" if policy == "grow" else "error")
     if schema.block is not None:
         block = _block_of(table)

@@ -148,7 +148,15 @@ def encode_labels(
 
 
 def as_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Check row weights: finite, none negative, not all zero."""
+    """Check the weights of all rows there are: finite, none negative, not all zero; None where all are one."""
+    array = batch_weights(weights, n_rows)
+    if array is not None:
+        check_total(weight_of(array))
+    return array
+
+
+def batch_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Check the weights of some rows of a source; whether all of it weighs enough, the whole must tell."""
     if weights is None:
         return None
     try:
@@ -176,13 +184,21 @@ def as_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
         raise WeightError(
             f"The weight of row {row} is {array[row]}. Weights cannot be negative; use forget to take rows away."
         )
-    if not array.any():
-        raise WeightError("All row weights are zero, so nothing is there to learn from.")
+    return None if (array == 1.0).all() else np.ascontiguousarray(array)
+
+
+def weight_of(weights: NDArray[np.float64]) -> float:
+    """Return what rows weigh together; infinity where that is beyond all numbers."""
     with np.errstate(over="ignore"):
-        total = array.sum()
+        return float(weights.sum())
+
+
+def check_total(total: float) -> None:
+    """Refuse rows that weigh nothing together, or so much or little that it cannot be squared."""
+    if total == 0.0:
+        raise WeightError("All row weights are zero, so nothing is there to learn from.")
     if not LEAST_WEIGHT <= total <= LARGEST_WEIGHT:
         raise WeightError(
             f"The row weights add up to {total:g}, too far from one to be squared safely. "
             "Multiply them all by a constant."
         )
-    return None if (array == 1.0).all() else np.ascontiguousarray(array)

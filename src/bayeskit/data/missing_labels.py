@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayeskit.data.columns import Coded, factorize_array
 from bayeskit.data.frames import factorize_series
-from bayeskit.data.labels import as_labels, as_weights
+from bayeskit.data.labels import as_labels, batch_weights
 from bayeskit.data.source import Rows
 from bayeskit.errors import SettingError
 from bayeskit.schema import Label
@@ -79,7 +79,7 @@ class MissingLabels:
     def unlabelled(self, batch: Rows) -> Rows | None:
         """Return the rows that have none, without their labels; those without weight are absent."""
         missing = self.rows(batch.y, batch.table.n_rows)
-        weights = as_weights(batch.weights, batch.table.n_rows)
+        weights = batch_weights(batch.weights, batch.table.n_rows)
         if weights is not None:
             missing &= weights > 0.0
         part = _part(batch, np.flatnonzero(missing))
@@ -96,7 +96,7 @@ def _part(batch: Rows, rows: NDArray[np.intp]) -> Rows | None:
     if not len(rows):
         return None
     labels = as_labels(batch.y, batch.table.n_rows)
-    weights = as_weights(batch.weights, batch.table.n_rows)
+    weights = batch_weights(batch.weights, batch.table.n_rows)
     return Rows(batch.table.take(rows), labels[rows], None if weights is None else weights[rows])
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from bayeskit.data.labels import batch_weights, check_total, weight_of
 from bayeskit.data.table import Table, open_table
 from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource
 from bayeskit.schema import Name
@@ -20,6 +21,12 @@ class Rows:
     table: Table
     y: Any = None
     weights: Any = None
+
+    @property
+    def weight(self) -> float:
+        """What the rows weigh together; each weight is checked."""
+        weights = batch_weights(self.weights, self.table.n_rows)
+        return float(self.table.n_rows) if weights is None else weight_of(weights)
 
 
 class Batches:
@@ -91,9 +98,18 @@ class Source:
             )
 
     def __iter__(self) -> Iterator[Rows]:
-        if self.keep is None:
-            return self._all()
-        return (kept for kept in map(self.keep, self._all()) if kept is not None)
+        """Give tables. Weights are checked: one batch may weigh nothing; whether all do, its end tells."""
+        total, batches = 0.0, 0
+        for rows in self._all() if self.keep is None else map(self.keep, self._all()):
+            if rows is None:
+                continue
+            total += rows.weight
+            batches += 1
+            if self.in_memory:
+                check_total(total)
+            yield rows
+        if batches:
+            check_total(total)
 
     def _all(self) -> Iterator[Rows]:
         if is_path(self.data):

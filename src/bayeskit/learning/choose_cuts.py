@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.counting.backend import backend_of
-from bayeskit.data.labels import as_labels, as_weights, encode_labels
+from bayeskit.data.labels import as_labels, batch_weights, encode_labels
 from bayeskit.data.reading import Reading, cut_variable
 from bayeskit.data.source import Rows, Source
 from bayeskit.errors import NeedsRows, SettingError
@@ -136,5 +136,5 @@ def _absorb(
         moved = np.array([grown.codes[label] for label in target.states], dtype=np.int64)
         sample.parts = [(columns, moved[c], w) for columns, c, w in sample.parts]
     columns = [table.numbers(schema.position[v.name]) for v in wanted]
-    sample.add(columns, codes.astype(np.int64), as_weights(rows.weights, table.n_rows))
+    sample.add(columns, codes.astype(np.int64), batch_weights(rows.weights, table.n_rows))
     return grown

@@ -100,11 +100,13 @@ class Fitted:
     def _absorb_batches(self, source: Source, kept: list[Encoded] | None) -> None:
         empty = True
         for rows in source:
+            empty = False
+            if rows.weight == 0.0:  # absent: it makes no class, without which nothing can be counted
+                continue
             with _naming_columns(rows.table):
                 encoded = self._absorb_rows(rows)
             if kept is not None:
                 kept.append(encoded)
-            empty = False
         if empty:
             raise DataError(
                 "The source gave no batch, so there is nothing to learn from: Found array with 0 sample(s)."

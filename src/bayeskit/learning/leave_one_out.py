@@ -21,7 +21,7 @@ from bayeskit.counting.backends.threads import in_order
 from bayeskit.counting.count import count
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.encoded import Encoded
-from bayeskit.data.labels import as_labels, as_weights, encode_labels
+from bayeskit.data.labels import as_labels, batch_weights, encode_labels
 from bayeskit.data.source import Rows
 from bayeskit.errors import InfiniteValue, SettingError, UnseenClass
 from bayeskit.estimation.class_prior import class_factors
@@ -239,7 +239,7 @@ def encode_learned(fitted: Fitted, schema: Schema, rows: Rows) -> Encoded:
     """Code rows that were learned. A class or state without a code can only be that of a row without weight."""
     encoded = fitted.encode(rows.table, schema, "smooth")
     n = encoded.n_rows
-    weights = as_weights(rows.weights, n)
+    weights = batch_weights(rows.weights, n)
     own = np.ones(n) if weights is None else weights
     try:
         target, codes = encode_labels(as_labels(rows.y, n), schema.target, "grow")

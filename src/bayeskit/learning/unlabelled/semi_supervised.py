@@ -26,7 +26,7 @@ from bayeskit.counting.soft import count_soft
 from bayeskit.counting.totals import refuse_unusable
 from bayeskit.data.chunk import CHUNK_ROWS, Chunk
 from bayeskit.data.encoded import Encoded
-from bayeskit.data.labels import LEAST_WEIGHT, as_weights
+from bayeskit.data.labels import LEAST_WEIGHT, batch_weights
 from bayeskit.data.source import Rows
 from bayeskit.learning.em import ROUNDING, Climb, Climbing, climb
 from bayeskit.learning.fitted import Fitted
@@ -90,7 +90,7 @@ class Parted:
         schema, pieces = fitted.schema, list[Encoded]()
         for rows in unlabelled:
             encoded = fitted.encode(rows.table, schema, "grow")
-            weights = as_weights(rows.weights, encoded.n_rows)
+            weights = batch_weights(rows.weights, encoded.n_rows)
             pieces.append(replace(encoded, weights=weights))
             schema = encoded.schema
             if schema.block is not None:
