@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.errors import ColumnError, DataTypeError
+from bayeskit.errors import ColumnError, DataError, DataTypeError, InfiniteValue
 from bayeskit.schema import Kind, Label, Name
 
 # Integers are coded by subtraction where the span of values is small; otherwise they are sorted.
@@ -252,3 +252,21 @@ def numbers_of_array(array: NDArray[Any], name: Name) -> NDArray[Any]:
             f"Column {name!r} is to be numeric, but {said}. Leave it out, or use what takes categories: NaiveBayes or "
             "LatentClass without a numeric family for it, a discrete node in a network."
         ) from None
+
+
+def refuse_beyond(values: NDArray[np.float64], names: Sequence[Name], largest: float) -> None:
+    """Refuse infinity in columns of numbers, and numbers too large to be squared and summed; NaN is missing.
+
+    >>> refuse_beyond(np.array([[1.0, np.nan]]), ["a", "b"], 1e100)
+    """
+    # fmax passes over NaN.
+    if np.fmax.reduce(np.abs(values), axis=None, initial=0.0) < largest:
+        return
+    row, j = np.argwhere(np.abs(values) >= largest)[0].tolist()
+    value = float(values[row, j])
+    if np.isinf(value):
+        raise InfiniteValue(names[j], row, value)
+    raise DataError(
+        f"Column {names[j]!r} holds {value:g} in row {row} (the first is 0): squares of numbers beyond {largest:g} "
+        "cannot be summed. Correct it, make it missing, or divide the column by a constant."
+    )

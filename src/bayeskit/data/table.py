@@ -76,6 +76,15 @@ class Table:
             return numbers_of_series(self.frame.get_column(self.names[j]), self.names[j])
         return numbers_of_array(self.raw(j), self.names[j])
 
+    def first_text(self, j: int) -> tuple[int, Any] | None:
+        """Return the first cell of a column that is text, and its row; None where there is none."""
+        if self.kind(j) != "categorical":
+            return None
+        cells = (
+            self.frame.get_column(self.names[j]).to_list() if self.frame is not None else self.raw(j).tolist()
+        )
+        return next(((row, cell) for row, cell in enumerate(cells) if isinstance(cell, (str, bytes))), None)
+
     def as_block(self) -> Any:
         """Return all columns together: the sparse matrix itself, or an array of numbers."""
         if self.block is not None:
@@ -137,6 +146,14 @@ def open_table(data: Any) -> Table:
             "a sparse matrix or a mapping of columns."
         )
     return _open_array(_array_of(data))
+
+
+def open_dense(data: Any, who: str) -> Table:
+    """Open rows for someone who takes no sparse matrix."""
+    table = open_table(data)
+    if table.block is not None:
+        raise DataTypeError(f"Sparse data was passed for X, but {who} needs dense data. Use X.toarray().")
+    return table
 
 
 def _filled(data: Any) -> NDArray[Any]:

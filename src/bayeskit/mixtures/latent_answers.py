@@ -14,8 +14,8 @@ from bayeskit.classifiers.doors import warn_of_impossible
 from bayeskit.classifiers.notebook import html_repr, mimebundle
 from bayeskit.classifiers.sampling import sample_rows
 from bayeskit.data.labels import as_weights
-from bayeskit.data.table import Table, open_table
-from bayeskit.errors import DataTypeError, SettingError
+from bayeskit.data.table import open_dense
+from bayeskit.errors import SettingError
 from bayeskit.learning.mixtures.latent_fit import LatentFit
 from bayeskit.learning.mixtures.latent_model import n_parameters
 from bayeskit.mixtures.component_choice import Candidate, candidate
@@ -45,13 +45,13 @@ class LatentAnswers(DensityMixin, BaseEstimator):
 
         A row that is impossible under every component gets the weights of the components, with a warning.
         """
-        share, impossible = self._state().shares(opened(X, type(self).__name__), self.n_jobs)
+        share, impossible = self._state().shares(open_dense(X, type(self).__name__), self.n_jobs)
         warn_of_impossible(impossible)
         return share
 
     def score_samples(self, X: Any) -> Floats:
         """Return log P(x) of each row: 0 where every cell is missing, −inf where it is impossible."""
-        joint = self._state().joint(opened(X, type(self).__name__), self.n_jobs)
+        joint = self._state().joint(open_dense(X, type(self).__name__), self.n_jobs)
         return np.asarray(logsumexp(joint, axis=1))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -165,11 +165,3 @@ def _total(found: Floats, weights: Floats) -> float:
     """Σ w log P(x): a row without weight counts for nothing, also where it is impossible."""
     there = weights > 0.0
     return float(weights[there] @ found[there])
-
-
-def opened(X: Any, who: str) -> Table:
-    """Open rows; a sparse matrix is refused."""
-    table = open_table(X)
-    if table.block is not None:
-        raise DataTypeError(f"Sparse data was passed for X, but {who} needs dense data. Use X.toarray().")
-    return table

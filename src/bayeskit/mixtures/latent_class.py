@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.labels import as_weights
+from bayeskit.data.table import open_dense
 from bayeskit.errors import UsageError
-from bayeskit.mixtures.latent_answers import opened
 from bayeskit.mixtures.latent_fitting import LatentFitting
 from bayeskit.mixtures.online_em import step_size
 
@@ -146,7 +146,7 @@ class LatentClass(LatentFitting):
         start : array of shape (n, components), or a fitted LatentClass, optional
             The share of each component in each row to begin with, or a model to go on from; else random.
         """
-        self._fit(self._checked(), opened(X, type(self).__name__), sample_weight, start)
+        self._fit(self._checked(), open_dense(X, type(self).__name__), sample_weight, start)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
@@ -159,7 +159,7 @@ class LatentClass(LatentFitting):
         Steps become smaller with every batch, see :mod:`bayeskit.mixtures.online_em`. States that are new are added.
         The likelihood may fall; components keep their numbers, and the history stays that of the first batch.
         """
-        settings, table = self._checked(), opened(X, type(self).__name__)
+        settings, table = self._checked(), open_dense(X, type(self).__name__)
         if not self.__sklearn_is_fitted__():
             self._fit(settings, table, sample_weight, None)
             return self

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.encode import match_columns
-from bayeskit.data.table import Table, open_table
-from bayeskit.errors import ColumnError, DataError, DataTypeError, InfiniteValue, SettingError
+from bayeskit.data.columns import refuse_beyond
+from bayeskit.data.encode import encode, match_columns
+from bayeskit.data.table import Table, open_dense
+from bayeskit.errors import ColumnError, SettingError
 from bayeskit.schema import Name, Schema, Variable, column_name
 
 Floats = NDArray[np.float64]
@@ -79,47 +80,27 @@ def read_numbers(X: Any, who: str, columns: NumericColumns | None = None) -> tup
     >>> values.tolist(), columns.names
     ([[1.0, 0.5], [nan, 2.0]], ('b', 'a'))
     """
-    table = open_table(X)
-    if table.block is not None:
-        raise DataTypeError(f"Sparse data was passed for X, but {who} needs dense data. Use X.toarray().")
-    if columns is not None:
-        table = match_columns(table, columns.schema, columns.names, who)
-    else:
+    table = open_dense(X, who)
+    if columns is None:
         columns = NumericColumns(table.shape[1], table.names if table.named else None)
-    if table.matrix is not None and table.matrix.dtype.kind in "iufb":
-        values = np.asarray(table.matrix, dtype=np.float64, order="C")
-    else:
-        values = np.column_stack([_numbers(table, j, who) for j in range(columns.width)])
+    table = match_columns(table, columns.schema, columns.names, who)
+    _refuse_text(table, who)
+    values = encode(table, columns.schema, "error").chunk(0, table.n_rows).values
     # Kernels are compiled for arrays that can be written to.
-    values = values if values.flags.writeable and values.flags.c_contiguous else values.copy(order="C")
-    # fmax passes over NaN.
-    if not np.fmax.reduce(np.abs(values), axis=None, initial=0.0) < LARGEST:
-        _refuse_large(values, columns)
+    values = values if values.flags.writeable else values.copy()
+    refuse_beyond(values, columns.labels, LARGEST)
     return values, columns
 
 
-def _refuse_large(values: Floats, columns: NumericColumns) -> None:
-    row, column = np.argwhere(np.abs(values) >= LARGEST)[0].tolist()
-    name, value = columns.labels[column], float(values[row, column])
-    if np.isinf(value):
-        raise InfiniteValue(name, row, value)
-    raise DataError(
-        f"Column {name!r} holds {value:g} in row {row} (the first is 0), too large to be squared. "
-        "Divide the column by a constant."
-    )
-
-
-def _numbers(table: Table, j: int, who: str) -> Floats:
-    name = table.names[j]
-    if table.kind(j) == "categorical":
-        cells = table.frame.get_column(name).to_list() if table.frame is not None else table.raw(j).tolist()
-        for row, cell in enumerate(cells):
-            if isinstance(cell, (str, bytes)):
-                raise ColumnError(
-                    f"Column {name!r} holds {cell!r} in row {row} (the first is 0), and {who} needs numbers. "
-                    "Leave the column out, or use LatentClass, which takes categories."
-                )
-    return np.asarray(table.numbers(j), dtype=np.float64)
+def _refuse_text(table: Table, who: str) -> None:
+    """Refuse text, also such as looks like a number: whoever wants it read so has not been asked."""
+    for j, name in enumerate(table.names):
+        found = table.first_text(j)
+        if found is not None:
+            raise ColumnError(
+                f"Column {name!r} holds {found[1]!r} in row {found[0]} (the first is 0), and {who} needs numbers. "
+                "Leave the column out, or use LatentClass, which takes categories."
+            )
 
 
 def refuse_empty(values: Floats, columns: NumericColumns) -> None:
