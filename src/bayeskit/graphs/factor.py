@@ -12,8 +12,7 @@ from bayeskit.data.arrays import as_array
 from bayeskit.errors import SettingError
 from bayeskit.graphs.distributions import frozen
 from bayeskit.graphs.factor_table import factor_frame, factor_html
-from bayeskit.graphs.states import state_code
-from bayeskit.schema import Label, Name, first_twice
+from bayeskit.schema import Label, Name, first_twice, state_code
 from bayeskit.visible import visible
 
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from bayeskit.data.table import Table, open_table
 from bayeskit.errors import ColumnError, InfiniteValue, UnseenState
-from bayeskit.graphs.states import state_code
-from bayeskit.schema import Name, Variable
+from bayeskit.schema import Name, Variable, state_code
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -12,12 +12,11 @@ from bayeskit.errors import SettingError, UsageError
 from bayeskit.graphs.distributions import Distribution, LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node
 from bayeskit.graphs.node_names import node_name, parent_names
-from bayeskit.graphs.states import state_code
 from bayeskit.networks.analyses.comparing import same_network
 from bayeskit.networks.given.axes import numbers
 from bayeskit.networks.given.building import state_labels, variable_of
 from bayeskit.networks.given.setting import Setting
-from bayeskit.schema import Name, Variable, first_twice
+from bayeskit.schema import Name, Variable, first_twice, state_code
 
 
 class Editing(Setting):

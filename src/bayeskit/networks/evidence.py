@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from bayeskit.data.columns import is_missing
 from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, SettingError, UnseenState
-from bayeskit.graphs.states import state_code
 from bayeskit.graphs.unknown_node import unknown_node
 from bayeskit.inference.evidence import Evidence
 from bayeskit.networks.likelihoods import excluding, read_likelihoods, scaled
 from bayeskit.networks.negation import Not
-from bayeskit.schema import Name, Variable
+from bayeskit.schema import Name, Variable, state_code
 
 Floats = NDArray[np.float64]
 

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
-from bayeskit.graphs.states import state_code
 from bayeskit.networks.arguments import real_numbers
 from bayeskit.networks.negation import Not
-from bayeskit.schema import Name, Variable
+from bayeskit.schema import Name, Variable, state_code
 
 Floats = NDArray[np.float64]
 

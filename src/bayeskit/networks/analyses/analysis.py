@@ -6,7 +6,6 @@ from typing import Any, overload
 
 from bayeskit.errors import DataTypeError, SettingError
 from bayeskit.graphs.network import Network
-from bayeskit.graphs.states import state_code
 from bayeskit.networks.analyses.asking import (
     Asked,
     Evidence,
@@ -19,7 +18,7 @@ from bayeskit.networks.analyses.information import divergence, entropy_of, infor
 from bayeskit.networks.analyses.parameter import ParameterSensitivity
 from bayeskit.networks.analyses.parameters import Parameters, read_cell
 from bayeskit.networks.names import known_node, known_nodes, two_groups
-from bayeskit.schema import Label, Name
+from bayeskit.schema import Label, Name, state_code
 
 
 class Analysis:

@@ -15,12 +15,11 @@ from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.distributions import Table, uniform
 from bayeskit.graphs.network import Network, Node
 from bayeskit.graphs.separation import reachable
-from bayeskit.graphs.states import state_code
 from bayeskit.networks.analyses.asking import Asked
 from bayeskit.networks.analyses.parameter import ParameterSensitivity
 from bayeskit.networks.given.tables import table_of
 from bayeskit.networks.negation import Not
-from bayeskit.schema import Label, Name
+from bayeskit.schema import Label, Name, state_code
 
 Floats = NDArray[np.float64]
 Target = tuple[Name, Label]

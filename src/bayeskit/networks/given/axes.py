@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError, TooLarge, UsageError
-from bayeskit.graphs.states import state_code
 from bayeskit.networks.arguments import real_numbers
 from bayeskit.networks.given.building import state_labels
-from bayeskit.schema import Label, Name, Variable
+from bayeskit.schema import Label, Name, Variable, state_code
 
 Place = tuple[int, ...]
 

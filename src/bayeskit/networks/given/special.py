@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from bayeskit.errors import SettingError, UnseenState, UsageError
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax
 from bayeskit.graphs.network import Network, Node
-from bayeskit.graphs.states import state_code
 from bayeskit.networks.given.axes import Axes, numbers
 from bayeskit.networks.given.checked_rows import checked_rows
-from bayeskit.schema import Name, Variable
+from bayeskit.schema import Name, Variable, state_code
 
 Floats = NDArray[np.float64]
 
