@@ -222,7 +222,7 @@ def drawn_network(network: Any, draws: Draws, d: int) -> BayesianNetwork:
         if node.is_discrete:
             table = np.zeros((*shape, node.variable.size))
             for cell in np.ndindex(*table.shape):
-                codes = np.full((1, len(value.nodes)), -1, np.int64)
+                codes = np.array([[n.variable.size for n in value.nodes]])
                 codes[0, [value.dag.position[n] for n in (*discrete, node.name)]] = cell
                 logs = drawn.log_draws(NodeCells(value, "y", codes, np.full(codes.shape, np.nan)), node.name)
                 known = codes[0, value.dag.position["y"]]

@@ -15,7 +15,7 @@ from bayeskit.inference.elimination import most_probable_targets
 from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.exact import Exact
 from bayeskit.inference.potentials import Potentials
-from network_twin import joint_table, log_total, margin, random_network, with_evidence
+from network_twin import joint_table, log_total, margin, random_network, spare, with_evidence
 
 TIE = 1.0 - 1e-10
 
@@ -100,7 +100,7 @@ def check_rows(seed):
     case = Case(seed)
     engine = Exact(Potentials.of(case.network))
     rows, target = case.rows(37), int(case.rng.integers(case.n))
-    found, logs = engine.batch(rows, target)
+    found, logs = engine.batch(spare(rows, engine.potentials.sizes), target)
     for row, answer, log_p in zip(rows, found, logs):
         weighted = with_evidence(case.joint, {v: c for v, c in enumerate(row) if c >= 0 and v != target})
         assert same(log_p, log_total(weighted))
@@ -236,7 +236,7 @@ def test_nothing_underflows(monkeypatch, ratios, small_tree):
     found, log_p = engine.marginals(Evidence(codes))
     assert found[:2] == pytest.approx([0.25, 0.75], abs=1e-9)
     assert log_p == pytest.approx(sum(math.log(a) for a, _ in ratios), rel=1e-12)
-    rows, logs = engine.batch(np.array([codes, codes]), 0)
+    rows, logs = engine.batch(spare([codes, codes], engine.potentials.sizes), 0)
     assert rows == pytest.approx(np.array([[0.25, 0.75]] * 2), abs=1e-9)
     assert logs == pytest.approx([log_p] * 2, rel=1e-12)
     assert engine.mpe(Evidence(codes)).codes[0] == 1

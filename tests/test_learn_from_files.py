@@ -89,7 +89,7 @@ def test_batches_are_read_as_the_whole(seed, cuts, shuffled):
 def test_declared_states_of_batches():
     batches = Batches(lambda: [{"a": ["x", None]}, {"a": ["y", "x"]}])
     found, _ = read_source(batches, states={"a": ["y", "w", "x"]})
-    assert found.variables[0].states == ("y", "w", "x") and found.codes[0].tolist() == [2, -1, 0, 2]
+    assert found.variables[0].states == ("y", "w", "x") and found.codes[0].tolist() == [2, 3, 0, 2]
     with pytest.raises(UnseenState, match="'a' has no state 'y'"):
         read_source(batches, states={"a": ["w", "x"]})
 

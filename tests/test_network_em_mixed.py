@@ -27,15 +27,16 @@ from bayeskit.learning.networks.network_estimates import estimated
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.priors import MLE, BDeu
 from hybrid_twin import enumerated, normalised, random_hybrid
+from network_twin import spare
 
 seeds = st.integers(0, 10**6)
 
 
 def columns_of(network, codes, values):
-    """Columns from arrays of shape (rows, nodes): −1 and NaN are missing."""
+    """Columns from arrays of shape (rows, nodes), −1 and NaN where a cell is missing."""
     variables = tuple(node.variable for node in network.nodes)
     found = [
-        (codes[:, v].astype(np.int64), None) if node.is_discrete else (None, values[:, v])
+        (spare(codes[:, v], node.variable.size), None) if node.is_discrete else (None, values[:, v])
         for v, node in enumerate(network.nodes)
     ]
     return NodeColumns(variables, tuple(c for c, _ in found), tuple(x for _, x in found), len(codes))

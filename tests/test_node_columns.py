@@ -19,14 +19,14 @@ Int64 = pd.array([3, None, 7, 3], dtype="Int64")
 @pytest.mark.parametrize(
     ("column", "states", "codes"),
     [
-        (["b", "a", None, "b"], ("a", "b"), [1, 0, -1, 1]),
+        (["b", "a", None, "b"], ("a", "b"), [1, 0, 2, 1]),
         ([True, False, True, True], (False, True), [1, 0, 1, 1]),
-        (pd.Series([True, None, False, True], dtype="boolean"), (False, True), [1, -1, 0, 1]),
-        (pd.Series([True, None, False, True], dtype=object), (False, True), [1, -1, 0, 1]),
+        (pd.Series([True, None, False, True], dtype="boolean"), (False, True), [1, 2, 0, 1]),
+        (pd.Series([True, None, False, True], dtype=object), (False, True), [1, 2, 0, 1]),
         ([10, 9, 10, 2], (2, 9, 10), [2, 1, 2, 0]),
-        (pd.Series(Int64), (3, 7), [0, -1, 1, 0]),
+        (pd.Series(Int64), (3, 7), [0, 2, 1, 0]),
         # Category order is kept, and so are levels that do not occur.
-        (pd.Categorical(["x", None, "y", "x"], categories=["z", "y", "x"]), ("z", "y", "x"), [2, -1, 1, 2]),
+        (pd.Categorical(["x", None, "y", "x"], categories=["z", "y", "x"]), ("z", "y", "x"), [2, 3, 1, 2]),
     ],
 )
 def test_discrete_columns(column, states, codes):
@@ -75,9 +75,9 @@ def test_whole_numbers_of_many_values():
 
 def test_declared_states():
     found = read_nodes({"c": ["a", "b", None]}, states={"c": ["z", "b", "a"]})
-    assert found.variables[0].states == ("z", "b", "a") and found.codes[0].tolist() == [2, 1, -1]
+    assert found.variables[0].states == ("z", "b", "a") and found.codes[0].tolist() == [2, 1, 3]
     assert read_nodes({"c": [0.0, 1.0]}, states={"c": [0, 1, 2]}).codes[0].tolist() == [0, 1]
-    assert read_nodes({"c": [None, None]}, states={"c": ["u", "v"]}).codes[0].tolist() == [-1, -1]
+    assert read_nodes({"c": [None, None]}, states={"c": ["u", "v"]}).codes[0].tolist() == [2, 2]
 
 
 @pytest.mark.parametrize(
@@ -114,11 +114,11 @@ def test_cutting():
     """Floats are cut, whole numbers only by name; a missing cell stays missing."""
     data = pd.DataFrame({"x": [1.0, 2.0, 3.0, np.nan, 4.0], "k": [1, 2, 3, 1, 2], "t": list("abcab")})
     found = read_nodes(data, discretize=2)
-    assert found.codes[0].tolist() == [0, 0, 1, -1, 1] and found.sizes.tolist() == [2, 3, 3]
+    assert found.codes[0].tolist() == [0, 0, 1, 2, 1] and found.sizes.tolist() == [2, 3, 3]
     data["m"] = pd.array([1, 2, None, 1, 3], dtype="Int64")
     assert read_nodes(data, discretize=2).variables[3].states == (1, 2, 3)
     assert read_nodes(data, discretize={"k": [1.5]}).codes[1].tolist() == [0, 1, 1, 0, 1]
-    assert read_nodes(data, discretize={"x": np.int64(2)}).codes[0].tolist() == [0, 0, 1, -1, 1]
+    assert read_nodes(data, discretize={"x": np.int64(2)}).codes[0].tolist() == [0, 0, 1, 2, 1]
 
 
 def test_complete_rows():

@@ -27,7 +27,7 @@ from bayeskit.networks.examples import asia
 from bayeskit.networks.memory import set_max_memory
 from bayeskit.structure.questions import Family
 from bayeskit.structure.scores import Score
-from network_twin import random_network
+from network_twin import random_network, spare
 from outside import DATA
 
 SCORES = ("bic", "aic", "loglik", "bdeu", "k2")
@@ -70,7 +70,9 @@ def random_rows(network, rng, n, missing):
 
 def families_of(network, codes, weights):
     whole = (codes >= 0).all(axis=1)
-    parts = [RowPatterns.of(codes[k], weights[k], np.flatnonzero(k)) for k in (whole, ~whole)]
+    sizes = network.sizes_of(network.dag.nodes)
+    held = spare(codes, sizes)
+    parts = [RowPatterns.of(held[k], sizes, weights[k], np.flatnonzero(k)) for k in (whole, ~whole)]
     return ExpectedFamilies(Exact(Potentials.of(network)), *parts)
 
 

@@ -15,10 +15,13 @@ from bayeskit.data.kernels import code_runs, column_bounds, find_intervals, look
 from bayeskit.data.labels import as_labels, batch_weights, encode_labels
 from bayeskit.data.table import Table
 from bayeskit.errors import ColumnError, InfiniteValue, UnseenState
-from bayeskit.schema import LARGEST_BYTE_TABLE, Label, Name, Schema, Variable
+from bayeskit.schema import LARGEST_BYTE_TABLE, Label, Name, Schema, Variable, state_code
 
 # Up to so many states it is quicker to count the absent ones than to look for them first.
 MOST_PROVISIONAL = 4_096
+
+# Up to so many states a column of fixed-width text is compared with each; sorting it costs more.
+MOST_COMPARED = 32
 
 # What to do with a value that is no state yet: add it, leave it out, keep it apart, refuse it.
 Unseen = Literal["ignore", "smooth", "error"]
@@ -120,16 +123,78 @@ def _encode_categorical(
             return answer
     columns: list[Any] = []
     for i, j in enumerate(places):
-        if variables[i].cuts is not None:
-            columns.append(code_intervals(table.numbers(j), variables[i], table.names[j]))
-            continue
-        if variables[i].dense:
-            coded = factorize_codes(table.numbers(j), table.names[j])
-        else:
-            coded = table.factorize(j)
-        variables[i], column = encode_column(coded, variables[i], policy)
+        variables[i], column = code_column(table, j, variables[i], policy)
         columns.append(column)
     return variables, columns
+
+
+def code_column(
+    table: Table, j: int, variable: Variable, policy: Policy, *, as_written: bool = False
+) -> tuple[Variable, CodeColumn]:
+    """Code one column of a table by the states of a variable, which come back grown if need be.
+
+    ``as_written``: what is written as a state means it (1, 1.0 and "1"; an interval by its name), as in evidence.
+
+    >>> from bayeskit.data.table import open_table
+    >>> sky = Variable("sky", "categorical", ("blue", "red"))
+    >>> code_column(open_table({"sky": ["red", None]}), 0, sky, "ignore")[1][:]
+    array([1, 2], dtype=uint8)
+    """
+    if variable.cuts is not None and not (as_written and table.kind(j) == "categorical"):
+        return variable, code_intervals(table.numbers(j), variable, table.names[j])
+    if variable.dense:
+        return encode_column(factorize_codes(table.numbers(j), table.names[j]), variable, policy)
+    known = _code_known(table, j, variable)
+    if known is not None:
+        return variable, known
+    coded = table.factorize(j)
+    if as_written:
+        coded = _read_as_written(coded, variable, table.holds_floats(j))
+    return encode_column(coded, variable, policy)
+
+
+def _code_known(table: Table, j: int, variable: Variable) -> CodeColumn | None:
+    """Code cells that are states as they stand by one look at each; None where one is no state, or this is no gain."""
+    if not variable.size or table.frame is not None or table.is_coded(j):
+        return None
+    raw, size = table.raw(j), variable.size
+    dtype = np.uint8 if size <= LARGEST_BYTE_TABLE else np.uint32
+    if raw.dtype.kind == "O":
+        known: dict[Any, int] = {**variable.codes, None: size}
+        try:
+            codes = np.fromiter(map(known.__getitem__, raw.tolist()), dtype, len(raw))
+        except (KeyError, TypeError):
+            return None
+    elif raw.dtype.kind == "U" and size <= MOST_COMPARED:
+        codes = np.full(len(raw), size, dtype)
+        for code, state in enumerate(variable.states):
+            if isinstance(state, str):
+                codes[raw == state] = code
+        if (codes == size).any():
+            return None
+    else:
+        return None
+    return CodeColumn(codes, np.arange(size + 1, dtype=dtype))
+
+
+def _read_as_written(coded: Coded, variable: Variable, floats: bool) -> Coded:
+    """Put states in the place of the labels that are written as they are.
+
+    ``floats``: coding made 1.0 the whole number 1; as a float it is written "1.0" or "1".
+    """
+    labels = list(coded.labels)
+    if all(label in variable.codes for label in labels):
+        return coded
+    for code, label in _present(coded):
+        if label in variable.codes:
+            continue
+        value: Any = label
+        try:
+            meant = state_code(variable.name, variable.states, float(value) if floats else value)
+        except UnseenState:
+            continue
+        labels[code] = variable.states[meant]
+    return coded._replace(labels=labels)
 
 
 def code_intervals(numbers: NDArray[Any], variable: Variable, name: Name) -> CodeColumn:
@@ -157,20 +222,28 @@ def encode_column(coded: Coded, variable: Variable, policy: Policy) -> tuple[Var
     other = size if policy == "ignore" else size + 1
     table = np.array([*(variable.codes.get(label, other) for label in labels), size])
     if policy == "error" and (table > size).any():
-        for label in _labels_present(coded):
+        for code, label in _present(coded):
             if label not in variable.codes:
-                raise UnseenState(
-                    f"{variable.name!r} has no state {label!r} (it has {variable.listing()}). "
-                    'Pass unseen="ignore" to leave such values out.'
-                )
+                raise _unseen(variable, label, int((np.asarray(coded.codes) == code).argmax()))
     dtype = np.uint8 if size <= LARGEST_BYTE_TABLE else np.uint32
     return variable, CodeColumn(coded.codes, table.astype(dtype))
 
 
-def _labels_present(coded: Coded) -> list[Label]:
-    """The labels that stand in some row."""
+def _unseen(variable: Variable, label: Label, row: int) -> UnseenState:
+    return UnseenState(
+        f"Row {row}: {variable.name!r} has no state {label!r} (it has {variable.listing()}). "
+        'Pass unseen="ignore" to leave such values out.'
+    )
+
+
+def _present(coded: Coded) -> list[tuple[int, Label]]:
+    """The codes that stand in some row, with their labels."""
     codes = coded.codes[coded.codes >= 0]
-    return [coded.labels[code] for code in np.flatnonzero(np.bincount(codes)).tolist()]
+    return [(code, coded.labels[code]) for code in np.flatnonzero(np.bincount(codes)).tolist()]
+
+
+def _labels_present(coded: Coded) -> list[Label]:
+    return [label for _, label in _present(coded)]
 
 
 def _encode_runs(
@@ -237,7 +310,7 @@ def _code_by_table(
                 continue
             for label in labels:
                 if label not in variables[j].codes:
-                    encode_column(Coded(np.array([0]), [label]), variables[j], policy)
+                    raise _unseen(variables[j], label, int((matrix[:, j] == label).argmax()))
     unseen = 1 if policy == "smooth" else 0
     tables = []
     for variable, (a, b) in zip(variables, bounds):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -37,7 +37,7 @@ class Table:
     named: bool
     matrix: NDArray[Any] | None = None
     frame: Any = None
-    arrays: tuple[NDArray[Any], ...] | None = None
+    arrays: Sequence[NDArray[Any]] | None = None
     block: Any = None
     _coded: dict[Name, Coded] = field(default_factory=dict, compare=False, repr=False)
 
@@ -70,6 +70,15 @@ class Table:
         if not coded.declared and coded.labels and isinstance(coded.labels[0], str):
             coded = self._coded[name] = narrow(coded)
         return coded
+
+    def is_coded(self, j: int) -> bool:
+        """Tell whether the codes of a column are kept already."""
+        return self.names[j] in self._coded
+
+    def holds_floats(self, j: int) -> bool:
+        if self.frame is not None:
+            return bool(self.frame.get_column(self.names[j]).dtype.is_float())
+        return bool(self.raw(j).dtype.kind == "f")
 
     def numbers(self, j: int) -> NDArray[Any]:
         if self.frame is not None:
@@ -215,21 +224,40 @@ def _check_row_pointers(block: Any) -> None:
 
 def _open_mapping(data: Mapping[Any, Any]) -> Table:
     names = tuple(map(column_name, data))
-    arrays = tuple(_column_array(name, column) for name, column in data.items())
-    lengths = {len(a) for a in arrays}
+    arrays = _Columns(_one_column(name, column) for name, column in data.items())
+    lengths = arrays.lengths
     if len(lengths) > 1:
         raise DataError(f"The columns have different lengths: {sorted(lengths)}.")
     return _checked(Table(lengths.pop() if lengths else 0, names, True, arrays=arrays))
 
 
-def _column_array(name: Any, column: Any) -> NDArray[Any]:
-    if isinstance(column, np.ndarray) and column.ndim == 1:
+class _Columns(Sequence[NDArray[Any]]):
+    """Columns of a mapping, each made an array when it is first asked for: of many nodes few may matter."""
+
+    def __init__(self, columns: Iterable[Any]) -> None:
+        self._columns = [column if hasattr(column, "__len__") else objects(column) for column in columns]
+
+    @property
+    def lengths(self) -> set[int]:
+        return set(map(len, self._columns))
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __getitem__(self, j: Any) -> Any:
+        column = self._columns[j]
+        if not isinstance(column, np.ndarray):
+            column = self._columns[j] = objects(column)
         return native_order(column)
-    if isinstance(column, (str, bytes)) or not hasattr(column, "__iter__") or getattr(column, "ndim", 1) != 1:
+
+
+def _one_column(name: Any, column: Any) -> Any:
+    strange = isinstance(column, (str, bytes)) or not hasattr(column, "__iter__")
+    if strange or getattr(column, "ndim", 1) != 1:
         raise DataTypeError(
             f"Column {name!r} is {column!r}. A mapping of columns holds one list or array for each name."
         )
-    return objects(column)
+    return column
 
 
 def _open_frame(data: Any) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,11 @@ class Evidence:
     @classmethod
     def nothing(cls, n_variables: int) -> Evidence:
         return cls(np.full(n_variables, -1, np.int64))
+
+    @classmethod
+    def of_row(cls, codes: NDArray[Any], sizes: NDArray[np.int64]) -> Evidence:
+        """Read a row as evidence: a variable is free where its cell is missing, the code after its last state."""
+        return cls(np.where(codes < sizes, codes, -1).astype(np.int64))
 
     @property
     def is_empty(self) -> bool:

@@ -160,7 +160,7 @@ class Exact:
         return Assignment(np.array([best.get(v, 0) for v in targets], np.int64), found.log_probability)
 
     def batch(self, rows: Ints, target: int, max_memory: float = MAX_MEMORY) -> tuple[Floats, Floats]:
-        """Return P(target | row) of each row of codes (−1: missing) and log P(row).
+        """Return P(target | row) of each row of codes (the one after the last state: missing) and log P(row).
 
         The target's own column is not looked at. Rows that are impossible have log P −inf.
         """

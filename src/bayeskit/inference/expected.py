@@ -96,7 +96,7 @@ class Batches:
 
     def margins(self, rows: Ints) -> tuple[Floats, Floats]:
         """Return P(v | row) of every variable, one after the other, and log P(row) of each row."""
-        tree = self.loaded.tree
+        tree, sizes = self.loaded.tree, self.engine.potentials.sizes
         out, logs = np.zeros((len(rows), tree.n_marginals)), np.empty(len(rows))
 
         def task(start: int, stop: int) -> None:
@@ -107,13 +107,13 @@ class Batches:
 
         list(self._run(task, logs))
         for i in np.flatnonzero(np.isnan(logs)):
-            found, logs[i] = self.engine.marginals(Evidence(rows[i]), self.max_memory)
+            found, logs[i] = self.engine.marginals(Evidence.of_row(rows[i], sizes), self.max_memory)
             out[i] = found if logs[i] > -np.inf else 0.0
         return out, logs
 
     def completed(self, rows: Ints) -> tuple[Ints, Floats]:
         """Return every row with its most probable states in the missing cells, and the logs of these probabilities."""
-        shape = self.loaded.tree.shape
+        shape, sizes = self.loaded.tree.shape, self.engine.potentials.sizes
         out, logs = np.zeros(rows.shape, np.int64), np.empty(len(rows))
 
         def task(start: int, stop: int) -> None:
@@ -133,7 +133,7 @@ class Batches:
 
         list(self._run(task, logs))
         for i in np.flatnonzero(np.isnan(logs)):
-            best = self.engine.mpe(Evidence(rows[i]), self.max_memory)
+            best = self.engine.mpe(Evidence.of_row(rows[i], sizes), self.max_memory)
             out[i], logs[i] = best.codes, best.log_probability
         return out, logs
 
@@ -166,8 +166,8 @@ def expected_one_by_one(
     """Return expected counts and logs as a batch does, a row at a time: each pattern has its own small tree."""
     p = engine.potentials
     counts, logs = np.zeros(len(p.values)), np.empty(len(rows))
-    for i in _by_pattern(rows):
-        margins, logs[i] = engine.family_margins(Evidence(rows[i]), max_memory)
+    for i in _by_pattern(rows, p.sizes):
+        margins, logs[i] = engine.family_margins(Evidence.of_row(rows[i], p.sizes), max_memory)
         for f, margin in enumerate(margins):
             counts[p.value_start[f] : p.value_start[f + 1]] += weights[i] * margin.ravel()
     return counts, logs
@@ -175,9 +175,10 @@ def expected_one_by_one(
 
 def margins_one_by_one(engine: OneByOne, rows: Ints, max_memory: float) -> tuple[Floats, Floats]:
     """Return the posteriors of every variable, and logs, a row at a time."""
-    out, logs = np.zeros((len(rows), int(engine.potentials.offsets[-1]))), np.empty(len(rows))
-    for i in _by_pattern(rows):
-        found, logs[i] = engine.marginals(Evidence(rows[i]), max_memory)
+    p = engine.potentials
+    out, logs = np.zeros((len(rows), int(p.offsets[-1]))), np.empty(len(rows))
+    for i in _by_pattern(rows, p.sizes):
+        found, logs[i] = engine.marginals(Evidence.of_row(rows[i], p.sizes), max_memory)
         if logs[i] > -np.inf:
             out[i] = found
     return out, logs
@@ -186,14 +187,15 @@ def margins_one_by_one(engine: OneByOne, rows: Ints, max_memory: float) -> tuple
 def completed_one_by_one(engine: OneByOne, rows: Ints, max_memory: float) -> tuple[Ints, Floats]:
     """Return the best completion of every row, and logs, a row at a time."""
     out, logs = np.empty(rows.shape, np.int64), np.empty(len(rows))
-    for i in _by_pattern(rows):
-        best = engine.mpe(Evidence(rows[i]), max_memory)
+    sizes = engine.potentials.sizes
+    for i in _by_pattern(rows, sizes):
+        best = engine.mpe(Evidence.of_row(rows[i], sizes), max_memory)
         out[i], logs[i] = best.codes, best.log_probability
     return out, logs
 
 
-def _by_pattern(rows: Ints) -> Ints:
+def _by_pattern(rows: Ints, sizes: Ints) -> Ints:
     """Return the rows in an order in which those that share a plan follow each other."""
     if not len(rows):
         return np.empty(0, np.int64)
-    return np.unique(rows >= 0, axis=0, return_inverse=True)[1].ravel().argsort(kind="stable")
+    return np.unique(rows < sizes, axis=0, return_inverse=True)[1].ravel().argsort(kind="stable")

@@ -70,25 +70,21 @@ def answer_whole(
     else:
         logs[:] = loaded.taken
     for i in np.flatnonzero(np.isnan(logs)):
-        out[i], logs[i] = engine.joint((target,), _without(rows[i], target), max_memory)
+        row = rows[i].copy()
+        row[target] = p.sizes[target]
+        out[i], logs[i] = engine.joint((target,), Evidence.of_row(row, p.sizes), max_memory)
     return out, logs
 
 
 def answer_patterns(engine: Joint, rows: Ints, target: int, max_memory: float) -> tuple[Floats, Floats]:
     """Answer each distinct row once; a row's plan is that of its pattern of missing cells, which is kept."""
-    rows = np.array(rows, np.int64)
-    rows[:, target] = -1
+    rows, sizes = np.array(rows, np.int64), engine.potentials.sizes
+    rows[:, target] = sizes[target]
     # Sorted by pattern, rows that share a plan follow each other.
-    keyed = np.hstack([rows >= 0, rows])
+    keyed = np.hstack([rows < sizes, rows])
     distinct, inverse = np.unique(keyed, axis=0, return_inverse=True)
     n = rows.shape[1]
-    out, logs = np.empty((len(distinct), int(engine.potentials.sizes[target]))), np.empty(len(distinct))
+    out, logs = np.empty((len(distinct), int(sizes[target]))), np.empty(len(distinct))
     for i, row in enumerate(distinct[:, n:]):
-        out[i], logs[i] = engine.joint((target,), Evidence(np.ascontiguousarray(row)), max_memory)
+        out[i], logs[i] = engine.joint((target,), Evidence.of_row(row, sizes), max_memory)
     return out[inverse.ravel()], logs[inverse.ravel()]
-
-
-def _without(row: Ints, target: int) -> Evidence:
-    codes = np.array(row, np.int64)
-    codes[target] = -1
-    return Evidence(codes)

@@ -130,13 +130,14 @@ class DiscreteDoor(Door):
         """
         lookup: Lookup = self._kept.get(("lookup", target), lambda: Lookup(self.exact.potentials, target))
         codes = rows.matrix(lookup.blanket)
-        whole = (codes >= 0).all(axis=1)
+        sizes = self.exact.potentials.sizes
+        whole = (codes < sizes[list(lookup.blanket)]).all(axis=1)
         if whole.all():
             return lookup.posteriors(codes)
         out = np.empty((rows.n_rows, self.variables[target].size))
         out[whole] = lookup.posteriors(codes[whole])
         left = np.flatnonzero(~whole)
-        rest = np.full((len(left), len(self.variables)), -1, np.int64)
+        rest = np.tile(sizes, (len(left), 1))
         for place in range(len(self.variables)):
             if place != target:
                 rest[:, place] = rows.codes(place).take(left)
@@ -155,7 +156,7 @@ class DiscreteDoor(Door):
         """Return log P(row) of each row, missing cells summed out."""
         codes = rows.matrix(range(len(self.variables)))
         out = np.empty(rows.n_rows)
-        missing = codes < 0
+        missing = codes >= self.exact.potentials.sizes
         left = missing.any(axis=1)
         if not left.all():
             out[~left] = log_weights(self.exact.potentials, codes[~left])

@@ -30,6 +30,7 @@ class MixedDoor(Door):
     def __init__(self, network: Network) -> None:
         super().__init__([node.variable for node in network.nodes])
         self._network = network
+        self._sizes = np.array([variable.size for variable in self.variables], np.int64)
         self.hybrid = Hybrid(network)
         self.has_rules = self.hybrid.has_rules
 
@@ -113,7 +114,7 @@ class MixedDoor(Door):
             codes, values = self._cells(rows, [p for p in range(len(self.variables)) if p != target])
             for row in np.flatnonzero(~whole).tolist():
                 found, log_density = self.hybrid.joint(
-                    (target,), HybridEvidence(codes[row], values[row]), limit
+                    (target,), HybridEvidence.of_row(codes[row], values[row], self._sizes), limit
                 )
                 if log_density > -math.inf:
                     out[row] = np.asarray(found)
@@ -133,7 +134,8 @@ class MixedDoor(Door):
         out = np.empty(rows.n_rows)
         out[whole] = log_prob(self._network, codes[whole], values[whole])
         for row in np.flatnonzero(~whole).tolist():
-            out[row] = self.hybrid.log_probability(HybridEvidence(codes[row], values[row]), limit)
+            evidence = HybridEvidence.of_row(codes[row], values[row], self._sizes)
+            out[row] = self.hybrid.log_probability(evidence, limit)
         return out
 
     def _read(self, evidence: Given, soft: Given) -> tuple[HybridEvidence, float]:
@@ -141,9 +143,9 @@ class MixedDoor(Door):
         return HybridEvidence(found.codes, values, found.likelihoods), log_scale
 
     def _cells(self, rows: Rows, places: Any) -> tuple[Ints, Floats]:
-        """Return codes and numbers with a column for each node, those of some nodes filled in."""
+        """Return codes and numbers with a column for each node, those of some nodes filled in, others missing."""
         shape = (rows.n_rows, len(self.variables))
-        codes, values = np.full(shape, -1, np.int64), np.full(shape, np.nan)
+        codes, values = np.tile(self._sizes, (rows.n_rows, 1)), np.full(shape, np.nan)
         for place in places:
             if self.variables[place].kind == "categorical":
                 codes[:, place] = rows.codes(place)
@@ -153,7 +155,7 @@ class MixedDoor(Door):
 
     def _known(self, place: int, codes: Ints, values: Floats) -> NDArray[np.bool_]:
         if self.variables[place].kind == "categorical":
-            return np.asarray(codes[:, place] >= 0)
+            return np.asarray(codes[:, place] < self._sizes[place])
         return ~np.isnan(values[:, place])
 
     def _named(self, places: Any, codes: Ints, values: Floats) -> dict[Name, Any]:

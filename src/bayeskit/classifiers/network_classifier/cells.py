@@ -48,7 +48,8 @@ class NodeCells:
     network : Network
     target : name of the class
     codes : int array of shape (n, nodes)
-        −1 where a cell is missing, where a node is continuous, and in the column of the class.
+        The code after the last state where a cell is missing, where a node is continuous (0), and in the column of
+        the class.
     numbers : array of shape (n, nodes)
         NaN where a cell is missing or a node is discrete.
     """
@@ -68,7 +69,7 @@ class NodeCells:
     @cached_property
     def known(self) -> Flags:
         """Which cells are there."""
-        return (self.codes >= 0) | ~np.isnan(self.numbers)
+        return (self.codes < sizes_of(self.network)) | ~np.isnan(self.numbers)
 
     def take(self, rows: NDArray[np.intp]) -> NodeCells:
         """Return some rows."""
@@ -79,7 +80,9 @@ class NodeCells:
         kept = np.zeros(self.codes.shape[1], np.bool_)
         kept[[self.network.dag.position[name] for name in names]] = True
         return replace(
-            self, codes=np.where(kept, self.codes, -1), numbers=np.where(kept, self.numbers, np.nan)
+            self,
+            codes=np.where(kept, self.codes, sizes_of(self.network)),
+            numbers=np.where(kept, self.numbers, np.nan),
         )
 
     def of_each_class(self) -> CodedRows:
@@ -106,8 +109,8 @@ def read_cells(model: Any, table: Table) -> NodeCells:
     table = match_columns(table, model.schema_, names if model._named else None, type(model).__name__)
     network: Network = model.network_._network
     rows = Rows(by_node(table, names), [node.variable for node in network.nodes], model.unseen)
-    shape = (table.n_rows, len(network.nodes))
-    codes, numbers = np.full(shape, -1, np.int64), np.full(shape, np.nan)
+    codes = np.tile(sizes_of(network), (table.n_rows, 1))
+    numbers = np.full(codes.shape, np.nan)
     for place, node in enumerate(network.nodes):
         if node.name == model.target_:
             continue
@@ -116,6 +119,11 @@ def read_cells(model: Any, table: Table) -> NodeCells:
         else:
             numbers[:, place] = rows.numbers(place)
     return NodeCells(network, model.target_, codes, numbers)
+
+
+def sizes_of(network: Network) -> Ints:
+    """Return the states of each node, which is also the code of a missing cell; 0 of a continuous one."""
+    return np.array([node.variable.size for node in network.nodes], np.int64)
 
 
 def hidden_of(network: Network, target: Name, known: Iterable[Name]) -> list[Name]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.network_classifier.cells import NodeCells, read_cells
+from bayeskit.classifiers.network_classifier.cells import NodeCells, read_cells, sizes_of
 from bayeskit.classifiers.network_classifier.joint import log_joint
 from bayeskit.classifiers.region_data import Reader, View, regions_of
 from bayeskit.errors import UsageError
@@ -109,8 +109,8 @@ def span_of_node(network: Any, target: Name, name: Name, n: int = GRID) -> Float
 
 
 def _blank(network: Any, target: Name, n: int) -> NodeCells:
-    shape = (n, len(network.nodes))
-    return NodeCells(network, target, np.full(shape, -1, np.int64), np.full(shape, np.nan))
+    codes = np.tile(sizes_of(network), (n, 1))
+    return NodeCells(network, target, codes, np.full(codes.shape, np.nan))
 
 
 def _shown(cells: NodeCells, name: Name) -> Any:
@@ -118,4 +118,4 @@ def _shown(cells: NodeCells, name: Name) -> Any:
     if variable.kind == "numeric":
         x = float(cells.numbers[0, j])
         return None if np.isnan(x) else x
-    return variable.states[cells.codes[0, j]] if cells.codes[0, j] >= 0 else None
+    return variable.states[cells.codes[0, j]] if cells.codes[0, j] < variable.size else None

@@ -47,7 +47,7 @@ def with_class(
     # A run of whole numbers comes with every number between them.
     present, places = np.unique(coded, return_inverse=True)
     classes = discrete(name, (variable.states[int(code)] for code in present))
-    codes = np.full(table.n_rows, -1, np.int64)
+    codes = np.full(table.n_rows, classes.size)
     codes[known] = places
     columns = read_nodes(by_node(table, table.names), states, discretize, continuous=continuous)
     return (

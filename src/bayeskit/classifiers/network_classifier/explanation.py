@@ -43,7 +43,7 @@ class RowOfNetwork:
                 continue
             if node.is_discrete:
                 code = int(rows.codes(place)[0])
-                if code >= 0:
+                if code < node.variable.size:
                     self.codes[node.name] = code
             elif not math.isnan(x := float(rows.numbers(place)[0])):
                 self.numbers[node.name] = x

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.network_classifier.cells import NodeCells, read_cells
+from bayeskit.classifiers.network_classifier.cells import NodeCells, read_cells, sizes_of
 from bayeskit.classifiers.network_classifier.joint import log_joint
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.encode import match_columns
@@ -32,18 +32,13 @@ def network_novelty(model: Any, table: Table, n_drawn: int, seed: Any) -> Novelt
     sizes = np.array([value.nodes[j].variable.size for j in discrete], np.intp)
 
     def chunk_of(codes: NDArray[Any], numbers: Floats) -> Chunk:
-        held = codes[:, discrete].astype(np.int64)
-        return Chunk(
-            len(codes),
-            np.where(held < 0, sizes, held).astype(np.uint32),
-            np.ascontiguousarray(numbers[:, numeric]),
-        )
+        held = np.ascontiguousarray(codes[:, discrete], dtype=np.uint32)
+        return Chunk(len(codes), held, np.ascontiguousarray(numbers[:, numeric]))
 
     def score(chunk: Chunk) -> Floats:
-        shape = (chunk.n_rows, len(value.nodes))
-        codes, numbers = np.full(shape, -1, np.int64), np.full(shape, np.nan)
-        held = chunk.codes.astype(np.int64)
-        codes[:, discrete] = np.where(held >= sizes, -1, held)
+        codes = np.tile(sizes_of(value), (chunk.n_rows, 1))
+        numbers = np.full(codes.shape, np.nan)
+        codes[:, discrete] = chunk.codes
         numbers[:, numeric] = chunk.values
         return log_evidence(network, NodeCells(value, cells.target, codes, numbers))
 
@@ -62,5 +57,5 @@ def _unseen(model: Any, table: Table, cells: NodeCells) -> NDArray[np.intp]:
     for j, node in enumerate(cells.network.nodes):
         if node.name != cells.target and node.is_discrete and node.variable.cuts is None:
             there = np.asarray(table.factorize(names.index(node.name)).codes) >= 0
-            found += there & (cells.codes[:, j] < 0)
+            found += there & (cells.codes[:, j] >= node.variable.size)
     return found

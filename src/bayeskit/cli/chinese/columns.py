@@ -100,8 +100,8 @@ MESSAGES = {
     "a regressor).": (
         "预测目标是小数，而分类器预测的是类别。请先把它分成几类（bayeskit discretize），或改用回归模型。"
     ),
-    "{name} has no state {value} (it has {list}). Pass --param unseen=ignore to leave such values out.": (
-        "{name} 没有取值 {value}（它的取值有 {list}）。加上 --param unseen=ignore 可忽略这样的值。"
+    "Row {row}: {name} has no state {value} (it has {list}). Pass --param unseen=ignore to leave such values out.": (
+        "第 {row} 行：{name} 没有取值 {value}（它的取值有 {list}）。加上 --param unseen=ignore 可忽略这样的值。"
     ),
     "{name} has no state {value} (it has {list}).": "{name} 没有取值 {value}（它的取值有 {list}）。",
     "{value} is not one of the classes {list}.": "{value} 不是已知的类别（{list}）。",

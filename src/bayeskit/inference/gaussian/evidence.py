@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+Ints = NDArray[np.int64]
+
 
 @dataclass(frozen=True, eq=False)
 class HybridEvidence:
@@ -23,9 +25,14 @@ class HybridEvidence:
         Soft evidence, none negative, not all zero.
     """
 
-    codes: NDArray[np.int64]
+    codes: Ints
     values: NDArray[np.float64]
     likelihoods: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+
+    @classmethod
+    def of_row(cls, codes: Ints, values: NDArray[np.float64], sizes: Ints) -> HybridEvidence:
+        """Read a row as evidence: a discrete node is free where its cell is missing, the code after its last state."""
+        return cls(np.where(codes < sizes, codes, -1), values)
 
     @classmethod
     def nothing(cls, n_nodes: int) -> HybridEvidence:

@@ -78,14 +78,15 @@ def _send_up(walk: Any, room: Any, codes: Any, first: int, rows: int, take_max: 
                 table[u, c] = x
         for i in range(walk.seat_start[q], walk.seat_start[q + 1]):
             v = walk.seats[i]
+            missing = seat[v, 3]
             any_seen = False
             for c in range(rows):
                 seen[c] = codes[first + c, v]
-                any_seen |= seen[c] >= 0
+                any_seen |= seen[c] < missing
             for c in range(rows, LANES):
-                seen[c] = -1
+                seen[c] = missing
             if any_seen:
-                observe_rows(table, cells, _U(seat[v, 2]), seat[v, 3], seen, spare)
+                observe_rows(table, cells, _U(seat[v, 2]), missing, seen, spare)
         bound = walk.bound[q]
         for i in range(walk.child_start[q], walk.child_start[q + 1]):
             e = walk.children[i]

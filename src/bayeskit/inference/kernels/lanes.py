@@ -18,10 +18,10 @@ TINY, HUGE = 1e-100, 1e100
 
 @kernel
 def observe_rows(table: Any, cells: Any, stride: Any, size: int, codes: Any, keep: Any) -> None:
-    """Take away what disagrees with the observed states of one variable; −1 is missing."""
+    """Take away what disagrees with the observed states of one variable; its size, the code after them, is missing."""
     for k in range(size):
         for c in range(LANES):
-            keep[c] = 1.0 if codes[c] < 0 or codes[c] == k else 0.0
+            keep[c] = 1.0 if codes[c] == size or codes[c] == k else 0.0
         at = _U(k) * stride
         while at < cells:
             for u in range(at, at + stride):

@@ -64,14 +64,15 @@ def answer_rows(
                 v = seats[i]
                 if v == target:
                     continue
+                missing = seat[v, 3]
                 any_seen = False
                 for c in range(rows):
                     seen[c] = codes[first + c, v]
-                    any_seen |= seen[c] >= 0
+                    any_seen |= seen[c] < missing
                 for c in range(rows, LANES):
-                    seen[c] = -1
+                    seen[c] = missing
                 if any_seen:
-                    observe_rows(table, cells, _U(seat[v, 2]), seat[v, 3], seen, total)
+                    observe_rows(table, cells, _U(seat[v, 2]), missing, seen, total)
             bound = init_bound[q]
             for i in range(child_start[q], child_start[q + 1]):
                 e = children[i]

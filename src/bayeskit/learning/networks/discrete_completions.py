@@ -30,7 +30,7 @@ class Completions:
     network : Network
         Its discrete nodes with their states; distributions are not looked at.
     codes : array of shape (rows, discrete nodes)
-        −1 where a cell is missing.
+        The code after the last state where a cell is missing.
     relevant : names of discrete nodes
     max_memory : bytes
 
@@ -51,7 +51,7 @@ class Completions:
         self.names = tuple(node.name for node in network.nodes if node.is_discrete)
         sizes = np.array(network.sizes_of(self.names), np.int64)
         distinct, self.row_of = _distinct(codes)
-        missing = distinct < 0
+        missing = distinct >= sizes
         self._refuse(missing, sizes, max_memory)
         number = {name: j for j, name in enumerate(self.names)}
         order = [number[name] for name in relevant]

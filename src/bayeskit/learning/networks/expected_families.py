@@ -66,7 +66,7 @@ class ExpectedFamilies:
     >>> tables = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]])]
     >>> engine = Exact(Potentials.laid_out([2, 2], [[0], [0, 1]], tables, [0, 1], ("first", "second")))
     >>> whole = RowPatterns(np.array([[0, 0]]), np.array([3.0]), np.array([0]))
-    >>> holed = RowPatterns(np.array([[1, -1]]), np.array([1.0]), np.array([3]))
+    >>> holed = RowPatterns(np.array([[1, 2]]), np.array([1.0]), np.array([3]))
     >>> ExpectedFamilies(engine, whole, holed).table((1, 0))
     array([[3. , 0.1],
            [0. , 0.9]])
@@ -89,7 +89,7 @@ class ExpectedFamilies:
         self._tables: dict[int, Extensions] = {}
         self._bytes = 0
         #: The weight of the missing cells of each variable.
-        self.missing = holed.weights @ (holed.codes < 0)
+        self.missing = holed.weights @ (holed.codes >= self.sizes)
 
     def extensions(self, base: int) -> Extensions:
         """Return the expected counts of a set of variables with every other variable."""
@@ -180,7 +180,7 @@ class ExpectedFamilies:
     def _filled(self, base: list[int], codes: Ints, weights: Floats, posteriors: Floats) -> Iterator[_Rows]:
         """Yield rows in which the base is there, never many more than ``_most_rows`` at once."""
         for k, v in enumerate(base):
-            gone = codes[:, v] < 0
+            gone = codes[:, v] >= self.sizes[v]
             if not gone.any():
                 continue
             n = len(codes)

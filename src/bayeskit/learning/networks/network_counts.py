@@ -45,7 +45,7 @@ class NetworkCounts:
         for j, node in enumerate(discrete):
             found = columns.codes[place[node.name]]
             assert found is not None
-            codes[:, j] = np.where(found < 0, node.variable.size, found)
+            codes[:, j] = found
         chunk = Chunk(
             columns.n_rows,
             codes,
@@ -133,6 +133,6 @@ def _regressions(
     for other in discrete:
         codes = columns.codes[place[other]]
         assert codes is not None
-        whole &= codes >= 0
-        cell = cell * network[other].variable.size + np.maximum(codes, 0)
+        whole &= codes < network[other].variable.size
+        cell = cell * network[other].variable.size + codes
     return Regressions.of(z[whole], cell[whole], weights[whole], size)

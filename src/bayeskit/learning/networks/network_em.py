@@ -113,11 +113,11 @@ class NetworkProblem:
         self._part = {node.name: slice(a, b) for node, a, b in zip(network.nodes, starts, starts[1:])}
         each = np.ones(columns.n_rows) if weights is None else np.asarray(weights, np.float64)
         codes = codes_of(network, columns)
-        seen = (codes >= 0).sum(axis=1)
+        seen = (codes < p.sizes).sum(axis=1)
         whole = np.flatnonzero((each > 0.0) & (seen == len(network.nodes)))
         holed = np.flatnonzero((each > 0.0) & (seen > 0) & (seen < len(network.nodes)))
-        self._whole = RowPatterns.of(codes[whole], each[whole], whole)
-        self._holed = RowPatterns.of(codes[holed], each[holed], holed)
+        self._whole = RowPatterns.of(codes[whole], p.sizes, each[whole], whole)
+        self._holed = RowPatterns.of(codes[holed], p.sizes, each[holed], holed)
         self._counted = family_counts(p, self._whole.codes, self._whole.weights)
 
     @cached_property
@@ -204,15 +204,15 @@ class NetworkProblem:
         """Say which row it is, and which of its cells cannot stand together."""
         impossible = np.flatnonzero(logs == -math.inf)
         i = int(impossible[rows.first[impossible].argmin()])
-        left = rows.codes[i].copy()
-        for v in np.flatnonzero(left >= 0):
+        left, sizes = rows.codes[i].copy(), self._engine.potentials.sizes
+        for v in np.flatnonzero(left < sizes):
             fewer = left.copy()
-            fewer[v] = -1
-            if self._engine.log_probability(Evidence(fewer), self._max_memory) == -math.inf:
+            fewer[v] = sizes[v]
+            if self._engine.log_probability(Evidence.of_row(fewer, sizes), self._max_memory) == -math.inf:
                 left = fewer
         variables = [node.variable for node in self.network.nodes]
         cells = [
-            f"{variables[v].name!r} = {variables[v].states[left[v]]!r}" for v in np.flatnonzero(left >= 0)
+            f"{variables[v].name!r} = {variables[v].states[left[v]]!r}" for v in np.flatnonzero(left < sizes)
         ]
         shown = ", ".join(cells[:MOST_SHOWN]) + (", …" if len(cells) > MOST_SHOWN else "")
         cannot = "cannot stand together" if len(cells) > 1 else "cannot be"
@@ -225,7 +225,8 @@ class NetworkProblem:
 def codes_of(network: Network, columns: NodeColumns) -> Ints:
     """Return the codes of the discrete nodes side by side; a node without a column is missing in every row."""
     place = {name: j for j, name in enumerate(columns.names)}
-    found = np.full((columns.n_rows, len(network.nodes)), -1, np.int64)
+    sizes = np.array([node.variable.size for node in network.nodes], np.int64)
+    found = np.tile(sizes, (columns.n_rows, 1))
     for k, node in enumerate(network.nodes):
         codes = columns.codes[place[node.name]] if node.name in place else None
         if codes is not None:

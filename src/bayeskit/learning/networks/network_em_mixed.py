@@ -117,7 +117,7 @@ class MixedNetworkProblem:
         self._scale = {name: _centre_and_spread(x) for name, x in values.items()}
         codes = np.column_stack(
             [np.empty((len(kept), 0), np.int64)]
-            + [_codes(columns, place.get(node.name))[kept] for node in self._discrete]
+            + [_codes(columns, place.get(node.name), node)[kept] for node in self._discrete]
         )
         above = {name for child in numeric for name in configurations(network, child)[0]}
         relevant = [node.name for node in self._discrete if node.name in above]
@@ -234,9 +234,10 @@ def _numbers(columns: NodeColumns, place: int | None) -> Floats:
     return np.full(columns.n_rows, np.nan) if found is None else found
 
 
-def _codes(columns: NodeColumns, place: int | None) -> NDArray[np.int64]:
+def _codes(columns: NodeColumns, place: int | None, node: Node) -> NDArray[Any]:
+    """Return the codes of a discrete node, all of them missing where it has no column."""
     found = None if place is None else columns.codes[place]
-    return np.full(columns.n_rows, -1, np.int64) if found is None else found
+    return np.full(columns.n_rows, node.variable.size) if found is None else found
 
 
 def _centre_and_spread(x: Floats) -> tuple[float, float]:
@@ -257,7 +258,7 @@ def _impossible(network: Network, columns: NodeColumns, kept: NDArray[np.intp], 
     for variable, codes, numbers in zip(columns.variables, columns.codes, columns.numbers):
         if variable.name not in network.dag.position:
             continue
-        if codes is not None and codes[row] >= 0:
+        if codes is not None and codes[row] < variable.size:
             cells.append(f"{variable.name!r} = {variable.states[codes[row]]!r}")
         elif numbers is not None and not np.isnan(numbers[row]):
             cells.append(f"{variable.name!r} = {numbers[row]:g}")

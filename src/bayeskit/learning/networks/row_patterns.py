@@ -19,7 +19,7 @@ class RowPatterns:
 
     Attributes
     ----------
-    codes : shape (different rows, variables), −1 where a cell is missing
+    codes : shape (different rows, variables), the code after a variable's last state where its cell is missing
     weights : what each of them weighs
     first : the number of the first row that is equal to each
     """
@@ -29,17 +29,17 @@ class RowPatterns:
     first: Ints
 
     @classmethod
-    def of(cls, codes: Ints, weights: Floats, numbers: Ints) -> RowPatterns:
-        """Join equal rows.
+    def of(cls, codes: Ints, sizes: Ints, weights: Floats, numbers: Ints) -> RowPatterns:
+        """Join equal rows of variables of these sizes.
 
-        >>> found = RowPatterns.of(np.array([[0, -1], [1, 1], [0, -1]]), np.ones(3), np.arange(3))
+        >>> found = RowPatterns.of(np.array([[0, 2], [1, 1], [0, 2]]), np.array([2, 2]), np.ones(3), np.arange(3))
         >>> found.codes.tolist(), found.weights.tolist(), found.first.tolist()
-        ([[0, -1], [1, 1]], [2.0, 1.0], [0, 1])
+        ([[0, 2], [1, 1]], [2.0, 1.0], [0, 1])
         """
         if not len(codes):
             return cls(codes, weights, numbers)
         small = codes.astype(np.int16 if codes.max(initial=0) < 2**15 else np.int32)
-        bits = np.packbits(codes >= 0, axis=1)
+        bits = np.packbits(codes < sizes, axis=1)
         key = np.hstack([bits, np.ascontiguousarray(small).view(np.uint8).reshape(len(codes), -1)])
         whole = np.ascontiguousarray(key).view(np.dtype((np.void, key.shape[1]))).ravel()
         _, first, inverse = np.unique(whole, return_index=True, return_inverse=True)

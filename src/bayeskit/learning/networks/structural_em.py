@@ -162,8 +162,8 @@ class _Turns:
         self.n_rows = float(each.sum())
         codes = codes_of(self._network((0,) * arcs.n), columns)
         whole, holed = np.flatnonzero(columns.complete), np.flatnonzero(~columns.complete)
-        self.whole = RowPatterns.of(codes[whole], each[whole], whole)
-        self.holed = RowPatterns.of(codes[holed], each[holed], holed)
+        self.whole = RowPatterns.of(codes[whole], columns.sizes, each[whole], whole)
+        self.holed = RowPatterns.of(codes[holed], columns.sizes, each[holed], holed)
 
     def run(self, first: Parents | None) -> Evolved:
         stopped = None

@@ -53,9 +53,8 @@ def with_cells(columns: NodeColumns, weights: Floats | None) -> tuple[NodeColumn
     """Leave out rows without weight, and rows without any cell: they say nothing."""
     idle = np.zeros(columns.n_rows, np.bool_) if weights is None else weights <= 0.0
     seen = np.zeros(columns.n_rows, np.bool_)
-    for codes in columns.codes:
-        assert codes is not None
-        seen |= codes >= 0
+    for j in range(len(columns.variables)):
+        seen |= columns.present(j)
     rows = np.flatnonzero(seen & ~idle)
     if not len(rows):
         raise DataError("Every cell is missing: there is nothing to learn from.")

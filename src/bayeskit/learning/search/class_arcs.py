@@ -53,7 +53,7 @@ def _discrete_tree(columns: NodeColumns, target: Name) -> Parents:
     for j, v in enumerate(places):
         found = columns.codes[v]
         assert found is not None
-        codes[:, j] = np.where(found < 0, columns.variables[v].size, found)
+        codes[:, j] = found
     classes = columns.codes[at]
     assert classes is not None
     chunk = Chunk(columns.n_rows, codes, np.empty((columns.n_rows, 0)), target=classes.astype(np.uint32))

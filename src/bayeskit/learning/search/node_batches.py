@@ -185,7 +185,9 @@ class _Column:
             return Variable(self.name, "numeric"), None, finite(numbers, self.name)
         # States declared by a category stay; others are those that were met.
         variable = sealed(self._variable)
-        moved = np.array([*(variable.codes[label] for label in self._met), -1], _narrow(variable.size))
+        moved = np.array(
+            [*(variable.codes[label] for label in self._met), variable.size], _narrow(variable.size)
+        )
         codes = np.empty(sum(map(len, self.pieces)), moved.dtype)
         start = 0
         while self.pieces:

@@ -39,7 +39,7 @@ class NodeColumns:
     Attributes
     ----------
     variables : one for each column; states are closed, a numeric variable is continuous
-    codes : for each variable its codes, −1 missing (whole numbers of any signed type); None where it is continuous
+    codes : for each variable its codes, the one after its last state missing; None where it is continuous
     numbers : for each variable its numbers, NaN missing; None where it is discrete
     """
 
@@ -65,17 +65,21 @@ class NodeColumns:
     def complete(self) -> NDArray[np.bool_]:
         """Which rows have no missing cell."""
         whole = np.ones(self.n_rows, np.bool_)
-        for codes, numbers in zip(self.codes, self.numbers):
-            whole &= codes >= 0 if codes is not None else ~np.isnan(numbers)  # type: ignore[arg-type]
+        for j in range(len(self.variables)):
+            whole &= self.present(j)
         return whole
+
+    def present(self, j: int) -> NDArray[np.bool_]:
+        """Tell in which rows a column has a cell."""
+        codes = self.codes[j]
+        if codes is not None:
+            return np.asarray(codes < self.variables[j].size)
+        return ~np.isnan(self.numbers[j])  # type: ignore[arg-type]
 
     @property
     def n_missing(self) -> Ints:
         """The missing cells of each column."""
-        found = [
-            int((codes < 0).sum() if codes is not None else np.isnan(numbers).sum())  # type: ignore[arg-type]
-            for codes, numbers in zip(self.codes, self.numbers)
-        ]
+        found = [self.n_rows - int(self.present(j).sum()) for j in range(len(self.variables))]
         return np.array(found, np.int64)
 
     def code_matrix(self) -> NDArray[Any]:
@@ -143,7 +147,7 @@ class NodeColumns:
         if codes is None:
             return True, 0.0
         total = max(self.n_rows, 1) if weights is None else float(weights.sum())
-        p = np.bincount(codes + 1, weights)[1:] / total
+        p = np.bincount(codes, weights)[: self.variables[j].size] / total
         p = np.sort(p[p > 0])
         return False, round(float(-(p * np.log(p)).sum()), 9)
 
@@ -234,11 +238,11 @@ def _read(table: Table, j: int, name: Name, states: Any, cut: Any) -> _Read:
 def _discrete(table: Table, j: int, variable: Variable) -> tuple[Variable, Ints, None]:
     coded = table.factorize(j)
     variable, column = encode_column(coded, variable, "grow")
-    codes = _with_missing(column[:], variable)
+    codes = column[:]
     if not variable.closed:
-        kept = variable.kept(np.bincount(codes + 1, minlength=variable.size + 1)[1:] > 0)
+        kept = variable.kept(np.bincount(codes, minlength=variable.size + 1)[:-1] > 0)
         if kept.size < variable.size:
-            moved = np.array([*(kept.codes.get(state, -1) for state in variable.states), -1], np.int64)
+            moved = np.array([*(kept.codes.get(state, kept.size) for state in variable.states), kept.size])
             variable, codes = kept, moved[codes]
     return sealed(variable), codes, None
 
@@ -257,7 +261,7 @@ def cut_numbers(numbers: NDArray[Any], name: Name, cut: Any) -> tuple[Variable, 
     values = finite(numbers, name)
     points = frequency_cut_points(values, cut, name=name) if isinstance(cut, int) else cut
     variable = cut_variable(name, points)
-    return variable, _with_missing(code_intervals(values, variable, name)[:], variable), None
+    return variable, code_intervals(values, variable, name)[:], None
 
 
 def no_numbers_to_cut(name: Name) -> ColumnError:
@@ -269,12 +273,6 @@ def too_many_integers(name: Name) -> ColumnError:
         f"{name!r} holds whole numbers with more than {MOST_INTEGERS} values. Pass discretize={{{name!r}: 5}}, "
         "make it float (a continuous node), or make it text or a category (a state for each value)."
     )
-
-
-def _with_missing(codes: NDArray[Any], variable: Variable) -> Ints:
-    wide = codes.astype(np.int64)
-    wide[wide >= variable.size] = -1
-    return wide
 
 
 def finite(values: NDArray[Any], name: Name) -> Floats:

@@ -49,7 +49,7 @@ class LeftOutRows:
         self.own, self.asked = [], []
         for i in chosen:
             row = columns.take(np.array([i]))
-            unknown = (*row.codes[:place], np.full(1, -1, np.int64), *row.codes[place + 1 :])
+            unknown = (*row.codes[:place], np.full(1, columns.variables[place].size), *row.codes[place + 1 :])
             self.own.append(make(row))
             self.asked.append(make(replace(row, codes=unknown)))
 

@@ -101,7 +101,7 @@ def read_hidden(network: Network, data: Any) -> NodeColumns:
     n = columns.n_rows
     return NodeColumns(
         (*columns.variables, *(node.variable for node in absent)),
-        (*columns.codes, *(np.full(n, -1, np.int64) if node.is_discrete else None for node in absent)),
+        (*columns.codes, *(np.full(n, node.variable.size) if node.is_discrete else None for node in absent)),
         (*columns.numbers, *(None if node.is_discrete else np.full(n, np.nan) for node in absent)),
         n,
     )
@@ -211,8 +211,8 @@ def _tell(found: Climb[Any], how: Climbing, total: float) -> None:
 
 def _tell_of_saddles(network: Network, columns: NodeColumns) -> None:
     """Warn of nodes never observed that no child depends on: EM never leaves such tables."""
-    for name, codes in zip(columns.names, columns.codes):
-        if codes is None or (codes >= 0).any() or network[name].variable.size < 2:
+    for j, name in enumerate(columns.names):
+        if columns.codes[j] is None or columns.present(j).any() or network[name].variable.size < 2:
             continue
         children = [node.name for node in network.nodes if name in node.parents]
         if children and all(_ignores(network, child, name) for child in children):

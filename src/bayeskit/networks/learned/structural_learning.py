@@ -63,7 +63,7 @@ def with_hidden(columns: NodeColumns, hidden: tuple[Variable, ...]) -> NodeColum
             f'{numeric!r} is continuous, and method="structural-em" learns from columns of states. Whole numbers with '
             f"gaps are read as floats: pass states={{{numeric!r}: [...]}}, or discretize=, or make it text."
         )
-    codes = (*columns.codes, *(np.full(n, -1, np.int64) for _ in hidden))
+    codes = (*columns.codes, *(np.full(n, variable.size) for variable in hidden))
     return NodeColumns(variables, codes, (None,) * len(variables), n)
 
 
