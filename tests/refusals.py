@@ -19,7 +19,7 @@ _CONNECTING = re.compile(
     "a|an|and|as|at|by|for|has|i|if|in|is|it|no|not|of|on|one|or|so|the|to", re.IGNORECASE
 )
 # What a value or a pattern holds beside words: what is quoted, assigned or an identifier, and signs of patterns.
-_NO_WORDS = re.compile(r"'[^']*'|\"[^\"]*\"|\\\w|\w+=|\w*_\w*|[.*+?^$|()\[\]\\]")
+_NO_WORDS = re.compile(r"'[^']*'|\"[^\"]*\"|\\\w|\w+=|\w*_\w*|(?<!\w)\.|\.(?!\w)|[*+?^$|()\[\]\\]")
 
 
 @contextmanager
