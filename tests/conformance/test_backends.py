@@ -53,6 +53,7 @@ from bayeskit.errors import (
 )
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import CellTable, Pattern, Plan, Statistics
+from refusals import refuses, warns_of
 
 # -- rows, in the form that each backend takes -----------------------------------------------------
 
@@ -291,7 +292,7 @@ def test_declared_states_stay_in_their_order(name):
     assert found.schema["colour"].states == ("red", "never", "blue")
     assert found.table("colour").tolist() == [[0.0, 2.0], [0.0, 0.0], [1.0, 0.0]]
     same(found, counted("threads", COLOURS, reading))
-    with pytest.raises(UnseenState, match="blue"):
+    with refuses(UnseenState, "blue"):
         counted(name, COLOURS, Reading("all", {"colour": ["red"]}))
 
 
@@ -327,7 +328,7 @@ def test_weights_that_mean_nothing_are_refused(name, weights, error):
 
 @every
 def test_no_rows_and_no_class_are_refused(name):
-    with pytest.raises(DataError, match=r"0 sample"):
+    with refuses(DataError, 0, "(0, 3)"):
         counted(name, Rows(COLOURS.types, []))
     with pytest.raises(DataError):
         counted(name, Rows(COLOURS.types, [*COLOURS.rows, ("red", 1, None)]))
@@ -355,7 +356,7 @@ def test_sums_that_a_backend_cannot_take_are_refused_by_name(name, more):
     backend, source = opened(name, COLOURS)
     schema = backend.schema(source, Reading(), CLASS)
     assert schema["size"].kind == "numeric"
-    with pytest.raises(CannotCount, match="'size'"):
+    with refuses(CannotCount, "size"):
         backend.count(source, schema, Plan.naive(schema, **more))
 
 
@@ -547,12 +548,12 @@ def test_numbers_can_be_cut_where_the_cuts_are_known():
         for form in (as_mapping, as_relation)
     ]
     np.testing.assert_array_equal(*(model.predict_proba(question) for model in models))
-    with pytest.raises(NeedsRows, match="'u'") as caught:
+    with refuses(NeedsRows, "u") as caught:
         TAN().fit(as_relation(rows), target="class")
     assert caught.value.setting == 'numeric="mdl"'
-    with pytest.raises(CannotCount, match="'u'"):
+    with refuses(CannotCount, "u"):
         NaiveBayes(numeric="kernel").fit(as_relation(rows), target="class")
-    with pytest.raises(CannotCount, match="all columns"):
+    with refuses(CannotCount, "DuckDB", "all columns", "relation.df()"):
         MultinomialNB().fit(as_relation(rows), target="class", columns=["u"])
     assert NaiveBayes().fit(as_relation(rows), target="class", exclude=["u"]).n_features_in_ == 1
 
@@ -573,18 +574,18 @@ def test_a_failed_count_leaves_a_model_as_it_was():
     rows = random_rows(5, 20, False)
     model = NaiveBayes().fit(as_relation(rows), target="class", exclude=["n"])
     before = model.statistics_
-    with pytest.raises(ColumnError, match="'n'"):
+    with refuses(ColumnError, "n"):
         model.partial_fit(as_relation(rows), target="class")
-    with pytest.raises(DataError, match="target="):
+    with refuses(DataError, "target="):
         model.forget(as_relation(rows))
-    with pytest.raises(DataTypeError, match=r"df\(\)"):
+    with refuses(DataTypeError, "df()"):
         model.predict(as_relation(rows))
     assert model.statistics_ is before
 
 
 def test_a_column_that_names_the_rows_is_warned_of():
     relation = relation_of("SELECT 'row ' || i AS id, i % 2 AS y, i % 3 AS x FROM range(20) r(i)")
-    with pytest.warns(SuspectColumn, match="'id'"):
+    with warns_of(SuspectColumn, "id"):
         NaiveBayes(categorical_features="all").fit(relation, target="y")
 
 
@@ -646,33 +647,32 @@ def test_cut_points_are_intervals_closed_above():
 @pytest.mark.parametrize(
     ("sql", "source", "error", "said"),
     [
-        ("SELECT 'inf'::DOUBLE AS x, 1 AS y", {}, ColumnError, ["'x'", "infinity"]),
-        ("SELECT '-inf'::FLOAT AS x, 1 AS y", {"reading": Reading()}, ColumnError, ["'x'", "infinity"]),
-        ("SELECT DATE '2020-01-01' AS x, 1 AS y", {}, ColumnError, ["'x'", "exclude"]),
-        ("SELECT [1] AS x, 1 AS y", {}, ColumnError, ["'x'", "INTEGER[]"]),
-        ("SELECT 1 AS x, 0.5::DOUBLE AS y", {}, DataError, ["'y'", "0.5"]),
-        ("SELECT 1 AS x, 'nan'::DOUBLE AS y", {}, DataError, ["'y'", "1 rows"]),
-        ("SELECT 1 AS x, 1 AS y, 0.5 AS w", {"weights": "w"}, WeightError, ["'w'", "whole"]),
-        ("SELECT 1 AS x, 1 AS y, 'a' AS w", {"weights": "w"}, ColumnError, ["'w'", "VARCHAR"]),
-        ("SELECT 1 AS x, 1 AS y, 1e17 AS w", {"weights": "w"}, WeightError, ["'w'", "2**53"]),
+        ("SELECT 'inf'::DOUBLE AS x, 1 AS y", {}, ColumnError, ["x", "infinity"]),
+        ("SELECT '-inf'::FLOAT AS x, 1 AS y", {"reading": Reading()}, ColumnError, ["x", "infinity"]),
+        ("SELECT DATE '2020-01-01' AS x, 1 AS y", {}, ColumnError, ["x", "exclude"]),
+        ("SELECT [1] AS x, 1 AS y", {}, ColumnError, ["x", "INTEGER[]"]),
+        ("SELECT 1 AS x, 0.5::DOUBLE AS y", {}, DataError, ["y", "0.5"]),
+        ("SELECT 1 AS x, 'nan'::DOUBLE AS y", {}, DataError, ["y", 1]),
+        ("SELECT 1 AS x, 1 AS y, 0.5 AS w", {"weights": "w"}, WeightError, ["w", "whole"]),
+        ("SELECT 1 AS x, 1 AS y, 'a' AS w", {"weights": "w"}, ColumnError, ["w", "VARCHAR"]),
+        ("SELECT 1 AS x, 1 AS y, 1e17 AS w", {"weights": "w"}, WeightError, ["w", "2**53"]),
         ("SELECT 1 AS x, 1 AS y", {"weights": [1.0]}, DataTypeError, ["sample_weight"]),
         ("SELECT 1 AS x, 1 AS y", {"y": [1], "target": None}, DataTypeError, ["target="]),
-        ("SELECT 1 AS x, 1 AS y", {"target": "z"}, ColumnError, ["'z'"]),
+        ("SELECT 1 AS x, 1 AS y", {"target": "z"}, ColumnError, ["z"]),
         ("SELECT 1 AS x, 1 AS y", {"target": None}, DataError, ["target="]),
-        ("SELECT 1 AS x, 1 AS y", {"columns": ["q"]}, ColumnError, ["'q'"]),
-        ("SELECT 1 AS y", {}, ColumnError, ["No attribute"]),
+        ("SELECT 1 AS x, 1 AS y", {"columns": ["q"]}, ColumnError, ["q"]),
+        ("SELECT 1 AS y", {}, ColumnError, ["columns=", "exclude="]),
     ],
 )
 def test_what_duckdb_cannot_count_is_refused_by_name(sql, source, error, said):
-    with pytest.raises(error) as caught:
+    with refuses(error, *said):
         in_duckdb(relation_of(sql), **source)
-    assert all(word in str(caught.value) for word in said), str(caught.value)
 
 
 def test_announced_classes_are_all_there_are():
     closed = Variable("y", "categorical", (0,), n_declared=1, closed=True)
     source = Source(relation_of("SELECT 1 AS x, 1 AS y"), target="y")
-    with pytest.raises(UnseenClass, match="1"):
+    with refuses(UnseenClass, 1):
         DuckDB().schema(source, ALL, closed)
 
 
@@ -682,13 +682,13 @@ def test_a_relation_that_changed_between_schema_and_count_is_refused():
     source = Source(connection.table("t"), target="y")
     schema = DuckDB().schema(source, ALL, CLASS)
     connection.execute("INSERT INTO t VALUES ('b', 1)")
-    with pytest.raises(DataError, match=r"'x' holds 'b'"):
+    with refuses(DataError, "x", "b"):
         DuckDB().count(source, schema, Plan.naive(schema))
 
 
 def test_an_error_of_duckdb_leaves_as_ours():
     relation = relation_of("SELECT CAST(x AS INTEGER) AS x, 1 AS y FROM (VALUES ('1'), ('q')) t(x)")
-    with pytest.raises(DataError, match="DuckDB"):
+    with refuses(DataError, "DuckDB"):
         in_duckdb(relation)
 
 

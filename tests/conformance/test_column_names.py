@@ -6,7 +6,6 @@ import contextlib
 import datetime as dt
 import enum
 import pickle
-import re
 import warnings
 from decimal import Decimal
 from typing import Any
@@ -31,6 +30,7 @@ from bayeskit import (
     read_network,
 )
 from bayeskit.errors import ColumnError, SettingError
+from refusals import refuses
 
 pd = pytest.importorskip("pandas")
 tz = pytest.importorskip("dateutil.tz")
@@ -172,11 +172,11 @@ def test_names_that_a_discretizer_learns_can_be_given_out(kind: str) -> None:
 @pytest.mark.parametrize(("one", "other"), [(1, True), (1, 1.0), (0, False), (0.0, -0.0)])
 def test_names_that_python_takes_for_one_are_refused(one: Any, other: Any) -> None:
     X = pd.DataFrame(np.zeros((4, 2)), columns=pd.Index([one, other], dtype=object))
-    with pytest.raises(ColumnError, match="named"):
+    with refuses(ColumnError, other):
         NaiveBayes().fit(X, [0, 1] * 2)
 
 
 def test_nodes_cannot_have_such_names_either() -> None:
     for name in (None, float("nan"), pd.Timestamp("2020-01-01")):
-        with pytest.raises(SettingError, match=re.escape(repr(name))):
+        with refuses(SettingError, repr(name)):
             BayesianNetwork([(name, "wet")], states={name: ["a", "b"], "wet": ["a", "b"]})

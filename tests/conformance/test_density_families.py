@@ -15,6 +15,7 @@ from bayeskit.errors import NotSupported, SettingError
 from bayeskit.estimation import density
 from bayeskit.estimation.density import families, family_names, family_of, register
 from cli_run import done
+from refusals import refuses
 
 FAMILIES = [*family_names(), "exponential"]
 HIDDEN = [name for name in FAMILIES if name not in ("student", "kernel")]
@@ -137,7 +138,7 @@ def test_intervals_hold_the_posterior_or_are_refused_by_name(family: str) -> Non
     X, y = rows()
     model = NaiveBayes(numeric=family).fit(X, y)
     if family == "kernel":
-        with pytest.raises(NotSupported, match="kernel density"):
+        with refuses(NotSupported, "predict_interval", "kernel", 'families={...: "gaussian"}'):
             model.predict_interval(X)
         return
     found = model.predict_interval(X, draws=400)
@@ -205,7 +206,7 @@ def test_hidden_classes_have_the_family(family: str, hard: bool, tmp_path: Any) 
 
 @pytest.mark.parametrize("family", ["student", "kernel"])
 def test_a_family_that_no_hidden_class_can_have_is_refused(family: str) -> None:
-    with pytest.raises(SettingError, match="negative-binomial"):
+    with refuses(SettingError, "negative-binomial"):
         LatentClass(2, families={"calls": family}).fit(rows()[0])
 
 
@@ -251,19 +252,19 @@ def test_a_family_with_no_more_than_it_must_have_says_what_it_has_not() -> None:
     model = NaiveBayes(numeric="plain-exponential").fit(X, y)
     left_out = NaiveBayes(numeric="exponential").fit(X, y).leave_one_out(X, y)
     np.testing.assert_allclose(model.leave_one_out(X, y), left_out, rtol=1e-9)
-    with pytest.raises(NotSupported, match="plain-exponential"):
+    with refuses(NotSupported, "plain-exponential"):
         model.predict_interval(X)
-    with pytest.raises(NotSupported, match=r"'calls', 'minutes'.*a waiting time"):
+    with refuses(NotSupported, "calls", "minutes", 'numeric="gaussian"'):
         _ = model.network_
 
 
 def test_a_name_is_registered_once() -> None:
     register("poisson", "bayeskit.estimation.poisson:Poisson")
-    with pytest.raises(SettingError, match="poisson"):
+    with refuses(SettingError, "poisson", "bayeskit.estimation.poisson:Poisson"):
         register("poisson", "toy_density:Exponential")
-    with pytest.raises(SettingError, match=r"'weibull'.*'gaussian'"):
+    with refuses(SettingError, "weibull", "gaussian"):
         family_of("weibull")
-    with pytest.raises(SettingError, match=r"'weibull'.*'negative-binomial'"):
+    with refuses(SettingError, "weibull", "negative-binomial"):
         NaiveBayes(numeric="weibull").fit(*rows())
 
 

@@ -13,6 +13,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from bayeskit import NaiveBayes
 from bayeskit.errors import ColumnError, SuspectColumn, UnseenState
+from refusals import refuses, warns_of
 
 ROWS, LABELS = small_rows(), small_labels()
 every = pytest.mark.parametrize("cls", CLASSES)
@@ -91,11 +92,11 @@ def test_columns_are_matched_by_name(cls: Any) -> None:
     model = cls().fit(frame, LABELS)
     expected = model.predict_proba(frame)
     np.testing.assert_array_equal(model.predict_proba(frame[["c", "a", "b"]]), expected)
-    with pytest.raises(ColumnError, match="missing: 'b'"):
+    with refuses(ColumnError, "missing", "b"):
         model.predict(frame[["a", "c"]])
-    with pytest.raises(ColumnError, match="not known: 'q'"):
+    with refuses(ColumnError, "q"):
         model.predict(frame.assign(q=1.0))
-    with pytest.raises(ColumnError, match="missing: 'b'; not known: 'q'"):
+    with refuses(ColumnError, "missing", "b", "q"):
         model.predict(frame.rename(columns={"b": "q"}))
     model.partial_fit(frame[["b", "c", "a"]], LABELS)
     twice = cls().fit(np.vstack([ROWS, ROWS]), np.append(LABELS, LABELS))
@@ -117,7 +118,7 @@ def test_the_target_may_be_a_column(cls: Any) -> None:
         {"target": "y", "exclude": ["nowhere"]},
         {"target": "y", "columns": ["nowhere"]},
     ):
-        with pytest.raises(ColumnError, match="nowhere"):
+        with refuses(ColumnError, "nowhere"):
             cls().fit(frame, **argument)
 
 
@@ -152,7 +153,7 @@ def test_unseen_states_are_left_out_counted_or_refused() -> None:
     expected = np.array([4 / 6 / 7, 2 / 6 / 5])
     np.testing.assert_allclose(smooth.predict_proba([["mauve"]])[0], expected / expected.sum(), rtol=1e-12)
     strict = NaiveBayes(unseen="error").fit(STATES, y)
-    with pytest.raises(UnseenState, match=r"'x0' has no state 'mauve'.*blue, green, red"):
+    with refuses(UnseenState, "x0", "mauve", "blue, green, red"):
         strict.predict([["red", 1.0], ["mauve", 1.0]])
     assert strict.predict([["red", 1.0], [None, None]]).shape == (2,)
 
@@ -169,7 +170,7 @@ def test_whole_numbers_are_one_state_in_any_dtype(unseen: str, dtype: Any) -> No
 def test_a_number_where_labels_were_learned_and_the_other_way_round() -> None:
     labelled, numeric = NaiveBayes().fit(STATES, [0, 1, 0, 1]), NaiveBayes().fit(ROWS, LABELS)
     np.testing.assert_array_equal(labelled.predict_proba([[5, 1.0]]), labelled.predict_proba([[None, 1.0]]))
-    with pytest.raises(ColumnError, match="x0"):
+    with refuses(ColumnError, "x0"):
         numeric.predict([["red", 1.0, 2.0]])
 
 
@@ -209,5 +210,5 @@ def test_a_million_states_are_a_table_of_a_million_not_of_the_largest_code() -> 
 
 def test_a_column_that_names_the_rows_is_pointed_out() -> None:
     rows = {"id": [f"row {i}" for i in range(40)], "x": np.tile([1.0, 2.0], 20)}
-    with pytest.warns(SuspectColumn, match="'id' looks like an identifier"):
+    with warns_of(SuspectColumn, "id", "exclude=['id']"):
         NaiveBayes().fit(rows, np.arange(40) % 2)

@@ -25,6 +25,7 @@ from bayeskit.errors import (
     UnseenState,
 )
 from bayeskit.networks import Not
+from refusals import refuses, warns_of
 
 NAMES = [
     "self",
@@ -153,7 +154,7 @@ def test_more_targets_than_a_table_has_axes():
     network = BayesianNetwork({f"x{i}": [] for i in range(70)}, states=["only"])
     for name in network.nodes:
         network.set_cpt(name, [1.0])
-    with pytest.raises(SettingError, match="70"):
+    with refuses(SettingError, 70):
         network.query(*network.nodes)
     assert network.map(list(network.nodes)) == dict.fromkeys(network.nodes, "only")
 
@@ -195,7 +196,7 @@ def test_states_that_read_like_missing_values():
     frame = {"a": np.array([*states, None], dtype=object)}
     assert network.predict_proba(frame, "b")[:, 1] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.3])
     for missing in (None, math.nan, np.nan, pd.NA, pd.NaT):
-        with pytest.raises(UnseenState, match="missing"):
+        with refuses(UnseenState, "a", "missing"):
             network.query("b", evidence={"a": missing})
 
 
@@ -290,10 +291,10 @@ def test_impossible_evidence_where_no_answer_is_needed():
     # Joe's dry lawn says that it did not rain. Alone the row is looked up; with a gap in another row a tree is asked.
     for other in ("yes", None):
         frame = {"joe": ["no", "no"], "sprinkler": ["no", other], "wet": ["yes", "yes"]}
-        with pytest.warns(SuspectResult, match=r"1 of 2 rows.*: 0 "):
+        with warns_of(SuspectResult, 1, 2, 0, 'impossible="error"'):
             found = network.predict_proba(frame, "rain")
         assert found[0] == pytest.approx([0.8, 0.2]) and found[1] == pytest.approx([1.0, 0.0])
-        with pytest.raises(DataError, match="Row 0"):
+        with refuses(DataError, 0, 'impossible="prior"'):
             network.predict_proba(frame, "rain", impossible="error")
 
 
@@ -413,7 +414,7 @@ def test_frames_with_nothing_to_say(make):
 def test_tables_without_rows_are_refused_as_everywhere(empty):
     network = wet_grass()
     for ask in (network.log_prob, lambda rows: network.predict_proba(rows, "sprinkler")):
-        with pytest.raises(DataError, match="0 sample"):
+        with refuses(DataError, 0, "sample"):
             ask(empty)
 
 
@@ -619,7 +620,7 @@ def test_no_limit_at_all_does_not_run_into_the_wall():
     n = 70
     pairs = [([i, j], np.ones((2, 2))) for i in range(n) for j in range(i)]
     network = MarkovNetwork({i: [0, 1] for i in range(n)}, pairs)
-    with pytest.raises(TooLarge, match="sample"):
+    with refuses(TooLarge, "approximate"):
         network.posteriors(max_memory=math.inf)
 
 

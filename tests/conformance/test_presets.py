@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 import bayeskit
+from refusals import refuses
 
 CLOSE = 1e-10
 SHARED = (
@@ -130,7 +131,7 @@ def test_any_split_is_the_peer_of_the_whole(name: str, data: st.DataObject, seed
 @presets
 def test_sparse_rows_where_the_peer_takes_them(name: str) -> None:
     if name in ("GaussianNB", "CategoricalNB"):
-        with pytest.raises(bayeskit.errors.DataTypeError, match=r"[Ss]parse"):
+        with refuses(bayeskit.errors.DataTypeError, "X.toarray", "MultinomialNB"):
             getattr(bayeskit, name)().fit(
                 csr_matrix(rows_for(name, np.random.default_rng(0), 9)), np.arange(9) % 2
             )

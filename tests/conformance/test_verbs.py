@@ -12,7 +12,6 @@ from sklearn.exceptions import NotFittedError
 
 from bayeskit import Batches, BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB, NaiveBayes
 from bayeskit.errors import (
-    BayeskitError,
     DataError,
     Incompatible,
     NotCounted,
@@ -21,15 +20,16 @@ from bayeskit.errors import (
     UnseenClass,
     UsageError,
 )
+from refusals import refuses
 
 ROWS, LABELS = small_rows(), small_labels()
 every = pytest.mark.parametrize("cls", CLASSES)
 
 
-def refused(model: Any, verb: Callable[[], Any], error: type[Exception], says: str | None = None) -> None:
-    """The verb is refused by this error, and the model answers as before."""
+def refused(model: Any, verb: Callable[[], Any], error: type[Exception], *names: object) -> None:
+    """The verb is refused by this error, which names these, and the model answers as before."""
     before, schema = model.predict_proba(ROWS), model.schema_
-    with pytest.raises(error, match=says):
+    with refuses(error, *names):
         verb()
     assert model.schema_ == schema
     np.testing.assert_array_equal(model.predict_proba(ROWS), before)
@@ -41,7 +41,7 @@ QUESTIONS = ["predict", "predict_proba", "predict_log_proba", "predict_joint_log
 @every
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_no_answers_before_fitting(cls: Any, question: str) -> None:
-    with pytest.raises(NotFittedError, match=f"{cls.__name__} instance is not fitted yet"):
+    with refuses(NotFittedError, cls):
         getattr(cls(), question)(ROWS)
 
 
@@ -55,7 +55,7 @@ def test_nothing_to_change_before_fitting(cls: Any, verb: str, tmp_path: Any) ->
 
 @every
 def test_refresh_is_for_lazy_models(cls: Any) -> None:
-    with pytest.raises(UsageError, match="lazy"):
+    with refuses(UsageError, "lazy"):
         cls().fit(ROWS, LABELS).refresh()
 
 
@@ -63,7 +63,7 @@ def test_refresh_is_for_lazy_models(cls: Any) -> None:
 @pytest.mark.parametrize("factor", [0, 2, -1, np.nan, np.inf, "x", None, [0.5]], ids=str)
 def test_fade_takes_a_factor_between_0_and_1(cls: Any, factor: Any) -> None:
     model = cls().fit(ROWS, LABELS)
-    refused(model, lambda: model.fade(factor), SettingError, "fade")
+    refused(model, lambda: model.fade(factor), SettingError, "fade", factor)
 
 
 # Learned so that the classes are not alike: the first has nothing but zeros.
@@ -80,13 +80,13 @@ NEVER_LEARNED: dict[str, tuple[Any, ...]] = {
 @pytest.mark.parametrize("what", list(NEVER_LEARNED))
 def test_forgetting_what_was_never_learned(cls: Any, what: str) -> None:
     model = cls().fit(UNLIKE, LABELS)
-    refused(model, lambda: model.forget(*NEVER_LEARNED[what]), NotCounted, "never counted")
+    refused(model, lambda: model.forget(*NEVER_LEARNED[what]), NotCounted)
 
 
 @pytest.mark.parametrize("cls", [BernoulliNB, MultinomialNB, ComplementNB, CategoricalNB])
 def test_forgetting_rows_of_another_class(cls: Any) -> None:
     model = cls().fit(UNLIKE, LABELS)
-    refused(model, lambda: model.forget(UNLIKE, 1 - LABELS), NotCounted, "never counted")
+    refused(model, lambda: model.forget(UNLIKE, 1 - LABELS), NotCounted)
 
 
 def test_forgetting_a_state_never_seen() -> None:
@@ -107,7 +107,7 @@ def test_forgetting_in_batches_is_all_or_nothing(cls: Any) -> None:
 def test_learning_in_batches_is_all_or_nothing(cls: Any) -> None:
     model = cls().fit(ROWS, LABELS)
     batches = [(ROWS[:4], LABELS[:4]), (ROWS[:, :2], LABELS)]
-    refused(model, lambda: model.partial_fit(iter(batches)), DataError, "features")
+    refused(model, lambda: model.partial_fit(iter(batches)), DataError, 2, 3)
 
 
 @every
@@ -130,7 +130,7 @@ def test_first_partial_fit_that_fails_leaves_nothing(cls: Any) -> None:
 @every
 def test_forget_everything_then_learn_again(cls: Any) -> None:
     model = cls().fit(ROWS, LABELS).forget(ROWS, LABELS)
-    with pytest.raises(BayeskitError, match="Nothing is left"):
+    with refuses(UsageError, "forgotten"):
         model.predict_proba(ROWS)
     again = model.partial_fit(ROWS, LABELS).predict_proba(ROWS)
     np.testing.assert_allclose(again, cls().fit(ROWS, LABELS).predict_proba(ROWS), rtol=0, atol=1e-12)
@@ -139,8 +139,8 @@ def test_forget_everything_then_learn_again(cls: Any) -> None:
 @every
 def test_merge_with_another_class(cls: Any) -> None:
     model, other = cls().fit(ROWS, LABELS), next(c for c in CLASSES if c is not cls)().fit(ROWS, LABELS)
-    refused(model, lambda: model.merge(other), Incompatible, other.__class__.__name__)
-    refused(model, lambda: model.merge("a model"), Incompatible, "str")
+    refused(model, lambda: model.merge(other), Incompatible, type(other))
+    refused(model, lambda: model.merge("a model"), Incompatible, cls, str)
     refused(model, lambda: model.merge(cls()), NotFittedError)
 
 
@@ -153,11 +153,11 @@ def test_merge_with_other_parameters(cls: Any) -> None:
 @every
 def test_merge_with_other_columns(cls: Any) -> None:
     model = cls().fit(ROWS, LABELS)
-    refused(model, lambda: model.merge(cls().fit(ROWS[:, :2], LABELS)), Incompatible, "column|width|variable")
+    refused(model, lambda: model.merge(cls().fit(ROWS[:, :2], LABELS)), Incompatible, "x0", "x1", "x2")
     pd = pytest.importorskip("pandas")
     named = cls().fit(pd.DataFrame(ROWS, columns=list("abc")), LABELS)
     other = cls().fit(pd.DataFrame(ROWS, columns=list("abd")), LABELS)
-    refused(named, lambda: named.merge(other), Incompatible, "column")
+    refused(named, lambda: named.merge(other), Incompatible, "c", "d")
 
 
 def test_merge_of_a_number_with_a_category() -> None:
@@ -179,14 +179,15 @@ def test_the_sum_leaves_both_as_they_were(cls: Any) -> None:
 def test_announced_classes(cls: Any) -> None:
     model = cls().partial_fit(ROWS[:4], LABELS[:4], classes=[0, 1, 5])
     assert model.classes_.tolist() == [0, 1, 5]
-    refused(model, lambda: model.partial_fit(ROWS, np.full(12, 9)), UnseenClass, "9")
+    refused(model, lambda: model.partial_fit(ROWS, np.full(12, 9)), UnseenClass, 9)
     refused(
         model,
         lambda: model.partial_fit(ROWS, LABELS, classes=[0, 1]),
         UnseenClass,
-        "not the same as on last call",
+        "classes=[0, 1]",
+        "[0, 1, 5]",
     )
-    with pytest.raises(SettingError, match="classes"):
+    with refuses(SettingError, "classes"):
         cls().partial_fit(ROWS, LABELS, classes=[])
     with pytest.raises(UnseenClass):
         cls().partial_fit(ROWS, LABELS, classes=[0])
@@ -201,13 +202,13 @@ def test_lazy_models_leave_counting_to_their_source(cls: Any) -> None:
         lambda: model.merge(cls().fit(ROWS, LABELS)),
         lambda: model.fade(0.5),
     ):
-        refused(model, verb, UsageError, "lazy|refresh")
-    with pytest.raises(OneShotSource, match="only once"):
+        refused(model, verb, UsageError, "refresh")
+    with refuses(OneShotSource, "list_iterator", "Batches"):
         cls().lazy(iter([(ROWS, LABELS)]), LABELS)
-    with pytest.raises(SettingError, match="refresh"):
+    with refuses(SettingError, "refresh", "sometimes"):
         cls().lazy(ROWS, LABELS, refresh="sometimes")
 
 
 def test_lazy_over_a_source_without_rows() -> None:
-    with pytest.raises(DataError, match=r"no rows|no batch"):
+    with refuses(DataError, "source"):
         MultinomialNB().lazy(Batches(lambda: iter(())), None).predict(ROWS)
