@@ -11,6 +11,7 @@ import pytest
 from bayeskit import BayesianNetwork
 from bayeskit.errors import SettingError
 from bayeskit.networks.arguments import choice, number_below, real_numbers, switch, whole_number
+from refusals import refuses
 
 
 @pytest.mark.parametrize("value", [3, np.int8(3), np.uint64(3)])
@@ -21,7 +22,7 @@ def test_whole_numbers(value):
 
 @pytest.mark.parametrize("value", [2, -1, 3.0, True, np.bool_(True), "3", None, math.nan, [3]])
 def test_no_whole_number(value):
-    with pytest.raises(SettingError, match=r"^n is .*; give a whole number, 3 or more"):
+    with refuses(SettingError, "n", 3):
         whole_number(value, "n", 3)
 
 
@@ -32,21 +33,21 @@ def test_numbers_below(value):
 
 @pytest.mark.parametrize("value", [1, -0.1, math.nan, math.inf, "0.5", True, None, [0.5]])
 def test_no_number_below(value):
-    with pytest.raises(SettingError, match=r"^damping is .*; give a number, 0 or more and below 1"):
+    with refuses(SettingError, "damping", 1, 0):
         number_below(value, "damping", 1.0)
 
 
 @pytest.mark.parametrize("value", ["no", 0, 1, None, [], math.nan])
 def test_switches(value):
     assert switch(np.True_, "bars") is True and switch(False, "bars") is False
-    with pytest.raises(SettingError, match=r"^bars is .*; it may be True or False"):
+    with refuses(SettingError, "bars", True, False):
         switch(value, "bars")
 
 
 @pytest.mark.parametrize("value", ["up", ["down"], None, 1, np.array(["down", "right"])])
 def test_choices(value):
     assert choice("down", "direction", ("down", "right")) == "down"
-    with pytest.raises(SettingError, match=r"^direction is .*; it may be 'down' or 'right'"):
+    with refuses(SettingError, "direction", "down", "right"):
         choice(value, "direction", ("down", "right"))
 
 

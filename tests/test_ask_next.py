@@ -14,6 +14,7 @@ from bayeskit import AODE, KDB, TAN, AutoBayes, MultinomialNB, NaiveBayes, datas
 from bayeskit.errors import ColumnError, SettingError, UsageError
 from bayeskit.networks.examples import wet_grass
 from bayeskit.report.question_words import QUESTION_WORDS
+from refusals import refuses
 
 LOSS = {"买": {"是": 0, "否": 5}, "不买": {"是": 1, "否": 0}}
 
@@ -123,20 +124,20 @@ def test_a_number_is_weighed_on_a_grid() -> None:
 
 def test_what_cannot_be_asked_is_refused() -> None:
     columns, y = melons()
-    with pytest.raises(UsageError, match='missing="state"'):
+    with refuses(UsageError, 'missing="state"'):
         NaiveBayes(missing="state").fit(columns, y).ask_next()
-    with pytest.raises(UsageError, match="without a distribution of rows"):
+    with refuses(UsageError, "AutoBayes", "ask_next", "NaiveBayes"):
         AutoBayes().fit(columns, y).ask_next()
-    with pytest.raises(UsageError, match="block of words"):
+    with refuses(UsageError, "ask_next", "MultinomialNB"):
         MultinomialNB().fit([[1, 0], [0, 1]], [0, 1]).ask_next([0, 1])
     model = NaiveBayes().fit(columns, y)
-    with pytest.raises(ColumnError, match="Did you mean '纹理'"):
+    with refuses(ColumnError, "纹里", "纹理"):
         model.ask_next(costs={"纹里": 1})
     known = model.ask_next(
         {"纹理": "清晰"}, costs=dict.fromkeys(columns, 0.5)
     )  # a price list may name what is known
     assert {q.cost for q in known} == {0.5}
-    with pytest.raises(SettingError, match="finite number"):
+    with refuses(SettingError, "纹理", "nan"):
         model.ask_next(costs={"纹理": float("nan")})
 
 
@@ -155,7 +156,7 @@ def test_a_network_by_hand() -> None:
     assert saved["sprinkler"] == pytest.approx(9 / 34 - on * min(18 / 23, 20 / 23))
     only = grass.ask_next("rain", {"wet": "yes"}, candidates="joe", costs={"joe": 0.1})
     assert [q.name for q in only] == ["joe"]
-    with pytest.raises(SettingError, match="known already"):
+    with refuses(SettingError, "wet", "candidates"):
         grass.ask_next("rain", {"wet": "yes"}, candidates=["wet"])
-    with pytest.raises(SettingError, match="in the evidence"):
+    with refuses(SettingError, "rain", "evidence"):
         grass.ask_next("rain", {"rain": "yes"})

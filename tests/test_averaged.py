@@ -17,6 +17,7 @@ from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.pair_cells import pair_cells
 from bayeskit.priors import Lidstone
 from pair_twin import CONSTANTS, PRIORS, Rows, holes_stay_states, own_weights, queries, tables
+from refusals import refuses
 
 SHARED = [name for name in PRIORS if name != "mle"]
 
@@ -343,7 +344,7 @@ def test_a_threshold_that_the_row_itself_reaches():
 )
 def test_rows_never_counted_are_refused(codes, target, own):
     rows = table_of([[0, 1], [1, 1], [1, 2], [2, 0]], [0, 1, 1, 1], (2, 2))
-    with pytest.raises(NotCounted, match="never counted"):
+    with refuses(NotCounted):
         averaged(rows).add_left_out(rows.chunk(codes, target), np.full(1, own), np.zeros((1, 2)))
 
 
@@ -351,7 +352,7 @@ def test_of_one_attribute_too():
     rows = table_of([[0], [0], [1]], [0, 0, 1], (2,))
     check(rows, [[0], [1], [2]])
     check_left_out(rows, np.ones(3))
-    with pytest.raises(NotCounted, match="never counted"):
+    with refuses(NotCounted, -1):
         averaged(rows).add_left_out(rows.chunk([[0]], [1]), np.ones(1), np.zeros((1, 2)))
 
 

@@ -22,6 +22,7 @@ from bayeskit.errors import (
 )
 from bayeskit.networks import set_max_memory
 from bayeskit.networks.examples import wet_grass
+from refusals import refuses, warns_of
 
 
 def mixed_rows(n: int = 400, seed: int = 0, missing: float = 0.0) -> tuple[dict[str, Any], np.ndarray]:
@@ -254,44 +255,44 @@ def test_required_and_forbidden_arcs_are_kept() -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"method": "best"}, "method is 'best'"),
-    ({"criterion": "accuracy"}, "score is 'accuracy'"),
-    ({"unseen": "smooth"}, "unseen is 'smooth'"),
-    ({"markov_blanket": "yes"}, "markov_blanket is 'yes'"),
-    ({"prior": "flat"}, "flat"),
-    ({"method": "tan", "max_parents": 2}, "cannot keep max_parents"),
-    ({"required": [("size", "y")]}, "'size' is continuous"),
-    ({"required": [("nowhere", "y")]}, "'nowhere', which is no column"),
-    ({"max_parents": -1}, "max_parents is -1"),
-    ({"conditional": True, "criterion": "bdeu", "discretize": 3}, "given the rest is scored by"),
-    ({"method": "ges"}, "not both together"),
+    ({"method": "best"}, ["method", "best"]),
+    ({"criterion": "accuracy"}, ["score", "accuracy"]),
+    ({"unseen": "smooth"}, ["unseen", "smooth"]),
+    ({"markov_blanket": "yes"}, ["markov_blanket", "yes"]),
+    ({"prior": "flat"}, ["flat"]),
+    ({"method": "tan", "max_parents": 2}, ["method='tan'", "max_parents", "auto"]),
+    ({"required": [("size", "y")]}, ["size", "continuous"]),
+    ({"required": [("nowhere", "y")]}, ["required", "nowhere"]),
+    ({"max_parents": -1}, ["max_parents", -1]),
+    ({"conditional": True, "criterion": "bdeu", "discretize": 3}, ["score='bdeu'", "bic", "aic"]),
+    ({"method": "ges"}, ["method='ges'", "discretize=", 'method="auto"']),
 ]
 
 
 @pytest.mark.parametrize(("settings", "says"), REFUSED, ids=lambda v: str(v)[:40])
-def test_settings_that_mean_nothing(settings: dict[str, Any], says: str) -> None:
+def test_settings_that_mean_nothing(settings: dict[str, Any], says: list[object]) -> None:
     X, y = mixed_rows(60)
-    with pytest.raises(SettingError, match=says):
+    with refuses(SettingError, *says):
         BayesNetClassifier(**settings).fit(X, y)
 
 
 def test_rows_that_cannot_be_taken() -> None:
     X, y = mixed_rows(60)
-    with pytest.raises(DataTypeError, match="all rows at once"):
+    with refuses(DataTypeError, "list_iterator"):
         BayesNetClassifier().fit(iter([(X, y)]))
-    with pytest.raises(DataError, match="requires y"):
+    with refuses(DataError, "BayesNetClassifier", 'target="..."'):
         BayesNetClassifier().fit(X)
-    with pytest.raises(ColumnError, match=r"more than 30 values.*discretize"):
+    with refuses(ColumnError, 30, "discretize={'age': 5}"):
         BayesNetClassifier().fit({"age": np.arange(60)}, y)
     model = BayesNetClassifier("naive").fit(X, y)
-    with pytest.raises(ColumnError, match="missing: 'size'"):
+    with refuses(ColumnError, "size"):
         model.predict({name: column for name, column in X.items() if name != "size"})
-    with pytest.raises(ColumnError, match="X has 2 features"):
+    with refuses(ColumnError, 2, "BayesNetClassifier", 3):
         BayesNetClassifier("naive").fit(np.ones((4, 3)), [0, 1, 0, 1]).predict(np.ones((4, 2)))
     wide = {name: [f"{name}{i}" for i in range(300)] for name in "ab"}
     set_max_memory(2**20)
     try:
-        with pytest.raises(TooLarge, match="max_parents="):
+        with refuses(TooLarge, "max_parents="):
             BayesNetClassifier("tan").fit(wide, np.arange(300) % 2)
     finally:
         set_max_memory(2**30)
@@ -306,7 +307,7 @@ def test_states_that_were_never_learned() -> None:
     gone = {**odd, "colour": np.array([None], object)}
     model = BayesNetClassifier("naive").fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(odd), model.predict_proba(gone))
-    with pytest.raises(UnseenState, match="mauve"):
+    with refuses(UnseenState, "mauve"):
         clone(model).set_params(unseen="error").fit(X, y).predict(odd)
     declared = BayesNetClassifier(
         "naive", prior="laplace", states={"colour": ["red", "green", "blue", "mauve"]}
@@ -318,7 +319,7 @@ def test_states_that_were_never_learned() -> None:
 def test_a_search_that_runs_out_of_time_says_so() -> None:
     X, y = discrete_rows()
     for settings in ({}, {"method": "naive", "conditional": True}):
-        with pytest.warns(SuspectResult, match="time limit passed"):
+        with warns_of(SuspectResult, "time limit"):
             model = BayesNetClassifier(time_limit=0.0, **settings).fit(X, y)
         assert np.isfinite(model.predict_proba(X)).all()
 

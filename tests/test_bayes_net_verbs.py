@@ -20,6 +20,7 @@ from bayeskit.errors import (
     UnseenState,
     UsageError,
 )
+from refusals import refuses
 from test_bayes_net_classifier import SETTINGS, mixed_rows
 
 X, NUMBERS = mixed_rows(missing=0.1)
@@ -78,22 +79,26 @@ def test_announced_classes_and_declared_states_stay() -> None:
     before = model.predict_proba(X)
     rows, labels = part(slice(0, 2))
     for refused, error, said in [
-        (lambda: model.partial_fit(rows, ["a", "e"]), UnseenClass, "'e'"),
-        (lambda: model.partial_fit(rows, labels, classes=["a"]), UnseenClass, "not the same"),
-        (lambda: model.partial_fit({**rows, "shape": ["o", "w"]}, labels), UnseenState, "'w'"),
-        (lambda: model.partial_fit({"colour": ["red"]}, ["a"]), ColumnError, "missing"),
-        (lambda: model.partial_fit(rows, ["a", None]), DataError, "row 1 is missing"),
-        (lambda: model.partial_fit(rows), DataError, "requires y"),
-        (lambda: model.forget(*part(slice(100, 400))), NotCounted, "never counted"),
-        (lambda: model.forget(*part(slice(50, 100))), DataError, "nothing is left"),
-        (lambda: model.partial_fit(iter([(rows, labels), (rows, ["a", "e"])])), UnseenClass, "'e'"),
-        (lambda: model.partial_fit(iter([])), DataError, "no batch"),
-        (lambda: model.fade(0.0), SettingError, "fade"),
+        (lambda: model.partial_fit(rows, ["a", "e"]), UnseenClass, ["e"]),
+        (
+            lambda: model.partial_fit(rows, labels, classes=["a"]),
+            UnseenClass,
+            ["['a']", "['a', 'b', 'c', 'd']"],
+        ),
+        (lambda: model.partial_fit({**rows, "shape": ["o", "w"]}, labels), UnseenState, ["w"]),
+        (lambda: model.partial_fit({"colour": ["red"]}, ["a"]), ColumnError, ["shape", "size", "weight"]),
+        (lambda: model.partial_fit(rows, ["a", None]), DataError, [1, "semi_supervised=True"]),
+        (lambda: model.partial_fit(rows), DataError, ["BayesNetClassifier", 'target="..."']),
+        (lambda: model.forget(*part(slice(100, 400))), NotCounted, [-250]),
+        (lambda: model.forget(*part(slice(50, 100))), DataError, ["left"]),
+        (lambda: model.partial_fit(iter([(rows, labels), (rows, ["a", "e"])])), UnseenClass, ["e"]),
+        (lambda: model.partial_fit(iter([])), DataError, ["batch"]),
+        (lambda: model.fade(0.0), SettingError, ["fade", 0.0]),
     ]:
-        with pytest.raises(error, match=said):
+        with refuses(error, *said):
             refused()
         np.testing.assert_array_equal(model.predict_proba(X), before)  # all or nothing
-    with pytest.raises(UnseenClass, match="'c'"):
+    with refuses(UnseenClass, "c"):
         BayesNetClassifier("naive").partial_fit(*part(slice(0, 100)), classes=["a", "b"])
 
 
@@ -109,7 +114,7 @@ def test_models_add_up() -> None:
     announced = BayesNetClassifier("naive").partial_fit(*part(slice(0, 150)), classes=["a", "b", "c", "d"])
     assert (announced + no_c).network_.n_rows_ == 150 + (Y != "c").sum()
     few = BayesNetClassifier("naive").partial_fit(*part(np.flatnonzero(Y != "c")), classes=["a", "b"])
-    with pytest.raises(Incompatible, match="'c' in the other model"):
+    with refuses(Incompatible, "y", "c"):
         few.merge(only_c)
     faded = BayesNetClassifier("naive", prior="mle").fit(X, Y).fade(0.25)
     assert faded.network_.n_rows_ == 100
@@ -117,16 +122,16 @@ def test_models_add_up() -> None:
         faded.predict_proba(X), BayesNetClassifier("naive", prior="mle").fit(X, Y).predict_proba(X), atol=1e-9
     )
     for other, said in [
-        (BayesNetClassifier("tan").fit(X, Y), "different method"),
-        (BayesNetClassifier("naive").fit({"colour": X["colour"]}, Y), "different columns"),
-        (bayeskit.NaiveBayes().fit(X, Y), "cannot take in"),
+        (BayesNetClassifier("tan").fit(X, Y), ["method", "naive", "tan"]),
+        (BayesNetClassifier("naive").fit({"colour": X["colour"]}, Y), ["columns"]),
+        (bayeskit.NaiveBayes().fit(X, Y), ["BayesNetClassifier", "NaiveBayes"]),
     ]:
-        with pytest.raises(Incompatible, match=said):
+        with refuses(Incompatible, *said):
             whole.merge(other)
     cut, elsewhere = (
         BayesNetClassifier("naive", discretize=3).fit(*part(slice(n, n + 100))) for n in (0, 100)
     )
-    with pytest.raises(Incompatible, match="different cut points"):
+    with refuses(Incompatible, "cut points", "partial_fit"):
         cut.merge(elsewhere)
 
 
@@ -134,9 +139,9 @@ def test_after_em_there_are_no_counts() -> None:
     labels = np.where(np.arange(400) < 200, Y, None)
     model = BayesNetClassifier("naive", semi_supervised=True).fit(X, labels)
     for verb in (model.partial_fit, model.forget):
-        with pytest.raises(UsageError, match="Give all rows to fit"):
+        with refuses(UsageError, "EM", "fit"):
             verb(*part(slice(0, 5)))
     counted = BayesNetClassifier("naive", semi_supervised=True, unlabelled_weight=0.0).fit(X, labels)
     assert counted.partial_fit(*part(slice(200, 300))).network_.n_rows_ == 300
-    with pytest.raises(UsageError, match="no label"):
+    with refuses(UsageError, 1, "partial_fit"):
         counted.partial_fit(part(slice(0, 2))[0], ["a", None])

@@ -17,6 +17,7 @@ from bayeskit.io.networks.bif_writer import bif_text
 from bayeskit.io.networks.raw import read_bytes
 from network_files import NETWORKS, check_asymmetric, check_valid, golden, in_words, networks
 from network_twin import joint_table, margin, with_evidence
+from refusals import refuses
 
 HEAD = """network n { }
 variable a { type discrete [2] { x, y }; }
@@ -76,7 +77,7 @@ def test_variables_come_before_tables():
     """Else a file cut after the first table would load as the network of its first variables."""
     text = HEAD.replace("variable b { type discrete [2] { x, y }; }\n", "")
     assert len(read_bif(text).nodes) == 1
-    with pytest.raises(ModelFormatError, match="line 4, column 1: a variable is declared after a table"):
+    with refuses(ModelFormatError, 4, 1, "variable"):
         read_bif(
             text + "variable b { type discrete [2] { x, y }; } probability (b) { default 1 0; }", "n.bif"
         )
@@ -84,7 +85,7 @@ def test_variables_come_before_tables():
 
 def test_rows_are_divided_or_refused():
     text = HEAD + "probability ( b | a ) { (x) 0.333 0.667; (y) 2 6; }"
-    with pytest.raises(ModelFormatError, match=r"line 5, column 42: .*'b' given a = y sum to 8"):
+    with refuses(ModelFormatError, 5, 42, "b", "a = y", 8):
         read_bif(text, "n.bif")
     assert np.array_equal(
         read_bif(text, normalize=True)["b"].distribution.table(), [[0.333, 0.667], [0.25, 0.75]]
@@ -94,54 +95,54 @@ def test_rows_are_divided_or_refused():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "ends too early"),
-        ("graph { }", r"'graph' where 'network' must stand"),
-        ("network n { }", "no node"),
-        ("network n { } variable a { type discrete [2] { x, y }; }", "'a' has no block 'probability'"),
-        (HEAD.replace("{ x, y }", "{ x, y, z }", 1), "line 2, .*'a' is declared with '2' states and lists 3"),
-        (HEAD.replace("{ x, y }", "{ x, x }", 1), "'a' has the state 'x' twice"),
-        (HEAD.replace("variable b", "variable a"), "second variable 'a'"),
-        (HEAD.replace("discrete [2]", "continuous", 1), "'a' is of the type 'continuous'"),
-        (HEAD + "probability ( a ) { table 0.5 0.5; }", "second block 'probability' for 'a'"),
-        (HEAD + "probability ( b | a ) { (x) 0.5 0.5; }", r"'b' has no probabilities for \(y\)"),
-        (HEAD + "probability ( b | a ) { (x) 0.5 0.5; (x) 0.5 0.5; }", "a second time"),
+        ("", ["n.bif", 1]),
+        ("graph { }", ["graph", "network"]),
+        ("network n { }", ["n.bif", "node"]),
+        ("network n { } variable a { type discrete [2] { x, y }; }", ["a", "probability"]),
+        (HEAD.replace("{ x, y }", "{ x, y, z }", 1), [2, "2", "a", 3]),
+        (HEAD.replace("{ x, y }", "{ x, x }", 1), ["a", "x", "twice"]),
+        (HEAD.replace("variable b", "variable a"), [3, 10, "a"]),
+        (HEAD.replace("discrete [2]", "continuous", 1), ["a", "continuous"]),
+        (HEAD + "probability ( a ) { table 0.5 0.5; }", ["probability", "a"]),
+        (HEAD + "probability ( b | a ) { (x) 0.5 0.5; }", ["b", "(y)"]),
+        (HEAD + "probability ( b | a ) { (x) 0.5 0.5; (x) 0.5 0.5; }", [5, 38, "b"]),
         (
             HEAD + "probability ( b | a ) { (x) 0.5 0.5; (z) 0.5 0.5; }",
-            r"column 39: 'a' has no state 'z' \(it has x, y\)",
+            [39, "a", "z", "x, y"],
         ),
-        (HEAD + "probability ( b | a ) { (x, x) 0.5 0.5; }", "one state of each of its 1 parents"),
-        (HEAD + "probability ( b | a ) { table 0.5 0.5; }", "'b' needs 4 numbers here, and there are 2"),
-        (HEAD + "probability ( b | a ) { (x) 0.5 0.5 0; }", "'b' needs 2 numbers here, and there are 3"),
-        (HEAD + "probability ( b | a ) { (x) 0.5 0.5 (y) 0.5 0.5; }", r"'\(' where a number must stand"),
-        (HEAD + "probability ( b | a ) { table .5 .5 .5 .5; default 1 0; }", "by a table and by rows"),
-        (HEAD + "probability ( b | a ) { table .5 .5 .5 .5; table .5 .5 .5 .5; }", "second 'table'"),
-        (HEAD + "probability ( b | c ) { default 1 0; }", "no variable 'c'"),
-        (HEAD + "probability ( b | b ) { default 1 0; }", "'b' stands twice"),
-        (HEAD + "probability ( b | a a ) { default 1 0; }", "'a' stands twice"),
-        (HEAD + "probability ( b ) { default 1_0 0; }", "'1_0' where a number"),
-        (HEAD + "probability ( b ) { default nan 0; }", "'nan' where a number"),
-        (HEAD + "probability ( b ) { default 1e999 0; }", "hold inf"),
-        (HEAD + "probability ( b ) { default 1.5 -0.5; }", "hold -0.5"),
-        (HEAD + "probability ( b ) { default 1 0; ", "ends too early"),
-        (HEAD + "probability ( b ) { default 1 0; } /* open", "comment begins here"),
-        (HEAD + 'probability ( b ) { default 1 0; } "open', "quotation begins here"),
-        (HEAD + "probability ( b ) { default 1 0; } }", "'}' where a block"),
-        (HEAD + "probability ( b | a ) { property function max; (x) 1 0; (y) 1 0; }", "independent causes"),
+        (HEAD + "probability ( b | a ) { (x, x) 0.5 0.5; }", [5, 25, 1]),
+        (HEAD + "probability ( b | a ) { table 0.5 0.5; }", ["b", 4, 2]),
+        (HEAD + "probability ( b | a ) { (x) 0.5 0.5 0; }", ["b", 2, 3]),
+        (HEAD + "probability ( b | a ) { (x) 0.5 0.5 (y) 0.5 0.5; }", [5, 37, "("]),
+        (HEAD + "probability ( b | a ) { table .5 .5 .5 .5; default 1 0; }", [5, 15, "b"]),
+        (HEAD + "probability ( b | a ) { table .5 .5 .5 .5; table .5 .5 .5 .5; }", [5, 44, "table"]),
+        (HEAD + "probability ( b | c ) { default 1 0; }", [5, 19, "c"]),
+        (HEAD + "probability ( b | b ) { default 1 0; }", ["b", "twice"]),
+        (HEAD + "probability ( b | a a ) { default 1 0; }", ["a", "twice"]),
+        (HEAD + "probability ( b ) { default 1_0 0; }", [5, 29, "1_0"]),
+        (HEAD + "probability ( b ) { default nan 0; }", [5, 29, "nan"]),
+        (HEAD + "probability ( b ) { default 1e999 0; }", [5, 15, "inf"]),
+        (HEAD + "probability ( b ) { default 1.5 -0.5; }", [5, 15, -0.5]),
+        (HEAD + "probability ( b ) { default 1 0; ", [5, 34]),
+        (HEAD + "probability ( b ) { default 1 0; } /* open", [5, 36, "comment"]),
+        (HEAD + 'probability ( b ) { default 1 0; } "open', [5, 36, "quotation"]),
+        (HEAD + "probability ( b ) { default 1 0; } }", [5, 36, "}"]),
+        (HEAD + "probability ( b | a ) { property function max; (x) 1 0; (y) 1 0; }", [5, 25, "b"]),
     ],
 )
 def test_what_is_refused(text, says):
-    with pytest.raises(ModelFormatError, match=says):
+    with refuses(ModelFormatError, *says):
         read_bif(text, "n.bif")
 
 
 def test_cycles_and_giant_tables_are_refused():
     text = HEAD.replace("probability ( a )", "probability ( a | b )").replace("0.25, 0.75", "0.5 0.5 0.5 0.5")
-    with pytest.raises(ModelFormatError, match="cycle"):
+    with refuses(ModelFormatError, "'a' → 'b' → 'a'"):
         read_bif(text + "probability ( b | a ) { default 1 0; }")
     names = [f"v{k}" for k in range(70)]
     text = "network n {}" + "".join(f"variable {n} {{ type discrete [2] {{ x y }}; }}" for n in names)
     text += "".join(f"probability ( {n} ) {{ default 0.5 0.5; }}" for n in names[1:])
-    with pytest.raises(ModelFormatError, match="10\\^21 cells"):
+    with refuses(ModelFormatError, "v0", "10^21"):
         read_bif(text + f"probability ( v0 | {' '.join(names[1:])} ) {{ default 0.5 0.5; }}")
 
 
@@ -165,15 +166,15 @@ def test_rules_and_causes_are_written_as_tables():
 
 
 def test_what_cannot_be_written():
-    with pytest.raises(SettingError, match="'x' is continuous, and BIF"):
+    with refuses(SettingError, "x", "continuous", "BIF"):
         bif_text(Network((Node(continuous("x"), (), LinearGaussian(0.0, [], 1.0)),)))
-    with pytest.raises(UsageError, match="'x' has no table"):
+    with refuses(UsageError, "x", "set_cpt"):
         bif_text(Network((Node(discrete("x", "ab")),)))
-    with pytest.raises(SettingError, match="states of 'x' 1 and '1'"):
+    with refuses(SettingError, "x", 1, "1"):
         bif_text(Network((Node(discrete("x", [1, "1"]), (), Table([0.5, 0.5])),)))
     many = [Node(discrete(k, "ab"), (), Table([0.5, 0.5])) for k in range(40)]
     causes = NoisyMax((np.array([[1, 0], [0.2, 0.8]]),) * 40, np.array([0.9, 0.1]))
-    with pytest.raises(SettingError, match=r"10\^12 cells over 41 variables"):
+    with refuses(SettingError, "10^12", 41):
         bif_text(Network((*many, Node(discrete("n", "ab"), tuple(range(40)), causes))))
 
 
@@ -232,8 +233,8 @@ class TestRepository:
     @pytest.mark.parametrize(
         ("name", "says"),
         [
-            ("agrum_BIFReader_file3.bif", "line 58, column 9: 'n6' needs 12 numbers here, and there are 10"),
-            ("agrum_carpo.bif", "line 504, column 3: 'N5' says 'property function'"),
+            ("agrum_BIFReader_file3.bif", [58, 9, "n6", 12, 10]),
+            ("agrum_carpo.bif", [504, 3, "N5", "property function"]),
             ("agrum_alarm.bif", None),
             ("agrum_asia.bif", None),
             ("agrum_insurance.bif", None),
@@ -245,5 +246,5 @@ class TestRepository:
         if says is None:
             check_valid(read_bif(data, name))
         else:
-            with pytest.raises(ModelFormatError, match=says):
+            with refuses(ModelFormatError, *says):
                 read_bif(data, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from itertools import pairwise
 
@@ -13,6 +12,7 @@ from bayeskit import BayesianNetwork
 from bayeskit.errors import CyclicGraph, SettingError
 from bayeskit.graphs.dag import Dag
 from bayeskit.networks.given.building import network_of
+from refusals import refuses
 
 WET = {"rain": (), "sprinkler": (), "wet": ("rain", "sprinkler")}
 
@@ -113,45 +113,45 @@ def test_states_may_come_later():
 
 
 REFUSED = [
-    ({"a": ["b"], "b": ["c"], "c": ["a"]}, None, "The graph has a cycle: 'a' → 'c' → 'b' → 'a'"),
-    ({"a": ["a"]}, None, "cycle: 'a' → 'a'"),
-    ([("a", "b"), ("b", "a")], None, "cycle"),
-    ([("a", "b"), ("a", "b")], None, "'b' has the parent 'a' twice"),
-    ({"a": ["b", "b"]}, None, "'a' has the parent 'b' twice"),
-    (["ab"], None, "'ab' is no arc"),
-    ([("a", "b", "c")], None, r"\('a', 'b', 'c'\) is no arc"),
-    ([3], None, "3 is no arc"),
-    ("ab", None, "A str is no graph"),
-    (7, None, "A int is no graph"),
-    (Graph(), None, "A Graph is no graph with directed arcs"),
-    ({"a": 3}, None, "3 is no list of parents of 'a'"),
-    ({"a": b"bc"}, None, "b'bc' is no list of parents of 'a'"),
-    ({None: []}, None, "None cannot be the name of a node"),
-    ({"a": [None]}, None, "None cannot be the name of a node"),
-    ({"a": {"b": 1}}, None, "is no list of parents of 'a'"),
-    ({"a": [["b"]]}, None, r"\['b'\] cannot be the name of a node"),
-    ([(["x"], "b")], None, r"\['x'\] cannot be the name of a node"),
-    ({float("nan"): []}, None, "nan cannot be the name of a node"),
-    ({"a": []}, {"b": ["x"]}, "states= names 'b', which is no node. There are 'a'"),
-    (None, {"b": ["x"]}, "states= names 'b', which is no node. There are none"),
-    ({"a": []}, {"a": []}, "'a' has an empty list of states"),
-    ({"a": []}, {"a": ["x", "x"]}, "'a' has the state 'x' twice"),
-    ({"a": []}, {"a": [1, True]}, "'a' has the state True twice"),
-    ({"a": []}, {"a": "yes"}, "The states of 'a' are 'yes'"),
-    ({"a": []}, {"a": {"x", "y"}}, "Give a list in their order"),
-    ({"a": []}, {"a": 2}, "The states of 'a' are 2"),
-    ({"a": []}, {"a": int}, "The states of 'a' are <class 'int'>"),
-    ({"a": []}, {"a": ["x", None]}, "None cannot be a state of 'a'"),
-    ({"a": []}, {"a": ["x", float("nan")]}, "nan cannot be a state of 'a'"),
-    ({"a": []}, {"a": [["x"]]}, r"\['x'\] cannot be a state of 'a'"),
-    ({"b": ["a"]}, {"a": float, "b": ["x"]}, "'b' is discrete and 'a', its parent, is continuous"),
-    (network_of(WET), ["no", "yes"], "brings its own states"),
+    ({"a": ["b"], "b": ["c"], "c": ["a"]}, None, ["cycle", "'a' → 'c' → 'b' → 'a'"]),
+    ({"a": ["a"]}, None, ["cycle", "'a' → 'a'"]),
+    ([("a", "b"), ("b", "a")], None, ["cycle"]),
+    ([("a", "b"), ("a", "b")], None, ["b", "a", "twice"]),
+    ({"a": ["b", "b"]}, None, ["a", "b", "twice"]),
+    (["ab"], None, ["ab"]),
+    ([("a", "b", "c")], None, ["('a', 'b', 'c')"]),
+    ([3], None, [3]),
+    ("ab", None, ["str", "DiGraph"]),
+    (7, None, ["int", "DiGraph"]),
+    (Graph(), None, ["Graph", "DiGraph"]),
+    ({"a": 3}, None, [3, "a"]),
+    ({"a": b"bc"}, None, ["b'bc'", "a"]),
+    ({None: []}, None, [None]),
+    ({"a": [None]}, None, [None]),
+    ({"a": {"b": 1}}, None, ["{'b': 1}", "a"]),
+    ({"a": [["b"]]}, None, ["['b']"]),
+    ([(["x"], "b")], None, ["['x']"]),
+    ({float("nan"): []}, None, ["nan"]),
+    ({"a": []}, {"b": ["x"]}, ["states=", "b", "a"]),
+    (None, {"b": ["x"]}, ["states=", "b"]),
+    ({"a": []}, {"a": []}, ["a"]),
+    ({"a": []}, {"a": ["x", "x"]}, ["a", "x", "twice"]),
+    ({"a": []}, {"a": [1, True]}, ["a", True, "twice"]),
+    ({"a": []}, {"a": "yes"}, ["a", "yes"]),
+    ({"a": []}, {"a": {"x", "y"}}, ["a", "list"]),
+    ({"a": []}, {"a": 2}, ["a", 2]),
+    ({"a": []}, {"a": int}, ["a", "<class 'int'>"]),
+    ({"a": []}, {"a": ["x", None]}, [None, "a"]),
+    ({"a": []}, {"a": ["x", float("nan")]}, ["nan", "a"]),
+    ({"a": []}, {"a": [["x"]]}, ["['x']", "a"]),
+    ({"b": ["a"]}, {"a": float, "b": ["x"]}, ["b", "a", "continuous"]),
+    (network_of(WET), ["no", "yes"], ["states=", "set_states"]),
 ]
 
 
 @pytest.mark.parametrize(("graph", "states", "message"), REFUSED)
 def test_refused_by_name(graph, states, message):
-    with pytest.raises(SettingError, match=message):
+    with refuses(SettingError, *message):
         network_of(graph, states)
 
 
@@ -167,7 +167,7 @@ def test_the_name():
     assert network_of(WET, name="grass").name == "grass"
     assert network_of(network_of(WET, name="grass")).name == "grass"
     assert network_of(network_of(WET, name="grass"), name="lawn").name == "lawn"
-    with pytest.raises(SettingError, match=re.escape("name=3")):
+    with refuses(SettingError, "name=3"):
         network_of(WET, name=3)
 
 
