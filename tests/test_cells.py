@@ -30,6 +30,7 @@ EVERYTHING = Plan(
         Pattern("triples", NAMES),
         Pattern("families", (("x0",), ("x1", "x0"), ("x2", "x1", "x0"))),
         Pattern("cell_moments", NUMERIC),
+        Pattern("regressions", (("v", "u"), ("u", "x0", "x2"))),
     )
 )
 BLOCK = Schema((Variable("text", "block", width=4),), Variable("y", "categorical", ("no", "yes")))

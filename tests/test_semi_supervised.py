@@ -373,6 +373,7 @@ def test_soft_counts_are_weighted_counts_of_each_class(classes):
             Pattern("triples", names),
             Pattern("families", (("a0", "a1", "a2"), ("a1",))),
             Pattern("cell_moments", numeric),
+            Pattern("regressions", (("z2", "a1", "z"), ("z", "a0"))),
         )
     )
     shares = rng.random((n, classes)) * (rng.random((n, classes)) < 0.7)
@@ -443,6 +444,10 @@ def numbers(kind, part):
             return numbers("moments", part.flat)
         case "scatter":
             return [part.weight, part.mean(), part.covariance()]
+        case "regressions":
+            return [
+                array for keys, sums in part.cells for array in (keys, sums.n, sums.mean, sums._centred[1])
+            ]
         case _:
             return [array for array in part.arrays().values() if array.dtype.kind in "iu" or array.size]
 

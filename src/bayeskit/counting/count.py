@@ -10,6 +10,7 @@ from bayeskit.counting.families import count_families
 from bayeskit.counting.grids import count_grids
 from bayeskit.counting.moments import count_moments
 from bayeskit.counting.pairs import count_pairs
+from bayeskit.counting.regression_families import count_regressions
 from bayeskit.counting.scatter import count_scatter
 from bayeskit.counting.tables import count_tables
 from bayeskit.counting.totals import count_totals
@@ -28,6 +29,7 @@ COUNTERS: dict[str, Callable[..., Any]] = {
     "triples": count_triples,
     "families": count_families,
     "cell_moments": count_cell_moments,
+    "regressions": count_regressions,
 }
 
 

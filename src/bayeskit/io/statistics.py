@@ -28,6 +28,12 @@ _COLUMNS: dict[PatternKind, Kind] = {
     "families": "categorical",
     "cell_moments": "numeric",
     "triples": "categorical",
+    "regressions": "numeric",
+}
+# Patterns whose attributes are families: a child, of the kind above, and its parents.
+_OF_FAMILIES: dict[PatternKind, tuple[Kind, ...]] = {
+    "families": ("categorical",),
+    "regressions": ("categorical", "numeric"),
 }
 _SIMPLE_FIELDS: dict[str, Any] = {
     field.name: getattr(Variable("", "categorical"), field.name)
@@ -39,7 +45,7 @@ _MOST_STATES = 2**25
 _WEIGHTS = (
     *("tables/margin", "tables/counts", "moments/weight", "totals/sums", "totals/rows"),
     *("scatter/weight", "grids/counts", "cell_moments/weight", "families/margin", "families/counts"),
-    *("pairs/margin", "pairs/counts", "triples/margin", "triples/counts"),
+    *("pairs/margin", "pairs/counts", "triples/margin", "triples/counts", "regressions/weight"),
 )
 # Weights of one fit add up to 1e100 at most; room is left for as many fits as anybody could make.
 _LARGEST_WEIGHT = 1e120
@@ -52,11 +58,17 @@ _DUST = 1e-6
 # The binary exponents of doubles lie between −1,074 and 1,024; grids go 40 finer.
 _LARGEST_EXPONENT = 1_200
 # As many as were found; every other length follows from the schema.
-_FREE = ("grids/ids", "grids/counts", "families/keys", "families/counts")
+_FREE = (
+    *("grids/ids", "grids/counts", "families/keys", "families/counts"),
+    *("regressions/keys", "regressions/pivot", "regressions/weight", "regressions/weight_low"),
+    *("regressions/first", "regressions/first_low", "regressions/second", "regressions/second_low"),
+)
 # What the schema and the plan say already, so nothing else will do.
 _FIXED = (
     *("pairs/offsets", "triples/offsets", "triples/parents"),
     *("families/members", "families/bounds", "families/radices"),
+    *("regressions/members", "regressions/bounds", "regressions/radices"),
+    *("regressions/columns", "regressions/column_bounds"),
 )
 # Before the names of the arrays of what was taken away.
 _GONE = "gone/"
@@ -206,8 +218,13 @@ def _unpack_pattern(plain: Any, schema: Schema) -> Pattern:
         raise ModelFormatError(f"its plan asks for {kind!r}, which this version does not know.")
     attributes = tuple(from_plain(name) for name in names)
     columns = tuple(v.name for v in schema.attributes if v.kind == _COLUMNS[kind])
-    named = attributes if kind != "families" else _members_of(attributes)
-    strange = [name for name in named if name not in columns]
+    if kind in _OF_FAMILIES:
+        children, parents = _members_of(attributes)
+        above = {v.name for v in schema.attributes if v.kind in _OF_FAMILIES[kind]}
+        strange = [name for name in children if name not in columns]
+        strange += [name for name in parents if name not in above]
+    else:
+        strange = [name for name in attributes if name not in columns]
     partial = kind in ("tables", "cell_moments", "pairs") and attributes != columns
     if strange or len(set(attributes)) < len(attributes) or partial:
         raise ModelFormatError(
@@ -216,13 +233,14 @@ def _unpack_pattern(plain: Any, schema: Schema) -> Pattern:
     return Pattern(kind, attributes)
 
 
-def _members_of(families: tuple[Any, ...]) -> tuple[Any, ...]:
+def _members_of(families: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
+    """Return the children of families, and all their parents."""
     for family in families:
         if type(family) is not tuple or not family or len(set(family)) < len(family):
             raise ModelFormatError(
                 f"its plan asks for the family {family!r}, which is not a child and parents."
             )
-    return tuple(name for family in families for name in family)
+    return [family[0] for family in families], [name for family in families for name in family[1:]]
 
 
 # -- arrays ----------------------------------------------------------------------------------------
@@ -282,8 +300,10 @@ def _flaw_of_parts(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
             return f"its array {name} holds negative counts"
         if name in _WEIGHTS and name != "totals/sums" and array.max(initial=0.0) > _LARGEST_WEIGHT:
             return f"its array {name} holds more than any rows weigh"
-        if name.startswith("scatter/") and np.abs(array).max(initial=0.0) > _LARGEST_SUM:
+        if name.startswith(("scatter/", "regressions/")) and np.abs(array).max(initial=0.0) > _LARGEST_SUM:
             return f"its array {name} holds sums that no covariance can be made of"
+        if name.endswith("_low") and array.shape != arrays[name[:-4]].shape:
+            return f"its array {name} is no remainder of {name[:-4]}"
         if name.endswith("_low") and (abs(array) > _MOST_LOST * abs(arrays[name[:-4]])).any():
             return f"its array {name} is no remainder of {name[:-4]}"
         if name in _EXPONENTS and (
@@ -293,6 +313,7 @@ def _flaw_of_parts(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
     return (
         _flaw_of_grids(_part_arrays("grids", arrays))
         or _flaw_of_families(_part_arrays("families", arrays), schema.n_classes)
+        or _flaw_of_regressions(_part_arrays("regressions", arrays))
         or _flaw_of_pairs(_part_arrays("pairs", arrays), arrays.get("tables/counts"))
     )
 
@@ -333,16 +354,49 @@ def _flaw_of_grids(arrays: dict[str, NDArray[Any]]) -> str | None:
 def _flaw_of_families(arrays: dict[str, NDArray[Any]], n_classes: int) -> str | None:
     if not arrays:
         return None
-    starts, keys, counts, bounds = (arrays[name] for name in ("starts", "keys", "counts", "bounds"))
-    if starts[0] != 0 or starts[-1] != len(keys) or len(keys) != len(counts) or (np.diff(starts) < 0).any():
-        return "its array families/starts does not fit the cells of its families"
-    if counts.min(initial=0.0) < 0.0:
+    if arrays["counts"].min(initial=0.0) < 0.0:
         return "its array families/counts holds negative counts"
+    return _flaw_of_cells("families", arrays, len(arrays["counts"]), n_classes)
+
+
+def _flaw_of_cells(kind: str, arrays: dict[str, NDArray[Any]], n_cells: int, times: int = 1) -> str | None:
+    """Check the keys of sparse cells; ``times`` is how many there are for each product of the radices."""
+    starts, keys, bounds = (arrays[name] for name in ("starts", "keys", "bounds"))
+    if starts[0] != 0 or starts[-1] != len(keys) or len(keys) != n_cells or (np.diff(starts) < 0).any():
+        return f"its array {kind}/starts does not fit the cells of its families"
     for f, (begin, end) in enumerate(pairwise(starts)):
         own = keys[begin:end]
-        n_keys = math.prod(int(r) for r in arrays["radices"][bounds[f] : bounds[f + 1]]) * n_classes
+        n_keys = math.prod(int(r) for r in arrays["radices"][bounds[f] : bounds[f + 1]]) * times
         if (np.diff(own) <= 0).any():
-            return "its array families/keys is not in ascending order"
+            return f"its array {kind}/keys is not in ascending order"
         if len(own) and not (own[0] >= 0 and int(own[-1]) < n_keys):
-            return "its array families/keys holds cells that its schema does not have"
+            return f"its array {kind}/keys holds cells that its schema does not have"
+    return None
+
+
+def _flaw_of_regressions(arrays: dict[str, NDArray[Any]]) -> str | None:
+    """As many sums as there are cells, and squares that some numbers can have."""
+    if not arrays:
+        return None
+    weight, second = arrays["weight"], arrays["second"]
+    flaw = _flaw_of_cells("regressions", arrays, len(weight))
+    if flaw:
+        return flaw
+    if not (weight > 0.0).all():
+        return "its array regressions/weight holds cells without weight"
+    n, m = np.diff(arrays["starts"]), np.diff(arrays["column_bounds"])
+    for name, size in (("pivot", n @ m), ("first", n @ m), ("second", n @ (m * m))):
+        if len(arrays[name]) != size:
+            return f"its array regressions/{name} does not fit the cells of its families"
+    begin = 0
+    for cells, width in zip(n.tolist(), m.tolist()):
+        square = second[begin : begin + cells * width * width].reshape(cells, width, width)
+        own = np.diagonal(square, axis1=1, axis2=2)
+        if own.min(initial=0.0) < 0.0:
+            return "its array regressions/second holds negative squares"
+        # Sums that changed their pivot are symmetric but for rounding.
+        largest = np.sqrt(own[:, :, None] * own[:, None, :])
+        if (np.abs(square - square.transpose(0, 2, 1)) > _DUST * largest).any():
+            return "its array regressions/second is not symmetric"
+        begin += cells * width * width
     return None

@@ -85,6 +85,30 @@ class Regressions:
         """The weight of the rows of each configuration."""
         return self.weight.high
 
+    @classmethod
+    def at(cls, z: Floats, weights: Floats) -> Regressions:
+        """Return one cell for each row: the row alone, about itself."""
+        n, m = z.shape
+        none = np.zeros((n, m)), np.zeros((n, m, m))
+        return cls(z, Twofold.exact(weights), *(Twofold.exact(sums) for sums in none))
+
+    def take(self, which: NDArray[np.intp] | NDArray[np.int64]) -> Regressions:
+        """Return some cells, in this order."""
+        return Regressions(self.pivot[which], self.weight[which], self.first[which], self.second[which])
+
+    def placed(self, places: NDArray[np.intp], size: int) -> Regressions:
+        """Return as many cells as ``size`` says: these in their places, all others empty."""
+
+        def put(values: Floats) -> Floats:
+            wide = np.zeros((size, *values.shape[1:]))
+            wide[places] = values
+            return wide
+
+        def both(sums: Twofold) -> Twofold:
+            return Twofold(put(sums.high), put(sums.low))
+
+        return Regressions(put(self.pivot), both(self.weight), both(self.first), both(self.second))
+
     def columns(self, some: list[int]) -> Regressions:
         """Return the moments of some of z, in this order; the last is the child."""
         return Regressions(
@@ -110,15 +134,31 @@ class Regressions:
         both = Regressions(pivot, a.weight + b.weight, a.first + b.first, a.second + b.second)
         return both._settled(_squares(a.second) + _squares(b.second))
 
-    def subtract(self, other: Regressions) -> Regressions:
+    def subtract(self, other: Regressions, gone: Floats | None = None) -> Regressions:
+        """Take sums away; ``gone`` is all the weight that was ever taken from each cell, at most."""
         left = self.merge(other.scale(-1.0))
         if (left.n < -1e-9 * np.maximum(1.0, np.abs(self.n))).any():
             raise never_counted(float(left.n.min()))
-        return left._without((other.n != 0.0) & (left.n <= ROUNDING * np.abs(other.n)))
+        rounding = ROUNDING * (np.abs(other.n) if gone is None else gone)
+        return left._without((other.n != 0.0) & (left.n <= rounding))
 
-    def scale(self, factor: float) -> Regressions:
-        by = np.array(factor, np.float64)
-        return Regressions(self.pivot, self.weight.scaled(by), self.first.scaled(by), self.second.scaled(by))
+    def without_spread(self, doubt: Floats) -> Regressions:
+        """Return the sums with columns made constant whose Σ(z − mean)² is at most this, shape (cells, m)."""
+        spread = np.diagonal(self._centred[1], axis1=1, axis2=2)
+        constant = (doubt > 0.0) & (spread <= doubt) & (self.n > 0.0)[:, None]
+        if not constant.any():
+            return self
+        return self._recentred(np.asarray(constant.any(axis=1)))._flattened(constant)
+
+    def scale(self, factor: float | Floats) -> Regressions:
+        """Multiply the weights by a factor, or by one for each cell."""
+        by = np.broadcast_to(np.asarray(factor, np.float64), self.n.shape)
+        return Regressions(
+            self.pivot,
+            self.weight.scaled(by),
+            self.first.scaled(by[:, None]),
+            self.second.scaled(by[:, None, None]),
+        )._without(by == 0.0)
 
     def solve(self, cell: int) -> tuple[float, Floats, float]:
         """Regress the last of z on the others in one cell: intercept, coefficients, residual sum of squares.
@@ -126,22 +166,28 @@ class Regressions:
         Parents that are constant or combinations of others get the smallest coefficients that fit. A cell
         without rows gets zeros.
         """
-        m = self.pivot.shape[1]
-        if self.n[cell] <= 0.0:
-            return 0.0, np.zeros(m - 1), 0.0
-        mean, scatters = self._centred
-        centre, scatter = mean[cell], scatters[cell]
-        spread = np.sqrt(np.maximum(np.diag(scatter), 0.0))
+        intercept, slopes, residual = self.take(np.array([cell])).solved()
+        return float(intercept[0]), slopes[0], float(residual[0])
+
+    def solved(self) -> tuple[Floats, Floats, Floats]:
+        """Do so in every cell: arrays of shapes (cells,), (cells, m − 1) and (cells,)."""
+        mean, scatter = self._centred
+        spread = np.sqrt(np.maximum(np.diagonal(scatter, axis1=1, axis2=2), 0.0))
         unit = np.where(spread > 0.0, spread, 1.0)
-        scaled = scatter / np.outer(unit, unit)
-        slopes = np.zeros(0)
-        if m > 1:
-            slopes = np.linalg.lstsq(scaled[:-1, :-1], scaled[:-1, -1], rcond=_COLLINEAR)[0]
+        scaled = scatter / (unit[:, :, None] * unit[:, None, :])
+        slopes = _least_squares(scaled[:, :-1, :-1], scaled[:, :-1, -1])
         # The whole quadratic form: its error is the square of the slopes' error, that of a shorter one is not.
-        beside = np.append(-slopes, 1.0)
-        residual = max(float(beside @ scaled @ beside), 0.0) * float(unit[-1]) ** 2
-        slopes = slopes * unit[-1] / unit[:-1]
-        return float(centre[-1] - slopes @ centre[:-1]), slopes, residual
+        beside = np.concatenate([-slopes, np.ones((len(slopes), 1))], axis=1)
+        form = (beside[:, None, :] @ scaled @ beside[:, :, None])[:, 0, 0]
+        residual = np.maximum(form, 0.0) * unit[:, -1] ** 2
+        slopes = slopes * unit[:, -1:] / unit[:, :-1]
+        intercept = mean[:, -1] - (slopes * mean[:, :-1]).sum(axis=1)
+        empty = self.n <= 0.0
+        return (
+            np.where(empty, 0.0, intercept),
+            np.where(empty[:, None], 0.0, slopes),
+            np.where(empty, 0.0, residual),
+        )
 
     def pooled(self) -> tuple[float, float]:
         """Return mean and variance of the child over all cells together; (0, 0) without rows."""
@@ -156,6 +202,11 @@ class Regressions:
         step = float(self.n @ away) / n
         between = float(self.n @ (away - step) ** 2)
         return origin + step, (float(scatter[:, -1, -1].sum()) + between) / n
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of each cell, of shape (cells, m)."""
+        return self._centred[0]
 
     @cached_property
     def _centred(self) -> tuple[Floats, Floats]:
@@ -193,10 +244,12 @@ class Regressions:
             return kept
         kept = kept._recentred(far.any(axis=1) & (kept.n > 0.0))
         constant = far & (_squares(kept.second) <= _NO_SPREAD * held)
-        if not constant.any():
-            return kept
+        return kept._flattened(constant) if constant.any() else kept
+
+    def _flattened(self, constant: Flags) -> Regressions:
+        """Put exact zeros where rounding alone is left of values that are equal."""
         either = constant[:, :, None] | constant[:, None, :]
-        return Regressions(kept.pivot, kept.weight, kept.first.cleared(constant), kept.second.cleared(either))
+        return Regressions(self.pivot, self.weight, self.first.cleared(constant), self.second.cleared(either))
 
     def _without(self, gone: Flags) -> Regressions:
         if not gone.any():
@@ -207,6 +260,16 @@ class Regressions:
             self.first.cleared(gone[:, None]),
             self.second.cleared(gone[:, None, None]),
         )
+
+
+def _least_squares(a: Floats, b: Floats) -> Floats:
+    """Return the shortest x of least |a x − b| in every cell, small singular values left out."""
+    if not a.shape[1] or not len(a):
+        return np.zeros(b.shape)
+    u, values, v = np.linalg.svd(a)
+    kept = values > _COLLINEAR * values[:, :1]
+    share = (np.swapaxes(u, 1, 2) @ b[:, :, None])[:, :, 0] * kept / np.where(kept, values, 1.0)
+    return np.asarray((np.swapaxes(v, 1, 2) @ share[:, :, None])[:, :, 0])
 
 
 def _squares(second: Twofold) -> Floats:

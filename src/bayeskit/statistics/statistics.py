@@ -17,6 +17,7 @@ from bayeskit.statistics.grids import Grids
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.pairs import Pairs
 from bayeskit.statistics.part import Embedding, Floats, Part, never_counted
+from bayeskit.statistics.regression_families import RegressionFamilies
 from bayeskit.statistics.scatter import Scatter
 from bayeskit.statistics.tables import Tables
 from bayeskit.statistics.term import PatternKind, Plan, Term
@@ -33,6 +34,7 @@ PARTS: dict[PatternKind, type[Any]] = {
     "triples": Triples,
     "families": Families,
     "cell_moments": CellMoments,
+    "regressions": RegressionFamilies,
 }
 # What is remembered of rows that were taken away; and what more once weights have been scaled. From then on a weight
 # can be named to one double only, and taking it away leaves an error in moments, too.

@@ -5,12 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from bayeskit.schema import Name, Schema
 
 PatternKind = Literal[
-    "tables", "moments", "totals", "scatter", "grids", "pairs", "cell_moments", "families", "triples"
+    "tables",
+    "moments",
+    "totals",
+    "scatter",
+    "grids",
+    "pairs",
+    "cell_moments",
+    "families",
+    "triples",
+    "regressions",
 ]
 
 
@@ -22,9 +31,8 @@ class Term:
     available for any smaller set of variables can be derived. A numeric value must be present (all of them, where
     there are several).
 
-    ``order`` is 0 for n; 1 for n and Σx; 2 for n, Σ(x − p) and Σ(x − p)² about a pivot p of the cell's own; 4 for what
-    order 2 has, with the products of all values z = x − p in pairs, and Σz_i²z_j, Σz_i²z_j². A value of order 0 stands
-    for its cell on a dyadic grid.
+    ``order`` is 0 for n; 1 for n and Σx; 2 for n, Σz and Σz_iz_j of all values z = x − p, about a pivot p of the cell's
+    own; 4 for what order 2 has, and Σz_i²z_j, Σz_i²z_j². A value of order 0 stands for its cell on a dyadic grid.
     """
 
     cells: tuple[Name, ...]
@@ -45,6 +53,8 @@ class Pattern:
     ``triples``: n(class, x_i, x_j, x) for every two of these categorical attributes and every categorical one.
     ``families``: n(class, x, parents); each of the attributes is a tuple (child, parent 1, …, parent k).
     ``cell_moments``: n, Σx, Σx² in each class and state of each categorical attribute, for every numeric one.
+    ``regressions``: n, Σz and Σzzᵀ of z = (numeric parents, x) in each class and configuration of the categorical
+    parents; each of the attributes is a tuple (numeric child, parent 1, …, parent k).
     ``grids``: n in each class and cell of a dyadic grid, for each of these numeric attributes.
     """
 
@@ -65,6 +75,8 @@ class Pattern:
             case "cell_moments":
                 for variable in schema.categorical:
                     yield from (Term((*target, variable.name), (name,), 2) for name in self.attributes)
+            case "regressions":
+                yield from (_regression(target, family, schema) for family in self.attributes)
             case "moments" | "grids":
                 order = 2 if self.kind == "moments" else 0
                 yield from (Term(target, (name,), order) for name in self.attributes)
@@ -85,6 +97,12 @@ class Pattern:
             case "families":
                 # A family is itself a tuple of names; any name is hashable, so the types cannot tell.
                 yield from (tuple(family) for family in self.attributes)  # type: ignore[arg-type]
+
+
+def _regression(target: tuple[Name, ...], family: Any, schema: Schema) -> Term:
+    child, *parents = family
+    numeric = tuple(name for name in parents if name in schema.numeric_index)
+    return Term((*target, *(name for name in parents if name not in numeric)), (*numeric, child), 2)
 
 
 @dataclass(frozen=True)
