@@ -16,7 +16,7 @@ import pytest
 from bayeskit.errors import SettingError, SuspectResult, TooLarge, UnseenState, UsageError
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.networks.drawing import Drawing
+from bayeskit.networks import drawing
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.negation import Not
 from bayeskit.report.networks.html import MOST_NODES, network_html
@@ -26,10 +26,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 YES_NO = ("no", "yes")
 
 
-class Drawn(Drawing):
-    """The mixin over a network whose posteriors are what the test says."""
+class Drawn:
+    """A network whose posteriors are what the test says."""
 
     n_parameters = 7
+    plot, _repr_html_ = drawing.plot, drawing.page
 
     def __init__(self, network, answers=None):
         self._network, self._kept = network, Kept(network)

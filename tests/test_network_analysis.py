@@ -21,7 +21,7 @@ from bayeskit.errors import (
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, Table
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.networks.analyses.analysis import Analysis
+from bayeskit.networks.analyses import analysis
 from bayeskit.networks.examples import asia
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.negation import Not
@@ -29,8 +29,12 @@ from bayeskit.networks.structure import Structure
 from network_twin import joint_table, margin, random_network
 
 
-class Net(Structure, Analysis):
+class Net(Structure):
     """A network that answers by enumeration."""
+
+    entropy, mutual_information, kl = analysis.entropy, analysis.mutual_information, analysis.kl
+    sensitivity_to_findings = analysis.sensitivity_to_findings
+    parameter_sensitivity = analysis.parameter_sensitivity
 
     def __init__(self, network):
         self._network, self._kept = network, Kept(network)

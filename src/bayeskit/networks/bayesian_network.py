@@ -7,24 +7,22 @@ from typing import Any, Self
 
 from bayeskit.graphs.network import Network
 from bayeskit.learning.networks.network_counts import NetworkCounts
-from bayeskit.networks.analyses.analysis import Analysis
-from bayeskit.networks.drawing import Drawing
+from bayeskit.networks import drawing, sampling, writing
+from bayeskit.networks.analyses import analysis
 from bayeskit.networks.editing import Editing
 from bayeskit.networks.given.building import network_of
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.learned.climbs import Climbed
 from bayeskit.networks.learned.fitting import Fitting
 from bayeskit.networks.queries import Queries
-from bayeskit.networks.sampling import Sampling
 from bayeskit.networks.structure import Structure
-from bayeskit.networks.writing import Writing
 from bayeskit.visible import visible
 
 # A network of more nodes than this is counted, not spelt out.
 MOST_SPELT_OUT = 8
 
 
-class BayesianNetwork(Fitting, Structure, Editing, Queries, Sampling, Analysis, Drawing, Writing):
+class BayesianNetwork(Fitting, Structure, Editing, Queries):
     r"""A joint distribution as the product of what each variable does given its parents.
 
     .. math:: P(x_1, \dots, x_d) = \prod_i P(x_i \mid \pi_i)
@@ -66,6 +64,19 @@ class BayesianNetwork(Fitting, Structure, Editing, Queries, Sampling, Analysis, 
 
     _network: Network
     _kept: Kept
+
+    # Functions over a network, taken by name.
+    sample = sampling.sample
+    approximate = sampling.approximate
+    entropy = analysis.entropy
+    mutual_information = analysis.mutual_information
+    sensitivity_to_findings = analysis.sensitivity_to_findings
+    parameter_sensitivity = analysis.parameter_sensitivity
+    kl = analysis.kl
+    plot = drawing.plot
+    _repr_html_ = drawing.page
+    write = writing.write
+    to_json = writing.to_json
 
     def __init__(self, parents: Any = None, states: Any = None, *, name: str = "") -> None:
         self._become(network_of(parents, states, name))

@@ -1,4 +1,7 @@
-"""Networks as pictures and as pages in a notebook."""
+"""Networks as pictures and as pages in a notebook: ``plot`` and ``page`` are methods of a network.
+
+Boxes in layers, an arrow from each parent to each child.
+"""
 
 from __future__ import annotations
 
@@ -30,60 +33,58 @@ class Drawn(Protocol):
     def posteriors(self, evidence: Given = None, soft: Given = None) -> dict[Name, Any]: ...
 
 
-class Drawing:
-    """A network drawn: boxes in layers, an arrow from each parent to each child."""
+def plot(
+    self: Drawn,
+    evidence: Given = None,
+    *,
+    soft: Given = None,
+    bars: bool = True,
+    direction: Literal["down", "right"] = "down",
+    path: Any = None,
+) -> Picture:
+    """Draw the network; a notebook shows the picture at once.
 
-    def plot(
-        self: Drawn,
-        evidence: Given = None,
-        *,
-        soft: Given = None,
-        bars: bool = True,
-        direction: Literal["down", "right"] = "down",
-        path: Any = None,
-    ) -> Picture:
-        """Draw the network; a notebook shows the picture at once.
+    Parameters
+    ----------
+    evidence : {node: state or Not(state)}, optional
+        Observed nodes are marked, and the bars of the others show what follows.
+    soft : {node: likelihoods}, optional
+        Soft evidence, as ``posteriors`` takes it.
+    bars : bool
+        Draw the probability of each state. A network without tables is drawn without.
+    direction : "down" or "right"
+        Where arcs lead to.
+    path : str or path, optional
+        Save the picture too: .svg, or .png and .pdf where matplotlib is installed.
 
-        Parameters
-        ----------
-        evidence : {node: state or Not(state)}, optional
-            Observed nodes are marked, and the bars of the others show what follows.
-        soft : {node: likelihoods}, optional
-            Soft evidence, as ``posteriors`` takes it.
-        bars : bool
-            Draw the probability of each state. A network without tables is drawn without.
-        direction : "down" or "right"
-            Where arcs lead to.
-        path : str or path, optional
-            Save the picture too: .svg, or .png and .pdf where matplotlib is installed.
+    Returns
+    -------
+    Picture
+        ``str(picture)`` is the SVG, ``picture.save(path)`` writes it.
 
-        Returns
-        -------
-        Picture
-            ``str(picture)`` is the SVG, ``picture.save(path)`` writes it.
+    Examples
+    --------
+    >>> from bayeskit import BayesianNetwork
+    >>> states = {"rain": ["no", "yes"], "wet": ["no", "yes"]}
+    >>> network = BayesianNetwork({"rain": [], "wet": ["rain"]}, states=states)
+    >>> network.plot(bars=False)
+    <Picture: Bayesian network, 2 nodes, 1 arc, 80 × 140 pixels>
+    """
+    choice(direction, "direction", ("down", "right"))
+    findings = _findings(self._network, evidence, soft)
+    beliefs = _beliefs(self, evidence, soft) if switch(bars, "bars") else None
+    picture = Picture(network_scene(self._network, beliefs, findings, direction))
+    if path is not None:
+        picture.save(path)
+    return picture
 
-        Examples
-        --------
-        >>> from bayeskit import BayesianNetwork
-        >>> states = {"rain": ["no", "yes"], "wet": ["no", "yes"]}
-        >>> network = BayesianNetwork({"rain": [], "wet": ["rain"]}, states=states)
-        >>> network.plot(bars=False)
-        <Picture: Bayesian network, 2 nodes, 1 arc, 80 × 140 pixels>
-        """
-        choice(direction, "direction", ("down", "right"))
-        findings = _findings(self._network, evidence, soft)
-        beliefs = _beliefs(self, evidence, soft) if switch(bars, "bars") else None
-        picture = Picture(network_scene(self._network, beliefs, findings, direction))
-        if path is not None:
-            picture.save(path)
-        return picture
 
-    def _repr_html_(self: Drawn) -> str:
-        try:
-            n_parameters: int | None = self.n_parameters
-        except UsageError:  # states that are not known yet
-            n_parameters = None
-        return network_html(self._network, n_parameters)
+def page(self: Drawn) -> str:
+    try:
+        n_parameters: int | None = self.n_parameters
+    except UsageError:  # states that are not known yet
+        n_parameters = None
+    return network_html(self._network, n_parameters)
 
 
 def _beliefs(drawn: Drawn, evidence: Given, soft: Given) -> Mapping[Name, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -30,3 +30,10 @@ class Kept:
                 value = self._values[key] if key in self._values else make()
                 self._values[key] = value
         return value
+
+
+class Keeping(Protocol):
+    """A network of whatever kind: its value, and a place for what follows from it."""
+
+    _network: Any
+    _kept: Kept

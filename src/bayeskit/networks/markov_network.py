@@ -10,16 +10,15 @@ from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network
 from bayeskit.graphs.unknown_node import unknown_node
+from bayeskit.networks import sampling, writing
 from bayeskit.networks.given.factors import field_of, field_of_network
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.memory import allowed
 from bayeskit.networks.queries import Queries
-from bayeskit.networks.sampling import Sampling
-from bayeskit.networks.writing import Writing
 from bayeskit.schema import Label, Name
 
 
-class MarkovNetwork(Queries, Sampling, Writing):
+class MarkovNetwork(Queries):
     r"""Variables with states, and factors over some of them: the undirected sibling of a Bayesian network.
 
     .. math:: P(x) = \frac{1}{Z} \prod_f f(x_f)
@@ -42,6 +41,12 @@ class MarkovNetwork(Queries, Sampling, Writing):
     >>> network.mpe()
     MostProbable({'a': 'x', 'b': 'x'}, log_probability=-0.427444)
     """
+
+    # Functions over a network, taken by name.
+    sample = sampling.sample
+    approximate = sampling.approximate
+    write = writing.write
+    to_json = writing.to_json
 
     def __init__(self, states: Mapping[Name, Any], factors: Iterable[Any] = (), *, name: str = "") -> None:
         self._become(field_of(states, factors, name))

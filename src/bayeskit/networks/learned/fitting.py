@@ -15,7 +15,7 @@ from bayeskit.learning.networks.network_estimates import estimated
 from bayeskit.learning.search.counted_columns import CountedColumns
 from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
 from bayeskit.networks.arguments import choice
-from bayeskit.networks.learned.climbs import Climbed, Climbs
+from bayeskit.networks.learned.climbs import Climbed
 from bayeskit.networks.learned.em_fitting import EmSettings, climb_network, read_hidden
 from bayeskit.networks.learned.prior_network import imaginary_rows
 from bayeskit.networks.memory import get_max_memory
@@ -23,10 +23,11 @@ from bayeskit.priors import Laplace, as_prior, backs_off
 from bayeskit.schema import Name
 
 
-class Fitting(Climbs):
+class Fitting:
     """The part of a network that learns its distributions; its graph stays as it is."""
 
     _network: Network
+    _learned: NetworkCounts | Climbed | None
     _prior: dict[str, Any]
     _become: Callable[[Network], None]
 
@@ -172,6 +173,46 @@ class Fitting(Climbs):
         """The weight of the rows that the network was fitted on."""
         learned = self._learned
         return learned.n_rows if isinstance(learned, Climbed) else self._fitted("n_rows_").n_rows
+
+    @property
+    def history_(self) -> tuple[float, ...]:
+        """What EM climbed, at its start and after every step: the log-likelihood of all rows, with the prior's term.
+
+        Where it fell (``fell_``) the tables kept are those of its largest value, not of the last. Of structural EM: the
+        score of all rows with its first graph and with every further one.
+        """
+        return self._climbed("history_").history
+
+    @property
+    def fell_(self) -> bool:
+        """Whether ``history_`` ever fell by more than rounding.
+
+        It cannot while every estimate is the one of largest likelihood or posterior; ``variance="unbiased"`` is not,
+        nor is a variance of a continuous node that stands on its floor, as in a cell of one row.
+        """
+        return self._climbed("fell_").fell
+
+    @property
+    def converged_(self) -> bool:
+        """Whether EM ended because nothing changed any more."""
+        return self._climbed("converged_").converged
+
+    @property
+    def n_iter_(self) -> int:
+        """How many steps EM made; of structural EM, how many graphs came after the first."""
+        return len(self._climbed("n_iter_").history) - 1
+
+    @property
+    def starts_(self) -> tuple[float, ...]:
+        """The value that each start of EM reached in its short run (−inf where it failed)."""
+        return self._climbed("starts_").starts
+
+    def _climbed(self, name: str) -> Climbed:
+        if not isinstance(self._learned, Climbed):
+            raise AttributeError(
+                f'{name} is there after fit(..., method="em"), until the network is changed.'
+            )
+        return self._learned
 
     def _fitted(self, verb: str) -> NetworkCounts:
         if self._learned is None:
