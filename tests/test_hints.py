@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bayeskit.data.encode import encode
-from bayeskit.data.reading import Reading
-from bayeskit.data.table import open_table
-from bayeskit.learning.hints import ROWS_LOOKED_AT, hints_of
-from bayeskit.schema import Variable
+from bayeskit import NaiveBayes
+from bayeskit.estimation.density import hinted_families
+from bayeskit.learning.fitted import ROWS_LOOKED_AT
 
 RNG = np.random.default_rng(0)
 NORMAL = RNG.normal(size=400)
@@ -17,9 +15,7 @@ SKEWED = RNG.exponential(size=400) ** 2
 
 
 def hint(column):
-    table = open_table({"x": np.asarray(column)})
-    schema = Reading(categorical=None).schema_of(table, Variable("y", "categorical"))
-    return hints_of(encode(table, schema, "ignore")).get("x")
+    return hinted_families(["x"], np.asarray(column, dtype=np.float64)[:, None]).get("x")
 
 
 @pytest.mark.parametrize(
@@ -73,16 +69,21 @@ def test_hints(column, wanted):
     assert hint(column) == wanted
 
 
+def hints(**columns):
+    n = len(next(iter(columns.values())))
+    return NaiveBayes().fit(columns, np.arange(n) % 2)._fitted.hints
+
+
 def test_only_the_first_rows_are_looked_at():
     late = np.concatenate([NORMAL, NORMAL, NORMAL[: ROWS_LOOKED_AT - 800], SKEWED * 1e6])
-    assert hint(late) is None
-    assert hint(late[::-1].copy()) == "kernel"
+    assert hints(x=late) == {}
+    assert hints(x=late[::-1].copy()) == {"x": "kernel"}
 
 
 def test_every_numeric_column_by_its_name_and_no_other():
-    columns = {"w": np.array(["a", "b"] * 20, object), "flag": np.arange(40) % 2, "calls": RNG.poisson(3, 40)}
-    table = open_table(columns)
-    schema = Reading().schema_of(table, Variable("y", "categorical"))
-    assert hints_of(encode(table, schema, "grow")) == {"flag": "bernoulli", "calls": "poisson"}
-    words = open_table({"w": columns["w"]})
-    assert hints_of(encode(words, Reading().schema_of(words, Variable("y", "categorical")), "grow")) == {}
+    words = np.array(["a", "b"] * 20, object)
+    assert hints(w=words, flag=np.arange(40.0) % 2, calls=RNG.poisson(3.0, 40) + 0.0) == {
+        "flag": "bernoulli",
+        "calls": "poisson",
+    }
+    assert hints(w=words) == {}

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
@@ -319,6 +320,8 @@ class Schema:
     numeric: tuple[Variable, ...] = field(init=False, repr=False, compare=False)
     block: Variable | None = field(init=False, repr=False, compare=False)
     n_classes: int = field(init=False, repr=False, compare=False)
+    offsets: NDArray[np.uintp] = field(init=False, repr=False, compare=False)
+    code_dtype: type[np.uint8] | type[np.uint32] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         position: dict[Name, int] = {}
@@ -329,12 +332,15 @@ class Schema:
         if len(position) != len(self.attributes):
             twice = first_twice(v.name for v in self.attributes)
             raise ColumnError(f"Two columns are named {twice!r}. Rename one of them.")
+        sizes = [variable.size for variable in of_kind["categorical"]]
         found = {
             "position": position,
             "categorical": tuple(of_kind["categorical"]),
             "numeric": tuple(of_kind["numeric"]),
             "block": next(iter(of_kind["block"]), None),
             "n_classes": self.target.size,
+            "offsets": np.array([0, *accumulate(size + 1 for size in sizes)], dtype=np.uintp),
+            "code_dtype": np.uint8 if max(sizes, default=0) <= LARGEST_BYTE_TABLE else np.uint32,
         }
         for name, value in found.items():
             object.__setattr__(self, name, value)
@@ -344,11 +350,6 @@ class Schema:
         return {variable.name: i for i, variable in enumerate(self.numeric)}
 
     @cached_property
-    def offsets(self) -> NDArray[np.uintp]:
-        widths = [v.size + 1 for v in self.categorical]
-        return np.concatenate([[0], np.cumsum(widths, dtype=np.int64)]).astype(np.uintp)
-
-    @cached_property
     def runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """The first state and the number of states of each categorical attribute, where all are runs of
         whole numbers; else None."""
@@ -356,11 +357,6 @@ class Schema:
         if not first or any(f is None or abs(f) > 2**62 for f in first):
             return None
         return np.array(first, dtype=np.int64), np.array([v.size for v in self.categorical], dtype=np.int64)
-
-    @cached_property
-    def code_dtype(self) -> type[np.uint8] | type[np.uint32]:
-        largest = max((v.size for v in self.categorical), default=0)
-        return np.uint8 if largest <= LARGEST_BYTE_TABLE else np.uint32
 
     def __getitem__(self, name: Name) -> Variable:
         try:

@@ -100,7 +100,8 @@ class CountClassifier(Asked):
 
     def _check_settings(self) -> None:
         """Refuse parameters that mean nothing, before any row is looked at."""
-        check_method(self.calibration)
+        if self.calibration is not None:
+            check_method(self.calibration)
         check_unlabelled(self)
 
     # -- learning: each verb is all or nothing -------------------------------------------------
@@ -319,7 +320,6 @@ class CountClassifier(Asked):
         """Hold what these rows choose; what was held before comes back if learning from them fails."""
         before = self._held
         method = self.calibration
-        check_method(method)
         if method is not None:
             source.need_many_passes(f"{type(self).__name__}(calibration={method!r})")
         try:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bayeskit.errors import ColumnError
-from bayeskit.learning.hints import why_hinted
+from bayeskit.estimation.density import why_hinted
 from bayeskit.learning.recipe import Recipe
 from bayeskit.schema import Kind, Name, Schema
 

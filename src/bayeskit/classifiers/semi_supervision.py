@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 def check_unlabelled(model: Asked) -> None:
     """Refuse settings about unlabelled rows that mean nothing."""
+    if model.semi_supervised is False and model.unlabelled_weight == 1.0 and model.missing_label is None:
+        return
     if not isinstance(model.semi_supervised, (bool, np.bool_)):
         raise SettingError(f"semi_supervised is {model.semi_supervised!r}; it is True or False.")
     check_weight(model.unlabelled_weight)

@@ -48,7 +48,7 @@ class Complement(Conditional):
         return np.where(self.certain > 0, np.inf, self.table).T
 
     @property
-    def adds_prior(self) -> bool:
+    def adds_prior(self) -> bool:  # type: ignore[override]
         """Whether log P(c) belongs to the score: only where there is a single class."""
         return bool(self.table.shape[1] == 1)
 

@@ -153,10 +153,8 @@ class Conditional(ABC):
     # Whether it has one table for each categorical attribute: see DiscreteConditional.
     has_tables: ClassVar[bool] = False
 
-    @property
-    def adds_prior(self) -> bool:
-        """Whether P(c) is still to be added; an average over models (AODE) holds it."""
-        return True
+    # Whether P(c) is still to be added; an average over models (AODE) holds it.
+    adds_prior: ClassVar[bool] = True
 
     @property
     def is_distribution(self) -> bool:

@@ -7,7 +7,7 @@ anybody's module). Everything that the library does with numbers it does through
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
@@ -331,3 +331,49 @@ register("student", "bayeskit.estimation.student:Student")
 register("kernel", "bayeskit.estimation.kernel_density:KernelDensity")
 register("poisson", "bayeskit.estimation.poisson:Poisson")
 register("negative-binomial", "bayeskit.estimation.negative_binomial:NegativeBinomial")
+
+
+def hinted_families(names: Sequence[Name], values: Floats) -> dict[Name, str]:
+    """Return, for numeric columns that look like something else, the family that would suit them.
+
+    ``values`` are some of their rows, shape (n, d).
+
+    A column of zeros and ones suggests "bernoulli"; what suggests a family of numbers the family says (``hinted``):
+    small whole numbers without negatives "poisson", a shape far from the normal curve "kernel". Nothing is ever
+    switched because of it.
+    """
+    present = np.isfinite(values)
+    n = present.sum(axis=0)
+    x = np.where(present, values, 0.0)
+    whole = (x == np.rint(x)).all(axis=0) & (x >= 0).all(axis=0)
+    top = x.max(axis=0, initial=0.0)
+    hints: dict[Name, str] = {}
+    with np.errstate(all="ignore"):
+        mean = x.sum(axis=0) / n
+        deviation = np.where(present, values - mean, 0.0)
+        square = deviation * deviation
+        second = square.sum(axis=0) / n
+        skew = (square * deviation).sum(axis=0) / n / second**1.5
+        tail = (square * square).sum(axis=0) / n / second**2 - 3.0
+    for j, name in enumerate(names):
+        if n[j] < 10 or not second[j] > 0:
+            continue
+        if whole[j] and top[j] <= 1:
+            hints[name] = "bernoulli"
+            continue
+        numbers = (top[j], mean[j], second[j], skew[j], tail[j])
+        shape = Shape(int(n[j]), bool(whole[j]), *map(float, numbers))
+        # What is a count is told by its values; of any other family only its shape speaks.
+        found = sorted((f for f in families() if f.hinted(shape)), key=lambda f: not f.of_counts)
+        if found:
+            hints[name] = found[0].family
+    return hints
+
+
+def why_hinted(family: str) -> str:
+    """Say why a family is suggested.
+
+    >>> why_hinted("bernoulli")
+    'it holds only 0 and 1'
+    """
+    return "it holds only 0 and 1" if family == "bernoulli" else family_of(family).words["en"].hint

@@ -15,7 +15,7 @@ from bayeskit.data.source import Rows, Source
 from bayeskit.data.table import Table
 from bayeskit.errors import BlockValue, DataError
 from bayeskit.estimation.class_prior import class_factors, given_class_prior
-from bayeskit.learning.hints import hints_of
+from bayeskit.estimation.density import hinted_families
 from bayeskit.learning.model import Floats, Model, estimate, plan_for
 from bayeskit.learning.recipe import Recipe
 from bayeskit.schema import Name, Schema, Variable
@@ -32,6 +32,10 @@ def without_idle_states(encoded: Encoded, before: Schema, plan: Plan, n_jobs: in
     alive = count_rows(encoded, Plan(plan.patterns[:1]), n_jobs).pruned().schema
     known = before.target.size or any(v.size for v in before.categorical)
     return encoded.moved_to(before.union(alive) if known else alive)
+
+
+# Enough rows to tell a count from a measurement; a suggestion is not worth a pass over millions.
+ROWS_LOOKED_AT = 1_000
 
 
 @contextmanager
@@ -135,12 +139,14 @@ class Fitted:
 
     def check_classes(self) -> None:
         """Refuse a class prior or class weights that do not fit the classes."""
-        if self.tally is None or self.recipe is None or not self.tally.schema.n_classes:
+        if self.tally is None or self.recipe is None:
             return
-        target = self.tally.schema.target
-        if self.recipe.class_prior is not None:
+        statistics = self.tally.statistics
+        target = statistics.schema.target
+        if self.recipe.class_prior is not None and target.size:
             given_class_prior(self.recipe.class_prior, target)
-        class_factors(self.recipe.class_weight, self.tally.statistics.class_counts, target)
+        if self.recipe.class_weight is not None and target.size:
+            class_factors(self.recipe.class_weight, statistics.class_counts, target)
 
     def _absorb_rows(self, rows: Rows) -> Encoded:
         first = self.tally is None
@@ -148,7 +154,7 @@ class Fitted:
             self.named, self.names = rows.table.named, rows.table.names
             schema = self.reading.schema_of(rows.table, self.target)
         else:
-            schema = self.tally.schema
+            schema = self.tally.statistics.schema
         encoded = self.encode(rows.table, schema, "grow", rows)
         if self.recipe is None or self.tally is None:
             self.recipe = self.make_recipe(encoded.schema)
@@ -157,10 +163,11 @@ class Fitted:
         if self.tally is None:
             self.tally = Tally(encoded.schema, plan, self.n_jobs)
         self.tally.absorb(encoded)
-        if first and self.wants_hints:
-            self.hints = hints_of(encoded)
+        if first and self.wants_hints and encoded.schema.numeric:
+            looked_at = encoded.chunk(0, min(encoded.n_rows, ROWS_LOOKED_AT)).values
+            self.hints = hinted_families([v.name for v in encoded.schema.numeric], looked_at)
         if first and self.warns:
-            warn_of_identifiers(rows.table, self.tally.schema)
+            warn_of_identifiers(rows.table, self.tally.statistics.schema)
         return encoded
 
     def complete(self, statistics: Statistics) -> None:

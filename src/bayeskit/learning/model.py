@@ -88,6 +88,8 @@ def plan_for(schema: Schema, recipe: Recipe) -> Plan:
 
 def weighted_classes(statistics: Statistics, recipe: Recipe) -> Statistics:
     """Return the statistics with every class weighed as the recipe's ``class_weight`` asks."""
+    if recipe.class_weight is None:
+        return statistics
     factors = class_factors(recipe.class_weight, statistics.class_counts, statistics.schema.target)
     return statistics if factors is None else statistics.scale(factors)
 

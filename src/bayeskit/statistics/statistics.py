@@ -59,6 +59,16 @@ class Statistics:
     plan: Plan
     parts: Mapping[PatternKind, Part]
     gone: Mapping[PatternKind, Part] = field(default_factory=dict)
+    tables: Tables = field(init=False, repr=False, compare=False)
+    moments: Moments = field(init=False, repr=False, compare=False)
+    class_counts: Floats = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # n(c), and the two parts that most estimates begin with; no statistics are without tables.
+        for name in ("tables", "moments"):
+            if name in self.parts:
+                object.__setattr__(self, name, self.parts[name])
+        object.__setattr__(self, "class_counts", self.tables.margin)
 
     @classmethod
     def zero(cls, schema: Schema, plan: Plan) -> Statistics:
@@ -96,19 +106,6 @@ class Statistics:
         found = joined(tables, schema, plan.terms(schema))
         parts = {p.kind: PARTS[p.kind].from_cell_tables(schema, p.attributes, found) for p in plan.patterns}
         return cls(schema, plan, parts)
-
-    @property
-    def tables(self) -> Tables:
-        return self.parts["tables"]  # type: ignore[return-value]
-
-    @property
-    def moments(self) -> Moments:
-        return self.parts["moments"]  # type: ignore[return-value]
-
-    @property
-    def class_counts(self) -> Floats:
-        """n(c): the weight of each class."""
-        return self.tables.margin
 
     @property
     def total(self) -> float:
