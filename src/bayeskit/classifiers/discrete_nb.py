@@ -13,8 +13,7 @@ from bayeskit.classifiers.network import is_network
 from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.learning.recipe import Recipe
-from bayeskit.priors import Lidstone
-from bayeskit.priors.imaginary import LARGEST
+from bayeskit.priors import LARGEST, Lidstone
 from bayeskit.schema import Schema
 
 Floats = NDArray[np.float64]
