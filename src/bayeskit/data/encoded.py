@@ -48,7 +48,7 @@ class Encoded:
         """
         if schema is self.schema:
             return self
-        tables = [_moves(a, b) for a, b in zip(self.schema.categorical, schema.categorical)]
+        tables = [code_moves(a, b) for a, b in zip(self.schema.categorical, schema.categorical)]
         if isinstance(self.codes, np.ndarray):
             matrix = np.empty(self.codes.shape, dtype=schema.code_dtype)
             for j, table in enumerate(tables):
@@ -58,7 +58,7 @@ class Encoded:
             codes = [CodeColumn(column.own, table[column.table]) for column, table in zip(self.codes, tables)]
         target = self.target
         if target is not None and schema.target is not self.schema.target:
-            classes = _moves(self.schema.target, schema.target)
+            classes = code_moves(self.schema.target, schema.target)
             target = np.minimum(classes[target], max(schema.n_classes - 1, 0)).astype(np.uint32)
         return replace(self, schema=schema, codes=codes, target=target)
 
@@ -93,7 +93,7 @@ class Encoded:
         )
 
 
-def _moves(before: Variable, after: Variable) -> NDArray[Any]:
+def code_moves(before: Variable, after: Variable) -> NDArray[Any]:
     """Where the codes of a variable go, missing last."""
     dtype = np.uint8 if after.size <= LARGEST_BYTE_TABLE else np.uint32
     return np.array([*(after.codes.get(s, after.size) for s in before.states), after.size], dtype=dtype)

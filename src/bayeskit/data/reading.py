@@ -34,6 +34,8 @@ class Columns(Protocol):
 
     def kind(self, j: int) -> Kind: ...
 
+    def is_whole(self, j: int) -> bool: ...
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -48,10 +50,18 @@ class Reading:
         Numeric columns to be read as the two states 0 and 1.
     block : bool
         Take all columns together as one block of counts.
-    cuts : mapping from column to ascending numbers
-        Numeric columns to be read as intervals.
+    cuts : mapping from column to ascending numbers, or to a number of intervals
+        Numeric columns to be read as intervals; where only their number is given the column is read as numbers, to be
+        cut when all rows are known.
     dense : sequence of int, or None
         Take the columns for codes 0, 1, 2, …, each with at least so many states.
+    known : mapping from column to the variable that it is
+    whole : int, optional
+        Whole numbers of at most so many values are states, and more are refused; None: they are numbers as others.
+    as_written : bool
+        What is written as a state means it: 1, 1.0 and "1" are one state.
+    largest : float
+        Larger numbers are refused where all rows are gathered.
     """
 
     categorical: Any = "from_dtype"
@@ -61,13 +71,20 @@ class Reading:
     block: bool = False
     dense: Any = None
     cuts: Mapping[Name, Any] = field(default_factory=dict)
+    known: Mapping[Name, Variable] = field(default_factory=dict)
+    whole: int | None = None
+    as_written: bool = False
+    largest: float = np.inf
+
+    def tells(self, name: Name) -> bool:
+        """Whether the user has spoken of a column: then its cells do not decide what it is."""
+        return any(name in given for given in (self.states, self.kinds, self.cuts, self.known))
 
     def schema_of(self, table: Columns, target: Variable) -> Schema:
         """Return the schema of a table, its states not yet counted."""
         if table.block is not None or self.block:
             return Schema((Variable("block", "block", width=table.shape[1]),), target)
-        if not isinstance(self.states, Mapping):
-            raise SettingError(f"states is {self.states!r}; give a mapping from column to list of states.")
+        check_states(self.states)
         for name in (*self.states, *self.kinds, *self.cuts):
             if name not in table.names:
                 raise ColumnError(
@@ -93,6 +110,8 @@ class Reading:
 
     def _variable(self, table: Columns, j: int, chosen: set[int] | None) -> Variable:
         name = table.names[j]
+        if name in self.known:
+            return self.known[name]
         if name in self.states:
             return Variable(name, "categorical", *_declared(name, self.states[name]), closed=True)
         if name in self.binary and table.kind(j) == "numeric":
@@ -104,7 +123,14 @@ class Reading:
             else:
                 kind = "categorical" if j in chosen else "numeric"
         if name in self.cuts:
-            return cut_variable(name, self.cuts[name])
+            if kind != "numeric":
+                raise ColumnError(
+                    f"{name!r} is to be cut into intervals, and does not hold numbers. Leave it out."
+                )
+            cuts = self.cuts[name]
+            return Variable(name, "numeric") if isinstance(cuts, int) else cut_variable(name, cuts)
+        if kind == "numeric" and self.whole is not None and name not in self.kinds and table.is_whole(j):
+            kind = "categorical"
         return Variable(name, kind)
 
     def _chosen(self, table: Columns) -> set[int] | None:
@@ -141,6 +167,12 @@ class Reading:
                     f"The columns are {', '.join(map(repr, table.names[:12]))}."
                 )
         return chosen
+
+
+def check_states(states: Any) -> None:
+    """Refuse what declares no states of columns."""
+    if not isinstance(states, Mapping):
+        raise SettingError(f"states is {states!r}; give a mapping from column to list of states.")
 
 
 def cut_variable(name: Name, cuts: Any) -> Variable:

@@ -68,6 +68,9 @@ class Relation:
             f"with exclude=[{name!r}], or cast what matters of it to VARCHAR."
         )
 
+    def is_whole(self, j: int) -> bool:
+        return self._type(j).removeprefix("u") in _WHOLE
+
     def declared(self, j: int) -> tuple[Label, ...]:
         """Return the values of an ENUM, which are states whether they occur or not; nothing for other types."""
         if self._type(j) != "enum":

@@ -10,7 +10,7 @@ from typing import Any
 
 from bayeskit.data.labels import batch_weights, check_total, weight_of
 from bayeskit.data.table import Table, open_table
-from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource
+from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource, WeightError
 from bayeskit.schema import Name
 
 
@@ -68,7 +68,8 @@ class Source:
     ``data`` is rows in memory, :class:`Batches`, an iterator, or the path of a CSV or Parquet file. With
     ``target`` the labels are a column of the rows; ``weights`` may then name another. ``keep`` says which rows of a
     batch are given out: it returns them, or None where there are none. With ``once`` rows in memory are opened and
-    their text is coded once for all passes: they must not change between them.
+    their text is coded once for all passes: they must not change between them. Without ``has_class`` rows have no
+    label, and a batch is a table.
     """
 
     data: Any
@@ -80,6 +81,7 @@ class Source:
     encoding: str | None = None
     keep: Callable[[Rows], Rows | None] | None = None
     once: bool = False
+    has_class: bool = True
 
     @property
     def one_shot(self) -> bool:
@@ -132,11 +134,11 @@ class Source:
         return self._split(open_table(self.data), self.y, self.weights)
 
     @cached_property
-    def _file(self) -> Any:
-        """The file, surveyed once for all passes."""
+    def file(self) -> Any:
+        """The file that a path names, surveyed once for all passes."""
         from bayeskit.data.files import FileSource
 
-        if self.target is None and self.y is None:
+        if self.has_class and self.target is None and self.y is None:
             raise DataError(f'Say which column of {str(self.data)!r} is the class: target="...".')
         columns = None
         if self.columns is not None:
@@ -146,17 +148,21 @@ class Source:
 
     def reopen(self) -> None:
         """Forget what was found out about a file: the next pass surveys it anew."""
-        self.__dict__.pop("_file", None)
+        self.__dict__.pop("file", None)
 
     def _from_file(self) -> Iterator[Rows]:
         inner = Source(None, weights=self.weights, target=self.target)
-        for batch in self._file.batches():
+        for batch in self.file.batches():
             yield inner._split(open_table(batch), None, self.weights)
 
     def _from_batch(self, batch: Any) -> Rows:
+        if isinstance(batch, tuple) and not self.has_class:
+            raise DataTypeError(
+                "A batch was a tuple. Without a class a batch is one table; name a column of weights by sample_weight=."
+            )
         if isinstance(batch, tuple) and len(batch) in (2, 3):
             return self._split(open_table(batch[0]), batch[1], batch[2] if len(batch) == 3 else None)
-        if self.target is None:
+        if self.has_class and self.target is None:
             raise DataTypeError(
                 f"A batch was a {type(batch).__name__}. Yield (X, y) or (X, y, weights), or name the target column."
             )
@@ -172,7 +178,7 @@ class Source:
             taken.append(self.target)
         if isinstance(weights, str):
             taken.append(weights)
-            weights = table.numbers(place_of(table.names, weights, "sample_weight"))
+            weights = _weights_in(table, weights)
         if not taken and self.columns is None and self.exclude is None:
             return Rows(table, y, weights)
         return Rows(table.select(self.attributes_of(table.names, taken)), y, weights)
@@ -182,10 +188,14 @@ class Source:
         keep = list(names) if self.columns is None else list(self.columns)
         for name in [*keep, *(self.exclude or ())]:
             if name not in names and not (is_path(self.data) or self.data is None):
-                place_of(names, name, "columns or exclude")
+                raise ColumnError(
+                    f"There is no column {name!r}. The columns are {', '.join(map(repr, names[:12]))}."
+                )
         left_out = {*taken, *(self.exclude or ())}
         kept = tuple(n for n in keep if n not in left_out and n in names)
         if not kept:
+            if not self.has_class:
+                raise ColumnError("No column is left: there are no columns to read beside the weights.")
             raise ColumnError("No attribute is left beside the target. Check columns= and exclude=.")
         return kept
 
@@ -198,6 +208,13 @@ def place_of(names: tuple[Name, ...], name: Name, role: str) -> int:
         raise ColumnError(
             f"{role} names {name!r}, which is no column. The columns are {', '.join(map(repr, names[:12]))}."
         ) from None
+
+
+def _weights_in(table: Table, name: Name) -> Any:
+    j = place_of(table.names, name, "sample_weight")
+    if table.first_text(j) is not None:
+        raise WeightError(f"sample_weight names {name!r}, which does not hold numbers.")
+    return table.numbers(j)
 
 
 def _column(table: Table, name: Name, role: str) -> Any:

@@ -14,6 +14,7 @@ from bayeskit.data.columns import (
     Coded,
     array_kind,
     factorize_array,
+    is_missing,
     narrow,
     native_order,
     numbers_of_array,
@@ -74,6 +75,19 @@ class Table:
     def is_coded(self, j: int) -> bool:
         """Tell whether the codes of a column are kept already."""
         return self.names[j] in self._coded
+
+    def is_whole(self, j: int) -> bool:
+        """Tell whether a column of numbers is one of whole numbers.
+
+        Where cells are missing its numbers come as floats; the frame, or the cells of a list, know what they are.
+        """
+        if self.frame is not None:
+            return bool(self.frame.schema[self.names[j]].is_integer())
+        raw = self.raw(j)
+        if raw.dtype.kind == "O":
+            cells = [value for value in raw if not is_missing(value)]
+            return bool(cells) and all(isinstance(value, (int, np.integer)) for value in cells)
+        return raw.dtype.kind in "iu"
 
     def holds_floats(self, j: int) -> bool:
         if self.frame is not None:

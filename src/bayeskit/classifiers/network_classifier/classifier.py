@@ -20,11 +20,11 @@ from bayeskit.classifiers.semi_supervision import (
     numbering,
     parted,
 )
+from bayeskit.data.reading import check_states
 from bayeskit.data.source import Source
 from bayeskit.errors import DataTypeError, SettingError
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.relations import markov_blanket
-from bayeskit.learning.search.node_settings import check_states
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.learned.fitting import fit_settings
 from bayeskit.schema import Name, Schema
@@ -236,7 +236,7 @@ class BayesNetClassifier(BayesNetVerbs):
         for name in ("markov_blanket", "conditional"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise SettingError(f"{name} is {getattr(self, name)!r}; it is True or False.")
-        check_states(self.states)
+        check_states({} if self.states is None else self.states)
         as_score(self.criterion)
         fit_settings(self.prior)
         if self.method in ("naive", "tan") and known_before(self):

@@ -10,8 +10,8 @@ MESSAGES = {
     "discretize is {value}; give a number of intervals of at least 2, or a mapping from column to such a "
     "number or to "
     "cut points.": "--discretize 的值 {value} 不可用：区间至少要有 2 个。",
-    "discretize names {name}, which does not hold numbers. Leave it out.": (
-        "--discretize 中的 {name} 列不是数字。请去掉。"
+    "{name} is to be cut into intervals, and does not hold numbers. Leave it out.": (
+        "{name} 列要切分成区间，但它不是数字。请从 --discretize 中去掉。"
     ),
     "method is {value}; there are {list}.": "--method 的值 {value} 不可用，可选：{list}。",
     "score is {value}; there are {list}.": "--score 的值 {value} 不可用，可选：{list}。",

@@ -175,3 +175,6 @@ class _Names:
 
     def kind(self, j: int) -> Any:
         return "categorical"
+
+    def is_whole(self, j: int) -> bool:
+        return False

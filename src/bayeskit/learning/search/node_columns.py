@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.encode import code_intervals, encode_column
-from bayeskit.data.reading import cut_variable
-from bayeskit.data.table import Table, open_table
-from bayeskit.errors import ColumnError, DataError, InfiniteValue
+from bayeskit.data.encode import code_intervals
+from bayeskit.data.encoded import Encoded
+from bayeskit.data.gather import gather
+from bayeskit.data.labels import as_weights
+from bayeskit.data.reading import Reading, check_states, cut_variable
+from bayeskit.data.source import Source, is_path
+from bayeskit.errors import ColumnError, SettingError, SourceNote
 from bayeskit.learning.cut_points import frequency_cut_points
-from bayeskit.learning.search.node_settings import cuts_by_name, is_whole, states_by_name
-from bayeskit.schema import Name, Variable, first_twice
+from bayeskit.learning.search.counted_scores import EVERYTHING
+from bayeskit.schema import Name, Variable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Codes = NDArray[Any]
-
-_Read = tuple[Variable, Ints | None, Floats | None]
 
 # Whole numbers with more values than this are rather measured than named.
 MOST_INTEGERS = 30
@@ -152,99 +155,132 @@ class NodeColumns:
         return False, round(float(-(p * np.log(p)).sum()), 9)
 
 
-def read_nodes(
-    data: Any,
-    states: Mapping[Name, Any] | None = None,
-    discretize: Any = None,
-    only: Sequence[Name] | None = None,
-    continuous: Sequence[Name] = (),
-) -> NodeColumns:
-    """Read a table: text, categories, booleans and whole numbers are discrete, floats are continuous.
-
-    Parameters
-    ----------
-    data : any table in memory
-    states : {column: states}, optional
-        Declared states, in order; such a column is discrete whatever it holds, and may hold no others. ``float`` in
-        the place of a list makes a column continuous.
-    discretize : int, or {column: int or list of cut points}, optional
-        Cut continuous columns into so many intervals of about equally many rows, or at given points.
-    only : names, optional
-        Read these columns, which must be there, and no others.
-    continuous : names of columns that are numbers whatever they look like
+def read_nodes(data: Any, *settings: Any, **more: Any) -> NodeColumns:
+    """Read a table without weights; the settings are those of :func:`read_source`.
 
     Examples
     --------
     >>> rows = read_nodes({"rain": ["no", "yes", "no"], "depth": [0.1, 3.5, 0.2]})
     >>> rows.codes[0], rows.numbers[1]
-    (array([0, 1, 0]), array([0.1, 3.5, 0.2]))
+    (array([0, 1, 0], dtype=uint8), array([0.1, 3.5, 0.2]))
     """
-    table = open_table(data)
-    if table.block is not None:
-        raise ColumnError(
-            "A sparse matrix holds a block of counts, not nodes. Pass its columns as a dense table."
+    return read_source(data, *settings, **more)[0]
+
+
+def read_source(
+    data: Any,
+    states: Mapping[Name, Any] | None = None,
+    discretize: Any = None,
+    sample_weight: Any = None,
+    max_memory: float = math.inf,
+    *,
+    only: Sequence[Name] | None = None,
+    continuous: Sequence[Name] = (),
+    known: Mapping[Name, Variable] | None = None,
+) -> tuple[NodeColumns, Floats | None]:
+    """Read rows: text, categories, booleans and whole numbers are discrete, floats are continuous.
+
+    Parameters
+    ----------
+    data : any table in memory, the path of a CSV or Parquet file, Batches of tables, or an iterator of tables
+    states : {column: states}, optional
+        Declared states, in order; such a column is discrete whatever it holds, and may hold no others. ``float`` in
+        the place of a list makes a column continuous.
+    discretize : int, or {column: int or list of cut points}, optional
+        Cut continuous columns into so many intervals of about equally many rows, or at given points.
+    sample_weight : one number a row, or the name of the column that holds them
+        Such a column is no node.
+    max_memory : bytes that the codes of a file or of batches may take
+    only : names, optional
+        Read these columns, which must be there, and no others.
+    continuous : names of columns that are numbers whatever they look like
+    known : {column: the variable that it is}, optional
+
+    Returns
+    -------
+    columns : NodeColumns
+    weights : array of shape (rows,), or None where every row weighs one
+
+    Examples
+    --------
+    >>> halves = Batches(lambda: [{"rain": ["no", "yes"], "n": [2, 1]}, {"rain": ["no", "no"], "n": [3, 4]}])
+    >>> columns, weights = read_source(halves, sample_weight="n")
+    >>> columns.names, columns.codes[0], weights
+    (('rain',), array([0, 1, 0, 0], dtype=uint8), array([2., 1., 3., 4.]))
+    """
+    reading, for_all = _reading(states, discretize, continuous, known or {})
+    in_source = isinstance(sample_weight, str) or not in_pieces(data)
+    source = Source(data, weights=sample_weight if in_source else None, columns=only, has_class=False)
+    rows = gather(source, reading, EVERYTHING, max_memory=max_memory)
+    weights = rows.weights if in_source else as_weights(sample_weight, rows.n_rows)
+    if is_path(data) and for_all is None:
+        _note_gaps(rows, reading)
+    return _cut(rows, reading, for_all), weights
+
+
+def in_pieces(data: Any) -> bool:
+    """Tell whether rows come in pieces: from a file, batches or an iterator of tables."""
+    return not Source(data).in_memory
+
+
+def _reading(
+    states: Any, discretize: Any, continuous: Sequence[Name], known: Mapping[Name, Variable]
+) -> tuple[Reading, int | None]:
+    """Say to the reader of rows what was said of nodes; return also into how many intervals to cut all floats."""
+    check_states({} if states is None else states)
+    measured = {*continuous, *(name for name, given in (states or {}).items() if _is_float(given))}
+    by_name = discretize if isinstance(discretize, Mapping) else {}
+    cuts = {
+        name: given if isinstance(given, (Sequence, np.ndarray)) else _intervals(given)
+        for name, given in by_name.items()
+        if name not in measured
+    }
+    reading = Reading(
+        states={n: given for n, given in (states or {}).items() if n not in measured and n not in cuts},
+        kinds=dict.fromkeys(measured, "numeric"),
+        cuts=cuts,
+        known=known,
+        whole=MOST_INTEGERS,
+        as_written=True,
+        largest=LARGEST,
+    )
+    return reading, None if discretize is None or isinstance(discretize, Mapping) else _intervals(discretize)
+
+
+def _is_float(given: Any) -> bool:
+    return given is float or (isinstance(given, str) and given == "continuous")
+
+
+def _intervals(given: Any) -> int:
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 2:
+        raise SettingError(
+            f"discretize is {given!r}; give a number of intervals of at least 2, or a mapping from column to "
+            "such a number or to cut points."
         )
-    if only is not None:
-        absent = next((name for name in only if name not in table.names), None)
-        if absent is not None:
-            raise ColumnError(
-                f"There is no column {absent!r}. The columns are {', '.join(map(repr, table.names[:12]))}."
-            )
-        table = table.select(tuple(only))
-    if not table.names:
-        raise DataError("There are no columns to make nodes of.")
-    twice = first_twice(table.names)
-    if twice is not None:
-        raise ColumnError(f"Two columns are named {twice!r}. Rename one of them.")
-    if table.n_rows == 0:
-        raise DataError("There are no rows to learn from.")
-    cuts = cuts_by_name(discretize, table)
-    declared = states_by_name(states, table)
-    measured = {*continuous, *(name for name, given in declared.items() if given is None)}
+    return int(given)
+
+
+def _cut(rows: Encoded, reading: Reading, for_all: int | None) -> NodeColumns:
+    """Cut the numbers that are to be cut into so many intervals, now that all of them are known."""
+    coded, measured = iter(rows.codes), iter(rows.values)
     variables: list[Variable] = []
-    codes: list[Ints | None] = []
+    codes: list[Codes | None] = []
     numbers: list[Floats | None] = []
-    for j, name in enumerate(table.names):
-        if name in measured:
-            found: _Read = Variable(name, "numeric"), None, finite(table.numbers(j), name)
+    for variable in rows.schema.attributes:
+        many = reading.cuts.get(variable.name, None if reading.tells(variable.name) else for_all)
+        cells, values = None, None
+        if variable.kind == "categorical":
+            variable, cells = sealed(variable), next(coded).own
+        elif many is None:
+            values = next(measured)
         else:
-            found = _read(table, j, name, declared.get(name), cuts.get(name))
-        variable, coded, values = found
+            values = next(measured)
+            variable = cut_variable(variable.name, frequency_cut_points(values, many, name=variable.name))
+            cells, values = code_intervals(values, variable, variable.name).own, None
         variables.append(variable)
-        codes.append(coded)
+        codes.append(cells)
         numbers.append(values)
-    return NodeColumns(tuple(variables), tuple(codes), tuple(numbers), table.n_rows)
-
-
-def _read(table: Table, j: int, name: Name, states: Any, cut: Any) -> _Read:
-    if cut is not None:
-        if table.kind(j) != "numeric":
-            raise no_numbers_to_cut(name)
-        return cut_numbers(table.numbers(j), name, cut)
-    kind = table.kind(j)
-    if states is not None:
-        start = Variable(name, "categorical", states, n_declared=len(states), closed=True)
-        return _discrete(table, j, start)
-    if kind == "categorical":
-        return _discrete(table, j, Variable(name, "categorical"))
-    values = table.numbers(j)
-    if is_whole(table, j):
-        if len(np.unique(values[~np.isnan(values)])) > MOST_INTEGERS:
-            raise too_many_integers(name)
-        return _discrete(table, j, Variable(name, "categorical"))
-    return Variable(name, "numeric"), None, finite(values, name)
-
-
-def _discrete(table: Table, j: int, variable: Variable) -> tuple[Variable, Ints, None]:
-    coded = table.factorize(j)
-    variable, column = encode_column(coded, variable, "grow")
-    codes = column[:]
-    if not variable.closed:
-        kept = variable.kept(np.bincount(codes, minlength=variable.size + 1)[:-1] > 0)
-        if kept.size < variable.size:
-            moved = np.array([*(kept.codes.get(state, kept.size) for state in variable.states), kept.size])
-            variable, codes = kept, moved[codes]
-    return sealed(variable), codes, None
+    return NodeColumns(tuple(variables), tuple(codes), tuple(numbers), rows.n_rows)
 
 
 def sealed(variable: Variable) -> Variable:
@@ -253,38 +289,20 @@ def sealed(variable: Variable) -> Variable:
         raise ColumnError(
             f"{variable.name!r} has no cell that is there. Leave it out, or declare its states."
         )
-    return Variable(variable.name, "categorical", variable.states, n_declared=variable.size, closed=True)
+    return replace(variable, n_declared=variable.size, closed=True)
 
 
-def cut_numbers(numbers: NDArray[Any], name: Name, cut: Any) -> tuple[Variable, Ints, None]:
-    """Read numbers as intervals: so many of about equally many rows, or between given points."""
-    values = finite(numbers, name)
-    points = frequency_cut_points(values, cut, name=name) if isinstance(cut, int) else cut
-    variable = cut_variable(name, points)
-    return variable, code_intervals(values, variable, name)[:], None
-
-
-def no_numbers_to_cut(name: Name) -> ColumnError:
-    return ColumnError(f"discretize names {name!r}, which does not hold numbers. Leave it out.")
-
-
-def too_many_integers(name: Name) -> ColumnError:
-    return ColumnError(
-        f"{name!r} holds whole numbers with more than {MOST_INTEGERS} values. Pass discretize={{{name!r}: 5}}, "
-        "make it float (a continuous node), or make it text or a category (a state for each value)."
-    )
-
-
-def finite(values: NDArray[Any], name: Name) -> Floats:
-    """Return numbers as doubles; NaN is missing, what cannot be squared and summed is refused."""
-    numbers = np.ascontiguousarray(values, dtype=np.float64)
-    if np.isinf(numbers).any():
-        row = int(np.isinf(numbers).argmax())
-        raise InfiniteValue(name, row, float(numbers[row]))
-    if (np.abs(numbers) > LARGEST).any():
-        row = int((np.abs(numbers) > LARGEST).argmax())
-        raise DataError(
-            f"{name!r} is {numbers[row]} in row {row}: squares of values beyond {LARGEST:g} cannot be summed. "
-            "Correct it, make it missing, or change the unit of the column."
+def _note_gaps(rows: Encoded, reading: Reading) -> None:
+    """Say which columns of a file that nobody spoke of hold whole numbers and gaps only, a few values in all."""
+    for variable, numbers in zip(rows.schema.numeric, rows.values):
+        there = numbers[~np.isnan(numbers)]
+        few = len(there) < len(numbers) and (there == np.rint(there)).all()
+        if reading.tells(variable.name) or not few or len(np.unique(there)) > MOST_INTEGERS:
+            continue
+        warnings.warn(
+            f"{variable.name!r} holds whole numbers and gaps, and is read as continuous, as data frames read such a "
+            f"file. Pass states={{{variable.name!r}: [...]}} to make states of them, or "
+            f"states={{{variable.name!r}: float}} to say so.",
+            SourceNote,
+            stacklevel=4,
         )
-    return numbers

@@ -26,7 +26,7 @@ from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
 from bayeskit.networks.arguments import number_below, switch, whole_number
 from bayeskit.networks.learned.climbs import Climbed
 from bayeskit.networks.memory import get_max_memory
-from bayeskit.schema import Name
+from bayeskit.schema import Name, Variable
 
 Floats = NDArray[np.float64]
 
@@ -86,15 +86,7 @@ def read_hidden(network: Network, data: Any) -> NodeColumns:
     for node in absent:
         if node.is_discrete and not node.variable.size:
             raise _undeclared(node.name, f"There is no column {node.name!r}")
-    declared = {node.name: node.variable.states for node in network.nodes if node.variable.states}
-    columns = read_nodes(
-        data,
-        only=present,
-        states={name: states for name, states in declared.items() if name in set(present)},
-        continuous=[
-            node.name for node in network.nodes if not node.is_discrete and node.name in set(present)
-        ],
-    )
+    columns = read_nodes(data, only=present, known=known_variables(network))
     for variable, numbers in zip(columns.variables, columns.numbers):
         if numbers is not None and network[variable.name].is_discrete and np.isnan(numbers).all():
             raise _undeclared(variable.name, f"The column {variable.name!r} is empty")
@@ -105,6 +97,11 @@ def read_hidden(network: Network, data: Any) -> NodeColumns:
         (*columns.numbers, *(None if node.is_discrete else np.full(n, np.nan) for node in absent)),
         n,
     )
+
+
+def known_variables(network: Network) -> dict[Name, Variable]:
+    """Return the variables of nodes by name; discrete ones without states become what their columns hold."""
+    return {node.name: node.variable for node in network.nodes if node.variable.size or not node.is_discrete}
 
 
 def _undeclared(name: Name, what: str) -> ColumnError:

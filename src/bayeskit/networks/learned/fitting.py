@@ -16,7 +16,7 @@ from bayeskit.learning.search.counted_columns import CountedColumns
 from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
 from bayeskit.networks.arguments import choice
 from bayeskit.networks.learned.climbs import Climbed
-from bayeskit.networks.learned.em_fitting import EmSettings, climb_network, read_hidden
+from bayeskit.networks.learned.em_fitting import EmSettings, climb_network, known_variables, read_hidden
 from bayeskit.networks.learned.prior_network import imaginary_rows
 from bayeskit.networks.memory import get_max_memory
 from bayeskit.priors import Laplace, as_prior, backs_off
@@ -275,9 +275,7 @@ def _as_prior(prior: Any, weight: float | None) -> Any:
 
 def _columns_of(network: Network, data: Any) -> NodeColumns:
     """Read the columns of the nodes; every node must have one."""
-    declared = {node.name: node.variable.states for node in network.nodes if node.variable.states}
-    numeric = [node.name for node in network.nodes if not node.is_discrete]
-    return read_nodes(data, only=[node.name for node in network.nodes], states=declared, continuous=numeric)
+    return read_nodes(data, only=[node.name for node in network.nodes], known=known_variables(network))
 
 
 def _with_states(network: Network, columns: NodeColumns) -> Network:

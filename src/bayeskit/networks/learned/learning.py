@@ -13,8 +13,7 @@ from bayeskit.errors import NeedsRows, SettingError, SuspectResult
 from bayeskit.graphs.network import Network, Node
 from bayeskit.learning.progress import progress_of
 from bayeskit.learning.search.counted_columns import CountedColumns, counted_columns, given_counts
-from bayeskit.learning.search.node_columns import NodeColumns
-from bayeskit.learning.search.node_source import in_pieces, read_source
+from bayeskit.learning.search.node_columns import NodeColumns, in_pieces, read_source
 from bayeskit.learning.search.search_network import Found, Settings, search_counts, search_network
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.learned.fitting import fit_settings

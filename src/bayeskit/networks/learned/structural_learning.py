@@ -17,8 +17,7 @@ from bayeskit.learning.em import Climbing, climb
 from bayeskit.learning.networks.network_em import NetworkProblem
 from bayeskit.learning.networks.structural_em import structural_em
 from bayeskit.learning.progress import progress_of
-from bayeskit.learning.search.node_columns import NodeColumns
-from bayeskit.learning.search.node_source import in_pieces
+from bayeskit.learning.search.node_columns import NodeColumns, in_pieces
 from bayeskit.learning.search.search_network import Settings
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.given.building import network_of, variable_of
