@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from bayeskit.data.encode import encode, match_columns
+from bayeskit.data.encode import code_column, encode, match_columns
 from bayeskit.data.reading import Reading
 from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, DataError, UnseenState
@@ -247,3 +247,58 @@ def test_a_block_of_counts(data, threshold):
     block = chunk.block.toarray() if sparse.issparse(chunk.block) else chunk.block
     np.testing.assert_array_equal(block, COUNTS)
     assert chunk.block_above == threshold  # the counting compares, so that no second block is made
+
+
+# -- one column ---------------------------------------------------------------------------------------
+
+CELLS = st.lists(
+    st.sampled_from(["a", "b", "ab", "", "z", 1, 1.0, True, None, float("nan")]), min_size=1, max_size=8
+)
+STATES = st.lists(st.sampled_from(["a", "b", "ab", "", 1, 2]), min_size=1, max_size=5, unique=True)
+
+
+@settings(max_examples=200)
+@given(CELLS, STATES, st.sampled_from(["ignore", "smooth", "error"]), st.booleans())
+def test_the_quick_ways_to_code_a_column_change_nothing(cells, states, policy, as_written):
+    """Cells that are states as they stand are looked up or compared; codes kept from before take the long way."""
+    variable = Variable("x", "categorical", tuple(states))
+    forms = [np.array([*cells, None], object)[:-1]]
+    if all(isinstance(cell, str) for cell in cells):
+        forms.append(np.array(cells))
+
+    def coded(array, known):
+        table = open_table({"x": array})
+        if known:
+            object.__setattr__(table, "_coded", {"x": table.factorize(0)})
+        try:
+            return code_column(table, 0, variable, policy, as_written=as_written)[1][:].tolist()
+        except UnseenState as error:
+            return str(error)
+
+    assert len({str(coded(array, known)) for array in forms for known in (False, True)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("states", "cells", "as_told", "as_written"),
+    [
+        (("0", "1"), [1, 0, None], [2, 2, 2], [1, 0, 2]),
+        (("0.0", "1.0"), np.array([1.0, np.nan, 0.0]), [2, 2, 2], [1, 2, 0]),
+        (("false", "true"), [True, False], [2, 2], [1, 0]),
+        ((1, 2), ["2", "3"], [2, 2], [1, 2]),
+    ],
+)
+def test_states_as_they_are_written(states, cells, as_told, as_written):
+    table, variable = open_table({"x": cells}), Variable("x", "categorical", states)
+    for written, wanted in ((False, as_told), (True, as_written)):
+        assert code_column(table, 0, variable, "ignore", as_written=written)[1][:].tolist() == wanted
+
+
+def test_a_value_that_is_no_state_is_named_with_its_row():
+    schema = encode(open_table({"s": ["p", "q"]}), schema_of({"s": ["p", "q"]}), "grow").schema
+    with pytest.raises(UnseenState, match=r"Row 2: 's' has no state 'r' \(it has p, q\)"):
+        encode(open_table({"s": ["p", None, "r"]}), schema, "error")
+    whole = encode(
+        open_table(np.array([[0], [1]])), schema_of(np.array([[0], [1]]), categorical="all"), "grow"
+    )
+    with pytest.raises(UnseenState, match="Row 1: 'x0' has no state 7"):
+        encode(open_table(np.array([[1], [7]])), whole.schema, "error")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit import BayesianNetwork
+from bayeskit import BayesianNetwork, learn_network
 from bayeskit.errors import (
     ColumnError,
     DataError,
@@ -338,3 +338,34 @@ def test_the_memory_of_tables_is_a_setting():
     finally:
         set_max_memory(before)
     assert ab().fit(AB).n_rows_ == 2
+
+
+@pytest.mark.parametrize("method", ["counts", "em"])
+def test_rows_mean_states_as_they_are_written(method):
+    """What predict takes for a state, fit, partial_fit, forget and EM take for it too."""
+    network = BayesianNetwork({"n": [], "b": ["n"]}, {"n": ["0", "1"], "b": ["false", "true"]})
+    told = {"n": ["0", "1", "1", None], "b": ["false", "true", "false", "true"]}
+    meant = {"n": [0, 1.0, 1, None], "b": [False, True, False, True]}
+    wanted = copy.copy(network).fit(told, method=method)
+    found = network.fit(meant, method=method)
+    assert found.states("n") == ("0", "1")
+    for name in ("n", "b"):
+        assert found.cpt(name).values == pytest.approx(wanted.cpt(name).values)
+    np.testing.assert_array_equal(found.log_prob(meant), wanted.log_prob(told))
+    if method == "counts":
+        found.partial_fit(meant).forget(meant)
+        np.testing.assert_array_equal(found.cpt("b").values, wanted.cpt("b").values)
+    with pytest.raises(UnseenState, match="'n' has no state 2"):
+        network.fit({"n": [0, 2], "b": [True, True]}, method=method)
+
+
+def test_nodes_of_intervals_are_fitted_by_numbers_or_by_names():
+    rng = np.random.default_rng(0)
+    data = {"x": rng.normal(size=60), "s": rng.choice(["p", "q"], 60)}
+    network = learn_network(data, discretize={"x": [-0.5, 0.5]}, required=[("s", "x")])
+    names = np.array(network.states("x"))[np.searchsorted([-0.5, 0.5], data["x"])]
+    by_numbers = copy.copy(network).fit(data).cpt("x").values
+    by_names = copy.copy(network).fit({**data, "x": names}).cpt("x").values
+    np.testing.assert_array_equal(by_numbers, network.cpt("x").values)
+    np.testing.assert_array_equal(by_names, by_numbers)
+    np.testing.assert_array_equal(network.log_prob(data), network.log_prob({**data, "x": names}))

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from bayeskit import AODE, KDB, TAN, NaiveBayes
+from bayeskit import AODE, KDB, TAN, NaiveBayes, learn_network
 from bayeskit.data.source import Batches, Source
 from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource, WeightError
 
@@ -204,3 +204,14 @@ def test_weights_too_far_from_one_are_judged_together():
     assert NaiveBayes().fit(tiny).statistics_.total == 3.0
     with pytest.raises(WeightError, match="1e-150"):
         NaiveBayes().fit(Batches(lambda: [(rows, y, [1e-150, 0.0]), (rows, y, [0.0, 0.0])]))
+
+
+def test_weights_that_are_text_are_refused_as_weights(tmp_path):
+    frame = pd.DataFrame({"s": ["p", "q"], "y": ["u", "v"], "w": ["1", "many"]})
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    for data in (frame, pl.from_pandas(frame), Batches(lambda: [frame]), path):
+        with pytest.raises(WeightError, match="'w'"):
+            NaiveBayes().fit(data, target="y", sample_weight="w")
+        with pytest.raises(WeightError, match="'w'"):
+            learn_network(data, sample_weight="w")

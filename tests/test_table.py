@@ -129,3 +129,17 @@ def test_names_as_scikit_learn_gives_them():
     assert column_names(2) == ("x0", "x1")
     assert open_table(pd.DataFrame({0: [1], (1, "b"): [2]})).names == (0, (1, "b"))
     assert isinstance(open_table([[1]]), Table)
+
+
+def test_columns_of_a_mapping_are_made_arrays_when_asked_for():
+    """Of many columns few may matter: what nobody asks for costs nothing, and may be anything."""
+
+    class Asked(list):
+        def __iter__(self):
+            raise AssertionError("it was read")
+
+    table = open_table({"a": ["p", "q"], "b": Asked([1, 2])})
+    assert table.n_rows == 2 and words_of(table, 0) == ["p", "q"]
+    with pytest.raises(AssertionError):
+        table.factorize(1)
+    assert words_of(open_table({"a": iter(["p", "q"])}), 0) == ["p", "q"]

@@ -16,7 +16,7 @@ from bayeskit.classifiers.notebook import html_repr, mimebundle
 from bayeskit.data.encode import match_columns
 from bayeskit.data.labels import as_labels, as_weights, encode_labels
 from bayeskit.data.reading import interval_labels
-from bayeskit.data.table import Table, open_table
+from bayeskit.data.table import Table, open_dense
 from bayeskit.errors import ColumnError, DataError
 from bayeskit.learning.cut_points import (
     check_bins,
@@ -99,7 +99,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         one_of("method", self.method, _METHODS)
         one_of("output", self.output, ("codes", "intervals"))
         check_bins(self.n_bins)
-        table = self._open(X)
+        table = open_dense(X, type(self).__name__)
         if self.method == "mdl" and y is None:
             raise DataError(
                 'Discretizer(method="mdl") requires y to be passed, but the target y is None. Pass the classes, '
@@ -128,7 +128,9 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Give the interval of each value; see the notes above for the type."""
         check_is_fitted(self, "cut_points_")
-        table = match_columns(self._open(X), self._schema, self._names, type(self).__name__)
+        table = match_columns(
+            open_dense(X, type(self).__name__), self._schema, self._names, type(self).__name__
+        )
         cut: dict[int, NDArray[Any]] = {}
         for j, variable in enumerate(self._schema.attributes):
             if variable.kind == "numeric":
@@ -160,14 +162,6 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """What ``set_output`` asked for: scikit-learn itself would take frames of other libraries for arrays."""
         asked = getattr(self, "_sklearn_output_config", {})
         return asked.get("transform", get_config()["transform_output"])
-
-    def _open(self, X: Any) -> Table:
-        table = open_table(X)
-        if table.block is not None:
-            raise DataError(
-                f"Sparse data was passed for X, but {type(self).__name__} needs dense data. Use X.toarray()."
-            )
-        return table
 
     def _chosen(self, table: Table) -> set[Name]:
         if self.columns is None:
