@@ -102,14 +102,42 @@ class FamilyTries(DiscreteConditional):
         arguments = (np.flatnonzero(holes), codes, target, own, scratch, out)
         return min(least, float(add_sums(self.trie, self.rule, self._order, *arguments)))
 
-    def _add_whole(self, codes: Any, target: Any, own: Floats, out: Floats) -> float:
+    def add_known(
+        self,
+        codes: Any,
+        out: Floats,
+        target: Any = None,
+        own: Floats | None = None,
+        there: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Add rows in which every parent of a child that is there is there, too.
+
+        Parameters
+        ----------
+        target, own : arrays of shape (n,), optional
+            The class to leave weight out of, and how much.
+        there : bool array of shape (n, d), optional
+            Whether a code is the row's own; only then does the row stand in a count.
+        """
+        n = len(codes)
+        classes = np.zeros(n, np.uint32) if target is None else target
+        weight = np.zeros(n) if own is None else own
+        least = self._add_whole(codes, classes, weight, out, there)
+        if least < 0.0:
+            raise never_counted(least)
+
+    def _add_whole(
+        self, codes: Any, target: Any, own: Floats, out: Floats, there: NDArray[np.bool_] | None = None
+    ) -> float:
         """Add rows without holes family by family: the counts of one stay in the cache."""
         s, least = self._scratch(min(_BLOCK_ROWS, len(codes)), codes.dtype), 0.0
         for start in range(0, len(codes), _BLOCK_ROWS):
             some = slice(start, start + _BLOCK_ROWS)
             logs, product = out[some], s.product[: len(out[some])]
             product[:] = 1.0
-            rows = (len(logs), codes[some], s.there, target[some], own[some], s.p, product, logs)
+            # One mark for all rows, or one for each: a single row has a single mark either way.
+            marks = s.there if there is None else there[some]
+            rows = (len(logs), codes[some], marks, target[some], own[some], s.p, product, logs)
             for f in range(len(self.trie.child)):
                 least = min(least, float(family(self.trie, self.rule, f, *rows, False, s.unused)))
             with np.errstate(divide="ignore"):
@@ -142,15 +170,22 @@ class FamilyTries(DiscreteConditional):
         kind = np.uint8 if trie.sizes.max(initial=0) <= LARGEST_BYTE_TABLE else np.uint32
         codes = np.tile(trie.sizes.astype(kind), (n, 1))
         for f in self._order.backwards[::-1]:
-            child, cumulative = trie.child[f], np.empty((n, trie.sizes[trie.child[f]]))
-            for x in range(cumulative.shape[1]):
-                codes[:, child] = x
-                p = self.level_probabilities(int(f), Chunk(n, codes, np.empty((n, 0))))
-                cumulative[:, x] = p[np.arange(n), -1, classes]
-            np.cumsum(cumulative, axis=1, out=cumulative)
-            draw = rng.random(n) * cumulative[:, -1]
-            codes[:, child] = (draw[:, None] >= cumulative[:, :-1]).sum(axis=1)
+            self.draw_child(int(trie.child[f]), codes, classes, rng)
         return codes.astype(np.intp)
+
+    def draw_child(
+        self, j: int, codes: NDArray[Any], classes: NDArray[np.intp], rng: np.random.Generator
+    ) -> None:
+        """Draw one attribute into codes in which its parents are drawn."""
+        n, f = len(codes), self._place(j)
+        cumulative = np.empty((n, int(self.trie.sizes[j])))
+        for x in range(cumulative.shape[1]):
+            codes[:, j] = x
+            p = self.level_probabilities(f, Chunk(n, codes, np.empty((n, 0))))
+            cumulative[:, x] = p[np.arange(n), -1, classes]
+        np.cumsum(cumulative, axis=1, out=cumulative)
+        draw = rng.random(n) * cumulative[:, -1]
+        codes[:, j] = (draw[:, None] >= cumulative[:, :-1]).sum(axis=1)
 
     def members(self) -> list[int]:
         return [int(j) for j in self.trie.child]
@@ -247,6 +282,7 @@ def estimate_families(
     constants: Floats | None = None,
     missing: str = "ignore",
     unseen: str = "ignore",
+    is_state: NDArray[np.bool_] | None = None,
 ) -> FamilyTries:
     """Turn the counts of families into conditional probabilities.
 
@@ -262,6 +298,8 @@ def estimate_families(
         :func:`~bayeskit.estimation.back_off.choose_constants`.
     missing : "ignore" or "state"
     unseen : "ignore" or "smooth"
+    is_state : bool array over the categorical attributes, optional
+        Where missing is a state, if other families tell it besides these.
 
     Examples
     --------
@@ -275,7 +313,7 @@ def estimate_families(
     >>> np.exp(out)
     array([[0.75, 0.4 ]])
     """
-    trie = lay_tries(families, schema, missing)
+    trie = lay_tries(families, schema, missing, is_state)
     doubled = np.flatnonzero(np.bincount(trie.child, minlength=len(trie.sizes)) > 1)
     if len(doubled):
         name = schema.categorical[int(doubled[0])].name

@@ -18,7 +18,9 @@ Ints = NDArray[np.int64]
 _SMALL_TABLE, _PLACES_A_CONTEXT = 256, 8
 
 
-def lay_tries(families: Families, schema: Schema, missing: str = "ignore") -> Trie:
+def lay_tries(
+    families: Families, schema: Schema, missing: str = "ignore", is_state: NDArray[np.bool_] | None = None
+) -> Trie:
     """Lay the counts of all levels of all families out for look-up.
 
     Parameters
@@ -27,6 +29,8 @@ def lay_tries(families: Families, schema: Schema, missing: str = "ignore") -> Tr
     schema : Schema
     missing : "ignore" or "state"
         With "state", missing is one more state of every attribute that was ever missing.
+    is_state : bool array over the categorical attributes, optional
+        Which these are, where more families than these tell it.
 
     Examples
     --------
@@ -38,9 +42,10 @@ def lay_tries(families: Families, schema: Schema, missing: str = "ignore") -> Tr
     >>> trie.entry_class, trie.entry_weight
     (array([0, 1], dtype=int32), array([2., 5.]))
     """
-    is_state = (
-        states_of_missing(families, schema) if missing == "state" else np.zeros(len(schema.categorical), bool)
-    )
+    if missing != "state":
+        is_state = np.zeros(len(schema.categorical), bool)
+    elif is_state is None:
+        is_state = states_of_missing(families, schema)
     names = [families.names_of(f) for f in range(len(families))]
     layer = _Layer(schema.n_classes)
     for f, family in enumerate(names):

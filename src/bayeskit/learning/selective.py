@@ -126,8 +126,9 @@ def select(
     losses[:, 0] = judge.add(None)
     for position, family in enumerate(families):
         counted = _count(chunks, schema, family)
-        how = {"missing": missing, "unseen": unseen}
-        tries = estimate_families(counted, schema, smoothing, constants=constants, **how)
+        tries = estimate_families(
+            counted, schema, smoothing, constants=constants, missing=missing, unseen=unseen
+        )
         losses[:, position + 1] = judge.add(tries)
     # Equal up to rounding is equal: an attribute of one state changes nothing but the last bit.
     most = losses.min() * (1.0 + 1e-12) + 1e-15

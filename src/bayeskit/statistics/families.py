@@ -218,6 +218,18 @@ class Families:
         )
         return alone._of((self.cells(f) for f in which), self.margin)
 
+    def chosen_from(self, counted: Self, which: Iterable[int]) -> Self:
+        """Return these families with the cells of some others, whose keys mean the same."""
+        return self._of((counted.cells(f) for f in which), counted.margin)
+
+    def without_class(self) -> Self:
+        """Return the counts of all classes together, as of one class: n(child, parents)."""
+        k = max(len(self.margin), 1)
+        cells = (self.cells(f) for f in range(len(self)))
+        return self._of(
+            (_summed(keys // k, counts) for keys, counts in cells), self.margin.sum(keepdims=True)
+        )
+
     def with_cells(self, cells: Iterable[Cells], margin: Floats) -> Self:
         """Return the same families with other counts, cells without weight left out."""
         return self._of(cells, margin)

@@ -212,6 +212,10 @@ class RegressionFamilies:
         terms = Pattern("regressions", attributes).terms(schema)
         return cls.zero(schema, attributes).with_cells(_listed(tables[term], schema) for term in terms)
 
+    def chosen_from(self, counted: Self, which: Iterable[int]) -> Self:
+        """Return these families with the cells of some others, whose keys mean the same."""
+        return self.with_cells(counted.cells[f] for f in which)
+
     def with_cells(self, cells: Iterable[Cells]) -> Self:
         """Return the same families with other sums, cells without weight left out."""
         kept = []

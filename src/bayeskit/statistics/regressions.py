@@ -191,17 +191,21 @@ class Regressions:
 
     def pooled(self) -> tuple[float, float]:
         """Return mean and variance of the child over all cells together; (0, 0) without rows."""
-        n = float(self.n.sum())
+        whole = self.columns([-1]).whole()
+        n = float(whole.n[0])
         if n <= 0.0:
             return 0.0, 0.0
-        mean, scatter = self._centred
-        centre = mean[:, -1]
-        # From the centre of one cell: where all are equal, nothing is added to the spread.
-        origin = float(centre[int(np.argmax(self.n))])
-        away = np.where(self.n > 0.0, centre - origin, 0.0)
-        step = float(self.n @ away) / n
-        between = float(self.n @ (away - step) ** 2)
-        return origin + step, (float(scatter[:, -1, -1].sum()) + between) / n
+        mean, scatter = whole._centred
+        return float(mean[0, 0]), max(float(scatter[0, 0, 0]) / n, 0.0)
+
+    def whole(self) -> Regressions:
+        """Return the sums of all cells together, as one cell."""
+        held = self if len(self.n) else Regressions.at(np.zeros((1, self.pivot.shape[1])), np.zeros(1))
+        while len(held.n) > 1:
+            half = -(-len(held.n) // 2)
+            rest = held.take(np.arange(half, len(held.n)))
+            held = held.take(np.arange(half)).merge(rest.placed(np.arange(len(rest.n)), half))
+        return held
 
     @property
     def mean(self) -> Floats:
