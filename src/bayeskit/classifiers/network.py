@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.conditional import Conditional, DiscreteConditional
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.learning.graph_factors import GraphFactors, normalised, state_labels
 from bayeskit.learning.model import Model
-from bayeskit.schema import Label, Name, Variable
+from bayeskit.schema import Name, Variable
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.base import CountClassifier
@@ -88,7 +89,7 @@ class _Nodes:
         # The class of labels without a name is "y", which a column may be called too.
         self.target = discrete(_free(name, taken, "class"), self.model.schema.target.states)
         prior = np.exp(self.model.log_prior)
-        self.add(self.target, (), Table(_normalised(prior)))
+        self.add(self.target, (), Table(normalised(prior)))
 
     def add(self, variable: Variable, parents: tuple[Name, ...], found: Table | LinearGaussian) -> None:
         self.found[variable.name] = Node(variable, parents, found)
@@ -98,7 +99,7 @@ class _Nodes:
         for j in tables.members():
             codes = tables.codes_of(j)
             if codes:  # of an attribute that has no state at all nothing can be said
-                node = discrete(variables[j].name, _labels(variables[j], codes))
+                node = discrete(variables[j].name, state_labels(variables[j], codes))
                 # With its cut points a node of intervals can be told numbers.
                 self.slots[j] = _Slots(replace(node, cuts=variables[j].cuts), codes)
         families = {j: self._known(tables.parents_of(j)) for j in self.slots}
@@ -108,7 +109,7 @@ class _Nodes:
             above = [self.slots[i] for i in parents]
             table = tables.table_of(j, parents, [slots.codes for slots in (*above, child)])
             names = (self.target.name, *(slots.variable.name for slots in above))
-            self.add(child.variable, names, Table(_normalised(np.moveaxis(table, -1, 0))))
+            self.add(child.variable, names, Table(normalised(np.moveaxis(table, -1, 0))))
 
     def _known(self, parents: list[int]) -> list[int]:
         """The model leaves out the parents from the first missing one on; one without states is always missing."""
@@ -126,10 +127,15 @@ class _Nodes:
                 above = () if parent is None else (parent.variable.name,)
                 self.add(continuous(variable.name), (self.target.name, *above), found)
 
+    def add_graph(self, graph: GraphFactors) -> None:
+        for node in graph.network.nodes:
+            if node.name != graph.target or node.parents:
+                self.found[node.name] = node
+
     def add_missingness(self, column: int, table: Floats) -> None:
         name = self.model.schema.numeric[column].name
         free = _free(f"{name} is missing", {*self.found, *self.model.schema.position})
-        self.add(discrete(free, (False, True)), (self.target.name,), Table(_normalised(table)))
+        self.add(discrete(free, (False, True)), (self.target.name,), Table(normalised(table)))
 
     def add_words(self, tables: Floats) -> None:
         known = len(self.columns) == len(tables)
@@ -138,7 +144,7 @@ class _Nodes:
         self.target = discrete(_free(self.target.name, set(names), "class"), self.target.states)
         self.found[self.target.name] = Node(self.target, (), old.distribution)
         for name, table in zip(names, tables):
-            self.add(discrete(name, (0, 1)), (self.target.name,), Table(_normalised(table)))
+            self.add(discrete(name, (0, 1)), (self.target.name,), Table(normalised(table)))
 
     def refusal(self, conditional: Conditional, what: str, way_out: str) -> NotSupported:
         columns = getattr(conditional, "columns", ())
@@ -159,12 +165,6 @@ def _free(name: Name, taken: set[Name], instead: Name | None = None) -> Name:
     while name in taken:
         name = f"{name}_"
     return name
-
-
-def _normalised(rows: Floats) -> Floats:
-    """Return rows that sum to one: as they are but for rounding."""
-    sums = rows.sum(axis=-1, keepdims=True)
-    return np.where(np.abs(sums - 1.0) > 1e-12, rows / sums, rows)
 
 
 def _check_size(target: Variable, families: list[list[_Slots]]) -> None:
@@ -205,15 +205,3 @@ def _gaussian(name: Name, mean: Floats, deviation: Floats) -> LinearGaussian:
             "Give its values in another unit."
         )
     return LinearGaussian(mean, np.empty((*mean.shape, 0)), variance)
-
-
-def _labels(variable: Variable, codes: tuple[int, ...]) -> list[Label]:
-    """Return what the states are called; missing and unseen by names that no state has."""
-    more: dict[int, Any] = {variable.size: "(missing)", variable.size + 1: "(unseen)"}
-    labels = [variable.states[code] for code in codes if code < variable.size]
-    for code in codes[len(labels) :]:
-        label = more[code]
-        while label in labels:
-            label = f"({label})"
-        labels.append(label)
-    return labels

@@ -96,6 +96,10 @@ class Nodes(Protocol):
         """Add the columns of a block: P(absent), P(present) of each in each class, shape (V, K, 2)."""
         ...
 
+    def add_graph(self, graph: Any) -> None:
+        """Add attributes with any parents, the class perhaps among their children."""
+        ...
+
     def refusal(self, conditional: Conditional, what: str, way_out: str) -> NotSupported:
         """Return the error that names the attributes, what they have, and what to do."""
         ...
@@ -135,6 +139,10 @@ class Workings(Protocol):
 
     def add_children(self, children: Any) -> None:
         """Add numeric attributes, each given the class and a categorical one."""
+        ...
+
+    def add_graph(self, graph: Any) -> None:
+        """Add attributes with any parents, the class perhaps among their children."""
         ...
 
     def add_together(self, joint: Any) -> None:

@@ -35,18 +35,22 @@ _BLOCK, _BLOCK_OF_TEXTS = 2**18, 2**22
 class Drawn(NamedTuple):
     """A model whose tables can be drawn: the posteriors of its conditionals and of P(c), both of the raw counts.
 
-    ``factors`` are the weights of the classes, which shift P(c) but stand for no more rows.
+    ``factors`` are the weights of the classes, which shift P(c) but stand for no more rows. ``adds_prior`` is False
+    where a conditional holds P(c | parents) itself.
     """
 
     schema: Schema
     posteriors: tuple[ParameterPosterior, ...]
     prior: ClassPrior
     factors: Floats
+    adds_prior: bool = True
 
     def log_posteriors(self, chunk: Chunk, draws: Draws) -> Floats:
         """Return log P(c | x) of each row under each draw: shape (n, draws, K)."""
         prior = self._prior_draws(draws)
-        out = np.repeat(prior[None], chunk.n_rows, axis=0)
+        with np.errstate(divide="ignore"):
+            first = prior if self.adds_prior else np.broadcast_to(np.log(self.factors), prior.shape)
+        out = np.repeat(first[None], chunk.n_rows, axis=0)
         for posterior in self.posteriors:
             posterior.add(chunk, draws, out)
         best = out.max(axis=2, keepdims=True)
@@ -92,7 +96,8 @@ def drawn_of(statistics: Statistics, recipe: Recipe, who: str) -> Drawn:
             "BayesNetClassifier have intervals."
         ) from None
     weights = np.ones(schema.n_classes) if factors is None else factors
-    return Drawn(schema, posteriors, prior, weights)
+    adds_prior = all(conditional.adds_prior for conditional in conditionals)
+    return Drawn(schema, posteriors, prior, weights, adds_prior)
 
 
 def blocks_of(encoded: Encoded, draws: int) -> list[tuple[int, int]]:

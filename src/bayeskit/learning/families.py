@@ -52,7 +52,7 @@ class WithParents:
             return Naive()
         if self.constants is not None:
             return self
-        return replace(self, constants=_constants(self._tries(statistics, recipe)))
+        return replace(self, constants=settled_constants(self._tries(statistics, recipe)))
 
     def conditionals(
         self, statistics: Statistics, recipe: Recipe, prior: ClassPrior
@@ -89,7 +89,7 @@ class WithParents:
         )
 
 
-def _constants(tries: Any) -> Constants:
+def settled_constants(tries: Any) -> Constants:
     """Return the back-off constants that were chosen, those of the family with the most parents."""
     backs_off = [f for f, mode in enumerate(tries.rule.mode.tolist()) if mode == BACK_OFF]
     if not backs_off:

@@ -19,15 +19,17 @@ from bayeskit.estimation.families import FamilyTries
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.presence import Presence
 from bayeskit.estimation.table import TableConditional
+from bayeskit.learning.graph_factors import GraphFactors
 from bayeskit.learning.model import Model
 from bayeskit.learning.recipe import Recipe
 from bayeskit.priors import one_more_cell
-from bayeskit.report.explanation import Attribute, Explanation, Factor, Form, LeftOut, PriorSource
+from bayeskit.report.explanation import Attribute, Explanation, Factor, Form, LeftOut
 from bayeskit.report.factors.average import Average
 from bayeskit.report.factors.averaged import average_of
 from bayeskit.report.factors.dependence import Item, dependent_items
 from bayeskit.report.factors.evidence import evidence_of
 from bayeskit.report.factors.family_items import family_items
+from bayeskit.report.factors.graph_items import ClassFactor, graph_items
 from bayeskit.report.factors.numeric_items import NumericItems
 from bayeskit.report.factors.shares import Floats, shares, with_workings
 from bayeskit.report.shown import Shown
@@ -89,23 +91,24 @@ def explain(
     return Explanation(
         target=schema.target.name,
         classes=tuple(s.item() if isinstance(s, np.generic) else s for s in states),
-        prior=apart.prior[0],
+        prior=apart.prior.factors,
         attributes=tuple(item for item in ordered if isinstance(item, Attribute)),
         left_out=tuple(item for item in ordered if isinstance(item, LeftOut)),
-        prior_source=apart.prior[1],
+        prior_source=apart.prior.source,
         lang=lang,
         form=apart.form,
         average=apart.average,
         rest=apart.rest,
         fallback=tuple(model.log_prior.tolist()),
+        prior_given=apart.prior.given,
     )
 
 
 @dataclass(frozen=True)
 class _Apart:
-    """A model taken apart for one row: the prior and its source, the items by name, how they make the answer."""
+    """A model taken apart for one row: the factor of the class, the items by name, how they make the answer."""
 
-    prior: tuple[tuple[Factor, ...], PriorSource]
+    prior: ClassFactor
     items: dict[Any, Item]
     form: Form = "product"
     average: Average | None = None
@@ -124,27 +127,28 @@ def _apart(model: Model, statistics: Statistics, recipe: Recipe, row: Shown) -> 
         if found is None:
             model, form = replace(model, conditionals=(*averaged.alone, *others)), "alone"
         elif all(isinstance(c, Presence) for c in others):
-            items = _items(others, statistics, recipe, row)
+            items = _items(others, statistics, recipe, row)[0]
             there = {name: item for name, item in items.items() if isinstance(item, Attribute)}
             return _Apart(_prior(model, statistics, recipe), {**found[1], **there}, "average", found[0])
     # What is no product of factors that can be written down is explained by leaving values out.
     if not all(conditional.supports("explain") for conditional in model.conditionals):
         nothing, items, rest = evidence_of(model, row)
         prior = _prior(model, statistics, recipe)
-        if not np.array_equal(nothing, [factor.log for factor in prior[0]]):
-            prior = tuple(Factor(float(log)) for log in nothing), "nothing known"
+        if not np.array_equal(nothing, [factor.log for factor in prior.factors]):
+            prior = ClassFactor(tuple(Factor(float(log)) for log in nothing), "nothing known", ())
         return _Apart(prior, items, "evidence", rest=rest)
-    items = _items(model.conditionals, statistics, recipe, row)
-    return _Apart(_prior(model, statistics, recipe), items, form)
+    items, given = _items(model.conditionals, statistics, recipe, row)
+    return _Apart(given or _prior(model, statistics, recipe), items, form)
 
 
 def _items(
     conditionals: Sequence[Conditional], statistics: Statistics, recipe: Recipe, row: Shown
-) -> dict[Any, Item]:
+) -> tuple[dict[Any, Item], ClassFactor | None]:
+    """Return the items, and the factor of the class where a conditional holds it."""
     page = _Items(statistics, recipe, row)
     for conditional in conditionals:
         conditional.explain(row.chunk, page)
-    return {**page.items(), **page.discrete}
+    return page.all_items(), page.prior
 
 
 class _Items(NumericItems):
@@ -153,6 +157,27 @@ class _Items(NumericItems):
     def __init__(self, statistics: Statistics, recipe: Recipe, row: Shown) -> None:
         super().__init__(statistics, recipe, row)
         self.discrete: dict[Any, Item] = {}
+        self.prior: ClassFactor | None = None
+        self.in_graph: set[Any] = set()
+
+    def all_items(self) -> dict[Any, Item]:
+        """Return the items of all attributes.
+
+        A number of a graph may have two: what its family says, and how likely it is to be there at all.
+        """
+        told = {
+            name: item
+            for name, item in self.items().items()
+            if name not in self.in_graph or isinstance(item, Attribute)
+        }
+        for name, item in self.discrete.items():
+            beside = told.get(name)
+            if not isinstance(beside, Attribute):
+                told[name] = item
+            elif isinstance(item, Attribute):
+                logs = [a.log + b.log for a, b in zip(beside.factors, item.factors)]
+                told[name] = replace(item, factors=tuple(map(Factor, logs)))
+        return told
 
     def add_tables(self, tables: TableConditional) -> None:
         self.discrete |= _tables(tables, self.row, self.statistics, self.recipe)
@@ -164,17 +189,26 @@ class _Items(NumericItems):
         counted: Any = self.statistics.parts["families"]
         self.discrete |= family_items(families, counted, self.row)
 
+    def add_graph(self, graph: GraphFactors) -> None:
+        found = graph_items(graph, self.statistics, self.row)
+        self.discrete |= found.items
+        self.prior = found.prior
+        self.in_graph = set(self.row.schema.position)
+        for column, (logs, workings, given) in found.numbers.items():
+            self.given[column] = given
+            self._add(column, "gaussian", logs, workings)
 
-def _prior(model: Model, statistics: Statistics, recipe: Recipe) -> tuple[tuple[Factor, ...], PriorSource]:
+
+def _prior(model: Model, statistics: Statistics, recipe: Recipe) -> ClassFactor:
     k = len(model.log_prior)
     if not model.adds_prior:
-        return (Factor(0.0),) * k, "unused"
+        return ClassFactor((Factor(0.0),) * k, "unused", ())
     if recipe.class_prior is not None:
-        return tuple(Factor(float(log)) for log in model.log_prior), "given"
+        return ClassFactor(tuple(Factor(float(log)) for log in model.log_prior), "given", ())
     counts = statistics.class_counts
     imaginary = recipe.class_smoothing.cells(model.schema.target, 1)
     workings = shares(counts, imaginary, np.full(k, counts.sum()), float(imaginary.sum()), k)
-    return with_workings(model.log_prior, workings), "counts"
+    return ClassFactor(with_workings(model.log_prior, workings), "counts", ())
 
 
 def _tables(

@@ -25,7 +25,7 @@ class NumericItems:
     def __init__(self, statistics: Statistics, recipe: Recipe, row: Shown) -> None:
         self.statistics, self.recipe, self.row = statistics, recipe, row
         self.found: dict[int, list[tuple[str, Floats, list[str]]]] = {}
-        self.parents: dict[int, int] = {}
+        self.given: dict[int, tuple[tuple[Any, Any], ...]] = {}
         self.together: dict[Any, Item] = {}
 
     @property
@@ -42,7 +42,7 @@ class NumericItems:
 
     def add_children(self, children: ChildGaussians) -> None:
         for column, parent, logs, workings in child_densities(children, self.row):
-            self.parents[column] = parent
+            self.given[column] = self.row.given([parent])
             self._add(column, "gaussian", logs, workings)
 
     def add_together(self, joint: GaussianClasses) -> None:
@@ -63,7 +63,7 @@ class NumericItems:
                 workings = [" · ".join(part[2][k] for part in parts) for k in range(self.n_classes)]
                 factors = with_workings(logs, workings)
                 value = None if missing else x
-                given = row.given([self.parents.get(place, -1)])
+                given = self.given.get(place, ())
                 family = parts[-1][0]
                 items[variable.name] = Attribute(variable.name, value, family, factors, missing, given)
             elif missing or self.recipe.covariance is None:

@@ -1,0 +1,537 @@
+r"""The conditional of a graph over the class and the attributes: the product of all families.
+
+.. math:: P(c, x) = P(c \mid \mathrm{pa}_c) \prod_j P(x_j \mid \mathrm{pa}_j)
+
+Rows that have every parent of what they have are looked up, the same way as those of kDB. Where a parent is missing,
+:mod:`bayeskit.learning.graph_sums` takes the sum over its states.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.data.chunk import Chunk
+from bayeskit.errors import TooLarge
+from bayeskit.estimation.class_family import ClassFamily
+from bayeskit.estimation.conditional import (
+    Codes,
+    DiscreteConditional,
+    DrawnRows,
+    DrawRule,
+    Nodes,
+    ParameterPosterior,
+    Workings,
+)
+from bayeskit.estimation.families import FamilyTries
+from bayeskit.estimation.kernels.families import PLAIN
+from bayeskit.estimation.linear_family import LinearFamily
+from bayeskit.graphs.dag import Dag
+from bayeskit.graphs.distributions import LinearGaussian, Table
+from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.graphs.relations import ancestors, topological_order
+from bayeskit.schema import LARGEST_BYTE_TABLE, Label, Name, Schema, Variable
+from bayeskit.statistics import Statistics
+
+if TYPE_CHECKING:
+    from bayeskit.inference.exact import Exact
+    from bayeskit.inference.gaussian.hybrid import Hybrid
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphFactors(DiscreteConditional):
+    """log P(x | c) of the attributes of a graph; log P(c, x) where the class has parents.
+
+    Attributes
+    ----------
+    schema : Schema
+    dag : Dag
+        Over the class and the attributes of which something is known.
+    target : name of the class in it
+    tables : FamilyTries
+        The categorical children of the class.
+    apart : FamilyTries of one class
+        All other categorical attributes: these say the same in every class.
+    class_family : ClassFamily, or None where the class has no parents
+    numbers : tuple of LinearFamily
+        The numeric attributes, parents before children.
+    statistics, anew : what it was estimated from, and how it is estimated from other statistics
+    max_memory : bytes that exact inference may use
+    """
+
+    schema: Schema
+    dag: Dag
+    target: Name
+    tables: FamilyTries
+    apart: FamilyTries
+    class_family: ClassFamily | None
+    numbers: tuple[LinearFamily, ...]
+    statistics: Statistics
+    anew: Callable[[Statistics], GraphFactors]
+    max_memory: float
+
+    @property
+    def adds_prior(self) -> bool:
+        return self.class_family is None
+
+    @property
+    def is_state(self) -> Flags:
+        """Of which categorical attributes missing is a state."""
+        return np.asarray(self.tables.trie.is_state)
+
+    # -- what a row lacks ------------------------------------------------------------------------------
+
+    @cached_property
+    def places(self) -> dict[Name, tuple[bool, int]]:
+        """Whether each attribute of the graph is categorical, and its number among those of its kind."""
+        number = {v.name: (True, j) for j, v in enumerate(self.schema.categorical)}
+        number |= {v.name: (False, j) for j, v in enumerate(self.schema.numeric)}
+        return {name: number[name] for name in self.dag.nodes if name != self.target}
+
+    def known(self, chunk: Chunk) -> Flags:
+        """Tell which nodes each row has, in the order of the graph: shape (n, nodes). The class counts as known."""
+        found, sizes = np.ones((chunk.n_rows, len(self.dag.nodes)), np.bool_), self.tables.trie.sizes
+        for at, name in enumerate(self.dag.nodes):
+            if name == self.target:
+                continue
+            is_discrete, j = self.places[name]
+            if not is_discrete:
+                found[:, at] = ~np.isnan(chunk.values[:, j])
+            elif not self.is_state[j]:
+                found[:, at] = chunk.codes[:, j] != sizes[j]
+        return found
+
+    def hidden(self, known: Flags) -> Flags:
+        """Tell which nodes are missing and have something that is known, or the class, below them."""
+        found, position = np.zeros_like(known), self.dag.position
+        for name in topological_order(self.dag)[::-1]:
+            at = position[name]
+            matters = known[:, at] | found[:, at]
+            for parent in self.dag.parents_of(name):
+                found[:, position[parent]] |= matters & ~known[:, position[parent]]
+        return found
+
+    # -- log-probabilities -----------------------------------------------------------------------------
+
+    def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        self._add(chunk, None, out)
+
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        self._add(chunk, np.asarray(own, np.float64), out)
+
+    def _add(self, chunk: Chunk, own: Floats | None, out: Floats, summed: Flags | None = None) -> None:
+        """Add rows; ``summed`` tells of nodes that are to be summed over whatever the rows have there."""
+        known = self.known(chunk)
+        if summed is not None:
+            known &= ~summed
+        hidden = self.hidden(known)
+        if summed is not None:
+            # A missing cell that is a state would be looked up, were it not summed over.
+            hidden |= summed & self._states_of_missing
+        holed = hidden.any(axis=1)
+        if not holed.any():
+            self.add_known(chunk, out, own)
+            return
+        from bayeskit.learning.graph_sums import add_holed
+
+        rows = np.flatnonzero(~holed)
+        if len(rows):
+            logs = np.zeros((len(rows), out.shape[1]))
+            self.add_known(chunk.take(rows), logs, None if own is None else own[rows])
+            out[rows] += logs
+        add_holed(self, chunk, hidden, own, out)
+
+    @cached_property
+    def _states_of_missing(self) -> Flags:
+        return np.array([bool(self.is_state[j]) and is_discrete for is_discrete, j in self._all_places])
+
+    @property
+    def _all_places(self) -> list[tuple[bool, int]]:
+        return [self.places.get(name, (False, 0)) for name in self.dag.nodes]
+
+    def add_known(
+        self,
+        chunk: Chunk,
+        out: Floats,
+        own: Floats | None = None,
+        there: Flags | None = None,
+        numbers: Sequence[LinearFamily] | None = None,
+    ) -> None:
+        """Add rows in which every parent of what is there is there, too.
+
+        Parameters
+        ----------
+        own : array of shape (n,), optional
+            How much of each row's weight to leave out.
+        there : bool array of shape (n, categorical attributes), optional
+            Whether a code is the row's own.
+        numbers : some of the numeric families, optional
+        """
+        codes, target = chunk.codes, chunk.target
+        self.tables.add_known(codes, out, target, own, there)
+        alike = np.zeros((chunk.n_rows, 1))
+        self.apart.add_known(codes, alike, None, own, there)
+        out += alike
+        if self.class_family is not None:
+            out += self._of_class(self.class_family, chunk, own, there)
+        for family in self.numbers if numbers is None else numbers:
+            rows = np.flatnonzero(~np.isnan(chunk.values[:, family.child]))
+            weight = None if own is None else _counted(own, there, family.discrete)[rows]
+            out[rows] += self._of_number(family, codes[rows], chunk.values[rows], target, rows, weight)
+
+    def _of_class(self, family: ClassFamily, chunk: Chunk, own: Floats | None, there: Flags | None) -> Floats:
+        if own is None:
+            return family.log_prob(chunk.codes)
+        return family.log_left_out(chunk.codes, chunk.target, _counted(own, there, family.parents))
+
+    def _of_number(
+        self, family: LinearFamily, codes: Any, values: Floats, target: Any, rows: Codes, own: Floats | None
+    ) -> Floats:
+        if own is None:
+            return family.log_prob(codes, values)
+        return family.log_left_out(codes, values, target[rows], own)
+
+    # -- the graph as a network ------------------------------------------------------------------------
+
+    @cached_property
+    def network(self) -> Network:
+        """The graph with its tables; a class without parents has all states alike, since P(c) is not held here."""
+        self._refuse_large()
+        nodes = []
+        for name, parents in zip(self.dag.nodes, self.dag.parents):
+            if name == self.target:
+                nodes.append(Node(self._class_variable, parents, Table(self._class_table(parents))))
+            elif self.places[name][0]:
+                nodes.append(Node(self._variable(name), parents, Table(self._table(name, parents))))
+            else:
+                nodes.append(Node(continuous(name), parents, self._lines(name, parents)))
+        return Network(tuple(nodes))
+
+    @property
+    def _class_variable(self) -> Variable:
+        return discrete(self.target, self.schema.target.states)
+
+    def _variable(self, name: Name) -> Variable:
+        j = self.places[name][1]
+        variable = self.schema.categorical[j]
+        # With its cut points a node of intervals can be told numbers.
+        return replace(discrete(name, state_labels(variable, self.codes_of(j))), cuts=variable.cuts)
+
+    def _refuse_large(self) -> None:
+        sizes = {
+            name: float(len(self.codes_of(j)))
+            for name, (is_discrete, j) in self.places.items()
+            if is_discrete
+        }
+        sizes[self.target] = float(self.schema.n_classes)
+        cells = {
+            node: math.prod(sizes.get(name, 1.0) for name in (node, *parents))
+            for node, parents in zip(self.dag.nodes, self.dag.parents)
+        }
+        largest = max(cells, key=cells.__getitem__)
+        if 8.0 * sum(cells.values()) > self.max_memory:
+            raise TooLarge(
+                8.0 * sum(cells.values()),
+                self.max_memory,
+                (largest, *self.dag.parents_of(largest)),
+                cells[largest],
+                "Take fewer parents (max_parents=), columns of fewer states, or fewer intervals.",
+            )
+
+    def _codes_of(self, names: Sequence[Name]) -> list[tuple[int, ...]]:
+        return [self.codes_of(self.places[name][1]) for name in names]
+
+    def _table(self, name: Name, parents: tuple[Name, ...]) -> Floats:
+        j = self.places[name][1]
+        # The model has its own order of parents, in which it backs off.
+        mine = self.parents_of(j)
+        names = [self.schema.categorical[i].name for i in mine]
+        table = self._tries(j).table_of(j, mine, self._codes_of([*names, name]))
+        order = [names.index(p) if p != self.target else table.ndim - 1 for p in parents]
+        if self.target not in parents:
+            table = table[..., 0]
+        return normalised(table.transpose([*order, len(names)]))
+
+    def _class_table(self, parents: tuple[Name, ...]) -> Floats:
+        k = self.schema.n_classes
+        if self.class_family is None:
+            return np.full(k, 1.0 / k)
+        rows, shape = self._configurations(parents)
+        return normalised(np.exp(self.class_family.log_prob(rows)).reshape(*shape, k))
+
+    def _configurations(self, names: Sequence[Name]) -> tuple[NDArray[np.int64], list[int]]:
+        """Return a row of codes for every configuration of some attributes, and the sizes of these."""
+        states = self._codes_of(names)
+        shape = [len(some) for some in states]
+        rows = np.zeros((math.prod(shape), len(self.schema.categorical)), np.int64)
+        behind = len(rows)
+        for name, some in zip(names, states):
+            behind //= len(some)
+            rows[:, self.places[name][1]] = np.resize(np.repeat(some, behind), len(rows))
+        return rows, shape
+
+    def _lines(self, name: Name, parents: tuple[Name, ...]) -> LinearGaussian:
+        family = next(family for family in self.numbers if family.child == self.places[name][1])
+        # Axes as the node has its discrete parents, the class among them.
+        names = [p for p in parents if p == self.target or self.places[p][0]]
+        above = [p for p in names if p != self.target]
+        rows, shape = self._configurations(above)
+        cell = family.cells_of(rows).reshape(*shape, family.n_classes)
+        if self.target in names:
+            wide = np.broadcast_to(cell, (*shape, self.schema.n_classes))
+            cell = np.moveaxis(wide, -1, names.index(self.target))
+        else:
+            cell = cell[..., 0]
+        numeric = [self.places[p][1] for p in parents if p not in names]
+        order = [family.above.index(j) for j in numeric]
+        intercept, slopes, variance = (part[cell] for part in family.lines)
+        return LinearGaussian(intercept, slopes[..., order], variance)
+
+    @cached_property
+    def exact(self) -> Exact:
+        """The engine of rows that lack many cells, where all nodes are discrete."""
+        from bayeskit.inference.exact import Exact
+        from bayeskit.inference.potentials import Potentials
+
+        return Exact(Potentials.of(self.network))
+
+    @cached_property
+    def hybrid(self) -> Hybrid:
+        """The same where some node is continuous."""
+        from bayeskit.inference.gaussian.hybrid import Hybrid
+
+        return Hybrid(self.network)
+
+    # -- drawing ---------------------------------------------------------------------------------------
+
+    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        rows.codes = self.sample(rows.classes, rng)
+        self._draw_numbers(rows, rng)
+
+    def sample(self, classes: Codes, rng: np.random.Generator) -> Codes:
+        codes = self._no_codes(len(classes))
+        for name in topological_order(self.dag):
+            if name != self.target and self.places[name][0]:
+                self._draw_code(name, codes, classes, rng)
+        return codes.astype(np.intp)
+
+    def sample_all(self, n: int, rng: np.random.Generator, given: int | None) -> DrawnRows | None:
+        if self.class_family is None:
+            return None
+        codes, classes = self._no_codes(n), np.zeros(n, np.intp)
+        if given is not None:
+            codes, classes = self._drawn_given(n, given, rng), np.full(n, given, np.intp)
+        for name in topological_order(self.dag) if given is None else ():
+            if name == self.target:
+                share = np.cumsum(np.exp(self.class_family.log_prob(codes)), axis=1)
+                classes = (rng.random(n)[:, None] * share[:, -1:] >= share[:, :-1]).sum(axis=1)
+            elif self.places[name][0]:
+                self._draw_code(name, codes, classes, rng)
+        values = np.full((n, len(self.schema.numeric)), np.nan)
+        rows = DrawnRows(classes, codes.astype(np.intp), values)
+        self._draw_numbers(rows, rng)
+        return rows
+
+    def _no_codes(self, n: int) -> NDArray[Any]:
+        """Codes in which everything is missing; an attribute that is not in the graph stays so."""
+        sizes = self.tables.trie.sizes
+        kind = np.uint8 if sizes.max(initial=0) <= LARGEST_BYTE_TABLE else np.uint32
+        return np.tile(sizes.astype(kind), (n, 1))
+
+    def _draw_code(
+        self, name: Name, codes: NDArray[Any], classes: NDArray[np.intp], rng: np.random.Generator
+    ) -> None:
+        j = self.places[name][1]
+        in_class = self.target in self.dag.parents_of(name)
+        self._tries(j).draw_child(j, codes, classes if in_class else np.zeros_like(classes), rng)
+
+    def _draw_numbers(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        for family in self.numbers:
+            family.sample_into(rows, rng)
+
+    def _drawn_given(self, n: int, given: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw the discrete attributes of one class: those above it have another distribution then."""
+        from bayeskit.inference.evidence import Evidence
+        from bayeskit.inference.potentials import Potentials
+        from bayeskit.inference.sampling.conditional import posterior_network
+        from bayeskit.inference.sampling.forward import Forward
+
+        nodes = tuple(node for node in self.network.nodes if node.is_discrete)
+        seen = np.array([given if node.name == self.target else -1 for node in nodes], np.int64)
+        posterior = posterior_network(
+            Potentials.of(Network(nodes)), Evidence(seen), max_memory=self.max_memory
+        )
+        drawn, codes = Forward.of(posterior).codes(n, rng), self._no_codes(n)
+        for at, node in enumerate(nodes):
+            if node.name != self.target:
+                j = self.places[node.name][1]
+                codes[:, j] = np.array(self.codes_of(j))[drawn[:, at]]
+        return codes
+
+    # -- the tables of categorical attributes ----------------------------------------------------------
+
+    def _tries(self, j: int) -> FamilyTries:
+        return self.tables if j in self._of_tables else self.apart
+
+    @cached_property
+    def _of_tables(self) -> set[int]:
+        return set(self.tables.members())
+
+    def members(self) -> list[int]:
+        return sorted([*self.tables.members(), *self.apart.members()])
+
+    def parents_of(self, j: int) -> list[int]:
+        return self._tries(j).parents_of(j)
+
+    def codes_of(self, j: int) -> tuple[int, ...]:
+        return self._tries(j).codes_of(j)
+
+    def table_of(self, j: int, parents: Sequence[int], codes: Sequence[Sequence[int]]) -> Floats:
+        table = self._tries(j).table_of(j, parents, codes)
+        return np.broadcast_to(table, (*table.shape[:-1], self.schema.n_classes))
+
+    def counts_of(self, statistics: Statistics, j: int) -> Floats:
+        families: Any = statistics.parts["families"]
+        radices = [self.schema.categorical[i].size + 1 for i in (*self.parents_of(j), j)]
+        dense = np.zeros(math.prod(radices) * self.schema.n_classes)
+        keys, weights = families.cells(self.family_of(families, j))
+        dense[keys] = weights
+        inside = tuple(slice(0, radix - 1) for radix in radices)
+        counts = np.asarray(dense.reshape(*radices, -1)[inside])
+        if j in self._of_tables:
+            return counts
+        return np.broadcast_to(counts.sum(axis=-1, keepdims=True), counts.shape)
+
+    def family_of(self, families: Any, j: int) -> int:
+        """Return which of the families that were counted is that of an attribute."""
+        family, sizes = (j, *self.parents_of(j)), self.tables.trie.sizes
+        # Parents that have no state were counted, and are not in the graph.
+        members = (tuple(i for i in families.names_of(f) if sizes[i]) for f in range(len(families)))
+        return next(f for f, names in enumerate(members) if names == family)
+
+    # -- what else is done with it ---------------------------------------------------------------------
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        from bayeskit.learning.graph_draws import GraphPosterior
+
+        return GraphPosterior.of(self, rule)
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        nodes.add_graph(self)
+
+    def explain(self, chunk: Chunk, page: Workings) -> None:
+        page.add_graph(self)
+
+    def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
+        """Take the attributes one after the other, parents first.
+
+        What stands above the class, or below something missing, says how much it changes what was known before it.
+        """
+        position, above = self.dag.position, set(ancestors(self.dag, self.target))
+        known = self.known(chunk)
+        told = np.zeros_like(known)
+        joint = np.zeros((chunk.n_rows, out.shape[2]))
+        if self.class_family is not None:
+            joint += self.log_class()
+            out[:, 0] += joint
+        for name in topological_order(self.dag):
+            if name == self.target:
+                continue
+            is_discrete, j = self.places[name]
+            parents = [position[p] for p in self.dag.parents_of(name)]
+            rows = np.flatnonzero(known[:, position[name]])
+            told[rows, position[name]] = True
+            whole = known[rows][:, parents].all(axis=1) & (name not in above)
+            step, some = np.zeros((len(rows), out.shape[2])), chunk.take(rows)
+            step[whole] = self._family_logs(name, some.take(np.flatnonzero(whole)))
+            rest = np.flatnonzero(~whole)
+            if len(rest):
+                now, before = self._given_only(some.take(rest), told[rows[rest]]), joint[rows[rest]]
+                # What was impossible before is not made so by this value.
+                possible = before > -np.inf
+                step[rest] = np.where(possible, now - np.where(possible, before, 0.0), 0.0)
+            joint[rows] += step
+            out[rows, (categorical if is_discrete else numeric)[j]] += step
+
+    def log_class(self) -> Floats:
+        """Return log P(c) where the class has parents, nothing being known of these: shape (K,)."""
+        sizes = self.tables.trie.sizes[None].astype(self.schema.code_dtype)
+        nothing = Chunk(1, sizes, np.full((1, len(self.schema.numeric)), np.nan))
+        return np.asarray(self._given_only(nothing, np.zeros((1, len(self.dag.nodes)), np.bool_))[0])
+
+    def _given_only(self, chunk: Chunk, told: Flags) -> Floats:
+        """Return log P(x | c) of some of the cells of each row (with P(c | parents) where the class has any)."""
+        codes, values, summed = chunk.codes.copy(), chunk.values.copy(), ~told
+        for name, (is_discrete, j) in self.places.items():
+            rows = summed[:, self.dag.position[name]]
+            if is_discrete:
+                codes[rows, j] = self.tables.trie.sizes[j]
+            else:
+                values[rows, j] = np.nan
+        summed[:, self.dag.position[self.target]] = False
+        out = np.zeros((chunk.n_rows, self.schema.n_classes))
+        self._add(replace(chunk, codes=codes, values=values), None, out, summed)
+        return out
+
+    def _family_logs(self, name: Name, chunk: Chunk) -> Floats:
+        """Return log P(x | parents) of one attribute, in rows that have its whole family: shape (n, K) or (n, 1)."""
+        is_discrete, j = self.places[name]
+        if not is_discrete:
+            family = next(family for family in self.numbers if family.child == j)
+            return family.log_prob(chunk.codes, chunk.values)
+        tries = self._tries(j)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(tries.level_probabilities(tries.members().index(j), chunk)[:, -1]))
+
+    def log_prior(self, mean: Floats, alpha: float) -> float:
+        total = 0.0
+        for tries in (self.tables, self.apart):
+            for f, j in enumerate(tries.members()):
+                if tries.rule.mode[f] != PLAIN:
+                    continue  # what backs off has no imaginary rows of its own
+                parents, codes = tries.parents_of(j), tries.codes_of(j)
+                table = tries.table_of(j, parents, [*(self.codes_of(i) for i in parents), codes])
+                last = int(tries.trie.first_parent[f + 1]) + f
+                mass = tries.rule.mass[int(tries.rule.mass_start[last]) + np.array(codes, np.int64)]
+                there = np.broadcast_to((mass > 0.0)[:, None], table.shape)
+                logs = np.log(np.where(there, table, 1.0))
+                total += float((mass[:, None] * logs).sum())
+        if self.class_family is not None:
+            table = self._class_table(self.dag.parents_of(self.target))
+            mass = self.class_family.mass
+            total += float((mass * np.log(np.where(mass > 0.0, table, 1.0))).sum())
+        return total
+
+
+def _counted(own: Floats, there: Flags | None, discrete: Sequence[int]) -> Floats:
+    """Return how much of each row a family has counted: nothing where one of its discrete parents is not the row's."""
+    if there is None or not discrete:
+        return own
+    return np.where(there[:, list(discrete)].all(axis=1), own, 0.0)
+
+
+def normalised(rows: Floats) -> Floats:
+    """Return rows that sum to one: as they are but for rounding."""
+    sums = rows.sum(axis=-1, keepdims=True)
+    return np.where(np.abs(sums - 1.0) > 1e-12, rows / sums, rows)
+
+
+def state_labels(variable: Variable, codes: Sequence[int]) -> list[Label]:
+    """Return what the states of a node are called; missing and unseen by names that no state has."""
+    more: dict[int, Any] = {variable.size: "(missing)", variable.size + 1: "(unseen)"}
+    labels = [variable.states[code] for code in codes if code < variable.size]
+    for code in codes[len(labels) :]:
+        label = more[code]
+        while label in labels:
+            label = f"({label})"
+        labels.append(label)
+    return labels

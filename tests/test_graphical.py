@@ -1,0 +1,508 @@
+"""A network is a form: equal to the network classifier, to enumeration, to TAN; exact without a row and in pieces."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayeskit import KDB, TAN, BayesianNetwork, BayesNetClassifier
+from bayeskit.classifiers.network import network_of_model
+from bayeskit.classifiers.network_classifier.cells import read_cells
+from bayeskit.classifiers.network_classifier.intervals import posterior_draws
+from bayeskit.classifiers.sampling import draw_codes
+from bayeskit.counting.backends.threads import count_rows
+from bayeskit.data.encode import encode
+from bayeskit.data.table import open_table
+from bayeskit.errors import InfiniteValue, SettingError
+from bayeskit.estimation.posterior_draws import Draws
+from bayeskit.graphs.dag import Dag
+from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.learning import graph_sums as sums
+from bayeskit.learning.credible import drawn_of
+from bayeskit.learning.graphical import Graphical, as_graph, class_node
+from bayeskit.learning.leave_one_out import LeftOut, by_refit
+from bayeskit.learning.model import estimate
+from bayeskit.learning.recipe import Recipe
+from bayeskit.priors import MAP, MLE, BackOff, BDeu, Dirichlet, Laplace, MEstimate, Smoothing, WittenBell
+from bayeskit.report.contribution_logs import separate_logs
+from bayeskit.report.factors.arithmetic import explain
+from bayeskit.report.row import one_row
+from bayeskit.schema import Schema, Variable
+
+PRIORS = [BDeu(1.0), BDeu(10.0), Laplace(), MEstimate(2.0), MAP(Dirichlet(2))]
+
+
+class Case:
+    """A random graph over the class and columns, and rows with holes."""
+
+    def __init__(self, seed, n_discrete=4, n_numeric=0, n=40, holes=0.2, roots=False):
+        rng = self.rng = np.random.default_rng(seed)
+        names = [f"d{j}" for j in range(n_discrete)] + [f"z{j}" for j in range(n_numeric)]
+        sizes = rng.integers(2, 4, n_discrete)
+        order = [str(name) for name in rng.permutation(names[:n_discrete])]
+        order.insert(0 if roots else int(rng.integers(0, n_discrete + 1)), "y")
+        parents = {}
+        for i, name in enumerate([*order, *names[n_discrete:]]):
+            before = [*order, *names[n_discrete:]][:i]
+            k = int(rng.integers(0, min(3, len(before)) + 1))
+            parents[name] = tuple(str(p) for p in rng.permutation(before)[:k])
+        attributes = (
+            *(Variable(f"d{j}", "categorical", tuple("abc"[:size])) for j, size in enumerate(sizes)),
+            *(Variable(f"z{j}", "numeric") for j in range(n_numeric)),
+        )
+        self.schema = Schema(attributes, Variable("y", "categorical", ("no", "perhaps", "yes")))
+        self.dag = Dag.of(parents, ["y", *names])
+        self.y = np.array(["no", "perhaps", "yes"], object)[rng.integers(0, 3, n)]
+        self.X = {}
+        for j, size in enumerate(sizes):
+            column = np.array([*"abc"], object)[rng.integers(0, size, n)]
+            self.X[f"d{j}"] = np.where(rng.random(n) < holes, None, column)
+        for j in range(n_numeric):
+            column = rng.normal(size=n) + (self.y == "yes") + 0.5 * j
+            self.X[f"z{j}"] = np.where(rng.random(n) < holes, np.nan, column)
+        self.weights = rng.choice([1.0, 2.0, 0.5], n)
+
+    def encoded(self, rows=slice(None), weights=True):
+        X = {name: column[rows] for name, column in self.X.items()}
+        weight = self.weights[rows] if weights else None
+        return encode(open_table(X), self.schema, "ignore", y=self.y[rows], weights=weight, with_target=True)
+
+    def recipe(self, prior=None, **more):
+        prior = prior or BDeu(1.0)
+        plain = Laplace() if isinstance(prior, (BackOff, WittenBell)) else prior
+        return Recipe(form=Graphical(self.dag), smoothing=Smoothing(prior, {}), class_smoothing=plain, **more)
+
+    def statistics(self, recipe, rows=slice(None), **more):
+        encoded = self.encoded(rows, **more)
+        return count_rows(encoded, recipe.form.plan(self.schema, recipe))
+
+    def network(self, prior):
+        variables = {v.name: v for v in (*self.schema.attributes, self.schema.target)}
+        nodes = tuple(
+            Node(
+                discrete(name, variables[name].states)
+                if variables[name].kind == "categorical"
+                else continuous(name),
+                parents,
+            )
+            for name, parents in zip(self.dag.nodes, self.dag.parents)
+        )
+        made = BayesianNetwork._of(Network(nodes))
+        return made.fit({**self.X, "y": self.y}, prior=prior, sample_weight=self.weights)
+
+    def classifier(self, prior):
+        """The network classifier with this graph."""
+        model = BayesNetClassifier("naive", prior=prior, states={n: v.states for n, v in self._discrete()})
+        model.fit(self.X, self.y)
+        model._adopt_network(self.network(prior), self.schema, True, {}, self.y)
+        return model
+
+    def _discrete(self):
+        return [(v.name, v) for v in self.schema.categorical]
+
+
+def joint(case, recipe, rows=slice(None)):
+    model = estimate(case.statistics(recipe), recipe)
+    return model.joint(case.encoded(rows))
+
+
+def close(a, b, within=1e-12):
+    np.testing.assert_array_equal(np.isneginf(a), np.isneginf(b))
+    np.testing.assert_allclose(a, b, rtol=within, atol=within)
+
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seeds, st.sampled_from(PRIORS), st.sampled_from([(5, 0), (0, 4), (3, 3)]), st.booleans())
+def test_equal_to_the_network_classifier(seed, prior, shape, roots):
+    case = Case(seed, *shape, roots=roots)
+    found = joint(case, case.recipe(prior))
+    model = case.classifier(prior)
+    close(found, model.predict_joint_log_proba(case.X), 1e-11)
+    shares = np.exp(found - np.logaddexp.reduce(found, axis=1)[:, None])
+    # A cell of one row has next to no variance, so that logarithms of another row are huge, and so is their rounding.
+    steep = np.abs(found).max(axis=1) > 1e3
+    within = np.where(steep, 1e-4, 1e-12)[:, None]
+    assert (np.abs(shares - model.predict_proba(case.X)) <= within).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(seeds, st.sampled_from([*PRIORS, MLE()]), st.booleans())
+def test_equal_to_enumeration(seed, prior, few):
+    case = Case(seed, 4, n=25, holes=0.35)
+    recipe = case.recipe(prior)
+    # By exact inference, whatever there is to sum over; or one by one.
+    with mock.patch.object(sums, "MOST_STATES", 0 if few else sums.MOST_STATES):
+        found = joint(case, recipe)
+    close(found, enumerated(case, prior), 1e-11)
+
+
+def enumerated(case, prior):
+    """Sum the product of all tables over all states of what is missing, in plain loops."""
+    network = case.network(prior)._network
+    nodes = case.dag.nodes
+    tables = [node.distribution.table() for node in network.nodes]
+    codes = {v.name: v.codes for v in (*case.schema.attributes, case.schema.target)}
+    out = np.zeros((len(case.y), 3))
+    for i in range(len(case.y)):
+        for c in range(3):
+            options = []
+            for name in nodes:
+                value = None if name == "y" else case.X[name][i]
+                size = len(codes[name])
+                options.append([c] if name == "y" else range(size) if value is None else [codes[name][value]])
+            for states in itertools.product(*options):
+                state = dict(zip(nodes, states))
+                p = 1.0
+                for name, table, parents in zip(nodes, tables, case.dag.parents):
+                    p *= table[(*(state[u] for u in parents), state[name])]
+                out[i, c] += p
+    with np.errstate(divide="ignore"):
+        return np.log(out)
+
+
+# -- without a row ---------------------------------------------------------------------------------
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    seeds,
+    st.sampled_from([BDeu(1.0), Laplace(), MLE(), BackOff(), BackOff([1, 3]), WittenBell()]),
+    st.sampled_from([(4, 0), (0, 3), (3, 2)]),
+    st.sampled_from([{}, {"class_weight": {"yes": 3.0}}, {"class_weight": "balanced"}]),
+    st.sampled_from(["ignore", "state"]),
+)
+def test_leave_one_out_is_a_fit_without_the_row(seed, prior, shape, more, missing):
+    case = Case(seed, *shape, n=14)
+    recipe = case.recipe(prior, missing=missing, **more)
+    statistics, encoded = case.statistics(recipe), case.encoded()
+    chunk = encoded.chunk(0, encoded.n_rows)
+    left_out = LeftOut(statistics, recipe)
+    assert left_out.fast
+    for own in (case.weights, 0.5 * case.weights):
+        found = left_out.scores(chunk, own)
+        wanted = by_refit(statistics, left_out.recipe, chunk, own)
+        for a, b in zip(found, wanted):
+            close(a, b, 1e-9)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seeds, st.sampled_from([(4, 0), (0, 3), (3, 3)]), st.integers(1, 39))
+def test_pieces_and_what_is_forgotten(seed, shape, cut):
+    case = Case(seed, *shape)
+    recipe = case.recipe()
+    whole = joint(case, recipe)
+    a, b = (case.statistics(recipe, rows) for rows in (slice(cut), slice(cut, None)))
+    close(estimate(a + b, recipe).joint(case.encoded()), whole, 1e-10)
+    alone = estimate((a + b) - b, recipe).joint(case.encoded())
+    close(alone, estimate(a, recipe).joint(case.encoded()), 1e-9)
+
+
+@pytest.mark.parametrize("shape", [(4, 0), (2, 3)])
+def test_threads_do_not_change_a_bit(shape):
+    case = Case(3, *shape, n=150_000, holes=0.05)
+    recipe = case.recipe()
+    plan, encoded = recipe.form.plan(case.schema, recipe), case.encoded()
+    one, four = (count_rows(encoded, plan, n_jobs) for n_jobs in (1, 4))
+    for kind, part in one.parts.items():
+        for name, array in part.arrays().items():
+            np.testing.assert_array_equal(array, four.parts[kind].arrays()[name], err_msg=f"{kind}/{name}")
+    some = replace(encoded, n_rows=70_000)
+    answers = [estimate(one, recipe).joint(some, n_jobs) for n_jobs in (1, 4)]
+    np.testing.assert_array_equal(*answers)
+
+
+# -- the same model as others ----------------------------------------------------------------------
+
+
+def semi_naive(cls, seed, holes=0.15, **settings):
+    case = Case(seed, 5, n=60, holes=holes)
+    return case, cls(**settings).fit(case.X, case.y, sample_weight=case.weights)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    seeds,
+    st.sampled_from([None, "laplace", "bdeu", "witten-bell", BackOff([2, 5])]),
+    st.sampled_from(["ignore", "state"]),
+    st.sampled_from([(TAN, {}), (KDB, {"k": 2}), (KDB, {"k": 1})]),
+)
+def test_a_graph_of_tan_or_kdb_is_tan_or_kdb(seed, smoothing, missing, made):
+    cls, more = made
+    case, model = semi_naive(cls, seed, smoothing=smoothing, missing=missing, **more)
+    schema, fitted = model.schema_, model._fitted
+    names = [v.name for v in schema.attributes]
+    given = {name: ("y", *parents) for name, parents in model.structure_.items()}
+    settled = fitted.recipe.form.settled(fitted.statistics, fitted.recipe)
+    constants = None if settled.constants is None else (settled.constants, settled.constants)
+    form = Graphical(Dag.of(given, ["y", *names]), constants)
+    recipe = replace(fitted.recipe, form=form)
+    encoded = encode(open_table(case.X), schema, "ignore", y=case.y, weights=case.weights, with_target=True)
+    statistics = count_rows(encoded, form.plan(schema, recipe))
+    close(estimate(statistics, recipe).joint(encoded), model.predict_joint_log_proba(case.X), 1e-11)
+    chunk = encoded.chunk(0, encoded.n_rows)
+    mine = LeftOut(statistics, recipe).scores(chunk, case.weights)[0]
+    close(mine, LeftOut(fitted.statistics, fitted.recipe).scores(chunk, case.weights)[0], 1e-9)
+
+
+# -- what else is done with it ---------------------------------------------------------------------
+
+
+def made(case, recipe, **more):
+    statistics = case.statistics(recipe, **more)
+    model = estimate(statistics, recipe)
+    return statistics, model, model.conditionals[0]
+
+
+@settings(max_examples=15, deadline=None)
+@given(seeds, st.sampled_from([(5, 0), (3, 3)]), st.sampled_from(["ignore", "state"]))
+def test_an_explanation_adds_up_to_the_answer(seed, shape, missing):
+    case = Case(seed, *shape, n=30)
+    recipe = case.recipe(missing=missing)
+    statistics, model, _ = made(case, recipe)
+    wanted = model.joint(case.encoded())
+    for i in range(6):
+        row = {name: column[i] for name, column in case.X.items()}
+        page = explain(model, statistics, recipe, one_row(row))
+        logs = np.array([f.log for f in page.prior])
+        for attribute in page.attributes:
+            logs = logs + [f.log for f in attribute.factors]
+        apart = wanted[i] - logs
+        np.testing.assert_allclose(apart, apart[0], atol=1e-9 + 1e-14 * np.abs(wanted[i]).max())
+        assert str(page)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seeds, st.sampled_from([(5, 0), (3, 3)]))
+def test_an_explanation_is_that_of_the_network_classifier(seed, shape):
+    case = Case(seed, *shape, n=30)
+    recipe = case.recipe(Laplace())
+    statistics, model, _ = made(case, recipe)
+    other = case.classifier(Laplace())
+    for i in range(5):
+        row = {name: column[i] for name, column in case.X.items()}
+        mine, wanted = explain(model, statistics, recipe, one_row(row)), other.explain(row)
+        assert mine.prior_given == wanted.prior_given and mine.prior_source == wanted.prior_source
+        assert [f.working for f in mine.prior] == [f.working for f in wanted.prior]
+        told = [{a.name: a for a in page.attributes} for page in (mine, wanted)]
+        assert told[0].keys() == told[1].keys()
+        for name, attribute in told[0].items():
+            same = told[1][name]
+            assert [f.working for f in attribute.factors] == [f.working for f in same.factors]
+            assert (attribute.given, attribute.summed) == (same.given, same.summed)
+        assert {(a.name, a.reason) for a in mine.left_out} == {(a.name, a.reason) for a in wanted.left_out}
+
+
+@settings(max_examples=15, deadline=None)
+@given(seeds, st.sampled_from([(5, 0), (3, 3)]), st.sampled_from(["ignore", "state"]))
+def test_contributions_add_up_to_the_answer(seed, shape, missing):
+    case = Case(seed, *shape, n=12)
+    recipe = case.recipe(missing=missing)
+    _, model, factors = made(case, recipe)
+    chunk = case.encoded().chunk(0, 12)
+    model = replace(model, conditionals=(factors,))  # whether a number is missing has a factor of its own
+    close(separate_logs(model, chunk).sum(axis=1), model.joint_chunk(chunk), 1e-9)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seeds)
+def test_contributions_are_those_of_the_network_classifier(seed):
+    case = Case(seed, 4, 2, n=12)
+    recipe = case.recipe(Laplace())
+    logs = separate_logs(made(case, recipe)[1], case.encoded().chunk(0, 12))
+    names, wanted = case.classifier(Laplace())._contribution_logs(open_table(case.X))
+    assert names[1:] == tuple(case.X)
+    for at in range(len(names)):
+        close(logs[:, at], wanted[:, at], 1e-9)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seeds, st.sampled_from([(5, 0), (0, 4), (3, 3)]), st.sampled_from(PRIORS))
+def test_the_network_of_the_model_is_the_network_that_was_fitted(seed, shape, prior):
+    case = Case(seed, *shape)
+    found = network_of_model(made(case, case.recipe(prior))[1])
+    wanted = case.network(prior)._network
+    assert found.dag.as_mapping() == wanted.dag.as_mapping()
+    for node in found.nodes:
+        other = wanted[node.name]
+        assert node.variable.states == other.variable.states
+        if node.is_discrete:
+            close(node.distribution.table(), other.distribution.table())
+        else:
+            for name in ("intercept", "coefficients", "variance"):
+                close(getattr(node.distribution, name), getattr(other.distribution, name), 1e-10)
+
+
+@pytest.mark.parametrize("shape", [(4, 0), (3, 2)])
+@pytest.mark.parametrize("seed", [1, 2, 5])
+@pytest.mark.parametrize("given_class", [None, "yes"])
+def test_rows_that_are_drawn_have_the_distribution(shape, seed, given_class):
+    case = Case(seed, *shape, holes=0.0)
+    _, model, _ = made(case, case.recipe(Laplace()))
+    n = 20_000
+    classes, codes, values = draw_codes(model, n, np.random.default_rng(0), given_class)
+    network = BayesianNetwork._of(network_of_model(model))
+    evidence = {} if given_class is None else {"y": given_class}
+    if given_class is None:
+        share = np.bincount(classes, minlength=3) / n
+        np.testing.assert_allclose(share, network.query("y").values, atol=0.02)
+    else:
+        assert set(classes.tolist()) == {2}
+    for j, variable in enumerate(case.schema.categorical):
+        share = np.bincount(codes[:, j], minlength=variable.size) / n
+        np.testing.assert_allclose(share, network.query(variable.name, evidence=evidence).values, atol=0.02)
+    for j, variable in enumerate(case.schema.numeric):
+        wanted = network.query(variable.name, evidence=evidence)
+        assert values[:, j].mean() == pytest.approx(wanted.mean, abs=0.05 * np.sqrt(wanted.variance))
+
+
+@settings(max_examples=6, deadline=None)
+@given(seeds, st.sampled_from([(4, 0), (2, 3)]))
+def test_draws_are_distributed_as_those_of_the_network_classifier(seed, shape):
+    case = Case(seed, *shape, n=60, holes=0.1)
+    recipe = case.recipe(Laplace())
+    drawn = drawn_of(case.statistics(recipe), recipe, "a graph")
+    n = 600
+    chunk = case.encoded().chunk(0, 20)
+    logs = drawn.log_posteriors(chunk, Draws(0, n))
+    assert logs.shape == (20, n, 3)
+    model = case.classifier(Laplace())
+    cells = read_cells(model, open_table({name: column[:20] for name, column in case.X.items()}))
+    wanted = np.empty((20, n, 3))
+    for rows, shares in posterior_draws(model.network_, cells, Draws(1, n)):
+        wanted[rows] = shares
+    shares = np.exp(logs)
+    np.testing.assert_allclose(shares.mean(axis=1), wanted.mean(axis=1), atol=0.06)
+    np.testing.assert_allclose(shares.std(axis=1), wanted.std(axis=1), atol=0.06)
+    alone = drawn.log_posteriors(chunk.take(np.array([7])), Draws(0, n))
+    np.testing.assert_allclose(alone[0], logs[7], atol=1e-10)
+
+
+def test_what_smoothing_adds_is_the_sum_of_imaginary_logs():
+    case = Case(4, 4, holes=0.0)
+    prior = MEstimate(3.0)
+    factors = made(case, case.recipe(prior))[2]
+    wanted = 0.0
+    for node in factors.network.nodes:
+        if node.name != "y" or node.parents:
+            table = node.distribution.table()
+            wanted += 3.0 / table.shape[-1] * np.log(table).sum()
+    assert factors.log_prior(np.empty(0), 1.0) == pytest.approx(wanted)
+
+
+def test_tables_are_told_with_the_counts_behind_them():
+    case = Case(2, 4)
+    recipe = case.recipe(Laplace())
+    statistics, _, factors = made(case, recipe)
+    assert factors.members() == [0, 1, 2, 3]
+    for j in factors.members():
+        parents = factors.parents_of(j)
+        counts = factors.counts_of(statistics, j)
+        table = factors.table_of(j, parents, [factors.codes_of(i) for i in (*parents, j)])
+        assert counts.shape == table.shape
+        size = counts.shape[-2]
+        wanted = (counts + 1.0) / (counts.sum(axis=-2, keepdims=True) + size)
+        close(table, wanted)
+
+
+# -- refusals and corners --------------------------------------------------------------------------
+
+
+def test_graphs_that_are_none_of_these_columns_are_refused():
+    schema = Case(0, 2, 1).schema
+    for parents, nodes, named in (
+        ({"d0": ()}, ["d0"], "'y'"),
+        ({"y": (), "q": ("y",)}, ["y", "q"], "'q'"),
+        ({"y": ("z0",), "z0": ()}, ["y", "z0"], "'z0'"),
+        ({"d0": ("z0",), "z0": ("y",)}, ["y", "d0", "z0"], "'d0' is discrete"),
+    ):
+        with pytest.raises(SettingError, match=named):
+            Graphical(Dag.of(parents, nodes)).plan(schema, Recipe())
+
+
+def test_a_class_prior_has_no_place_where_the_class_has_parents():
+    case = Case(0, 2, n=10)
+    form = Graphical(Dag.of({"y": ("d0",)}, ["y", "d0"]))
+    recipe = replace(case.recipe(), form=form, class_prior="uniform")
+    with pytest.raises(SettingError, match="'d0'"):
+        made(case, recipe)
+    root = Graphical(Dag.of({"d0": ("y",)}, ["y", "d0"]))
+    _, model, _ = made(case, replace(recipe, form=root))
+    np.testing.assert_allclose(np.exp(model.log_prior), 1 / 3)
+
+
+def test_infinity_is_refused_by_name_and_row():
+    case = Case(0, 1, 2, n=10, holes=0.0)
+    recipe = replace(case.recipe(), form=Graphical(Dag.of({"z1": ("y", "z0")}, ["y", "z0", "z1"])))
+    _, model, _ = made(case, recipe)
+    chunk = case.encoded().chunk(0, 10)
+    for hole in (False, True):
+        chunk.values[:] = 0.0
+        chunk.values[4, 1] = np.inf
+        if hole:
+            chunk.values[:, 0] = np.nan
+        with pytest.raises(InfiniteValue, match="'z1'"):
+            model.joint_chunk(chunk)
+
+
+def test_a_column_without_a_value_is_no_part_of_the_graph():
+    schema = Schema(
+        (Variable("a", "categorical", (0, 1)), Variable("b", "categorical"), Variable("u", "numeric")),
+        Variable("y", "categorical", (0, 1)),
+    )
+    graph = Dag.of({"y": ("b", "a"), "a": ("b",), "u": ("b", "y")}, ["y", "a", "b", "u"])
+    without = Dag.of({"y": ("a",), "u": ("y",)}, ["y", "a", "u"])
+    X = {"a": [0, 1, 1, 0, 1], "b": [None] * 5, "u": [0.5, 1.0, np.nan, 2.0, 4.0]}
+    encoded = encode(open_table(X), schema, "ignore", y=[0, 1, 1, 0, 0], with_target=True)
+    answers = []
+    for dag in (graph, without):
+        recipe = Recipe(form=Graphical(dag))
+        statistics = count_rows(encoded, recipe.form.plan(schema, recipe))
+        model = estimate(statistics, recipe)
+        answers.append(model.joint(encoded))
+        chunk = encoded.chunk(0, 5)
+        answers.append(LeftOut(statistics, recipe).scores(chunk, np.ones(5))[0])
+    np.testing.assert_array_equal(answers[0], answers[2])
+    np.testing.assert_array_equal(answers[1], answers[3])
+
+
+def test_the_class_is_called_otherwise_where_a_column_has_its_name():
+    schema = Schema((Variable("y", "categorical", (0, 1)),), Variable("y", "categorical", (0, 1)))
+    assert class_node(schema) == "class"
+    held = {"class": ("y",), "y": ()}
+    assert as_graph(held, schema).as_mapping() == held
+
+
+@pytest.mark.parametrize("numeric", [0, 2])
+def test_many_missing_states_are_summed_by_inference(numeric):
+    """More joint states than are gone through: the same answers, and without a row the same as a refit."""
+    case = Case(11, 6, numeric, n=20, holes=0.5)
+    recipe = case.recipe()
+    statistics, model, _ = made(case, recipe)
+    chunk = case.encoded().chunk(0, 20)
+    wanted = model.joint_chunk(chunk)
+    left = LeftOut(statistics, recipe).scores(chunk, case.weights)[0]
+    with mock.patch.multiple(sums, MOST_STATES=1, MOST_MIXED_STATES=1, MOST_LEFT_OUT=1):
+        close(estimate(statistics, recipe).joint_chunk(chunk), wanted, 1e-10)
+        close(LeftOut(statistics, recipe).scores(chunk, case.weights)[0], left, 1e-9)
+
+
+def test_states_never_seen_are_one_more_state():
+    case = Case(3, 4, n=40, holes=0.0)
+    recipe = case.recipe(Laplace(), unseen="smooth")
+    _, model, factors = made(case, recipe)
+    chunk = case.encoded().chunk(0, 40)
+    total = np.full((40, 3), -np.inf)
+    for code in factors.codes_of(1):
+        chunk.codes[:, 1] = code
+        total = np.logaddexp(total, model.joint_chunk(chunk))
+    chunk.codes[:, 1] = case.schema.categorical[1].size
+    close(model.joint_chunk(chunk), total, 1e-10)
