@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayeskit.counting.count import count
 from bayeskit.data.chunk import Chunk
@@ -31,19 +32,20 @@ def naive_arcs(columns: NodeColumns, target: Name) -> Parents:
     return {name: () if name == target else (target,) for name in columns.names}
 
 
-def tan_arcs(columns: NodeColumns, target: Name) -> Parents:
+def tan_arcs(columns: NodeColumns, target: Name, weights: NDArray[np.float64] | None = None) -> Parents:
     """Return the parents of each column in tree-augmented naive Bayes.
 
     The discrete columns make the tree of :class:`~bayeskit.TAN`, its root the first of them. The continuous ones make
-    a tree of their own: the one of largest likelihood given the class.
+    a tree of their own: the one of largest likelihood given the class. ``weights`` are those of the rows.
     """
     found = naive_arcs(columns, target)
-    for name, above in {**_discrete_tree(columns, target), **_continuous_tree(columns, target)}.items():
+    trees = {**_discrete_tree(columns, target, weights), **_continuous_tree(columns, target, weights)}
+    for name, above in trees.items():
         found[name] = (target, *above)
     return found
 
 
-def _discrete_tree(columns: NodeColumns, target: Name) -> Parents:
+def _discrete_tree(columns: NodeColumns, target: Name, weights: NDArray[np.float64] | None) -> Parents:
     places = [v for v, name in enumerate(columns.names) if columns.is_discrete[v] and name != target]
     if not places:
         return {}
@@ -56,11 +58,12 @@ def _discrete_tree(columns: NodeColumns, target: Name) -> Parents:
         codes[:, j] = found
     classes = columns.codes[at]
     assert classes is not None
-    chunk = Chunk(columns.n_rows, codes, np.empty((columns.n_rows, 0)), target=classes.astype(np.uint32))
+    none = np.empty((columns.n_rows, 0))
+    chunk = Chunk(columns.n_rows, codes, none, target=classes.astype(np.uint32), weights=weights)
     return learn(tree(schema), lambda plan: count(chunk, schema, plan)).as_mapping()
 
 
-def _continuous_tree(columns: NodeColumns, target: Name) -> Parents:
+def _continuous_tree(columns: NodeColumns, target: Name, weights: NDArray[np.float64] | None) -> Parents:
     places = np.flatnonzero(~columns.is_discrete).tolist()
     if not places:
         return {}
@@ -71,7 +74,7 @@ def _continuous_tree(columns: NodeColumns, target: Name) -> Parents:
             "Every row has a missing number, so there is no row to learn a tree from. Leave out the columns that are "
             'missing most, or use method="naive".'
         )
-    scores = MixedScores(here, Score("loglik"))
+    scores = MixedScores(here, Score("loglik"), None if weights is None else weights[here.complete])
 
     def answer(question: Question) -> list[np.ndarray]:
         # The tree of Chow and Liu asks for pairs alone; beside the class they are pairs given the class.

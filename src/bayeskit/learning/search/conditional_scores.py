@@ -41,9 +41,17 @@ class ConditionalScores:
     target : the place of the class, a discrete column
     prior : what is added to each cell of a table
     score : Score "bic", "aic" or "loglik"
+    weights : array of shape (rows,), optional
     """
 
-    def __init__(self, columns: NodeColumns, target: int, prior: Any, score: Score) -> None:
+    def __init__(
+        self,
+        columns: NodeColumns,
+        target: int,
+        prior: Any,
+        score: Score,
+        weights: Floats | None = None,
+    ) -> None:
         if not score.by_likelihood:
             raise SettingError(
                 f"score={score.name!r} says how likely all columns are together. The class given the rest is scored by "
@@ -57,7 +65,8 @@ class ConditionalScores:
             int(whole.sum()),
         )
         self._target, self._prior = target, prior
-        self._penalty = score.penalty(self._columns.n_rows)
+        self._weights = np.ones(self._columns.n_rows) if weights is None else weights[whole]
+        self._penalty = score.penalty(float(self._weights.sum()))
         truth = self._columns.codes[target]
         assert truth is not None
         self._truth = truth[:, None]
@@ -86,7 +95,8 @@ class ConditionalScores:
         """Return Σ log P(class of the row | row) of log joints, one row for each and one column a class."""
         largest = logs.max(axis=1, keepdims=True)
         total = np.log(np.exp(logs - largest).sum(axis=1))
-        return float((np.take_along_axis(logs - largest, self._truth, axis=1)[:, 0] - total).sum())
+        each = np.take_along_axis(logs - largest, self._truth, axis=1)[:, 0] - total
+        return float((self._weights * each).sum())
 
     def _sum(self, families: Sequence[tuple[int, int]]) -> Floats:
         total = np.zeros((self._columns.n_rows, self._n_classes))
@@ -123,7 +133,7 @@ class ConditionalScores:
             )
         )
         here = columns.reordered(np.array([*parents, child], np.int64))
-        found = estimated(family, NetworkCounts.of(family, here), self._prior, {}, "mle")
+        found = estimated(family, NetworkCounts.of(family, here, self._weights), self._prior, {}, "mle")
         distribution: Any = found[names[child]].distribution
         cell = np.zeros((columns.n_rows, 1), np.int64)
         for p in parents:
