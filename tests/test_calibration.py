@@ -27,6 +27,7 @@ from bayeskit.errors import Incompatible, ModelFormatError, OneShotSource, Setti
 from bayeskit.learning import calibration
 from bayeskit.learning.calibration import Isotonic, Temperature, from_held
 from bayeskit.learning.kernels.pava import isotonic
+from refusals import refuses
 
 METHODS = ["temperature", "isotonic"]
 
@@ -226,7 +227,7 @@ def test_a_failed_fit_leaves_what_was_held():
     X, y = copies()
     model = NaiveBayes(calibration="temperature").fit(X, y)
     held = model.held_
-    with pytest.raises(ValueError, match="inconsistent"):
+    with refuses(ValueError, 300, 5):
         model.fit(X, y[:5])
     assert model.held_ == held
 
@@ -234,18 +235,18 @@ def test_a_failed_fit_leaves_what_was_held():
 def test_models_of_different_corrections_do_not_merge():
     X, y = copies()
     a, b = (NaiveBayes(calibration="temperature").fit(X[i::2], y[i::2]) for i in (0, 1))
-    with pytest.raises(Incompatible, match="hold different"):
+    with refuses(Incompatible, "calibration", "temperature"):
         a.merge(b)
     assert (a + NaiveBayes(calibration="temperature").fit(X[::2], y[::2])).held_ == a.held_
 
 
 def test_refusals():
     X, y = copies(20)
-    with pytest.raises(SettingError, match="'platt'"):
+    with refuses(SettingError, "platt"):
         NaiveBayes(calibration="platt").fit(X, y)
     with pytest.raises(SettingError):
         GaussianNB(calibration=["temperature"]).fit([[1.0], [2.0]], [0, 1])
-    with pytest.raises(OneShotSource, match="calibration"):
+    with refuses(OneShotSource, "calibration"):
         NaiveBayes(calibration="isotonic").fit(iter([(X, y)]))
 
 
@@ -272,7 +273,7 @@ def test_a_lazy_model_is_judged_when_it_is_made(method):
     ids=str,
 )
 def test_what_is_no_calibration_is_refused(plain):
-    with pytest.raises(ModelFormatError, match="no calibration"):
+    with refuses(ModelFormatError, "calibration", repr(plain)):
         from_held({"calibration": plain})
 
 

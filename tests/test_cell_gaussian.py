@@ -18,6 +18,7 @@ from bayeskit.estimation.cell_gaussian import estimate_cell_gaussian
 from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.gaussian import estimate_gaussian
 from bayeskit.schema import Schema, Variable
+from refusals import refuses
 
 NAN = float("nan")
 
@@ -341,7 +342,7 @@ def test_rows_that_were_never_counted():
     }
     for row in strange.values():
         assert np.isfinite(scored(gaussian, row, np.zeros(1))).all()
-        with pytest.raises(NotCounted, match="never counted"):
+        with refuses(NotCounted, -1):
             scored(gaussian, row, np.ones(1))
     with pytest.raises(NotCounted):
         scored(gaussian, chunk, np.full(5, 2.5))
@@ -349,5 +350,5 @@ def test_rows_that_were_never_counted():
 
 @pytest.mark.parametrize("alpha", [-1.0, np.inf, NAN])
 def test_alpha_is_checked(alpha):
-    with pytest.raises(SettingError, match="alpha is"):
+    with refuses(SettingError, "alpha"):
         fitted(chunk_of([0], [1.0], [0]), (2,), alpha=alpha)

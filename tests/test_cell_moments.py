@@ -24,6 +24,7 @@ from bayeskit.io.statistics import load_statistics, pack_statistics, save_statis
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Embedding, Pattern, Plan, Statistics, Term, cell_moments
 from bayeskit.statistics.cell_moments import CellMoments
+from refusals import refuses
 
 TOLERANCE = Fraction(1, 10**12)
 NAN = float("nan")
@@ -296,15 +297,15 @@ def test_an_exponent_that_only_one_attribute_asks_for():
 
 
 def test_what_cannot_be_counted():
-    with pytest.raises(InfiniteValue, match=r"'x1' holds -inf in row 1"):
+    with refuses(InfiniteValue, "x1", "-inf", 1):
         count([0, 1], [[1.0, NAN], [3.0, -np.inf]], [0, 0], (2,))
-    with pytest.raises(DataError, match="Rows without a class"):
+    with refuses(DataError, "class"):
         count_cell_moments(
             Chunk(0, np.empty((0, 1), np.uint8), np.empty((0, 1))), schema_of((2,), 1), ("x0",)
         )
     statistics = Design(("categorical", "numeric"), ((), ()))
     rows = [(("a", 1.0), "no", 1.0), (("b", 2.0), "no", 1.0)]
-    with pytest.raises(NotCounted, match="never counted"):
+    with refuses(NotCounted, -1):
         statistics.count(rows) - statistics.count([(("a", 1.0), "no", 1.0), (("a", 2.0), "no", 1.0)])
     assert count([0], [1.0], [0], (2,)).subtract(count([0, 0], [1.0, 1.0], [0, 0], (2,))).deficit() == 1.0
 
@@ -312,15 +313,14 @@ def test_what_cannot_be_counted():
 def test_too_large_a_table_is_refused_before_it_is_made():
     schema = schema_of((99_999,), 400, 10)
     assert CellMoments.memory(schema) == 56 * 100_000 * 10 * 400
-    wanted = r"400 numeric attributes in 100000 states and 10 classes take 20.9 GiB, and 2 GiB"
-    with pytest.raises(DataError, match=wanted):
+    with refuses(DataError, 400, 100_000, 10, "20.9 GiB", "2 GiB"):
         CellMoments.zero(schema, names(schema))
     small = schema_of((2, 2), 3)
     room = CellMoments.memory(small)
     with mock.patch.object(cell_moments, "LARGEST", room):
         part = CellMoments.zero(small, names(small))
         assert part.cells.nbytes == room
-        with pytest.raises(DataError, match="GiB are allowed"):
+        with refuses(DataError, 3, 7, "GiB"):
             part.embed(Embedding(small, schema_of((2, 3), 3)))
 
 
@@ -362,16 +362,28 @@ def test_statistics_come_back_bit_for_bit(tmp_path):
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
-        (lambda plan, arrays: plan.__setitem__(2, ["cell_moments", ["x1"]]), "asks for cell_moments of"),
+        (lambda plan, arrays: plan.__setitem__(2, ["cell_moments", ["x1"]]), ["cell_moments", "['x1']"]),
         (
             lambda plan, arrays: plan.__setitem__(2, ["cell_moments", ["x2", "x1"]]),
-            "asks for cell_moments of",
+            ["cell_moments", "['x2', 'x1']"],
         ),
-        (lambda plan, arrays: arrays.pop("cell_moments/first"), "its plan needs"),
-        (lambda plan, arrays: arrays.update({"cell_moments/pivot": np.zeros((4, 2, 1))}), "pivot has shape"),
-        (lambda plan, arrays: arrays["cell_moments/weight"].__setitem__((0, 0, 0), -1.0), "negative counts"),
-        (lambda plan, arrays: arrays["cell_moments/second"].__setitem__((0, 0, 0), NAN), "NaN or infinity"),
-        (lambda plan, arrays: arrays["cell_moments/exponent"].__setitem__(0, 5000), "exponents"),
+        (lambda plan, arrays: arrays.pop("cell_moments/first"), ["cell_moments/first"]),
+        (
+            lambda plan, arrays: arrays.update({"cell_moments/pivot": np.zeros((4, 2, 1))}),
+            ["cell_moments/pivot", "shape"],
+        ),
+        (
+            lambda plan, arrays: arrays["cell_moments/weight"].__setitem__((0, 0, 0), -1.0),
+            ["cell_moments/weight", "negative"],
+        ),
+        (
+            lambda plan, arrays: arrays["cell_moments/second"].__setitem__((0, 0, 0), NAN),
+            ["cell_moments/second", "NaN"],
+        ),
+        (
+            lambda plan, arrays: arrays["cell_moments/exponent"].__setitem__(0, 5000),
+            ["cell_moments/exponent"],
+        ),
     ],
 )
 def test_damaged_files_are_refused(tmp_path, edit, says):
@@ -379,5 +391,5 @@ def test_damaged_files_are_refused(tmp_path, edit, says):
     content, arrays = json.loads(json.dumps(content)), {name: a.copy() for name, a in arrays.items()}
     edit(content["plan"], arrays)
     write_saved(Saved("statistics", content, arrays), tmp_path / "forged")
-    with pytest.raises(ModelFormatError, match=says):
+    with refuses(ModelFormatError, *says):
         load_statistics(tmp_path / "forged")

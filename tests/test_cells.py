@@ -12,6 +12,7 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import CellTable, Pattern, Plan, Statistics, Term
+from refusals import refuses
 
 SIZES = (2, 3, 1)
 SCHEMA = Schema(
@@ -163,12 +164,12 @@ GOOD = (Term(("y",)), [[0], [1]], [2.0, 3.0]), (Term(("y", "a")), [[0, 0], [1, 1
 @pytest.mark.parametrize(
     ("tables", "said"),
     [
-        (GOOD[:1], ["n(y, a)", "was not counted"]),
-        ((*GOOD, (Term(("y", "b")), [], [])), ["n(y, b)", "does not ask"]),
-        ((GOOD[0], (GOOD[1][0], [[0, 0], [1, 3]], [2.0, 3.0])), ["'a'", "3", "0 to 2"]),
-        ((GOOD[0], (GOOD[1][0], [[0, 0], [2, 1]], [2.0, 3.0])), ["'y'", "2", "0 to 1"]),
-        ((GOOD[0], (GOOD[1][0], [[0, 0], [1, -1]], [2.0, 3.0])), ["-1"]),
-        ((GOOD[0], (GOOD[1][0], [[0, 0], [1, 1]], [2.0, 2.0])), ["'yes'", "2", "3"]),
+        (GOOD[:1], ["n(y, a)"]),
+        ((*GOOD, (Term(("y", "b")), [], [])), ["n(y, b)"]),
+        ((GOOD[0], (GOOD[1][0], [[0, 0], [1, 3]], [2.0, 3.0])), ["a", 3, 0, 2]),
+        ((GOOD[0], (GOOD[1][0], [[0, 0], [2, 1]], [2.0, 3.0])), ["y", 2, 0, 1]),
+        ((GOOD[0], (GOOD[1][0], [[0, 0], [1, -1]], [2.0, 3.0])), ["a", -1]),
+        ((GOOD[0], (GOOD[1][0], [[0, 0], [1, 1]], [2.0, 2.0])), ["yes", 2, 3]),
         ((GOOD[0], (GOOD[1][0], [[0, 0], [1, 1]], [2.0, np.nan])), ["n(y, a)", "nan"]),
         ((GOOD[0], (GOOD[1][0], [[0.0, 0.0], [1.0, 1.0]], [2.0, 3.0])), ["float64"]),
         ((GOOD[0], (GOOD[1][0], [[0], [1]], [2.0, 3.0])), ["(2, 1)"]),
@@ -179,14 +180,13 @@ def test_cells_that_do_not_fit_are_refused_by_name(tables, said):
     given_tables = [
         t if len(t.n) else CellTable(t.term, np.empty((0, 2), np.int64), np.empty(0)) for t in given_tables
     ]
-    with pytest.raises(DataError) as error:
+    with refuses(DataError, *said):
         built(given_tables, TWO, Plan.naive(TWO))
-    assert all(word in str(error.value) for word in said), str(error.value)
 
 
 def test_a_cell_of_sums_may_not_be_listed_twice():
     schema = Schema((Variable("u", "numeric"),), Variable("y", "categorical", ("no",)))
     classes = CellTable(Term(("y",)), np.array([[0]]), np.array([2.0]))
     twice = CellTable(Term(("y",), ("u",), 2), np.array([[0], [0]]), np.ones(2))
-    with pytest.raises(DataError, match="twice"):
+    with refuses(DataError, "Σ(u | y)", "twice"):
         built([classes, twice], schema, Plan.naive(schema))

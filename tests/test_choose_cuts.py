@@ -15,6 +15,7 @@ from bayeskit.errors import BayeskitError, ColumnError, InfiniteValue, SettingEr
 from bayeskit.learning import choose_cuts
 from bayeskit.learning.choose_cuts import choose_cut_points
 from bayeskit.learning.cut_points import mdl_cut_points
+from refusals import refuses
 
 
 def rows_of(n=300, seed=0):
@@ -125,13 +126,13 @@ def test_where_all_are_given_no_value_is_looked_at():
 @pytest.mark.parametrize("name", ["nowhere", "s"], ids=["no column", "a categorical column"])
 def test_cuts_of_a_column_that_has_no_numbers_are_refused(name):
     """Else a slip of the pen would pass for a setting."""
-    with pytest.raises((ColumnError, SettingError), match=name):
+    with refuses(SettingError, "cut_points", name):
         chosen(*rows_of(), given={name: [1.0]})
 
 
 @pytest.mark.parametrize("cuts", [["x"], [[1, 2], [3, 4]], [[1, 2], [3]], [1j], {"a": 1}], ids=str)
 def test_cuts_that_are_no_numbers_are_refused(cuts):
-    with pytest.raises(BayeskitError, match="'u'"):
+    with refuses(SettingError, "u", str(cuts)):
         chosen(*rows_of(), given={"u": cuts})
 
 
@@ -141,7 +142,7 @@ def test_cuts_that_are_no_numbers_are_refused(cuts):
 def test_infinite_values_are_refused_by_name():
     frame, y = rows_of()
     frame.loc[3, "u"] = -np.inf
-    with pytest.raises(InfiniteValue, match="'u' holds -inf in row 3"):
+    with refuses(InfiniteValue, "u", "-inf", 3):
         chosen(frame, y)
 
 

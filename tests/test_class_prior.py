@@ -13,6 +13,7 @@ from bayeskit.errors import SettingError
 from bayeskit.estimation.class_prior import class_factors, estimate_class_prior, given_class_prior
 from bayeskit.priors import MAP, MLE, BDeu, Dirichlet, Laplace, Lidstone, MEstimate
 from bayeskit.schema import Variable
+from refusals import refuses
 
 Y = Variable("y", "categorical", ("no", "perhaps", "yes"))
 COUNTS = np.array([5.0, 0.0, 3.0])
@@ -59,17 +60,17 @@ def test_a_prior_that_is_given(given):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ([0.5, 0.5], r"2 priors for 3 classes \(no, perhaps, yes\)"),
-        ([0.2, 0.3, 0.4], "sum of the priors should be 1; it is 0.9"),
-        ([1.2, -0.2, 0.0], "non-negative"),
-        ([np.nan, 0.5, 0.5], "non-negative numbers"),
-        ([np.inf, 0.5, 0.5], "non-negative numbers"),
-        ({"yes": 1.0}, r"names the classes \['yes'\]"),
-        ({"yes": 0.5, "no": 0.2, "perhaps": 0.3, "mauve": 0.0}, "mauve"),
+        ([0.5, 0.5], [2, 3, "no, perhaps, yes"]),
+        ([0.2, 0.3, 0.4], [1, 0.9]),
+        ([1.2, -0.2, 0.0], ["[1.2, -0.2, 0.0]"]),
+        ([np.nan, 0.5, 0.5], ["[nan, 0.5, 0.5]"]),
+        ([np.inf, 0.5, 0.5], ["[inf, 0.5, 0.5]"]),
+        ({"yes": 1.0}, ["class_prior", "['yes']"]),
+        ({"yes": 0.5, "no": 0.2, "perhaps": 0.3, "mauve": 0.0}, ["mauve"]),
     ],
 )
 def test_priors_that_mean_nothing(given, says):
-    with pytest.raises(SettingError, match=says):
+    with refuses(SettingError, *says):
         given_class_prior(given, Y)
 
 
@@ -104,14 +105,14 @@ def test_balanced_classes_weigh_the_same_and_the_total_stays():
 @pytest.mark.parametrize(
     ("class_weight", "says"),
     [
-        ("even", "class_weight is 'even'"),
-        ([1, 2, 3], r"class_weight is \[1, 2, 3\]"),
-        ({"mauve": 1.0}, r"'mauve', which is no class \(they are no, perhaps, yes\)"),
-        ({"yes": -1.0}, "non-negative"),
-        ({"yes": np.nan}, "non-negative"),
-        ({"yes": 0, "no": 0, "perhaps": 0}, "not all zero"),
+        ("even", ["class_weight", "even"]),
+        ([1, 2, 3], ["class_weight", "[1, 2, 3]"]),
+        ({"mauve": 1.0}, ["mauve", "no, perhaps, yes"]),
+        ({"yes": -1.0}, ["{'yes': -1.0}"]),
+        ({"yes": np.nan}, ["{'yes': nan}"]),
+        ({"yes": 0, "no": 0, "perhaps": 0}, ["{'yes': 0, 'no': 0, 'perhaps': 0}"]),
     ],
 )
 def test_class_weights_that_mean_nothing(class_weight, says):
-    with pytest.raises(SettingError, match=says):
+    with refuses(SettingError, *says):
         class_factors(class_weight, COUNTS, Y)

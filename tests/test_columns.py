@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 from bayeskit.data.columns import LARGEST_SPAN, array_kind, factorize_array, is_missing, numbers_of_array
 from bayeskit.errors import BayeskitError, ColumnError, DataTypeError
+from refusals import refuses
 
 STRINGS = getattr(np.dtypes, "StringDType", None)
 
@@ -59,15 +60,15 @@ def test_the_kind_of_an_array(array, kind):
 @pytest.mark.parametrize(
     ("array", "says"),
     [
-        (np.array([1j]), "[Cc]omplex.*'x'"),
-        (np.array(["2020-01-01"], "datetime64[D]"), r"'x' holds dates.*exclude=\['x'\]"),
-        (np.array([1], "timedelta64[s]"), "'x' holds dates"),
-        (np.zeros(2, dtype=[("a", int)]), "'x' has dtype"),
+        (np.array([1j]), ["x", "complex"]),
+        (np.array(["2020-01-01"], "datetime64[D]"), ["x", "exclude=['x']"]),
+        (np.array([1], "timedelta64[s]"), ["x", "exclude=['x']"]),
+        (np.zeros(2, dtype=[("a", int)]), ["x", "dtype", "a"]),
     ],
 )
 def test_arrays_that_are_neither(array, says):
     for read in (array_kind, factorize_array):
-        with pytest.raises(ColumnError, match=says):
+        with refuses(ColumnError, *says):
             read(array, "x")
 
 
@@ -143,7 +144,7 @@ def test_whole_floats_are_labelled_by_whole_numbers():
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
 def test_infinity_is_no_category(value):
-    with pytest.raises(ColumnError, match=r"'x' holds infinity at row 2"):
+    with refuses(ColumnError, "x", 2):
         factorize_array(np.array([1.0, np.nan, value]), "x")
 
 
@@ -181,7 +182,7 @@ def test_variable_width_strings():
     ("value", "what"), [([1, 2], "list"), ({"a": 1}, "dict"), (np.array([1, 2]), "ndarray")]
 )
 def test_what_cannot_be_a_label_is_named_with_its_row(value, what):
-    with pytest.raises(ColumnError, match=rf"'x' holds .* \(a {what}\) at row 1"):
+    with refuses(ColumnError, "x", what, 1):
         factorize_array(objects("a", value), "x")
 
 
@@ -207,12 +208,12 @@ def test_numbers(array, numbers):
 @pytest.mark.parametrize(
     ("array", "error", "says"),
     [
-        (objects(1, "a"), ColumnError, "'x' is to be numeric, but .*'a'"),
-        (np.array(["a"]), ColumnError, "'x' is to be numeric"),
-        (objects(1, [2]), BayeskitError, "'x'"),
-        (objects({}), DataTypeError, "'x' holds something that is no number"),
+        (objects(1, "a"), ColumnError, ["x", "a"]),
+        (np.array(["a"]), ColumnError, ["x", "a"]),
+        (objects(1, [2]), BayeskitError, ["x"]),
+        (objects({}), DataTypeError, ["x", "dict"]),
     ],
 )
 def test_what_is_no_number(array, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         numbers_of_array(array, "x")

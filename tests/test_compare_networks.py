@@ -21,6 +21,7 @@ from bayeskit.report.networks.comparison import compare_graphs
 from bayeskit.report.scene import Line, Rectangle
 from bayeskit.structure import score
 from graph_twin import all_dags, dags
+from refusals import refuses
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -111,17 +112,17 @@ def test_text_and_page() -> None:
 
 
 def test_what_cannot_be_compared() -> None:
-    with pytest.raises(Incompatible, match="'e' is a node of one graph only"):
+    with refuses(Incompatible, "e"):
         compare(BayesianNetwork([("a", "c"), ("b", "c"), ("c", "d")]), TRUTH)
-    with pytest.raises(DataTypeError, match="str has no arcs"):
+    with refuses(DataTypeError, "str", "BayesianNetwork"):
         compare("a → b", TRUTH)
-    with pytest.raises(DataTypeError, match="class of graphs"):
+    with refuses(DataTypeError, "class", "Dags"):
         compare(cpdag(TRUTH), TRUTH, {"a": ["u"]})
-    with pytest.raises(DataTypeError, match="class of graphs"):
+    with refuses(DataTypeError, "class", "Dags"):
         plot_comparison(cpdag(TRUTH), TRUTH)
     with pytest.raises(Incompatible):
         plot_comparison(BayesianNetwork([("a", "b")]), TRUTH)
-    with pytest.raises(SettingError, match="give two"):
+    with refuses(SettingError, "titles", "both", "('learned', 'true')"):
         plot_comparison(LEARNED, TRUTH, titles="both")
 
 
@@ -180,7 +181,7 @@ def test_the_picture(tmp_path: Path) -> None:
     words = [text.text for text in root.iter(f"{SVG}text")]
     assert {"learned", "true", "in both", "direction differs"} <= set(words)
     assert "1 directions differ" in plot_comparison(LEARNED, TRUTH, dag=True).scene.title
-    with pytest.raises(SettingError, match=r"two\.png"):
+    with refuses(SettingError, "two.png"):
         picture.save(tmp_path / "two.png")
 
 

@@ -7,9 +7,10 @@ import pytest
 from scipy import sparse
 from sklearn.naive_bayes import ComplementNB
 
-from bayeskit.errors import DataError, SettingError, UsageError
+from bayeskit.errors import BlockValue, SettingError, UsageError
 from bayeskit.estimation.complement import estimate_complement
 from bayeskit.statistics.totals import Totals
+from refusals import refuses
 from test_multinomial import scores, texts
 from test_totals import count, forms
 
@@ -108,9 +109,9 @@ def test_degenerate_totals_give_finite_scores(norm):
 
 def test_refusals():
     model = estimate_complement(TOTALS)
-    with pytest.raises(UsageError, match="multinomial"):
+    with refuses(UsageError, "multinomial"):
         model.sample(np.array([0]), np.random.default_rng(0))
-    with pytest.raises(DataError, match="NaN in column 1"):
+    with refuses(BlockValue, "NaN", 1):
         scores(model, sparse.csr_array(np.array([[0.0, np.nan, 0.0, 1.0]])))
-    with pytest.raises(SettingError, match="alpha"):
+    with refuses(SettingError, "alpha", -1.0):
         estimate_complement(TOTALS, -1.0)

@@ -22,6 +22,7 @@ from bayeskit.errors import (
 )
 from bayeskit.networks.examples import wet_grass
 from bayeskit.statistics import Plan, Statistics
+from refusals import refuses
 
 ROWS = wet_grass().sample(1_500, seed=3)
 NAMES = list(ROWS.columns)
@@ -98,7 +99,7 @@ def test_numbers_can_be_declared_or_cut():
     found, plain = learn_network(relation(rows), **how), learn_network(rows, **how)
     assert found.cpdag() == plain.cpdag() and found.n_rows_ == 400
     assert {frozenset(edge) for edge in found.edges} >= {frozenset(("k", "u"))}
-    with pytest.raises(CannotCount, match="'k'"):
+    with refuses(CannotCount, "k"):
         learn_network(relation(rows), discretize={"u": [0.5]})
     with pytest.raises(NeedsRows) as caught:
         learn_network(relation(rows), discretize={"u": 4})
@@ -116,7 +117,7 @@ def test_a_network_that_was_counted_goes_on_learning():
 def test_missing_cells_are_refused_by_name():
     rows = ROWS.copy()
     rows.loc[7, "wet"] = None
-    with pytest.raises(DataError, match=r"'wet' has 1 missing"):
+    with refuses(DataError, "wet", 1):
         learn_network(relation(rows))
 
 
@@ -134,19 +135,27 @@ def other_states(schema, plan):
 @pytest.mark.parametrize(
     ("how", "error", "said"),
     [
-        ({"statistics": pieces(0, 1_500)}, SettingError, "states="),
-        ({"statistics": 3, "states": STATES}, SettingError, "int"),
-        ({"statistics": pieces(0, 1_500), "states": STATES, "data": ROWS}, SettingError, "data"),
-        ({"statistics": pieces(0, 1_500), "states": STATES, "discretize": 3}, SettingError, "discretize"),
-        ({"statistics": lambda schema, plan: None, "states": STATES}, DataTypeError, "NoneType"),
-        ({"statistics": another_plan, "states": STATES}, Incompatible, "plan"),
-        ({"statistics": other_states, "states": STATES}, UnseenState, "maybe"),
-        ({"statistics": pieces(0, 1_500), "states": {**STATES, "wet": ["no"]}}, UnseenState, "yes"),
-        ({"data": relation, "method": "structural-em"}, NeedsRows, "structural-em"),
-        ({"data": relation, "sample_weight": [1.0]}, DataTypeError, "sample_weight"),
+        ({"statistics": pieces(0, 1_500)}, SettingError, ["states="]),
+        ({"statistics": 3, "states": STATES}, SettingError, ["statistics", "int"]),
+        (
+            {"statistics": pieces(0, 1_500), "states": STATES, "data": ROWS},
+            SettingError,
+            ["data", "statistics="],
+        ),
+        (
+            {"statistics": pieces(0, 1_500), "states": STATES, "discretize": 3},
+            SettingError,
+            ["discretize", "statistics="],
+        ),
+        ({"statistics": lambda schema, plan: None, "states": STATES}, DataTypeError, ["NoneType"]),
+        ({"statistics": another_plan, "states": STATES}, Incompatible, ["statistics=", "plan"]),
+        ({"statistics": other_states, "states": STATES}, UnseenState, ["wet", "maybe"]),
+        ({"statistics": pieces(0, 1_500), "states": {**STATES, "wet": ["no"]}}, UnseenState, ["wet", "yes"]),
+        ({"data": relation, "method": "structural-em"}, NeedsRows, ["structural-em"]),
+        ({"data": relation, "sample_weight": [1.0]}, DataTypeError, ["sample_weight"]),
     ],
 )
 def test_what_cannot_be_learned_is_refused_by_name(how, error, said):
     how = {**how, "data": relation()} if how.get("data") is relation else how
-    with pytest.raises(error, match=said):
+    with refuses(error, *said):
         learn_network(**how)

@@ -13,6 +13,7 @@ from bayeskit.errors import Incompatible
 from bayeskit.graphs.cpdag import Cpdag, cpdag, shd, v_structures
 from bayeskit.graphs.dag import Dag
 from graph_twin import all_dags, colliders, dags, meek, skeleton
+from refusals import refuses
 from test_relations import SEVEN
 
 # The numbers of classes of graphs with n labelled nodes (OEIS A007984).
@@ -89,7 +90,7 @@ def test_worked():
 
 
 def test_other_nodes_are_refused():
-    with pytest.raises(Incompatible, match="'c' is a node of one graph only"):
+    with refuses(Incompatible, "c"):
         shd(Dag.of({}, "ab"), Dag.of({}, "abc"))
 
 

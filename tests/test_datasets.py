@@ -15,6 +15,7 @@ from bayeskit import datasets
 from bayeskit.datasets.dataset import as_array
 from bayeskit.datasets.registry import REGISTRY
 from bayeskit.errors import DataError, UsageError
+from refusals import refuses
 
 # name: rows, numeric and categorical attributes, how often each class occurs
 SHAPES = {
@@ -190,16 +191,16 @@ def test_no_frame_library(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     data = datasets.load("melon3")
     assert data.columns["密度"][0] == 0.697
-    with pytest.raises(UsageError, match=r"pandas, polars, pyarrow.*pip install pandas.*columns"):
+    with refuses(UsageError, "pandas, polars, pyarrow", "pip install"):
         _ = data.X
 
 
 def test_no_such_table():
-    with pytest.raises(DataError, match=r"'melon'.*Did you mean 'melon\d'.*There are: melon8, melon2,"):
+    with refuses(DataError, "melon", "melon3", "melon8, melon2"):
         datasets.load("melon")
-    with pytest.raises(DataError, match=r"'zzzzzz'\. There are"):
+    with refuses(DataError, "zzzzzz", "melon8"):
         datasets.load("zzzzzz")
-    with pytest.raises(DataError, match="There are"):
+    with refuses(DataError, "../registry", "melon8"):
         datasets.load("../registry")
 
 

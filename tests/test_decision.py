@@ -21,6 +21,7 @@ from hypothesis.extra.numpy import arrays
 
 from bayeskit.decision import bayes_risk, bayes_rule, conditional_risk, decide
 from bayeskit.errors import BayeskitError, ColumnError, DataError, DataTypeError, SettingError, UnseenClass
+from refusals import refuses
 
 PRIOR = {"spam": 0.7, "ham": 0.3}
 MAIL = {"delete": {"spam": 0, "ham": 20}, "keep": {"spam": 1, "ham": 0}}
@@ -116,29 +117,29 @@ def test_the_rule_is_joint_over_total(prior, data):
 @pytest.mark.parametrize(
     ("prior", "likelihood", "error", "says"),
     [
-        ([0.7, 0.5], [1, 1], DataError, r"prior: sums to 1\.2, .*divide"),
-        ([0.7, 0.3 + 1e-8], [1, 1], DataError, "prior: sums to"),
-        ([1.2, -0.2], [1, 1], DataError, "prior, class 1: -0.2"),
-        ([0.5, math.nan], [1, 1], DataError, "prior, class 1: nan"),
-        ([0.5, 0.5], [[1, 1], [1, -1]], DataError, "likelihood, row 1, class 1: -1"),
-        ([0.5, 0.5], [math.nan, 1], DataError, "likelihood, class 0: nan"),
-        ([0.5, 0.5], [[1, 1], [0, 0]], DataError, "row 1: the evidence is 0"),
-        ([1, 0], [[1, 1], [1, 1], [0, 9]], DataError, "row 2: the evidence is 0"),
-        ([0.5, 0.5], [1, 1, 1], DataError, r"shape \(2,\) and likelihood \(3,\)"),
-        (PRIOR, {"spam": 1, "hamm": 1}, ColumnError, r"missing \['ham'\], unknown \['hamm'\]"),
-        (PRIOR, {"spam": [1, 1], "ham": [1]}, DataError, "differ in shape"),
-        (["a", "b"], [1, 1], DataTypeError, "prior: cannot be read"),
-        (PRIOR, pl.LazyFrame({"spam": [1.0], "ham": [1.0]}), DataTypeError, "Collect"),
-        (pd.Series([0.5, 0.5], index=["a", "a"]), [1, 1], ColumnError, "'a' occurs more than once"),
+        ([0.7, 0.5], [1, 1], DataError, ["prior", 1.2, 1]),
+        ([0.7, 0.3 + 1e-8], [1, 1], DataError, ["prior", 1]),
+        ([1.2, -0.2], [1, 1], DataError, ["prior", 1, -0.2]),
+        ([0.5, math.nan], [1, 1], DataError, ["prior", 1, "nan"]),
+        ([0.5, 0.5], [[1, 1], [1, -1]], DataError, ["likelihood", 1, -1.0]),
+        ([0.5, 0.5], [math.nan, 1], DataError, ["likelihood", 0, "nan"]),
+        ([0.5, 0.5], [[1, 1], [0, 0]], DataError, [1, "evidence", 0]),
+        ([1, 0], [[1, 1], [1, 1], [0, 9]], DataError, [2, "evidence", 0]),
+        ([0.5, 0.5], [1, 1, 1], DataError, ["(2,)", "likelihood", "(3,)"]),
+        (PRIOR, {"spam": 1, "hamm": 1}, ColumnError, ["['ham']", "['hamm']"]),
+        (PRIOR, {"spam": [1, 1], "ham": [1]}, DataError, ["likelihood", "(1,)", "(2,)"]),
+        (["a", "b"], [1, 1], DataTypeError, ["prior", "<U1"]),
+        (PRIOR, pl.LazyFrame({"spam": [1.0], "ham": [1.0]}), DataTypeError, ["likelihood", "LazyFrame"]),
+        (pd.Series([0.5, 0.5], index=["a", "a"]), [1, 1], ColumnError, ["prior", "a"]),
     ],
 )
 def test_bayes_rule_refuses(prior, likelihood, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         bayes_rule(prior, likelihood)
 
 
 def test_unknown_name():
-    with pytest.raises(UnseenClass, match="no class 'eggs'"):
+    with refuses(UnseenClass, "posterior", "eggs"):
         bayes_rule(PRIOR, [1, 1])["eggs"]
 
 
@@ -202,38 +203,38 @@ def test_integer_classes_named_by_text():
 @pytest.mark.parametrize(
     ("loss", "error", "says"),
     [
-        ([[0, 1, 1], [1, 0, 1]], DataError, r"shape \(2, 3\), the posterior 2 classes"),
-        ([0, 1], DataError, r"shape \(2,\)"),
-        ([[0, math.inf], [1, 0]], DataError, r"loss\[0, 1\]: is inf"),
-        ([[0, 1], [math.nan, 0]], DataError, r"loss\[1, 0\]: is nan"),
-        ({"delete": {"spam": 0}}, DataError, r"shape \(1, 1\)"),
-        ({"delete": {"spam": 0, "eggs": 1}}, ColumnError, r"missing \['ham'\], unknown \['eggs'\]"),
-        ({"a": {"spam": 0, "ham": 1}, "b": {"spam": 1}}, ColumnError, r"loss\['b'\]: missing \['ham'\]"),
-        ({"delete": 1, "keep": 2}, DataTypeError, "a mapping for each action"),
-        (pd.DataFrame({"do": ["a", "b"]}), ColumnError, "no column of costs"),
-        (pd.DataFrame([[0, 1], [1, 0]], columns=["spam", "spam"]), ColumnError, "more than once"),
+        ([[0, 1, 1], [1, 0, 1]], DataError, ["(2, 3)", 2, "posterior"]),
+        ([0, 1], DataError, ["shape", "(2,)"]),
+        ([[0, math.inf], [1, 0]], DataError, ["loss[0, 1]", "inf"]),
+        ([[0, 1], [math.nan, 0]], DataError, ["loss[1, 0]", "nan"]),
+        ({"delete": {"spam": 0}}, DataError, ["shape", "(1, 1)"]),
+        ({"delete": {"spam": 0, "eggs": 1}}, ColumnError, ["['ham']", "['eggs']"]),
+        ({"a": {"spam": 0, "ham": 1}, "b": {"spam": 1}}, ColumnError, ["loss['b']", "['ham']"]),
+        ({"delete": 1, "keep": 2}, DataTypeError, ["loss", "keep", '{"spam": 1, "ham": 0}']),
+        (pd.DataFrame({"do": ["a", "b"]}), ColumnError, ["loss", "column"]),
+        (pd.DataFrame([[0, 1], [1, 0]], columns=["spam", "spam"]), ColumnError, ["loss", "spam"]),
     ],
 )
 def test_losses_refused(loss, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         decide({"spam": 0.5, "ham": 0.5}, loss)
 
 
 @pytest.mark.parametrize(
     ("posterior", "says"),
     [
-        ([[0.5, 0.5], [0.5, 0.5 + 3e-6]], "row 1: sums to 1.000003"),
-        ([[0.5, math.nan]], "row 0, class 1: nan"),
-        ([[1.5, -0.5]], "row 0, class 1: -0.5"),
-        ([math.inf, 0], "class 0: inf"),
-        (np.ones((2, 2, 2)) / 2, "shape"),
-        (0.5, "shape"),
-        ([], "shape"),
+        ([[0.5, 0.5], [0.5, 0.5 + 3e-6]], ["posterior", 1, 1.000003]),
+        ([[0.5, math.nan]], [0, 1, "nan"]),
+        ([[1.5, -0.5]], [0, 1, -0.5]),
+        ([math.inf, 0], [0, "inf"]),
+        (np.ones((2, 2, 2)) / 2, ["posterior", "(2, 2, 2)"]),
+        (0.5, ["posterior", "()"]),
+        ([], ["posterior", "(0,)"]),
     ],
 )
 @pytest.mark.parametrize("use", [decide, conditional_risk, bayes_risk])
 def test_posteriors_refused(use, posterior, says):
-    with pytest.raises(DataError, match=says):
+    with refuses(DataError, *says):
         use(posterior)
 
 
@@ -243,7 +244,7 @@ def test_rounded_posteriors_are_taken():
     short = raw / np.cumsum(raw, axis=1)[:, -1:]  # summed one by one, as many a softmax is
     assert np.abs(short.astype(np.float64).sum(axis=1) - 1).max() > 1e-6
     decide(short)
-    with pytest.raises(DataError, match="sums to"):
+    with refuses(DataError, "posterior", 0, 1):
         decide(short.astype(np.float64))
 
 
@@ -324,19 +325,19 @@ def test_actions_need_not_match_classes_in_number():
 @pytest.mark.parametrize(
     ("setting", "says"),
     [
-        ({"actions": ["a"]}, "does not fit"),
-        ({"actions": ["a", "b", "ask"]}, "does not fit"),
-        ({"actions": "ab"}, "does not fit"),
-        ({"loss": MAIL, "actions": ["a", "b"]}, "does not fit"),
-        ({"reject": math.nan}, "no cost"),
-        ({"reject": -math.inf}, "no cost"),
-        ({"reject": "0.1"}, "no cost"),
-        ({"reject": True}, "no cost"),
-        ({"reject": 0.1, "actions": ["reject", "b"]}, "names an action already"),
+        ({"actions": ["a"]}, ["actions", "['a']", 2]),
+        ({"actions": ["a", "b", "ask"]}, ["actions", "['a', 'b', 'ask']", 2]),
+        ({"actions": "ab"}, ["actions", "['ab']", 2]),
+        ({"loss": MAIL, "actions": ["a", "b"]}, ["actions", "['a', 'b']", 2]),
+        ({"reject": math.nan}, ["reject", "nan"]),
+        ({"reject": -math.inf}, ["reject", "-inf"]),
+        ({"reject": "0.1"}, ["reject", "0.1"]),
+        ({"reject": True}, ["reject", True]),
+        ({"reject": 0.1, "actions": ["reject", "b"]}, ["'reject'", "actions"]),
     ],
 )
 def test_settings_refused(setting, says):
-    with pytest.raises(SettingError, match=says):
+    with refuses(SettingError, *says):
         decide([0.5, 0.5], **setting)
 
 
@@ -461,17 +462,17 @@ def test_the_ceiling_is_for_zero_one_loss_only():
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
-        ({}, SettingError, "one of the two"),
-        ({"posterior": [1.0], "joint": [1.0]}, SettingError, "one of the two"),
-        ({"posterior": [1.0], "level": 1.0}, SettingError, "level"),
-        ({"posterior": np.empty((0, 2))}, DataError, "no rows"),
-        ({"joint": [[0.5, 0.4]]}, DataError, "joint: sums to 0.9"),
-        ({"joint": [[1.5, -0.5]]}, DataError, "joint, class 1: -0.5"),
-        ({"joint": np.empty((0, 2))}, DataError, "shape"),
+        ({}, SettingError, ["bayes_risk", "joint="]),
+        ({"posterior": [1.0], "joint": [1.0]}, SettingError, ["bayes_risk", "joint="]),
+        ({"posterior": [1.0], "level": 1.0}, SettingError, ["level", 1.0]),
+        ({"posterior": np.empty((0, 2))}, DataError, ["posterior", "rows"]),
+        ({"joint": [[0.5, 0.4]]}, DataError, ["joint", 0.9]),
+        ({"joint": [[1.5, -0.5]]}, DataError, ["joint", 1, -0.5]),
+        ({"joint": np.empty((0, 2))}, DataError, ["joint", "(0, 2)"]),
     ],
 )
 def test_bayes_risk_refuses(arguments, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         bayes_risk(**arguments)
 
 

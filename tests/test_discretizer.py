@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from bayeskit import CategoricalNB, NaiveBayes
 from bayeskit.classifiers.discretizer import Discretizer
 from bayeskit.errors import ColumnError, DataError, InfiniteValue, SettingError
+from refusals import refuses
 
 METHODS = ("mdl", "frequency", "width", "proportional")
 y = ["a"] * 4 + ["b"] * 4
@@ -164,7 +165,7 @@ def test_only_the_columns_asked_for():
     X = np.array([[1.0, 5.5], [2.0, 6.5], [3.0, 7.5]])
     assert Discretizer("width", columns=[0]).fit_transform(X)[:, 1].tolist() == [5.5, 6.5, 7.5]
     for wrong in (["colours"], [7]):
-        with pytest.raises(ColumnError, match="no column"):
+        with refuses(ColumnError, "columns", wrong[0], "x0", "x1"):
             Discretizer("width", columns=wrong).fit(X)
 
 
@@ -172,11 +173,11 @@ def test_columns_are_found_by_name():
     cutter = Discretizer().fit(frame(), y)
     turned = cutter.transform(frame()[["when", "count", "colour", "size"]])
     pd.testing.assert_frame_equal(turned, cutter.transform(frame()))
-    with pytest.raises(ColumnError, match="size"):
+    with refuses(ColumnError, "size"):
         cutter.transform(frame().drop(columns="size"))
     cutter.fit([[1.0], [2.0]], [0, 1])
     assert not hasattr(cutter, "feature_names_in_") and cutter.n_features_in_ == 1
-    with pytest.raises(ColumnError, match="2 features"):
+    with refuses(ColumnError, "Discretizer", 2, 1):
         cutter.transform([[1.0, 2.0]])
 
 
@@ -210,15 +211,15 @@ def test_copies():
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [
-        (lambda: Discretizer().fit([[1.0]]), DataError, 'requires y.*method="frequency"'),
-        (lambda: Discretizer().fit([[1.0], [2.0]], [0]), DataError, "inconsistent"),
-        (lambda: Discretizer("entropy").fit([[1.0]]), SettingError, "'entropy'"),
-        (lambda: Discretizer("width", n_bins=0).fit([[1.0]]), SettingError, "n_bins is 0"),
-        (lambda: Discretizer("width", output="names").fit([[1.0]]), SettingError, "'names'"),
-        (lambda: Discretizer("width").fit({"a": [1.0, np.inf]}), InfiniteValue, "'a'.*row 1"),
-        (lambda: Discretizer("width").fit({"a": [1.0]}).transform({"a": ["x"]}), ColumnError, "'a'"),
+        (lambda: Discretizer().fit([[1.0]]), DataError, ["Discretizer", 'method="frequency"']),
+        (lambda: Discretizer().fit([[1.0], [2.0]], [0]), DataError, [2, 1]),
+        (lambda: Discretizer("entropy").fit([[1.0]]), SettingError, ["entropy"]),
+        (lambda: Discretizer("width", n_bins=0).fit([[1.0]]), SettingError, ["n_bins", 0]),
+        (lambda: Discretizer("width", output="names").fit([[1.0]]), SettingError, ["names"]),
+        (lambda: Discretizer("width").fit({"a": [1.0, np.inf]}), InfiniteValue, ["a", 1]),
+        (lambda: Discretizer("width").fit({"a": [1.0]}).transform({"a": ["x"]}), ColumnError, ["a"]),
     ],
 )
 def test_what_is_refused(call, error, said):
-    with pytest.raises(error, match=said):
+    with refuses(error, *said):
         call()

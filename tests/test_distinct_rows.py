@@ -21,6 +21,7 @@ from bayeskit.networks.learned.learning import learn_network
 from bayeskit.structure.questions import Family, bits
 from bayeskit.structure.questions import Test as Question
 from bayeskit.structure.scores import NAMES, Score
+from refusals import refuses
 
 EVERY = ("auto", "hill-climbing", "tabu", "ges", "order", "exact", "chow-liu", "pc", "mmhc")
 
@@ -145,14 +146,14 @@ def test_weights_of_numbers():
 @pytest.mark.parametrize(
     ("weights", "error", "says"),
     [
-        ([1.0], WeightError, "1 row weights for 400 rows"),
-        (-np.ones(400), WeightError, "cannot be negative"),
-        (np.zeros(400), WeightError, "zero"),
-        (np.full(400, np.nan), WeightError, "finite"),
-        ("heavy", ColumnError, "sample_weight names 'heavy'"),
-        ("rain", WeightError, "does not hold numbers"),
+        ([1.0], WeightError, [1, "weights", 400]),
+        (-np.ones(400), WeightError, [0, -1.0, "negative"]),
+        (np.zeros(400), WeightError, ["zero"]),
+        (np.full(400, np.nan), WeightError, [0, "nan"]),
+        ("heavy", ColumnError, ["sample_weight", "heavy"]),
+        ("rain", WeightError, ["sample_weight", "rain"]),
     ],
 )
 def test_weights_that_are_none(weights, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         learn_network(ROWS, sample_weight=weights)

@@ -80,7 +80,7 @@ class GraphFactors(DiscreteConditional):
     max_memory: float
 
     @property
-    def adds_prior(self) -> bool:
+    def adds_prior(self) -> bool:  # type: ignore[override]
         return self.class_family is None
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.data.columns import refuse_beyond
 from bayeskit.data.encoded import Encoded
 from bayeskit.errors import SettingError, SuspectResult, TooLarge
 from bayeskit.graphs.network import continuous, discrete
@@ -20,7 +21,7 @@ from bayeskit.learning.graph_factors import state_labels
 from bayeskit.learning.graphical import as_graph, class_node
 from bayeskit.learning.search.class_arcs import Parents, naive_arcs, tan_arcs
 from bayeskit.learning.search.conditional_scores import ConditionalScores
-from bayeskit.learning.search.node_columns import NodeColumns, finite
+from bayeskit.learning.search.node_columns import LARGEST, NodeColumns
 from bayeskit.learning.search.run_search import run_search
 from bayeskit.learning.search.search_network import METHODS as SEARCHES
 from bayeskit.learning.search.search_network import Settings, search_network
@@ -154,13 +155,15 @@ def node_columns(encoded: Encoded, missing: str = "ignore") -> tuple[NodeColumns
         if variable.kind == "numeric":
             variables.append(continuous(variable.name))
             codes.append(None)
-            numbers.append(finite(chunk.values[:, schema.numeric_index[variable.name]], variable.name))
+            column = chunk.values[:, [schema.numeric_index[variable.name]]]
+            refuse_beyond(column, [variable.name], LARGEST)
+            numbers.append(np.ascontiguousarray(column[:, 0]))
         elif variable.size:
             own = chunk.codes[:, place[variable.name]].astype(np.int64)
             holes = own >= variable.size
             states = range(variable.size + (missing == "state" and bool(holes.any())))
             variables.append(discrete(variable.name, state_labels(variable, states)))
-            codes.append(np.where(own < len(states), own, -1))
+            codes.append(np.minimum(own, len(states)))
             numbers.append(None)
     columns = NodeColumns(tuple(variables), tuple(codes), tuple(numbers), n)
     weights = encoded.weights
