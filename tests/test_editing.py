@@ -12,6 +12,7 @@ from bayeskit.errors import CyclicGraph, SettingError, UnseenState, UsageError
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node, discrete
 from network_twin import joint_table, margin, random_network
+from refusals import refuses
 
 seeds = st.integers(0, 2**31)
 
@@ -49,7 +50,7 @@ def test_add_node():
     assert network.states("湿") == ("a", "b", "c")
     assert network.add_node("h", float, "rain").is_continuous("h") and network.parents("h") == ("rain",)
     assert network.add_node("later").states("later") == ()
-    with pytest.raises(UsageError, match="'湿' has no table yet"):
+    with refuses(UsageError, "湿", "set_cpt"):
         network.cpt("湿")
     assert network.cpt("wet") == wet().cpt("wet")
 
@@ -58,7 +59,7 @@ def test_arcs_come_and_go_and_take_the_childs_table_with_them():
     network = wet().add_node("sprinkler", ["off", "on"]).set_cpt("sprinkler", [0.5, 0.5])
     assert network.add_edge("sprinkler", "wet") is network
     assert network.parents("wet") == ("rain", "sprinkler")
-    with pytest.raises(UsageError, match=r"'wet' has no table yet. Call set_cpt\('wet'"):
+    with refuses(UsageError, "wet", "set_cpt"):
         network.cpt("wet")
     assert network.cpt("rain")["yes"] == 0.2 and network.cpt("sprinkler")["on"] == 0.5
     network.set_cpt("wet", np.full((2, 2, 2), 0.5)).remove_edge("rain", "wet")
@@ -106,51 +107,51 @@ def test_set_states_declares_those_that_are_not_known():
 
 
 FAILING = [
-    (lambda n: n.add_node("rain", ["x"]), SettingError, "There is a node 'rain' already"),
-    (lambda n: n.add_node(["x"]), SettingError, "cannot be the name of a node"),
-    (lambda n: n.add_node("x", ["a", "a"]), SettingError, "'x' has the state 'a' twice"),
-    (lambda n: n.add_node("x", ["a"], ["nowhere"]), SettingError, "'nowhere', a parent of 'x', is no node"),
-    (lambda n: n.add_node("x", ["a"], ["x"]), SettingError, "cycle: 'x' → 'x'"),
-    (lambda n: n.add_node("x", ["a"], 3), SettingError, "3 is no list of parents of 'x'"),
-    (lambda n: n.add_edge("rain", "wet"), SettingError, "There is an arc from 'rain' to 'wet' already"),
-    (lambda n: n.add_edge("wet", "rain"), CyclicGraph, "cycle: "),
-    (lambda n: n.add_edge("rain", "rain"), CyclicGraph, "cycle: 'rain' → 'rain'"),
-    (lambda n: n.add_edge("rain", "x"), SettingError, "There is no node 'x'"),
-    (lambda n: n.add_edge("x", "rain"), SettingError, "There is no node 'x'"),
-    (lambda n: n.add_edge(["x"], "rain"), SettingError, "There is no node"),
+    (lambda n: n.add_node("rain", ["x"]), SettingError, ["node", "rain", "already"]),
+    (lambda n: n.add_node(["x"]), SettingError, ["['x']"]),
+    (lambda n: n.add_node("x", ["a", "a"]), SettingError, ["x", "a", "twice"]),
+    (lambda n: n.add_node("x", ["a"], ["nowhere"]), SettingError, ["nowhere", "x"]),
+    (lambda n: n.add_node("x", ["a"], ["x"]), SettingError, ["cycle", "'x' → 'x'"]),
+    (lambda n: n.add_node("x", ["a"], 3), SettingError, [3, "x"]),
+    (lambda n: n.add_edge("rain", "wet"), SettingError, ["arc", "rain", "wet", "already"]),
+    (lambda n: n.add_edge("wet", "rain"), CyclicGraph, ["cycle", "'rain' → 'wet' → 'rain'"]),
+    (lambda n: n.add_edge("rain", "rain"), CyclicGraph, ["cycle", "'rain' → 'rain'"]),
+    (lambda n: n.add_edge("rain", "x"), SettingError, ["x", "rain", "wet"]),
+    (lambda n: n.add_edge("x", "rain"), SettingError, ["x", "rain", "wet"]),
+    (lambda n: n.add_edge(["x"], "rain"), SettingError, ["['x']", "rain", "wet"]),
     (
         lambda n: n.add_edge("heat", "wet"),
         SettingError,
-        "'wet' is discrete and 'heat', its parent, is continuous",
+        ["wet", "heat", "continuous"],
     ),
-    (lambda n: n.remove_edge("wet", "rain"), SettingError, "There is no arc from 'wet' to 'rain'"),
-    (lambda n: n.remove_edge("x", "rain"), SettingError, "There is no node 'x'"),
-    (lambda n: n.remove_node("x"), SettingError, "There is no node 'x'"),
-    (lambda n: n.rename({"x": "y"}), SettingError, "There is no node 'x'"),
-    (lambda n: n.rename({"rain": "wet"}), SettingError, "Two nodes would be named 'wet'"),
-    (lambda n: n.rename({"rain": ["x"]}), SettingError, "cannot be the name of a node"),
-    (lambda n: n.rename("rain"), SettingError, "Give {old: new}"),
+    (lambda n: n.remove_edge("wet", "rain"), SettingError, ["arc", "wet", "rain"]),
+    (lambda n: n.remove_edge("x", "rain"), SettingError, ["x", "rain", "wet"]),
+    (lambda n: n.remove_node("x"), SettingError, ["x", "rain", "wet"]),
+    (lambda n: n.rename({"x": "y"}), SettingError, ["x", "rain", "wet"]),
+    (lambda n: n.rename({"rain": "wet"}), SettingError, ["nodes", "wet"]),
+    (lambda n: n.rename({"rain": ["x"]}), SettingError, ["['x']"]),
+    (lambda n: n.rename("rain"), SettingError, ["rain", "{old: new}"]),
     (
         lambda n: n.set_states("rain", ["a", "b", "c"]),
         SettingError,
-        r"'rain' has 2 states \(no, yes\), and 3",
+        ["rain", 2, "no, yes", 3],
     ),
     (
         lambda n: n.set_states("rain", ["yes", "no"]),
         SettingError,
-        "has these states already, in the order no, yes",
+        ["rain", "no, yes", "set_states"],
     ),
-    (lambda n: n.set_states("rain", ["a", "a"]), SettingError, "'rain' has the state 'a' twice"),
-    (lambda n: n.set_states("rain", {"no": "yes"}), SettingError, "'rain' has the state 'yes' twice"),
-    (lambda n: n.set_states("rain", {"maybe": "x"}), UnseenState, "'rain' has no state 'maybe'"),
-    (lambda n: n.set_states("rain", float), SettingError, "The states of 'rain' are"),
-    (lambda n: n.set_states("heat", ["a"]), SettingError, "'heat' is continuous and has no states"),
-    (lambda n: n.set_states("x", ["a"]), SettingError, "There is no node 'x'"),
-    (lambda n: n.do({"x": 1}), SettingError, "There is no node 'x'"),
-    (lambda n: n.do({"rain": "maybe"}), UnseenState, "'rain' has no state 'maybe'"),
-    (lambda n: n.do({"heat": "hot"}), SettingError, "numbers are needed"),
-    (lambda n: n.do({"heat": float("nan")}), SettingError, "'heat' is to be set to nan"),
-    (lambda n: n.do("rain"), SettingError, "Give {node: value}"),
+    (lambda n: n.set_states("rain", ["a", "a"]), SettingError, ["rain", "a", "twice"]),
+    (lambda n: n.set_states("rain", {"no": "yes"}), SettingError, ["rain", "yes", "twice"]),
+    (lambda n: n.set_states("rain", {"maybe": "x"}), UnseenState, ["rain", "maybe"]),
+    (lambda n: n.set_states("rain", float), SettingError, ["rain", "<class 'float'>"]),
+    (lambda n: n.set_states("heat", ["a"]), SettingError, ["heat", "continuous"]),
+    (lambda n: n.set_states("x", ["a"]), SettingError, ["x", "rain", "wet"]),
+    (lambda n: n.do({"x": 1}), SettingError, ["x", "rain", "wet"]),
+    (lambda n: n.do({"rain": "maybe"}), UnseenState, ["rain", "maybe"]),
+    (lambda n: n.do({"heat": "hot"}), SettingError, ["heat", "hot"]),
+    (lambda n: n.do({"heat": float("nan")}), SettingError, ["heat", "nan"]),
+    (lambda n: n.do("rain"), SettingError, ["do", "rain", "{node: value}"]),
 ]
 
 
@@ -158,7 +159,7 @@ FAILING = [
 def test_a_failing_edit_says_why_and_changes_nothing(edit, kind, message):
     network = wet().add_node("heat", float).set_gaussian("heat", 20, variance=4)
     before, copied = network._network, network.copy()
-    with pytest.raises(kind, match=message):
+    with refuses(kind, *message):
         edit(network)
     assert network._network is before and network == copied
 
@@ -265,7 +266,7 @@ def test_do_is_the_truncated_product(seed, k):
 
 
 def test_do_needs_states():
-    with pytest.raises(UsageError, match="The states of 'a' are not known yet"):
+    with refuses(UsageError, "a", "set_states"):
         BayesianNetwork({"a": []}).do({"a": 1})
 
 

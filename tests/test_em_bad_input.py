@@ -13,6 +13,7 @@ from bayeskit.data.source import Source
 from bayeskit.errors import ColumnError, DataError, NotConverged, SettingError, SuspectResult
 from bayeskit.learning.unlabelled.semi_supervised import Parted, SemiSupervised
 from bayeskit.schema import Variable
+from refusals import refuses, warns_of
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 
@@ -21,7 +22,7 @@ ROWS = np.random.default_rng(0).normal(size=(40, 3))
 def test_a_start_beyond_squares_is_refused(kind):
     # It once went on for ever: no variance is above the rounding of such a mean.
     means = [[1e200, 0, 0], [1, 1, 1]]
-    with pytest.raises(SettingError, match=r"means_init holds 1e\+200"):
+    with refuses(SettingError, "means_init", 1e200):
         GaussianMixture(2, covariance_type=kind, means_init=means, random_state=0).fit(ROWS)
 
 
@@ -32,10 +33,10 @@ def test_precisions_symmetric_up_to_rounding_are_taken():
     exact = GaussianMixture(1, precisions_init=precisions[None], **given)
     precisions = precisions + 1e-17 * np.array([[0, 1, 0], [-1, 0, 2], [0, -2, 0]])
     rounded = GaussianMixture(1, precisions_init=precisions[None], **given)
-    with pytest.warns(UserWarning, match="did not converge"):
+    with warns_of(UserWarning, 1, "max_iter", "history_"):
         np.testing.assert_allclose(exact.fit(ROWS).history_, rounded.fit(ROWS).history_, rtol=1e-12)
     precisions[0, 1] = 1e-4  # a tenth of a part of both standard deviations
-    with pytest.raises(SettingError, match="symmetric"):
+    with refuses(SettingError, "precisions_init", "reg_covar"):
         GaussianMixture(1, precisions_init=precisions[None]).fit(ROWS)
 
 
@@ -45,20 +46,20 @@ def two():
 
 def test_whole_numbers_with_gaps_are_states_once_declared():
     rows = {"rain": [0.0, 1.0, np.nan, 1.0], "wet": ["no", "yes", "yes", "yes"]}
-    with pytest.raises(ColumnError, match=r"whole numbers with gaps.*\[0, 1\]"):
+    with refuses(ColumnError, "rain", "states={'rain': [0, 1]}"):
         BayesianNetwork(two()).fit(rows, method="em")
     network = BayesianNetwork(two(), states={"rain": [0, 1]}).fit(rows, method="em", prior="mle", tol=1e-12)
     assert network.cpt("rain")[1] == pytest.approx(0.75, abs=1e-4)
 
 
 def test_rows_without_names_are_told_from_nodes_without_columns():
-    with pytest.raises(ColumnError, match=r"No column is named after a node\. The nodes are 'rain', 'wet'"):
+    with refuses(ColumnError, "rain", "wet"):
         BayesianNetwork(two()).fit([["no", "no"], ["yes", None]], method="em")
 
 
 def test_a_seed_that_is_none_is_refused():
     model = LatentClass(1).fit([["a"], ["b"]])
-    with pytest.raises(SettingError, match="seed is 'x'"):
+    with refuses(SettingError, "seed", "x"):
         model.sample(2, seed="x")
 
 
@@ -83,9 +84,7 @@ def test_a_ridge_as_large_as_the_variances_is_said():
     small = np.column_stack([X[:, 0], 1e-4 * X[:, 1]])
     for kind in ("full", "tied", "diag"):
         model = GaussianMixture(2, covariance_type=kind, random_state=0)
-        with pytest.warns(
-            SuspectResult, match=r"reg_covar=1e-06 .* 'x1' in component \d .* Pass reg_covar="
-        ) as said:
+        with warns_of(SuspectResult, "reg_covar=1e-06", "x1") as said:
             model.fit(small)
         wanted = float(str(said[0].message).split("Pass reg_covar=")[1].split(",")[0])
         found = quiet(lambda model=model, wanted=wanted: model.set_params(reg_covar=wanted).fit(small))
@@ -97,10 +96,10 @@ def test_equal_components_are_said():
     start = np.full((40, 2), 0.5)
     words = np.array(["a", "b", "c"])[np.random.default_rng(1).integers(3, size=(40, 3))]
     for rows in (ROWS, words):
-        with pytest.warns(SuspectResult, match="All components are the same"):
+        with warns_of(SuspectResult, "start=None", "random_state"):
             LatentClass(2).fit(rows, start=start)
     given = {"weights_init": [0.5, 0.5], "means_init": np.zeros((2, 3)), "precisions_init": [np.eye(3)] * 2}
-    with pytest.warns(SuspectResult, match="All components are the same"):
+    with warns_of(SuspectResult, "means_init=None", "random_state"):
         GaussianMixture(2, **given).fit(ROWS)
     given["means_init"] = [[0, 0, 0], [1, 0, 0]]
     quiet(lambda: GaussianMixture(2, max_iter=500, **given).fit(ROWS))
@@ -116,9 +115,7 @@ def test_a_hidden_node_that_nothing_depends_on_is_said():
         BayesianNetwork(arcs, states=states).set_cpt("rain", [0.5, 0.5]).set_cpt("wet", np.full((2, 2), 0.5))
     )
     start.set_gaussian("warm", {(rain, wet): (0.0, 1.0) for rain in ("no", "yes") for wet in (0, 1)})
-    with pytest.warns(
-        SuspectResult, match="'rain' was never observed, and none of its children depends on it"
-    ):
+    with warns_of(SuspectResult, "rain", "n_init"):
         BayesianNetwork(arcs, states=states).fit(rows, method="em", start=start)
     quiet(lambda: BayesianNetwork(arcs, states=states).fit(rows, method="em", max_iter=5000))
 
@@ -126,7 +123,7 @@ def test_a_hidden_node_that_nothing_depends_on_is_said():
 @pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
 def test_a_collapse_is_said_where_the_best_step_lies_before_it(kind):
     rows = np.array([[0.0], [0.0], [0.0], [5.0], [6.0], [7.0]])
-    with pytest.warns(SuspectResult, match="Component . collapsed"):
+    with warns_of(SuspectResult, "covariance_type", "reg_covar"):
         found = GaussianMixture(2, covariance_type=kind, reg_covar=0, random_state=0).fit(rows)
     (flat,) = found.collapsed_
     assert abs(found.means_[flat, 0]) < 1e-6 and found.fell_
@@ -138,7 +135,7 @@ def test_of_several_starts_one_that_keeps_its_spread_is_taken():
     group = rng.integers(0, 2, 200)
     X = rng.normal(size=(200, 3)) + 3.0 * group[:, None]
     X[rng.random(200) < 0.6, 0] = 0.0
-    with pytest.warns(SuspectResult, match="no spread in component"):
+    with warns_of(SuspectResult, "x0", "variance_floor"):
         spike = LatentClass(2).fit(X, start=np.eye(2)[(X[:, 0] == 0.0).astype(int)])
     found = quiet(lambda: LatentClass(2, n_init=20).fit(X))
     assert found.history_[-1] < spike.history_[-1] < np.inf
@@ -178,25 +175,23 @@ def test_the_best_step_after_the_start_is_kept(cls):
 def test_labels_none_of_which_is_missing_are_said():
     rows = [["a"], ["b"], ["a"], ["b"], ["a"]]
     for labels in ([0.0, 1.0, -1.0, 0.0, 1.0], ["0", "1", "-1", "0", "1"], ["x", "y", "", "x", "y"]):
-        with pytest.warns(SuspectResult, match=r"no row .* without a label.*missing_label="):
+        with warns_of(SuspectResult, "semi_supervised=True", "missing_label="):
             NaiveBayes(semi_supervised=True).fit(rows, labels)
     found = quiet(lambda: NaiveBayes(semi_supervised=True).fit(rows, [0, 1, -1, 0, 1]))
     assert found.classes_.tolist() == [0, 1]
 
 
 def test_messages_name_what_is_wrong():
-    with pytest.raises(ColumnError, match="No cell of 'a' is there"):
+    with refuses(ColumnError, "a", "states={'a': [...]}"):
         learn_network({"a": [None] * 4, "b": [None] * 4}, method="structural-em")
-    with pytest.raises(ColumnError, match="LatentClass without a numeric family"):
+    with refuses(ColumnError, "c", "x", "LatentClass"):
         LatentClass(2, families={"c": "gaussian"}).fit({"c": ["x", "y", "x"]})
     three = {"c": ["x", "y", "z", "x"]}
     for model in (LatentClass(2, families={"c": "bernoulli"}), NaiveBayes(families={"c": "bernoulli"})):
-        with pytest.raises(
-            ColumnError, match="'bernoulli', of two states, and the column has 3: 'x', 'y', 'z'"
-        ):
+        with refuses(ColumnError, "families['c']", "bernoulli", 3, "x", "y", "z"):
             model.fit(three, [0, 1, 0, 1])
     start = BayesianNetwork({"rain": [], "wet": []}, states=["no", "yes"])
     start.set_cpt("rain", [0.5, 0.5]).set_cpt("wet", [1.0, 0.0])
     rows = {"rain": ["no", None, "yes"], "wet": ["no", "yes", "no"]}
-    with pytest.raises(DataError, match=r"Row 1 .*: 'wet' = 'yes' cannot be"):
+    with refuses(DataError, 1, "wet", "yes"):
         BayesianNetwork({"rain": [], "wet": []}, states=["no", "yes"]).fit(rows, method="em", start=start)

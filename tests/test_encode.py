@@ -16,6 +16,7 @@ from bayeskit.data.reading import Reading
 from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, DataError, UnseenState
 from bayeskit.schema import Schema, Variable
+from refusals import refuses
 
 Y = Variable("y", "categorical")
 GAP = "(missing)"
@@ -62,7 +63,7 @@ def test_new_and_missing_words(make, policy, wanted):
 @pytest.mark.parametrize("make", FRAMES)
 def test_new_words_are_refused_by_name(make):
     learned = encode(open_table(make(["a", "b"])), schema_of(make(["a", "b"])), "grow").schema
-    with pytest.raises(UnseenState, match=r"no state 'c' \(it has a, b\).*unseen=\"ignore\""):
+    with refuses(UnseenState, "c", "a, b", 'unseen="ignore"'):
         encode(open_table(make(["b", None, "c"])), learned, "error")
     assert values_of(encode(open_table(make(["b", None])), learned, "error")) == ["b", GAP]
 
@@ -89,7 +90,7 @@ def test_new_whole_numbers_in_any_dtype(train_dtype, test_dtype, policy, wanted)
     again = encode(open_table(test), learned, policy)
     assert values_of(again) == wanted
     if policy == "ignore":
-        with pytest.raises(UnseenState, match=r"no state (4|0)"):
+        with refuses(UnseenState, "x0", 3, 5, 7):
             encode(open_table(test), learned, "error")
 
 
@@ -161,7 +162,7 @@ def test_declared_states_are_closed():
     data = [["a"], ["b"]]
     schema = schema_of(data, states={"x0": ["b", "a", "z"]})
     assert encode(open_table(data), schema, "grow").schema.attributes[0].states == ("b", "a", "z")
-    with pytest.raises(UnseenState, match="'x0' has no state 'mauve': its states were declared as b, a, z"):
+    with refuses(UnseenState, "x0", "mauve", "b, a, z"):
         encode(open_table([["mauve"]]), schema, "grow")
     categorical = pd.DataFrame({"x0": pd.Categorical(["a"], ["a", "b", "z"])})
     assert encode(open_table(categorical), schema, "grow").schema.attributes[0].states == ("b", "a", "z")
@@ -174,7 +175,7 @@ def test_dense_codes(dtype):
     assert [v.states for v in encoded.schema.attributes] == [(0, 1, 2, 3), (0, 1, 2)]
     assert encoded.chunk(0, 2).codes.tolist() == matrix.astype(int).tolist()
     if dtype != np.uint8:
-        with pytest.raises(DataError, match="Negative"):
+        with refuses(DataError, "CategoricalNB", "x0", -1):
             encode(open_table(matrix - dtype(1)), schema_of(matrix, dense=2), "grow")
 
 
@@ -218,15 +219,15 @@ def test_named_columns_are_brought_into_order():
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (pd.DataFrame({"a": [1], "c": [2]}), r"missing: 'b'; not known: 'c'"),
-        (pd.DataFrame({"a": [1]}), r"missing: 'b'\)"),
-        (pd.DataFrame({"a": [1], "b": [2], "c": [3]}), r"\(not known: 'c'\)"),
-        (np.ones((1, 3)), "X has 3 features, but NB is expecting 2 features"),
-        (sparse.csr_matrix(np.eye(2)), "sparse matrix"),
+        (pd.DataFrame({"a": [1], "c": [2]}), ["missing", "b", "c"]),
+        (pd.DataFrame({"a": [1]}), ["missing", "b"]),
+        (pd.DataFrame({"a": [1], "b": [2], "c": [3]}), ["c"]),
+        (np.ones((1, 3)), [3, "NB", 2]),
+        (sparse.csr_matrix(np.eye(2)), ["sparse"]),
     ],
 )
 def test_other_columns_are_refused(data, says):
-    with pytest.raises(ColumnError, match=says):
+    with refuses(ColumnError, *says):
         match_columns(open_table(data), LEARNED, ("a", "b"), "NB")
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from bayeskit.data import encodings
 from bayeskit.data.encodings import decoded, detect, is_utf8, resolve, utf8_copy
 from bayeskit.errors import DataError, EncodingError, SettingError, SourceNote
+from refusals import refuses, warns_of
 
 MELON = "编号,色泽,好瓜\n1,青绿,是\n2,乌黑,否\n"
 MARKED = {
@@ -87,7 +88,7 @@ def test_a_head_may_end_within_a_character_and_a_file_may_not(tmp_path):
     # The file ends in half of 瓜, and its last three bytes are no GB18030 either.
     data = "好瓜".encode()[:-1]
     assert detect(data) == "utf-8"
-    with pytest.raises(EncodingError, match="offset 3"):
+    with refuses(EncodingError, "table.csv", "utf-8", 3):
         list(decoded(written(tmp_path, data), "utf-8"))
 
 
@@ -119,7 +120,7 @@ def test_the_offset_is_the_one_of_the_whole_at_once(data, block_size, encoding):
         path = written(Path(folder), data)
         if expected is None or data_is_gzip:
             return
-        with pytest.raises(EncodingError, match=f"offset {expected:,} "):
+        with refuses(EncodingError, "table.csv", expected):
             list(decoded(path, encoding, block_size=block_size))
 
 
@@ -134,23 +135,20 @@ def test_line_ends_are_evened(text, block_size):
 
 def test_neither_utf8_nor_gb18030_names_both_offsets_and_the_way_out(tmp_path):
     data = b"name\ncaf\xe9\nfin\xff\n"
-    with pytest.raises(EncodingError) as caught:
+    with refuses(EncodingError, "table.csv", "utf-8", "0xe9", 8, "gb18030", 'encoding="'):
         detect(written(tmp_path, data))
-    message = str(caught.value)
-    for part in ("table.csv", "not utf-8: byte 0xe9 at offset 8", "not gb18030", "offset", 'encoding="'):
-        assert part in message
     assert resolve(tmp_path / "table.csv", "latin-1") == "iso8859-1"
 
 
 def test_a_zero_byte_is_not_text(tmp_path):
     path = written(tmp_path, b"\xe7\x93\x9c,\n" * 30 + b"\x00")
-    with pytest.raises(EncodingError, match=r"zero byte at offset 150.*utf-16-le"):
+    with refuses(EncodingError, 150, 'encoding="utf-16-le"'):
         detect(path, block_size=16)
 
 
 def test_what_is_found_is_noted_and_what_is_told_is_not(tmp_path):
     path = written(tmp_path, MELON.encode("gbk"))
-    with pytest.warns(SourceNote, match=r"table\.csv.*gb18030.*encoding="):
+    with warns_of(SourceNote, "table.csv", "gb18030", 'encoding="..."'):
         assert resolve(path) == "gb18030"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -160,7 +158,7 @@ def test_what_is_found_is_noted_and_what_is_told_is_not(tmp_path):
 
 @pytest.mark.parametrize("name", ["gkb", "base64", "rot13", ""])
 def test_no_such_encoding(tmp_path, name):
-    with pytest.raises(SettingError, match="not a text encoding"):
+    with refuses(SettingError, f"encoding={name!r}", "utf-8", "gb18030"):
         resolve(tmp_path / "any.csv", name)
 
 
@@ -182,7 +180,7 @@ def test_gzip_is_unpacked_on_the_way(tmp_path):
 )
 def test_a_damaged_gzip_file_is_a_typed_error(tmp_path, spoil):
     path = written(tmp_path, spoil(gzip.compress(os.urandom(300).hex().encode())))
-    with pytest.raises(DataError, match="damaged gzip"):
+    with refuses(DataError, "table.csv", "gzip"):
         detect(path)
 
 

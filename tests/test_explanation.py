@@ -36,6 +36,7 @@ from bayeskit.report.latex.math import as_math
 from bayeskit.report.page import page_of
 from bayeskit.report.text import as_rich, as_text
 from bayeskit.report.width import display_width
+from refusals import refuses
 
 
 def explained(model: Any, row: Any, lang: str = "en") -> Explanation:
@@ -237,7 +238,7 @@ def test_unseen_and_missing_as_states() -> None:
     present = explained(state, {"a": "new", "n": 2.0})
     assert "new (as missing)" in str(present)
     assert present.attributes[1].factors[1].working.startswith("(2+1)/(2+2) · N(2; ")
-    with pytest.raises(UnseenState, match="new"):
+    with refuses(UnseenState, "new"):
         explained(NaiveBayes(unseen="error").fit(columns, y), {"a": "new", "n": 1.0})
 
 
@@ -381,9 +382,9 @@ def test_a_row_may_come_in_any_form() -> None:
         )
     }
     assert len(pages) == 1
-    with pytest.raises(DataError, match="not 2"):
+    with refuses(DataError, 2, "X.iloc[[0]]"):
         one_row(pd.concat([frame, frame]))
-    with pytest.raises(SettingError, match="'fr'"):
+    with refuses(SettingError, "fr"):
         explained(model, frame, "fr")
 
 

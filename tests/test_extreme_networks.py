@@ -17,6 +17,7 @@ from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.potentials import Potentials
 from bayeskit.networks import Not
 from engine_twin import log_joint, log_margin, random_field
+from refusals import refuses
 
 TREES = pytest.mark.parametrize("small_tree", [1e5, 0.0], ids=["whole tree", "plans"])
 ODD = [0.0, 5e-324, 1e-310, 1e-300, 1e-200, 1e-100, 1e-16, 0.25, 0.5, 1.0]
@@ -163,7 +164,7 @@ def test_factors_from_the_least_to_the_largest(small_tree, seed):
         patch.setattr(exact, "SMALL_TREE", small_tree)
         if log_z == -math.inf:
             assert network.log_partition() == -math.inf
-            with pytest.raises(SettingError, match="no distribution"):
+            with refuses(SettingError, "zero"):
                 network.posteriors()
             return
         assert near(network.log_partition(), log_z)

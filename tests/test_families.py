@@ -20,6 +20,7 @@ from bayeskit.io.statistics import load_statistics, pack_statistics, save_statis
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Embedding, Pattern, Plan
 from bayeskit.statistics.families import Families
+from refusals import refuses
 
 # By address wherever that is possible, by hash only, and whichever is cheaper.
 WAYS = {
@@ -195,9 +196,9 @@ def test_the_algebra(case, one_cut, other_cut, factor, way):
 def test_rows_that_were_never_counted_are_refused():
     case = ([2, 2], 2, [(0, 1)], [[0, 0], [1, 1]], [0, 1], None)
     strange = ([2, 2], 2, [(0, 1)], [[0, 1]], [0], None)
-    with pytest.raises(NotCounted, match="never counted"):
+    with refuses(NotCounted, -1):
         count(case).subtract(count(strange))
-    with pytest.raises(NotCounted, match="-1"):
+    with refuses(NotCounted, -1):
         count(case).subtract(count(case).scale(2.0))
 
 
@@ -257,11 +258,11 @@ def test_levels_are_available_case_counts(case, data):
 def test_too_many_cells_are_refused_with_the_numbers():
     schema = schema_of([999] * 7, 9)
     names = tuple(f"x{j}" for j in range(7))
-    with pytest.raises(DataError, match=r"'x0' with the parents .* 9e\+21 cells .* fewer parents"):
+    with refuses(DataError, "x0", "['x1', 'x2', 'x3', 'x4', 'x5', 'x6']", 9e21):
         Families.zero(schema, (names,))
     assert len(Families.zero(schema, (names[:6],))) == 1
-    for family, message in ((("x0", "x0"), "twice"), (("x0", "z"), "no categorical attribute 'z'")):
-        with pytest.raises(ColumnError, match=message):
+    for family, message in ((("x0", "x0"), ["('x0', 'x0')", "twice"]), (("x0", "z"), ["z"])):
+        with refuses(ColumnError, *message):
             Families.zero(schema, (family,))
 
 
@@ -303,24 +304,24 @@ def test_saving_and_loading_gives_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("name", "damage", "message"),
     [
-        ("keys", lambda a: a[::-1].copy(), "not in ascending order"),
-        ("keys", lambda a: np.r_[a[:-1], 10**6], "does not have"),
-        ("keys", lambda a: np.r_[-1, a[1:]], "does not have"),
-        ("keys", lambda a: a[:-1], "does not fit the cells"),
-        ("counts", lambda a: -a, "negative"),
-        ("counts", lambda a: a * np.nan, "NaN"),
-        ("starts", lambda a: a + 1, "does not fit the cells"),
-        ("starts", lambda a: a[[0, 2, 1, 3]], "does not fit the cells"),
-        ("members", lambda a: a[::-1].copy(), "schema and plan"),
-        ("radices", lambda a: a + 1, "schema and plan"),
-        ("bounds", lambda a: a * 0, "schema and plan"),
-        ("margin", lambda a: a[:1], "shape"),
+        ("keys", lambda a: a[::-1].copy(), ["families/keys"]),
+        ("keys", lambda a: np.r_[a[:-1], 10**6], ["families/keys"]),
+        ("keys", lambda a: np.r_[-1, a[1:]], ["families/keys"]),
+        ("keys", lambda a: a[:-1], ["families/starts"]),
+        ("counts", lambda a: -a, ["families/counts", "negative"]),
+        ("counts", lambda a: a * np.nan, ["families/counts", "NaN"]),
+        ("starts", lambda a: a + 1, ["families/starts"]),
+        ("starts", lambda a: a[[0, 2, 1, 3]], ["families/starts"]),
+        ("members", lambda a: a[::-1].copy(), ["families/members"]),
+        ("radices", lambda a: a + 1, ["families/radices"]),
+        ("bounds", lambda a: a * 0, ["families/bounds"]),
+        ("margin", lambda a: a[:1], ["families/margin", "(1,)", "(2,)"]),
     ],
 )
 def test_damaged_files_are_refused(name, damage, message):
     content, arrays = pack_statistics(counted_plan())
     arrays[f"families/{name}"] = damage(arrays[f"families/{name}"])
-    with pytest.raises(ModelFormatError, match=message):
+    with refuses(ModelFormatError, *message):
         unpack_statistics(content, arrays)
 
 
@@ -328,5 +329,5 @@ def test_damaged_files_are_refused(name, damage, message):
 def test_plans_of_no_families_are_refused(family):
     content, arrays = pack_statistics(counted_plan())
     content["plan"][-1][1][0] = family
-    with pytest.raises(ModelFormatError, match="its plan asks for"):
+    with refuses(ModelFormatError, "plan"):
         unpack_statistics(content, arrays)

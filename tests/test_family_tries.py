@@ -20,6 +20,7 @@ from bayeskit.estimation.kernels.trie import Trie
 from bayeskit.estimation.table import estimate_tables
 from bayeskit.priors import MLE, BackOff, BDeu, Dirichlet, Laplace, MEstimate, Smoothing, WittenBell
 from bayeskit.schema import Schema, Variable
+from refusals import refuses
 
 PRIORS = [
     MLE(),
@@ -318,9 +319,9 @@ def test_rows_that_were_never_counted_are_refused():
     for prior in (Laplace(), BackOff(1), WittenBell()):
         tries = tries_of(*case, prior, unseen="smooth")
         for codes, own in (((0, 1), 1.0), ((0, 0), 2.5), ((1, 1), 1.5), ((1, 3), 1.0), ((3, 1), 1.0)):
-            with pytest.raises(NotCounted, match="never counted"):
+            with refuses(NotCounted):
                 tries.add_left_out(chunk_of([codes], [0]), np.array([own]), np.zeros((1, 2)))
-            with pytest.raises(NotCounted, match="never counted"):
+            with refuses(NotCounted):
                 tries.level_probabilities(1, chunk_of([codes], [0]), np.array([own]))
         tries.add_left_out(chunk_of([(0, 0), (0, 1)], [0, 0]), np.array([2.0, 0.0]), np.zeros((2, 2)))
 
@@ -367,10 +368,10 @@ def test_zero_probability_is_minus_infinity_and_comes_alone():
 
 
 @pytest.mark.parametrize(
-    ("families", "message"), [([(0, 1), (1, 0)], "circle"), ([(0, 1), (0,)], "child of two families")]
+    ("families", "message"), [([(0, 1), (1, 0)], ["[0, 1, 0]"]), ([(0, 1), (0,)], ["x0"])]
 )
 def test_what_is_no_network_is_refused(families, message):
-    with pytest.raises(DataError, match=message):
+    with refuses(DataError, *message):
         log_prob(tries_of((2, 2), 2, families, [((0, 0), 0, 1.0)], Laplace()), [(0, 2)])
 
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from bayeskit.data.files import FileSource
 from bayeskit.errors import ColumnError, DataError, EncodingError, SettingError, SourceNote
+from refusals import refuses, warns_of
 
 MELON = "编号,色泽,密度\n1,青绿,0.5\n2,浅白,\n3,,0.25\n"
 
@@ -88,7 +89,7 @@ def test_utf8_is_read_silently(tmp_path, path_of_reading, encoding):
 def test_other_encodings_are_found_and_noted(tmp_path, path_of_reading, encoding):
     mark = "\ufeff" if encoding == "utf-16-be" else ""  # "utf-16" writes its own
     path = put(tmp_path, mark + MELON, encoding=encoding)
-    with pytest.warns(SourceNote, match=r"table\.csv.*read as (gb18030|utf-16-(le|be))") as caught:
+    with warns_of(SourceNote, "table.csv", "utf-16" if "16" in encoding else "gb18030") as caught:
         source = FileSource(path)
     assert caught[0].filename == __file__
     assert lists(source) == MELON_LISTS
@@ -97,7 +98,7 @@ def test_other_encodings_are_found_and_noted(tmp_path, path_of_reading, encoding
 def test_gbk_after_two_kilobytes_of_ascii(tmp_path):
     text = "id,name\n" + "1,plain\n" * 512 + "2,青绿\n"
     assert text[:2048].isascii()
-    with pytest.warns(SourceNote, match="gb18030"):
+    with warns_of(SourceNote, "table.csv", "gb18030"):
         source = FileSource(put(tmp_path, text, encoding="gbk"))
     assert whole(source)["name"][-1] == "青绿"
 
@@ -105,14 +106,14 @@ def test_gbk_after_two_kilobytes_of_ascii(tmp_path):
 def test_the_encoding_named_is_used(tmp_path):
     path = put(tmp_path, "ville,x\nOrléans,1\n", encoding="cp1252")
     assert lists(FileSource(path, encoding="cp1252"))["ville"] == ["Orléans"]
-    with pytest.raises(EncodingError, match="offset 11"):
+    with refuses(EncodingError, "table.csv", "utf-8", 11):
         FileSource(path, encoding="utf-8")
-    with pytest.raises(SettingError, match="latin-x"):
+    with refuses(SettingError, "latin-x"):
         FileSource(path, encoding="latin-x")
 
 
 def test_no_encoding_fits(tmp_path):
-    with pytest.raises(EncodingError, match=r"offset 3.*encoding="):
+    with refuses(EncodingError, "table.csv", 3, 'encoding="big5"'):
         FileSource(put(tmp_path, b"a\nb\xff\n"))
 
 
@@ -257,21 +258,21 @@ def test_the_separator_is_found(tmp_path, text, name):
 
 
 @pytest.mark.parametrize(
-    ("text", "numbers", "told"),
+    ("text", "numbers", "told"),  # told is the example that the note gives of such a spelling
     [
-        ("a;b\n1.234,5;x\n-2;x\n", [1234.5, -2.0], "decimal comma"),
-        ("a;b\n1,234;x\n12,250;x\n", [1.234, 12.25], "decimal comma"),
-        ('a,b\n"1,234",x\n"12,250",x\n', [1234.0, 12250.0], "thousands"),
-        ('a,b\n"1,234,567.5",x\n8,x\n', [1234567.5, 8.0], "thousands"),
-        ('a,b\n"0,125",x\n"0,250",x\n', [0.125, 0.25], "decimal comma"),
-        ("a;b\n12,5%;x\n3 %;x\n", [12.5, 3.0], "per cent"),
-        ("a;b\n￥1,234.5;x\n-¥3;x\n", [1234.5, -3.0], "currency"),
-        ("a;b\n1.234,5 €;x\n-3€;x\n", [1234.5, -3.0], "currency"),
+        ("a;b\n1.234,5;x\n-2;x\n", [1234.5, -2.0], "3,5"),
+        ("a;b\n1,234;x\n12,250;x\n", [1.234, 12.25], "3,5"),
+        ('a,b\n"1,234",x\n"12,250",x\n', [1234.0, 12250.0], "1,234"),
+        ('a,b\n"1,234,567.5",x\n8,x\n', [1234567.5, 8.0], "1,234"),
+        ('a,b\n"0,125",x\n"0,250",x\n', [0.125, 0.25], "3,5"),
+        ("a;b\n12,5%;x\n3 %;x\n", [12.5, 3.0], "3.5%"),
+        ("a;b\n￥1,234.5;x\n-¥3;x\n", [1234.5, -3.0], "¥1,234"),
+        ("a;b\n1.234,5 €;x\n-3€;x\n", [1234.5, -3.0], "3,50 €"),
     ],
 )
 def test_numbers_as_spreadsheets_spell_them(tmp_path, text, numbers, told):
     path = put(tmp_path, text)
-    with pytest.warns(SourceNote, match=f"{told}.*'a'"):
+    with warns_of(SourceNote, "table.csv", told, "a"):
         source = FileSource(path)
     assert lists(source)["a"] == numbers
     assert lists(source.reread(["a"], {"a": "float64"}))["a"] == numbers
@@ -291,12 +292,12 @@ def test_the_separator_named_is_used(tmp_path):
     assert lists(FileSource(path, separator="#")) == {"a": [1], "b": [2]}
     assert FileSource(path).names == ("a#b",)
     for wrong in ("", ";;", '"', "\n"):
-        with pytest.raises(SettingError, match="one character"):
+        with refuses(SettingError, f"separator={wrong!r}"):
             FileSource(path, separator=wrong)
 
 
 def test_a_line_for_excel_is_named(tmp_path):
-    with pytest.raises(DataError, match=r"'sep=;'.*Remove that line"):
+    with refuses(DataError, "table.csv", "sep=;"):
         FileSource(put(tmp_path, "sep=;\r\na;b\r\n1;2\r\n"))
     assert FileSource(put(tmp_path, "sep=a;b\n1;2\n")).names == ("sep=a", "b")
 
@@ -328,7 +329,7 @@ def test_long_cells_are_no_fault(tmp_path):
 @pytest.mark.parametrize("ends", [("\n", "\r\n"), ("\r\n", "\n")])
 def test_mixed_line_ends_are_noted_and_read(tmp_path, ends):
     text = f'a,b{ends[0]}1,"x{ends[0]}y"{ends[1]}3,4{ends[0]}5,6'
-    with pytest.warns(SourceNote, match="end in different ways"):
+    with warns_of(SourceNote, "table.csv", "CR", "LF"):
         source = FileSource(put(tmp_path, text))
     assert lists(source) == {"a": [1, 3, 5], "b": ["x\ny", "4", "6"]}
 
@@ -345,7 +346,7 @@ def test_gzip(tmp_path, encoding):
         warnings.simplefilter("ignore", SourceNote)
         assert lists(FileSource(path)) == MELON_LISTS
     spoilt = put(tmp_path, path.read_bytes()[:-5], "spoilt.csv.gz")
-    with pytest.raises(DataError, match=r"spoilt.*damaged gzip"):
+    with refuses(DataError, "spoilt.csv.gz", "gzip"):
         FileSource(spoilt)
 
 
@@ -356,11 +357,11 @@ def test_columns_and_exclude(tmp_path):
     assert lists(FileSource(path, columns=["密度", "编号"], exclude=["编号"])) == {
         "密度": MELON_LISTS["密度"]
     }
-    with pytest.raises(ColumnError, match=r"columns= names '色择'.*'色泽'"):
+    with refuses(ColumnError, "columns=", "色择", "色泽"):
         FileSource(path, columns=["色择"])
-    with pytest.raises(ColumnError, match=r"exclude= names 'nothing'.*'编号' or '色泽' or '密度'"):
+    with refuses(ColumnError, "exclude=", "nothing", "编号", "色泽", "密度"):
         FileSource(path, exclude=["nothing"])
-    with pytest.raises(ColumnError, match="leave no column"):
+    with refuses(ColumnError, "columns=", "exclude=", "['编号', '色泽', '密度']"):
         FileSource(path, columns=["编号"], exclude=["编号"])
 
 
@@ -380,7 +381,7 @@ def test_dates_are_refused_at_reading_and_can_be_left_out(tmp_path, cell):
     path = put(tmp_path, f"day,x\n{cell},1\n,2\n{cell},3\n")
     source = FileSource(path)  # looking is allowed
     assert source.dtypes["day"] in ("date", "time")
-    with pytest.raises(ColumnError, match=r"'day'.*dates or times.*exclude=\['day'\]"):
+    with refuses(ColumnError, "day", "exclude=['day']"):
         source.batches()
     assert lists(FileSource(path, exclude=["day"])) == {"x": [1, 2, 3]}
 
@@ -399,7 +400,7 @@ def test_dates_are_refused_at_reading_and_can_be_left_out(tmp_path, cell):
 )
 def test_parquet_columns_that_are_no_values(tmp_path, cell):
     path = put_parquet(tmp_path, f"SELECT {cell} AS odd, 1 AS x")
-    with pytest.raises(ColumnError, match=r"'odd'.*exclude=\['odd'\]"):
+    with refuses(ColumnError, "odd", "exclude=['odd']"):
         FileSource(path).batches()
     assert lists(FileSource(path, exclude=["odd"])) == {"x": [1]}
 
@@ -408,10 +409,10 @@ def test_twins_are_refused_and_names_that_differ_by_case_are_not(tmp_path):
     pq = pytest.importorskip("pyarrow.parquet")
     import pyarrow as pa
 
-    with pytest.raises(ColumnError, match="more than one column called 'a'"):
+    with refuses(ColumnError, "table.csv", "a"):
         FileSource(put(tmp_path, "a,b,a\n1,2,3\n"))
     pq.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "twins.parquet")
-    with pytest.raises(ColumnError, match="more than one column called 'a'"):
+    with refuses(ColumnError, "twins.parquet", "a"):
         FileSource(tmp_path / "twins.parquet")
     assert lists(FileSource(put(tmp_path, "a,A\n1,2\n"))) == {"a": [1], "A": [2]}
     pq.write_table(pa.table([[1], [{"a": 5}], [2]], names=["a", "s", "A"]), tmp_path / "case.parquet")
@@ -429,11 +430,11 @@ def test_names_that_sql_would_trip_over(tmp_path):
 
 
 def test_a_column_without_a_name_and_a_file_without_a_header_are_noted(tmp_path):
-    with pytest.warns(SourceNote, match=r"Column 1 .*exclude=\['column1'\]") as caught:
+    with warns_of(SourceNote, 1, "column1", "exclude=['column1']") as caught:
         source = FileSource(put(tmp_path, ",a\n0,5\n1,6\n"))
     assert caught[0].filename == __file__
     assert source.names == ("column1", "a")
-    with pytest.warns(SourceNote, match=r"'5\.1' is a number"):
+    with warns_of(SourceNote, "table.csv", "5.1"):
         FileSource(put(tmp_path, "5.1,3.5,setosa\n4.9,3.0,setosa\n"))
     with warnings.catch_warnings():
         warnings.simplefilter("error", SourceNote)
@@ -463,37 +464,38 @@ def test_paths_may_be_relative(tmp_path, monkeypatch):
 
 
 NO_TABLES = {
-    "empty": (b"", "is empty"),
-    "header only": (b"a,b\n", "no rows"),
-    "header without line end": (b"a,b", "no rows"),
-    "blank first line": (b"\n\na,b\n1,2\n", "blank"),
-    "workbook": (b"PK\x03\x04rubbish", "Excel"),
-    "zero bytes": (b"a,b\n1,\x00\n", "zero byte at offset 6"),
-    "rubbish": (bytes(range(1, 256)) * 9, "encoding"),
-    "short row": (b"a,b\n1,2\n3\n", "Line: 3.*Expected Number of Columns: 2 Found: 1"),
-    "long row": (b"a,b\n1,2\n3,4,5\n", "Line: 3.*Expected Number of Columns: 2 Found: 3"),
-    "open quotation": (b'a,b\n1,"2\n3,4\n', "Line: 2.*quote"),
+    "empty": (b"", ["empty"]),
+    "header only": (b"a,b\n", ["columns", "rows"]),
+    "header without line end": (b"a,b", ["columns", "rows"]),
+    "blank first line": (b"\n\na,b\n1,2\n", ["blank"]),
+    "workbook": (b"PK\x03\x04rubbish", ["Excel", "CSV"]),
+    "zero bytes": (b"a,b\n1,\x00\n", [6, "UTF-16", 'encoding="utf-16-le"']),
+    "rubbish": (bytes(range(1, 256)) * 9, ["0x80", 127, 'encoding="cp1252"']),
+    # The words of these three are DuckDB's.
+    "short row": (b"a,b\n1,2\n3\n", ["Line: 3", "Expected Number of Columns: 2 Found: 1", "separator="]),
+    "long row": (b"a,b\n1,2\n3,4,5\n", ["Line: 3", "Expected Number of Columns: 2 Found: 3", "separator="]),
+    "open quotation": (b'a,b\n1,"2\n3,4\n', ["Line: 2", "quote", "separator="]),
 }
 
 
 @pytest.mark.parametrize("case", NO_TABLES)
 def test_what_is_no_table(tmp_path, case):
-    data, pattern = NO_TABLES[case]
-    with pytest.raises(DataError, match=rf"(?s)table\.csv.*{pattern}|{pattern}.*table\.csv"):
+    data, named = NO_TABLES[case]
+    with refuses(DataError, "table.csv", *named):
         FileSource(put(tmp_path, data))
 
 
 @pytest.mark.parametrize("data", [b"a,b\n1,2\n", b"PAR1rubbish", b"PAR1\x05\x00\x00\x00PAR1"])
 def test_what_is_no_parquet(tmp_path, data):
-    with pytest.raises(DataError, match=r"bad\.parquet"):
+    with refuses(DataError, "bad.parquet"):
         FileSource(put(tmp_path, data, "bad.parquet"))
 
 
 def test_parquet_without_rows_and_with_settings_for_text(tmp_path):
-    with pytest.raises(DataError, match="no rows"):
+    with refuses(DataError, "table.parquet", "rows"):
         FileSource(put_parquet(tmp_path, "SELECT 1 AS a WHERE false"))
     for setting in ({"encoding": "gbk"}, {"separator": ";"}):
-        with pytest.raises(SettingError, match="Parquet"):
+        with refuses(SettingError, "table.parquet", "Parquet"):
             FileSource(put_parquet(tmp_path, "SELECT 1 AS a"), **setting)
 
 
@@ -505,23 +507,23 @@ def test_parquet_is_known_by_its_bytes_and_text_by_its_own(tmp_path):
 
 def test_no_such_file(tmp_path):
     put(tmp_path, MELON, "melons.csv")
-    with pytest.raises(DataError, match=r"melon\.csv.*Did you mean 'melons\.csv'"):
+    with refuses(DataError, "melon.csv", "melons.csv"):
         FileSource(tmp_path / "melon.csv")
-    with pytest.raises(DataError, match="no file"):
+    with refuses(DataError, tmp_path / "nowhere" / "x.csv"):
         FileSource(tmp_path / "nowhere" / "x.csv")
-    with pytest.raises(DataError, match="is a directory"):
+    with refuses(DataError, tmp_path, "directory"):
         FileSource(tmp_path)
 
 
 def test_settings(tmp_path):
-    with pytest.raises(SettingError, match="rows_per_batch=0"):
+    with refuses(SettingError, "rows_per_batch=0"):
         FileSource(put(tmp_path, MELON), rows_per_batch=0)
 
 
 def test_a_file_that_changes_between_passes(tmp_path):
     source = FileSource(put(tmp_path, MELON))
     put(tmp_path, MELON + "4,乌黑,1\n")
-    with pytest.raises(DataError, match="has changed"):
+    with refuses(DataError, "table.csv", "FileSource"):
         source.batches()
 
 
@@ -572,5 +574,5 @@ def test_a_name_that_is_no_utf8_is_refused_by_name(tmp_path):
     path = os.fsencode(tmp_path / "melons") + b"\xff.csv"
     with open(path, "wb") as file:
         file.write(b"a,b\n1,2\n")
-    with pytest.raises(DataError, match=r"udcff\.csv.*UTF-8"):
+    with refuses(DataError, "udcff.csv", "UTF-8"):
         FileSource(os.fsdecode(path))

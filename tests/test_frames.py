@@ -13,6 +13,7 @@ import pytest
 
 from bayeskit.data.frames import factorize_series, is_frame, numbers_of_series, open_frame, series_kind
 from bayeskit.errors import ColumnError, DataTypeError
+from refusals import refuses
 
 NAN = float("nan")
 CATEGORIES = ["c", "a", "b"]
@@ -132,7 +133,7 @@ def test_numbers_also_as_categories(native, values, numbers):
     "native", [pd.Series([1.0, np.inf]), pl.Series([1.0, np.inf]), pa.array([1.0, np.inf])], ids=type
 )
 def test_infinity_is_no_category(native):
-    with pytest.raises(ColumnError, match="'x' holds infinity at row 1"):
+    with refuses(ColumnError, "x", 1):
         factorize_series(column(native), "x")
 
 
@@ -155,7 +156,7 @@ def test_booleans_are_numbers_where_asked(native):
     ids=lambda value: str(getattr(value, "dtype", getattr(value, "type", ""))),
 )
 def test_dates_are_refused_by_name(native):
-    with pytest.raises(ColumnError, match=r"'x' holds dates or times.*exclude=\['x'\]"):
+    with refuses(ColumnError, "x", "exclude=['x']"):
         series_kind(column(native), "x")
 
 
@@ -163,7 +164,7 @@ def test_dates_are_refused_by_name(native):
     "native", [pl.Series([[1], [2]]), pa.array([[1], [2]]), pl.Series([{"a": 1}])], ids=str
 )
 def test_nested_columns_are_refused_by_name(native):
-    with pytest.raises(ColumnError, match="'x'"):
+    with refuses(ColumnError, "x", "dtype"):
         series_kind(column(native), "x")
 
 
@@ -186,7 +187,7 @@ def test_frames_are_told_from_arrays(data, frame):
 
 
 def test_what_is_not_in_memory_says_what_to_call():
-    with pytest.raises(DataTypeError, match=r"A polars LazyFrame is not rows in memory. Call its collect"):
+    with refuses(DataTypeError, "polars", "LazyFrame", "collect()"):
         open_frame(pl.LazyFrame({"x": [1]}))
 
 

@@ -39,6 +39,7 @@ from bayeskit.errors import (
 )
 from bayeskit.io.saved import Saved, read_saved, write_saved
 from outside import DATA
+from refusals import refuses, warns_of
 
 TYPES = ("full", "tied", "diag", "spherical")
 IRIS = load_iris().data
@@ -326,7 +327,7 @@ def test_a_warm_start_goes_on():
     quiet(steps.fit, IRIS)
     quiet(steps.fit, IRIS)
     np.testing.assert_allclose(steps.means_, whole.means_, rtol=1e-10)
-    with pytest.raises(SettingError, match="warm_start=True goes on from 3 components over 4 columns"):
+    with refuses(SettingError, "warm_start=True", 3, 4):
         steps.fit(IRIS[:, :2])
 
 
@@ -372,13 +373,13 @@ def test_a_step_of_a_batch_is_the_mixed_sums():
 
 def test_batches_that_cannot_start_and_rows_that_cannot_be_forgotten():
     made = GaussianMixture(3)
-    with pytest.raises(DataError, match="n_components = 3, n_samples = 2"):
+    with refuses(DataError, "n_samples", "n_components", 3, 2):
         made.partial_fit(IRIS[:2])
     quiet(made.partial_fit, IRIS[:100])
     quiet(made.partial_fit, IRIS[100:101])
-    with pytest.raises(ColumnError, match="X has 2 features, but GaussianMixture is expecting 4"):
+    with refuses(ColumnError, 2, "GaussianMixture", 4):
         made.partial_fit(IRIS[:, :2])
-    with pytest.raises(UsageError, match="cannot forget rows"):
+    with refuses(UsageError, "mixture", "forget"):
         made.forget(IRIS[:1])
 
 
@@ -394,7 +395,7 @@ def test_frames_keep_names_and_may_change_the_order_of_columns():
         assert made.feature_names_in_.tolist() == names and made.n_features_in_ == 4
         assert (made.means_ == plain.means_).all()
         assert (made.predict(frame[names[::-1]]) == plain.predict(rows)).all()
-        with pytest.raises(ColumnError, match="missing: 'd'"):
+        with refuses(ColumnError, "d"):
             made.predict(frame[names[:3]])
     table = made.describe()
     assert "长" in str(table) and "±" in str(table)
@@ -420,11 +421,11 @@ def test_clones_and_pickles():
 
 def test_not_converged_says_so_with_the_way_out():
     made = GaussianMixture(3, max_iter=2, **given_start("full"))
-    with pytest.warns(NotConverged, match=r"2 steps that max_iter allows.*history_ holds") as told:
+    with warns_of(NotConverged, 2, "max_iter", "history_") as told:
         made.fit(IRIS)
     assert all(issubclass(w.category, ConvergenceWarning) for w in told)
     assert told[0].filename == __file__
-    with pytest.warns(ConvergenceWarning, match="time_limit of 0"):
+    with warns_of(ConvergenceWarning, "time_limit", 0.0):
         GaussianMixture(3, time_limit=0, **given_start("full")).fit(IRIS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -442,97 +443,100 @@ def test_progress_is_told(capsys):
 
 ROWS = IRIS[:30]
 BAD_ROWS = [
-    (ROWS[:2], DataError, "n_components = 3, n_samples = 2"),
-    (ROWS[:1], DataError, "1 sample"),
-    (ROWS[:0], DataError, "0 sample"),
-    (np.column_stack([ROWS, np.full(30, np.nan)]), ColumnError, "'x4' holds no value"),
-    (np.full((9, 2), np.nan), ColumnError, "'x0' holds no value"),
-    (np.where(ROWS[3, 1] == ROWS, np.inf, ROWS), InfiniteValue, r"'x1' holds inf in row"),
-    (np.where(np.arange(120).reshape(30, 4) == 6, 1e200, ROWS), DataError, r"'x2' holds 1e\+200 in row 1"),
-    (ROWS.astype(complex), ColumnError, "Complex data not supported"),
-    (ROWS[:, 0], DataError, "Expected 2D array, got 1D"),
-    (ROWS[None], DataError, "dim 3"),
-    (ROWS[0, 0], BayeskitError, "0D|Rows were expected"),
-    (csr_array(ROWS), DataTypeError, "[Ss]parse"),
+    (ROWS[:2], DataError, ["n_samples", "n_components", 3, 2]),
+    (ROWS[:1], DataError, [1, "(1, 4)", 2, "GaussianMixture"]),
+    (ROWS[:0], DataError, [0, "(0, 4)", 1]),
+    (np.column_stack([ROWS, np.full(30, np.nan)]), ColumnError, ["x4"]),
+    (np.full((9, 2), np.nan), ColumnError, ["x0"]),
+    (np.where(ROWS[3, 1] == ROWS, np.inf, ROWS), InfiniteValue, ["x1", "inf", 3]),
+    (np.where(np.arange(120).reshape(30, 4) == 6, 1e200, ROWS), DataError, ["x2", 1e200, 1]),
+    (ROWS.astype(complex), ColumnError, ["Complex"]),
+    (ROWS[:, 0], DataError, ["2D", "1D"]),
+    (ROWS[None], DataError, [3, 2]),
+    (ROWS[0, 0], BayeskitError, ["0D"]),
+    (csr_array(ROWS), DataTypeError, ["GaussianMixture", "X.toarray"]),
     (
         pd.DataFrame({"a": [1.0, 2, 3], "b": ["x", "y", "z"]}),
         ColumnError,
-        "'b' holds 'x' in row 0.*LatentClass",
+        ["b", "x", 0, "LatentClass"],
     ),
-    (np.array([["1", "2"], ["3", "4"], ["5", "6"]]), ColumnError, "'x0' holds '1' in row 0"),
-    (pd.DataFrame({"a": pd.date_range("2020", periods=4)}), ColumnError, "dates"),
-    ("rows.csv", DataTypeError, "Rows were expected"),
+    (np.array([["1", "2"], ["3", "4"], ["5", "6"]]), ColumnError, ["x0", "1", 0]),
+    (pd.DataFrame({"a": pd.date_range("2020", periods=4)}), ColumnError, ["a", "exclude=['a']"]),
+    ("rows.csv", DataTypeError, ["str"]),
 ]
 
 
-@pytest.mark.parametrize(("rows", "kind", "says"), BAD_ROWS, ids=[case[2] for case in BAD_ROWS])
+@pytest.mark.parametrize(("rows", "kind", "says"), BAD_ROWS, ids=[str(case[2]) for case in BAD_ROWS])
 def test_rows_that_cannot_be_used(rows, kind, says):
-    with pytest.raises(kind, match=says):
+    with refuses(kind, *says):
         GaussianMixture(3).fit(rows)
 
 
 @pytest.mark.parametrize(
     ("weights", "says"),
     [
-        (-np.ones(30), "cannot be negative"),
-        (np.zeros(30), "All row weights are zero"),
-        (np.ones(29), "29 row weights for 30 rows"),
-        (np.full(30, np.nan), "weight of row 0 is nan"),
-        (["a"] * 30, "not numbers"),
+        (-np.ones(30), [0, -1.0, "negative"]),
+        (np.zeros(30), ["weights", "zero"]),
+        (np.ones(29), [29, "weights", 30]),
+        (np.full(30, np.nan), [0, "nan"]),
+        (["a"] * 30, ["weights", "numbers"]),
     ],
 )
 def test_weights_that_cannot_be_used(weights, says):
-    with pytest.raises(WeightError, match=says):
+    with refuses(WeightError, *says):
         GaussianMixture(3).fit(ROWS, sample_weight=weights)
 
 
 def test_rows_of_no_weight_are_not_there():
-    with pytest.raises(DataError, match="n_samples = 2"):
+    with refuses(DataError, "n_samples", 2):
         GaussianMixture(3).fit(ROWS, sample_weight=[1.0, 1.0] + [0.0] * 28)
 
 
 BAD_SETTINGS = [
-    ({"n_components": 0}, "n_components is 0"),
-    ({"n_components": 2.0}, "n_components is 2.0"),
-    ({"n_components": "many"}, "'bic' or 'aic'"),
-    ({"n_components": []}, "n_components is empty"),
-    ({"n_components": [1, 0]}, "n_components is 0"),
-    ({"n_components": True}, "n_components is True"),
-    ({"covariance_type": "round"}, "covariance_type is 'round'"),
-    ({"covariance_type": []}, r"covariance_type is \[\]"),
-    ({"covariance_type": ["full", 3]}, "covariance_type is 3"),
-    ({"tol": -1.0}, "tol is -1.0"),
-    ({"tol": np.nan}, "tol is nan"),
-    ({"reg_covar": -1e-6}, "reg_covar is"),
-    ({"max_iter": 1.5}, "max_iter is 1.5"),
-    ({"n_init": 0}, "n_init is 0"),
-    ({"init_params": "guess"}, "init_params is 'guess'"),
-    ({"random_state": "x"}, "random_state is 'x'"),
-    ({"warm_start": 1}, "warm_start is 1"),
-    ({"verbose": "loud"}, "verbose is 'loud'"),
-    ({"verbose_interval": 0}, "verbose_interval is 0"),
-    ({"hard": None}, "hard is None"),
-    ({"accelerate": "yes"}, "accelerate is 'yes'"),
-    ({"time_limit": -1}, "time_limit is -1"),
-    ({"n_jobs": 0}, "n_jobs is 0"),
-    ({"progress": 2}, "progress is 2"),
-    ({"means_init": ROWS[:2]}, r"means_init has shape \(2, 4\); it must be \(3, 4\)"),
-    ({"means_init": np.full((3, 4), np.nan)}, "means_init holds NaN"),
-    ({"means_init": "x"}, "means_init must be an array of numbers"),
-    ({"weights_init": [0.5, 0.5, 0.5]}, "they sum to 1.5"),
-    ({"weights_init": [1.5, -0.5, 0.0]}, "weights_init must be positive"),
-    ({"precisions_init": -np.tile(np.eye(4), (3, 1, 1))}, "precisions_init .* positive definite"),
-    ({"precisions_init": np.triu(np.ones((3, 4, 4)))}, "precisions_init .* symmetric"),
-    ({"precisions_init": np.zeros((3, 4)), "covariance_type": "diag"}, "precisions_init .* must be positive"),
-    ({"precisions_init": np.ones((3, 4))}, r"precisions_init has shape \(3, 4\)"),
-    ({"n_components": "bic", "means_init": ROWS[:3]}, "means_init fixes the components"),
-    ({"n_components": range(1, 3), "warm_start": True}, "warm_start fixes"),
+    ({"n_components": 0}, ["n_components", 0]),
+    ({"n_components": 2.0}, ["n_components", 2.0]),
+    ({"n_components": "many"}, ["n_components", "many", "bic", "aic"]),
+    ({"n_components": []}, ["n_components", "empty"]),
+    ({"n_components": [1, 0]}, ["n_components", 0]),
+    ({"n_components": True}, ["n_components", True]),
+    ({"covariance_type": "round"}, ["covariance_type", "round"]),
+    ({"covariance_type": []}, ["covariance_type", "[]"]),
+    ({"covariance_type": ["full", 3]}, ["covariance_type", 3]),
+    ({"tol": -1.0}, ["tol", -1.0]),
+    ({"tol": np.nan}, ["tol", "nan"]),
+    ({"reg_covar": -1e-6}, ["reg_covar", -1e-06]),
+    ({"max_iter": 1.5}, ["max_iter", 1.5]),
+    ({"n_init": 0}, ["n_init", 0]),
+    ({"init_params": "guess"}, ["init_params", "guess"]),
+    ({"random_state": "x"}, ["random_state", "x"]),
+    ({"warm_start": 1}, ["warm_start", 1]),
+    ({"verbose": "loud"}, ["verbose", "loud"]),
+    ({"verbose_interval": 0}, ["verbose_interval", 0]),
+    ({"hard": None}, ["hard", None]),
+    ({"accelerate": "yes"}, ["accelerate", "yes"]),
+    ({"time_limit": -1}, ["time_limit", -1]),
+    ({"n_jobs": 0}, ["n_jobs", 0]),
+    ({"progress": 2}, ["progress", 2]),
+    ({"means_init": ROWS[:2]}, ["means_init", "(2, 4)", "(3, 4)"]),
+    ({"means_init": np.full((3, 4), np.nan)}, ["means_init", "NaN"]),
+    ({"means_init": "x"}, ["means_init", "(3, 4)"]),
+    ({"weights_init": [0.5, 0.5, 0.5]}, ["weights_init", 1.5]),
+    ({"weights_init": [1.5, -0.5, 0.0]}, ["weights_init", 1]),
+    ({"precisions_init": -np.tile(np.eye(4), (3, 1, 1))}, ["precisions_init", "reg_covar"]),
+    ({"precisions_init": np.triu(np.ones((3, 4, 4)))}, ["precisions_init", "reg_covar"]),
+    ({"precisions_init": np.zeros((3, 4)), "covariance_type": "diag"}, ["precisions_init", 0, "reg_covar"]),
+    ({"precisions_init": np.ones((3, 4))}, ["precisions_init", "shape", "(3, 4)"]),
+    (
+        {"n_components": "bic", "means_init": ROWS[:3]},
+        ["means_init", "n_components='bic'"],
+    ),
+    ({"n_components": range(1, 3), "warm_start": True}, ["warm_start", "n_components=range(1, 3)"]),
 ]
 
 
-@pytest.mark.parametrize(("setting", "says"), BAD_SETTINGS, ids=[case[1] for case in BAD_SETTINGS])
+@pytest.mark.parametrize(("setting", "says"), BAD_SETTINGS, ids=[str(case[1]) for case in BAD_SETTINGS])
 def test_settings_that_mean_nothing(setting, says):
-    with pytest.raises(SettingError, match=says):
+    with refuses(SettingError, *says):
         GaussianMixture(**{"n_components": 3, **setting}).fit(ROWS)
 
 
@@ -603,7 +607,7 @@ def test_a_file_that_contradicts_itself_is_refused(tmp_path):
     def changed(arrays=(), content=()):
         file = Saved("model", {**saved.content, **dict(content)}, {**saved.arrays, **dict(arrays)})
         write_saved(file, path)
-        with pytest.raises(ModelFormatError, match=r"iris\.bayes"):
+        with refuses(ModelFormatError, "iris.bayes"):
             load(path)
 
     changed({"weights_": np.array([0.5, 0.5, 0.5])})

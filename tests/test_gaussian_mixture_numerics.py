@@ -24,6 +24,7 @@ from bayeskit.learning.mixtures.gaussian_sums import GaussianSums
 from bayeskit.learning.mixtures.k_means import drawn_rows, labels_of, lloyd, spread_out, squared_distances
 from bayeskit.learning.mixtures.kernels.exponential import exp
 from outside import DATA
+from refusals import refuses
 
 GOLDEN = DATA / "golden" / "em" / "gaussian_mixture.json.gz"
 
@@ -404,20 +405,20 @@ def test_start_takes_what_is_given():
     for wrong in bad:
         with pytest.raises(SettingError):
             start(problem, 2, "kmeans", rng, **wrong)
-    with pytest.raises(SettingError, match="init_params"):
+    with refuses(SettingError, "init_params", "k-medoids"):
         start(problem, 2, "k-medoids", rng)
 
 
 def test_a_row_beyond_all_doubles_is_named():
     X = np.array([[0.0], [1.0], [np.nan], [1e153]])
     here = Components(np.full(2, 0.5), np.array([[0.0], [1.0]]), np.full((2, 1), 1e-6), "diag")
-    with pytest.raises(DataError, match="Row 3"):
+    with refuses(DataError, 3, "density"):
         GaussianProblem(X, covariance_type="diag").expect(here)
     # It does no harm where it does not count.
     _, value = GaussianProblem(X, np.array([1.0, 1.0, 1.0, 0.0]), covariance_type="diag").expect(here)
     assert np.isfinite(value)
     for huge in (1e10, 1e155):
-        with pytest.raises(DataError, match="Column 0"):
+        with refuses(DataError, 0, "double"):
             GaussianProblem(np.array([[-huge], [0.0], [huge]]) * 1e153)
 
 
@@ -432,7 +433,7 @@ def test_exponential_is_that_of_the_library():
 @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
 def test_components_beyond_doubles_are_refused_and_not_widened_for_ever(covariance_type):
     far = GaussianSums(*(np.array(part) for part in _far_sums(covariance_type)))
-    with pytest.raises(DataError, match="double"):
+    with refuses(DataError, "double"):
         estimate(far, covariance_type, 1e-6, np.full(2, 1e-9))
 
 

@@ -17,6 +17,7 @@ from bayeskit.inference.sampling.diagnostics import effective_sample_size, split
 from bayeskit.inference.sampling.gibbs import Sampler, gibbs, shares_of_chains
 from bayeskit.inference.sampling.support import Support
 from network_twin import joint_table, margin, random_network, with_evidence
+from refusals import refuses
 from sampling_networks import Near, asia, binary, evidence, exact, wet_grass, within
 
 
@@ -172,7 +173,7 @@ def test_too_many_tied_states_are_refused():
     parity = np.indices((2,) * 20).sum(axis=0) % 2
     node = Node(discrete("odd", ("no", "yes")), tuple(c.name for c in coins), Deterministic(parity, 2))
     network = Network((*coins, node))
-    with pytest.raises(UsageError, match="Zeros in the tables tie"):
+    with refuses(UsageError, "c0", "c1", "c2", 4096):
         estimate(network, ["c0"], evidence(network, {"odd": 1}))
     # Unobserved and not asked for, the parity is no part of it.
     assert within(Near(estimate(network, ["c0"], evidence(network), 500)), [0.5, 0.5])

@@ -19,6 +19,7 @@ from bayeskit.errors import DataError
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics.grids import MOST_CELLS, Grids
 from bayeskit.statistics.part import Embedding
+from refusals import refuses
 
 K = 3
 FEW = 6
@@ -252,6 +253,6 @@ def test_no_attributes_and_no_rows():
 @pytest.mark.parametrize("infinity", [math.inf, -math.inf])
 def test_infinities_are_refused_by_name(infinity):
     rows = [(1.0, 0, 1.0), (2.0, 1, 1.0), (infinity, 0, 1.0)]
-    with pytest.raises(DataError, match=r"'x0' is -?inf in row 2"):
+    with refuses(DataError, "x0", 2):
         count_rows(rows)
     assert count_rows([(x, c, w if math.isfinite(x) else 0.0) for x, c, w in rows]).counts.sum() == 2.0

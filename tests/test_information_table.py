@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from bayeskit import AODE, TAN, MultinomialNB, NaiveBayes, datasets, report
 from bayeskit.errors import DataTypeError, SettingError, UsageError
 from bayeskit.report import information, pairs
+from refusals import refuses
 
 # Zhou, Machine Learning (2016), section 4.2.1: the gain of each attribute of table 4.1, in bits, to 3 places.
 GAIN = {"色泽": 0.109, "根蒂": 0.143, "敲声": 0.141, "纹理": 0.381, "脐部": 0.289, "触感": 0.006}
@@ -139,14 +140,14 @@ def test_the_page():
 
 def test_what_cannot_be_told_is_refused():
     model = NaiveBayes().fit([["a"], ["b"]], ["no", "yes"])
-    with pytest.raises(UsageError, match="TAN"):
+    with refuses(UsageError, "pairs", "TAN"):
         pairs(model)
-    with pytest.raises(DataTypeError, match="list"):
+    with refuses(DataTypeError, list):
         information([1, 2])
-    with pytest.raises(SettingError, match="'fr'"):
+    with refuses(SettingError, "fr"):
         information(model, lang="fr")
     for top in (0, -1, 2.5, True):
-        with pytest.raises(SettingError, match="top"):
+        with refuses(SettingError, "top", top):
             pairs(TAN().fit([["a", "b"]], ["no"]), top=top)
     words = MultinomialNB().fit(np.array([[1.0, 0.0], [0.0, 1.0]]), [0, 1])
     assert information(words).rows == ()  # the columns of a block are not listed
