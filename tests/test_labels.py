@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bayeskit.data.labels import as_labels, as_weights, encode_labels
 from bayeskit.errors import BayeskitError, DataError, DataTypeError, UnseenClass, WeightError
 from bayeskit.schema import Variable
+from refusals import refuses
 
 BARE = Variable("y", "categorical")
 WORDS = ["yes", "no", "yes"]
@@ -89,36 +90,36 @@ def test_new_classes_enlarge_an_open_target_only():
     assert encoded(["b"], target("z", declared=1))[0].states == ("z", "b")
     closed = target("a", "c", declared=2, closed=True)
     assert encoded(["c", "a"], closed)[1] == ["c", "a"]
-    with pytest.raises(UnseenClass, match=r"'b' is not one of the classes a, c.*classes="):
+    with refuses(UnseenClass, "b", "a, c", "classes="):
         encoded(["a", "b"], closed)
-    with pytest.raises(UnseenClass, match=r"7 is not one of the classes 0, 1"):
+    with refuses(UnseenClass, 7, 0, 1):
         encoded([1, 7], target(0, 1), "error")
 
 
 @pytest.mark.parametrize(
     ("y", "n", "error", "says"),
     [
-        (None, 2, DataError, "requires y"),
-        ([0, 1, 0], 2, DataError, "2 rows and 3 labels"),
-        (np.ones((2, 2)), 2, DataError, r"1d array, got an array of shape \(2, 2\)"),
-        (7, 1, DataTypeError, "single int"),
-        ("ab", 2, DataTypeError, "single str"),
-        ([0.0, np.nan], 2, DataError, "contains NaN"),
-        ([0.0, np.inf], 2, DataError, "infinity"),
-        ([0.5, 1.0], 2, DataError, "Unknown label type: continuous"),
-        (["a", None], 2, DataError, "class of row 1 is missing"),
-        (np.array(["a", np.nan], object), 2, DataError, "class of row 1 is missing"),
-        (pd.Series([1, None], dtype="Int64"), 2, DataError, "missing|NaN"),
-        (pd.Series(pd.Categorical(["a", None])), 2, DataError, "class of row 1 is missing"),
-        (pl.Series(["a", None]), 2, DataError, "class of row 1 is missing"),
-        ([1j, 2], 2, DataTypeError, "[Cc]omplex"),
-        (np.array(["2020-01-01"], "datetime64[D]"), 1, BayeskitError, "dates"),
-        ([[1], [2, 3]], 2, BayeskitError, "y|label|1d"),
+        (None, 2, DataError, ["y", "target="]),
+        ([0, 1, 0], 2, DataError, [2, 3]),
+        (np.ones((2, 2)), 2, DataError, ["1d", "(2, 2)"]),
+        (7, 1, DataTypeError, ["1d", "int"]),
+        ("ab", 2, DataTypeError, ["1d", "str"]),
+        ([0.0, np.nan], 2, DataError, ["NaN", "semi_supervised=True"]),
+        ([0.0, np.inf], 2, DataError, ["infinity", "semi_supervised=True"]),
+        ([0.5, 1.0], 2, DataError, ["continuous"]),
+        (["a", None], 2, DataError, [1, "semi_supervised=True"]),
+        (np.array(["a", np.nan], object), 2, DataError, [1, "semi_supervised=True"]),
+        (pd.Series([1, None], dtype="Int64"), 2, DataError, ["NaN", "semi_supervised=True"]),
+        (pd.Series(pd.Categorical(["a", None])), 2, DataError, [1, "semi_supervised=True"]),
+        (pl.Series(["a", None]), 2, DataError, [1, "semi_supervised=True"]),
+        ([1j, 2], 2, DataTypeError, ["Complex"]),
+        (np.array(["2020-01-01"], "datetime64[D]"), 1, BayeskitError, ["y", "exclude=['y']"]),
+        ([[1], [2, 3]], 2, BayeskitError, ["y", "label"]),
     ],
     ids=lambda value: repr(value)[:25],
 )
 def test_labels_that_cannot_be_learned(y, n, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         encode_labels(as_labels(y, n), BARE, "grow")
 
 
@@ -155,19 +156,19 @@ def test_weights(weights, wanted):
 @pytest.mark.parametrize(
     ("weights", "says"),
     [
-        ([1, 2], "2 row weights for 3 rows"),
-        ([[1], [2], [3]], r"shape \(3, 1\)"),
-        ([1, -2, 3], r"row 1 is -2.*forget"),
-        ([1, 2, np.nan], "row 2 is nan"),
-        ([np.inf, 2, 3], "row 0 is inf"),
-        ([0, 0, 0], "All row weights are zero"),
-        (0, "All row weights are zero"),
-        (-1, "cannot be negative"),
-        (["a", "b", "c"], "not numbers"),
-        ({"a": 1}, "not numbers"),
-        (["1", None, "2"], "not numbers|nan"),
+        ([1, 2], [2, 3, "sample_weight.shape"]),
+        ([[1], [2], [3]], ["shape", "(3, 1)"]),
+        ([1, -2, 3], [1, -2.0]),
+        ([1, 2, np.nan], [2, "nan"]),
+        ([np.inf, 2, 3], [0, "inf"]),
+        ([0, 0, 0], ["weights", "zero"]),
+        (0, ["weights", "zero"]),
+        (-1, [0, -1.0, "negative"]),
+        (["a", "b", "c"], ["weights", "numbers"]),
+        ({"a": 1}, ["weights", "numbers"]),
+        (["1", None, "2"], ["nan", 1]),
     ],
 )
 def test_weights_that_mean_nothing(weights, says):
-    with pytest.raises(WeightError, match=says):
+    with refuses(WeightError, *says):
         as_weights(weights, 3)

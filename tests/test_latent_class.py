@@ -18,6 +18,7 @@ from bayeskit.errors import (
     ColumnError,
     DataError,
     DataTypeError,
+    InfiniteValue,
     ModelFormatError,
     SettingError,
     SuspectResult,
@@ -26,6 +27,7 @@ from bayeskit.errors import (
 )
 from bayeskit.io.saved import Saved, read_saved, write_saved
 from bayeskit.mixtures.latent_class import LatentClass
+from refusals import refuses, warns_of
 
 
 def clusters(n=300, seed=0, holes=0.0):
@@ -170,11 +172,11 @@ def test_a_fitted_model_is_a_start():
     again = LatentClass(2, families=POISSON).fit(frame, start=found)
     assert again.n_iter_ <= 4
     assert again.history_[0] >= found.history_[-1] - 1e-6
-    with pytest.raises(SettingError, match="asks to choose"):
+    with refuses(SettingError, "start", "n_components='bic'"):
         LatentClass("bic").fit(frame, start=found)
-    with pytest.raises(DataError, match=r"shape \(2, 2\)"):
+    with refuses(DataError, "start", "(2, 2)", "(300, 2)"):
         LatentClass(2).fit(frame, start=np.eye(2))
-    with pytest.raises(DataError, match="row 1 the shares"):
+    with refuses(DataError, "start", 1, "[0.9, 0.9]"):
         LatentClass(2).fit(frame.iloc[:2], start=np.array([[0.5, 0.5], [0.9, 0.9]]))
 
 
@@ -243,7 +245,7 @@ def test_batches_lead_to_the_same_components():
     found.partial_fit(pd.DataFrame({"colour": ["blue"], "ripe": [True], "size": [0.0], "visits": [1.0]}))
     assert found.profiles_["colour"].rows == ("blue", "green", "red")
     assert found.profiles_["colour"].values[0, 0] > found.profiles_["colour"].values[1, 0]
-    with pytest.raises(UsageError, match="cannot forget"):
+    with refuses(UsageError, "hidden", "forget"):
         found.forget(frame)
 
 
@@ -270,12 +272,12 @@ def test_answers_about_strange_rows():
         found.predict_proba(unseen), found.predict_proba(frame.iloc[:1].assign(colour=None))
     )
     table = LatentClass(2, hard=True).fit([["a", "x"], ["a", "x"], ["b", "y"], ["b", "y"]])
-    with pytest.warns(SuspectResult, match="impossible"):
+    with warns_of(SuspectResult, 1, "alpha"):
         np.testing.assert_allclose(table.predict_proba([["a", "y"]]), [[0.5, 0.5]])
     assert np.isneginf(table.score_samples([["a", "y"]])).all()
-    with pytest.raises(ColumnError, match="not those learned"):
+    with refuses(ColumnError, "size"):
         found.predict(frame.drop(columns="size"))
-    with pytest.raises(DataError, match="holds inf"):
+    with refuses(InfiniteValue, "size", "inf", 0):
         found.predict(frame.assign(size=np.inf))
 
 
@@ -289,7 +291,7 @@ def test_profiles_in_words():
     assert list(frame.columns) == ["attribute", "row", "component 0", "component 1"]
     states = frame[frame["attribute"] == "纹理"]
     np.testing.assert_allclose(states["component 0"].sum(), 1.0)
-    with pytest.raises(ColumnError, match="no attribute 'nose'"):
+    with refuses(ColumnError, "nose", "色泽", "根蒂"):
         found.profiles_["nose"]
     again = pickle.loads(pickle.dumps(found))
     np.testing.assert_array_equal(again.predict_proba(melon.X), found.predict_proba(melon.X))
@@ -305,7 +307,7 @@ def test_declared_states_stay():
 
 
 def test_degenerate_rows_end_well():
-    with pytest.warns(SuspectResult, match="the same"):
+    with warns_of(SuspectResult, "start=None", "random_state"):
         equal = LatentClass(2).fit([["a", 1.0]] * 5)  # nothing to tell apart
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -315,67 +317,67 @@ def test_degenerate_rows_end_well():
     assert np.isfinite(equal.predict_proba([["a", 1.0]])).all()
     assert np.isfinite(empty.history_).all() and empty.profiles_["c"].values[:, 1].tolist() == [0.0, 0.0]
     X = np.r_[np.zeros(10), np.random.default_rng(0).normal(size=10)][:, None]
-    with pytest.warns(SuspectResult, match="'x0' has no spread in component"):
+    with warns_of(SuspectResult, "x0", "variance_floor"):
         flat = LatentClass(2).fit(X, start=np.repeat(np.eye(2), 10, axis=0))
     sd = flat.profiles_["x0"].values[:, 1]
     np.testing.assert_allclose(sd.min(), np.sqrt(1e-9) * X.std(), rtol=1e-6)
-    with pytest.warns(SuspectResult, match="no spread"):
+    with warns_of(SuspectResult, "x0", "variance_floor"):
         flat.set_params(variance_floor=0.01).fit(X, start=np.repeat(np.eye(2), 10, axis=0))
     np.testing.assert_allclose(flat.profiles_["x0"].values[:, 1].min(), 0.1 * X.std(), rtol=1e-6)
     assert (np.diff(flat.history_) >= -1e-9 * abs(flat.history_[1:])).all()
     flat.partial_fit(X[:10])
     assert flat.profiles_["x0"].values[:, 1].min() > 0.05 * X.std()
-    with pytest.warns(SuspectResult, match="hold no row"):
+    with warns_of(SuspectResult, "[2]", "variance_floor"):
         LatentClass(3, hard=True).fit([["a"], ["a"], ["b"], ["b"]])
 
 
 @pytest.mark.parametrize(
-    ("settings", "match"),
+    ("settings", "named"),
     [
-        ({"n_components": 0}, "n_components"),
-        ({"n_components": 2.5}, "n_components"),
-        ({"n_components": "many"}, "n_components"),
-        ({"alpha": -1.0}, "alpha"),
-        ({"alpha": np.nan}, "alpha"),
-        ({"variance_floor": 0.0}, "variance_floor"),
-        ({"variance_floor": 2.0}, "variance_floor"),
-        ({"tol": -1.0}, "tol"),
-        ({"max_iter": 1.5}, "max_iter"),
-        ({"n_init": 0}, "n_init"),
-        ({"hard": "yes"}, "hard"),
-        ({"missing": "drop"}, "missing"),
-        ({"families": {"x0": "kernel"}}, "families"),
-        ({"families": "poisson"}, "families"),
-        ({"families": {"nose": "poisson"}}, "nose"),
-        ({"states": ["a"]}, "states"),
-        ({"random_state": "seed"}, "random_state"),
-        ({"n_jobs": 0}, "n_jobs"),
-        ({"time_limit": -1}, "time_limit"),
+        ({"n_components": 0}, ["n_components", 0]),
+        ({"n_components": 2.5}, ["n_components", 2.5]),
+        ({"n_components": "many"}, ["n_components", "many"]),
+        ({"alpha": -1.0}, ["alpha", -1.0]),
+        ({"alpha": np.nan}, ["alpha", "nan"]),
+        ({"variance_floor": 0.0}, ["variance_floor", 0.0]),
+        ({"variance_floor": 2.0}, ["variance_floor", 2.0]),
+        ({"tol": -1.0}, ["tol", -1.0]),
+        ({"max_iter": 1.5}, ["max_iter", 1.5]),
+        ({"n_init": 0}, ["n_init", 0]),
+        ({"hard": "yes"}, ["hard", "yes"]),
+        ({"missing": "drop"}, ["missing", "drop"]),
+        ({"families": {"x0": "kernel"}}, ["families['x0']", "kernel"]),
+        ({"families": "poisson"}, ["families", "poisson"]),
+        ({"families": {"nose": "poisson"}}, ["nose"]),
+        ({"states": ["a"]}, ["states", "['a']"]),
+        ({"random_state": "seed"}, ["random_state", "seed"]),
+        ({"n_jobs": 0}, ["n_jobs", 0]),
+        ({"time_limit": -1}, ["time_limit", -1]),
     ],
 )
-def test_settings_that_mean_nothing_are_refused(settings, match):
-    with pytest.raises((SettingError, ColumnError), match=match):
+def test_settings_that_mean_nothing_are_refused(settings, named):
+    with refuses((SettingError, ColumnError), *named):
         LatentClass(**settings).fit([[1.0], [2.0], [3.0]])
 
 
 def test_rows_that_cannot_be_used_are_refused():
-    with pytest.raises(DataError, match="n_components = 3, n_samples = 2"):
+    with refuses(DataError, "n_samples", "n_components", 3, 2):
         LatentClass(3).fit([["a"], ["b"], ["c"]], sample_weight=[1, 1, 0])
-    with pytest.raises(DataError, match="Every cell is missing"):
+    with refuses(DataError, "missing"):
         LatentClass(2).fit([[None], [None], [None]])
-    with pytest.raises(DataError, match="is no count"):
+    with refuses(DataError, "x0", -2, 1):
         LatentClass(2, families={"x0": "poisson"}).fit([[1.0], [-2.0], [3.0]])
     with pytest.raises(NotFittedError):
         LatentClass().predict([["a"]])
     import scipy.sparse
 
-    with pytest.raises(DataTypeError, match="Sparse"):
+    with refuses(DataTypeError, "LatentClass", "X.toarray()"):
         LatentClass().fit(scipy.sparse.eye(3).tocsr())
 
 
 def test_no_convergence_is_said_with_the_history():
     frame, _ = clusters(200)
-    with pytest.warns(ConvergenceWarning, match=r"2 steps.*history_"):
+    with warns_of(ConvergenceWarning, 2, "history_"):
         found = LatentClass(2, families=POISSON, max_iter=2, n_init=1).fit(frame)
     assert not found.converged_ and found.n_iter_ == 2 and len(found.history_) == 3
 
@@ -428,7 +430,7 @@ def test_a_file_that_contradicts_itself_is_refused(tmp_path):
         changed = {**saved.arrays, **dict(arrays)}
         kept = {name: array for name, array in changed.items() if name not in without}
         write_saved(Saved("model", {**saved.content, **dict(content)}, kept), path)
-        with pytest.raises(ModelFormatError, match=r"hidden\.bayes"):
+        with refuses(ModelFormatError, "hidden.bayes"):
             load(path)
 
     arrays, parameters = saved.arrays, saved.content["parameters"]
@@ -453,5 +455,5 @@ def test_a_file_that_contradicts_itself_is_refused(tmp_path):
     refused(content={"facts": {}})
     with pytest.raises(NotFittedError):
         LatentClass().save(path)
-    with pytest.raises(UsageError, match="changed after fitting"):
+    with refuses(UsageError, "families", "missing", "alpha", "variance_floor"):
         made.set_params(alpha=2.0).save(path)

@@ -15,6 +15,7 @@ from bayeskit.learning.search import search_network as searching
 from bayeskit.networks.examples import wet_grass
 from bayeskit.networks.learned.learning import learn_network
 from bayeskit.structure import score
+from refusals import refuses, warns_of
 
 ROWS = wet_grass().sample(1000, seed=3)
 EVERY = ("auto", "hill-climbing", "tabu", "ges", "order", "exact", "chow-liu", "pc", "mmhc")
@@ -89,7 +90,7 @@ def test_ctrl_c_gives_a_network_and_says_so(monkeypatch):
         return answer(self, question)
 
     monkeypatch.setattr(searching.Answers, "__call__", interrupted)
-    with pytest.warns(SuspectResult, match="interrupted"):
+    with warns_of(SuspectResult, "interrupted"):
         network = learn_network(ROWS)
     assert set(network.nodes) == set(ROWS.columns)
 
@@ -157,7 +158,7 @@ def test_many_columns_and_few_rows():
         warnings.simplefilter("ignore", SuspectResult)
         network = learn_network(data, "hill-climbing", max_parents=1, time_limit=5)
     assert len(network.nodes) == 300
-    with pytest.raises(TooLarge, match='method="auto"'):
+    with refuses(TooLarge, 'method="auto"'):
         learn_network(data, "exact")
 
 
@@ -165,7 +166,7 @@ def test_tables_that_would_not_fit():
     """The likelihood alone never has enough parents; the network it asks for is refused, not laid out."""
     parents = [(f"p{k}", "child") for k in range(40)]
     data = {f"p{k}": ["u", "v"] for k in range(40)} | {"child": ["u", "v"]}
-    with pytest.raises(TooLarge, match="max_parents="):
+    with refuses(TooLarge, "max_parents="):
         learn_network(data, "hill-climbing", "bic", required=parents)
 
 
@@ -193,39 +194,39 @@ def test_no_graph_is_better_by_the_score_that_was_asked_for():
 @pytest.mark.parametrize(
     ("data", "settings", "error", "says"),
     [
-        (AB, {"method": "magic"}, SettingError, "method is 'magic'"),
-        (AB, {"score": "magic"}, SettingError, "score is 'magic'"),
-        (AB, {"prior": "magic"}, SettingError, "no prior named 'magic'"),
-        (AB, {"score": "bdeu", "ess": -1}, SettingError, "ess is -1"),
-        (AB, {"alpha": 2}, SettingError, "alpha is 2"),
-        (AB, {"restarts": -1}, SettingError, "restarts is -1"),
-        (AB, {"time_limit": -1}, SettingError, "time_limit is -1"),
-        (AB, {"time_limit": "1 h"}, SettingError, "time_limit is '1 h'"),
-        (AB, {"seed": "x"}, SettingError, "seed is 'x'"),
-        (AB, {"max_memory": 0}, SettingError, "max_memory is 0"),
-        (AB, {"max_parents": -1}, SettingError, "max_parents is -1"),
-        (AB, {"method": "k2"}, SettingError, "needs order="),
-        (AB, {"method": "k2", "order": ["a", "b"]}, SettingError, "every column once"),
-        (AB, {"method": "k2", "order": 3}, SettingError, "order is 3"),
-        (AB, {"required": [("a", "b")], "forbidden": [("a", "b")]}, SettingError, "'a' → 'b' is required"),
-        (AB, {"required": [("a", "b"), ("b", "a")]}, SettingError, "make a cycle"),
-        (AB, {"tiers": [["a"], ["q"]]}, SettingError, "tiers names 'q'"),
-        (AB | {"n": [0.5, 1.5, 2.5, 3.5]}, {"required": [("n", "a")]}, SettingError, "'n' is continuous"),
-        (AB | {"n": [0.5, 1.5, 2.5, 3.5]}, {"method": "mmhc", "test": "g2"}, SettingError, "both kinds are mi-cg"),
-        ({"n": [0.5, 1.5, 2.5, 3.5]}, {"method": "pc", "test": "mi-cg"}, SettingError, "numeric columns are cor"),
-        (AB | {"n": range(4)}, {"states": {"n": [0]}}, DataError, "'n' has no state"),
-        ({"a": np.arange(40)}, {}, ColumnError, "discretize="),
-        ({"a": [None] * 4, "b": list("xyxy")}, {}, DataError, "such as 'a'"),
-        ({"a": ["x", None], "b": [None, "y"]}, {}, DataError, "Every row has a missing cell"),
-        ({"a": [1.0, np.inf]}, {}, DataError, "inf in row 1"),
-        ({"a": []}, {}, DataError, "0 sample"),
-        ({}, {}, DataError, "0 sample"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, ColumnError, "Two columns are named 'a'"),
-        ({"a": [1, 2], "b": [1]}, {}, DataError, "different lengths"),
-        (None, {}, BayeskitError, "Rows were expected"),
-        (3, {}, BayeskitError, "Rows were expected"),
+        (AB, {"method": "magic"}, SettingError, ["method", "magic"]),
+        (AB, {"score": "magic"}, SettingError, ["score", "magic"]),
+        (AB, {"prior": "magic"}, SettingError, ["prior", "magic"]),
+        (AB, {"score": "bdeu", "ess": -1}, SettingError, ["ess", -1]),
+        (AB, {"alpha": 2}, SettingError, ["alpha", 2]),
+        (AB, {"restarts": -1}, SettingError, ["restarts", -1]),
+        (AB, {"time_limit": -1}, SettingError, ["time_limit", -1]),
+        (AB, {"time_limit": "1 h"}, SettingError, ["time_limit", "1 h"]),
+        (AB, {"seed": "x"}, SettingError, ["seed", "x"]),
+        (AB, {"max_memory": 0}, SettingError, ["max_memory", 0]),
+        (AB, {"max_parents": -1}, SettingError, ["max_parents", -1]),
+        (AB, {"method": "k2"}, SettingError, ['method="k2"', "order="]),
+        (AB, {"method": "k2", "order": ["a", "b"]}, SettingError, ["order", "column"]),
+        (AB, {"method": "k2", "order": 3}, SettingError, ["order", 3]),
+        (AB, {"required": [("a", "b")], "forbidden": [("a", "b")]}, SettingError, ["'a' → 'b'", "required"]),
+        (AB, {"required": [("a", "b"), ("b", "a")]}, SettingError, ["cycle", "'a' → 'b' → 'a'"]),
+        (AB, {"tiers": [["a"], ["q"]]}, SettingError, ["tiers", "q"]),
+        (AB | {"n": [0.5, 1.5, 2.5, 3.5]}, {"required": [("n", "a")]}, SettingError, ["n", "continuous"]),
+        (AB | {"n": [0.5, 1.5, 2.5, 3.5]}, {"method": "mmhc", "test": "g2"}, SettingError, ["g2", "mi-cg"]),
+        ({"n": [0.5, 1.5, 2.5, 3.5]}, {"method": "pc", "test": "mi-cg"}, SettingError, ["mi-cg", "mi-g"]),
+        (AB | {"n": range(4)}, {"states": {"n": [0]}}, DataError, ["n", 1, 0]),
+        ({"a": np.arange(40)}, {}, ColumnError, ["a", "discretize="]),
+        ({"a": [None] * 4, "b": list("xyxy")}, {}, DataError, ["missing", "a"]),
+        ({"a": ["x", None], "b": [None, "y"]}, {}, DataError, ["missing"]),
+        ({"a": [1.0, np.inf]}, {}, DataError, ["inf", 1]),
+        ({"a": []}, {}, DataError, [0, "(0, 1)", 1]),
+        ({}, {}, DataError, [0, "(0, 0)", 1]),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, ColumnError, ["a"]),
+        ({"a": [1, 2], "b": [1]}, {}, DataError, ["lengths", "[1, 2]"]),
+        (None, {}, BayeskitError, ["NoneType"]),
+        (3, {}, BayeskitError, ["int"]),
     ],
 )  # fmt: skip
 def test_what_cannot_be(data, settings, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         learn_network(data, **settings)

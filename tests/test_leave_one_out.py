@@ -27,6 +27,7 @@ from bayeskit.data.source import Source
 from bayeskit.errors import DataError, NotCounted, SettingError
 from bayeskit.learning.leave_one_out import LeftOut, by_refit, encode_learned, left_out_joint
 from bayeskit.learning.model import estimate
+from refusals import refuses
 
 
 def learned(model, X, y, w=None):
@@ -235,7 +236,7 @@ def test_by_hand():
         2 * (1 / 4 + 4 / 9 + 9 / 16) / 3, rel=1e-14
     )
     assert model.loo_score(X, y, scoring="error") == 1.0  # the first of equals is "bad"
-    with pytest.raises(SettingError, match="'auc'"):
+    with refuses(SettingError, "auc"):
         model.loo_score(X, y, scoring="auc")
 
 
@@ -270,7 +271,7 @@ def test_where_no_class_is_possible_the_prior_of_the_others_answers():
 )
 def test_rows_never_counted(X, y, w):
     model = NaiveBayes(unseen="error").fit([["a", 1.0], ["a", 2.0], ["b", 3.0], ["b", 4.0]], [0, 0, 1, 1])
-    with pytest.raises(NotCounted, match="never counted"):
+    with refuses(NotCounted):
         model.leave_one_out(X, y, w)
     closed = NaiveBayes().partial_fit([["a"], ["b"]], [0, 1], classes=[0, 1])
     with pytest.raises(NotCounted):

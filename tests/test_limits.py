@@ -10,6 +10,7 @@ from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.limits import read_limits
 from bayeskit.structure.questions import bits, members
 from bayeskit.structure.scores import NAMES, Score, as_score
+from refusals import refuses
 
 ABCD = ["a", "b", "c", "d"]
 
@@ -51,38 +52,38 @@ def test_which_arcs_must_be():
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"required": [("a", "b")], "forbidden": [("a", "b")]}, "'a' → 'b' is required, but it is forbidden"),
+        ({"required": [("a", "b")], "forbidden": [("a", "b")]}, ["'a' → 'b'", "required", "forbidden"]),
         (
             {"required": [("a", "b")], "tiers": [["b"], ["a"]]},
-            "'a' → 'b' is required, but 'a' is in a later tier",
+            ["'a' → 'b'", "a", "tier"],
         ),
-        ({"required": [("a", "b")], "continuous": ["a"]}, "'a' is continuous and 'b' is not"),
-        ({"required": [("a", "b"), ("b", "a")]}, "make a cycle: '[ab]' → '[ab]' → '[ab]'"),
-        ({"required": [("a", "b"), ("b", "c"), ("c", "a")]}, "cycle: '.' → '.' → '.' → '.'"),
-        ({"required": [("a", "c"), ("b", "c")], "max_parents": 1}, "'c' is required to have 2 parents"),
-        ({"required": [("a", "b")], "max_parents": 0}, "'b' is required to have 1 parent"),
-        ({"required": [("a", "e")]}, "required names 'e'"),
-        ({"forbidden": [("e", "a")]}, "forbidden names 'e'"),
-        ({"required": [("a", "a")]}, "from 'a' to itself"),
-        ({"required": ["ab"]}, "required holds 'ab'"),
-        ({"required": ("a", "b")}, "required holds 'a'"),
-        ({"required": "ab"}, "required is 'ab'"),
-        ({"required": {"a": "b"}}, "required is"),
-        ({"forbidden": 3}, "forbidden is 3"),
-        ({"required": [{"a", "b"}]}, "required holds"),
-        ({"required": [("a", "b", "c")]}, "required holds"),
-        ({"required": [(["a"], "b")]}, r"required names \['a'\]"),
-        ({"tiers": [["a"], ["e"]]}, "tiers names 'e'"),
-        ({"tiers": ["ab"]}, "tiers names 'ab'"),
-        ({"tiers": [1]}, "tiers names 1"),
-        ({"tiers": [["a"], ["b", "a"]]}, "'a' is in two tiers"),
-        ({"max_parents": -1}, "max_parents is -1"),
-        ({"max_parents": 1.5}, "max_parents is 1.5"),
-        ({"max_parents": True}, "max_parents is True"),
+        ({"required": [("a", "b")], "continuous": ["a"]}, ["a", "b", "continuous"]),
+        ({"required": [("a", "b"), ("b", "a")]}, ["cycle", "'a'", "'b'"]),
+        ({"required": [("a", "b"), ("b", "c"), ("c", "a")]}, ["cycle", "'a'", "'b'", "'c'"]),
+        ({"required": [("a", "c"), ("b", "c")], "max_parents": 1}, ["c", "required", 2]),
+        ({"required": [("a", "b")], "max_parents": 0}, ["b", "required", 1]),
+        ({"required": [("a", "e")]}, ["required", "e"]),
+        ({"forbidden": [("e", "a")]}, ["forbidden", "e"]),
+        ({"required": [("a", "a")]}, ["required", "a"]),
+        ({"required": ["ab"]}, ["required", "ab"]),
+        ({"required": ("a", "b")}, ["required", "a"]),
+        ({"required": "ab"}, ["required", "ab"]),
+        ({"required": {"a": "b"}}, ["required", "{'a': 'b'}"]),
+        ({"forbidden": 3}, ["forbidden", 3]),
+        ({"required": [{"a", "b"}]}, ["required", "(parent, child)"]),
+        ({"required": [("a", "b", "c")]}, ["required", "('a', 'b', 'c')"]),
+        ({"required": [(["a"], "b")]}, ["required", "['a']"]),
+        ({"tiers": [["a"], ["e"]]}, ["tiers", "e"]),
+        ({"tiers": ["ab"]}, ["tiers", "ab"]),
+        ({"tiers": [1]}, ["tiers", 1]),
+        ({"tiers": [["a"], ["b", "a"]]}, ["a", "two", "tiers"]),
+        ({"max_parents": -1}, ["max_parents", -1]),
+        ({"max_parents": 1.5}, ["max_parents", 1.5]),
+        ({"max_parents": True}, ["max_parents", True]),
     ],
 )
 def test_contradictions_are_named(settings, says):
-    with pytest.raises(SettingError, match=says):
+    with refuses(SettingError, *says):
         read_limits(ABCD, **settings)
 
 
@@ -108,8 +109,8 @@ def test_scores_by_name():
     assert [Score(name).penalty(1) for name in NAMES] == [0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
     assert Score("bic").penalty(0) == 0.0
     for wrong in ("BIC", None, ["bic"], np.array(["bic", "aic"])):
-        with pytest.raises(SettingError, match="score is"):
+        with refuses(SettingError, "score", "loglik, aic, bic, bdeu, bds, k2"):
             as_score(wrong)
     for ess in (0, -1, float("nan"), float("inf"), "1", True, None):
-        with pytest.raises(SettingError, match="ess is"):
+        with refuses(SettingError, "ess", 0):
             as_score("bdeu", ess)

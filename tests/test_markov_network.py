@@ -21,6 +21,7 @@ from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.evidence import Not
 from bayeskit.networks.markov_network import MarkovNetwork
 from network_twin import log_total, margin, random_network, with_evidence
+from refusals import refuses
 
 YES_NO = ["no", "yes"]
 
@@ -64,7 +65,7 @@ def test_every_answer_equals_enumeration(seed):
     network, table = random_field(rng)
     if table.sum() == 0:
         assert network.log_partition() == -math.inf
-        with pytest.raises(SettingError, match="multiply to zero"):
+        with refuses(SettingError, "zero"):
             network.posteriors()
         return
     log_z = math.log(table.sum())
@@ -143,12 +144,12 @@ def test_of_takes_networks_only():
     grass = MarkovNetwork.of(wet_grass()._network)
     assert grass.variables == ("R", "S", "J", "B") and grass.factors[3].names == ("R", "S", "B")
     assert MarkovNetwork.of(grass) == grass
-    with pytest.raises(SettingError, match="no network"):
+    with refuses(SettingError, "dict", "BayesianNetwork"):
         MarkovNetwork.of({"a": []})
-    with pytest.raises(UsageError, match="'a' has no table"):
+    with refuses(UsageError, "a", "set_cpt"):
         MarkovNetwork.of(Network((Node(discrete("a", YES_NO)),)))
     gaussian = Node(continuous("h"), (), LinearGaussian(0.0, np.zeros(0), 1.0))
-    with pytest.raises(SettingError, match="'h' is continuous"):
+    with refuses(SettingError, "h", "continuous"):
         MarkovNetwork.of(Network((gaussian,)))
 
 
@@ -171,26 +172,26 @@ def test_ways_of_giving_factors_agree():
 @pytest.mark.parametrize(
     ("states", "factors", "said"),
     [
-        ({"a": YES_NO}, [(["a"], [1, -1])], "Factor 0 .*-1.0 at 'a' = 'yes'"),
-        ({"a": YES_NO}, [(["a"], [1, math.nan])], "nan at 'a' = 'yes'"),
-        ({"a": YES_NO}, [(["a"], [math.inf, 1])], "inf at 'a' = 'no'"),
-        ({"a": YES_NO}, [(["a"], [1, 1]), (["a"], [0, 0])], "Factor 1 .*zero everywhere"),
-        ({"a": YES_NO}, [(["a"], [1, 1, 1])], r"shape \(3,\)"),
-        ({"a": YES_NO}, [(["a", "a"], np.ones((2, 2)))], "'a' twice"),
-        ({"abc": YES_NO}, [(["abd"], [1, 1])], "no node 'abd'.*factor 0.*Did you mean 'abc'"),
-        ({"a": YES_NO}, [(["a"], "xy")], "Factor 0 .* where numbers are needed"),
-        ({"a": YES_NO}, [(["a"], ["1", "2"])], "where numbers are needed"),
-        ({"a": YES_NO}, [(["a"], np.ma.array([1, 2], mask=[0, 1]))], "where numbers are needed"),
-        ({"a": YES_NO}, [7], "Factor 0 is 7"),
-        ({"a": YES_NO}, 7, "factors is 7"),
-        ({"a": YES_NO}, [Factor(["a"], [["no", "maybe"]], [1, 1])], "the states 'no', 'maybe'"),
-        ({"a": []}, [], "empty list of states"),
-        ({"a": ["x", "x"]}, [], "'x' twice"),
-        (["a"], [], "mapping from variable"),
+        ({"a": YES_NO}, [(["a"], [1, -1])], [0, "a", -1.0, "yes"]),
+        ({"a": YES_NO}, [(["a"], [1, math.nan])], ["a", "nan", "yes"]),
+        ({"a": YES_NO}, [(["a"], [math.inf, 1])], ["a", "inf", "no"]),
+        ({"a": YES_NO}, [(["a"], [1, 1]), (["a"], [0, 0])], [1, "a", "zero"]),
+        ({"a": YES_NO}, [(["a"], [1, 1, 1])], [0, "a", "(3,)", "(2,)"]),
+        ({"a": YES_NO}, [(["a", "a"], np.ones((2, 2)))], [0, "a", "twice"]),
+        ({"abc": YES_NO}, [(["abd"], [1, 1])], ["abd", 0, "abc"]),
+        ({"a": YES_NO}, [(["a"], "xy")], [0, "a", "xy"]),
+        ({"a": YES_NO}, [(["a"], ["1", "2"])], [0, "a", "['1', '2']"]),
+        ({"a": YES_NO}, [(["a"], np.ma.array([1, 2], mask=[0, 1]))], [0, "a", "masked_array"]),
+        ({"a": YES_NO}, [7], [0, 7]),
+        ({"a": YES_NO}, 7, ["factors", 7]),
+        ({"a": YES_NO}, [Factor(["a"], [["no", "maybe"]], [1, 1])], ["a", "no", "maybe"]),
+        ({"a": []}, [], ["a", "empty"]),
+        ({"a": ["x", "x"]}, [], ["a", "x", "twice"]),
+        (["a"], [], ["states", "['a']"]),
     ],
 )
 def test_strange_factors_are_refused_by_name(states, factors, said):
-    with pytest.raises(SettingError, match=said):
+    with refuses(SettingError, *said):
         MarkovNetwork(states, factors)
 
 
@@ -221,7 +222,7 @@ def test_it_is_a_value_that_travels():
     assert len(network) == 4 and "A" in network and "Z" not in network and [] not in network
     assert repr(network) == "<MarkovNetwork 'misconception': 4 variables, 4 factors>"
     assert network.states("A") == (0, 1)
-    with pytest.raises(SettingError, match="no node 'Z'"):
+    with refuses(SettingError, "Z", "A", "B"):
         network.states("Z")
 
 
@@ -244,5 +245,5 @@ def test_causes_too_many_for_a_table():
     for cause in causes:
         network.set_cpt(cause, [0.5, 0.5])
     for ask in (lambda: MarkovNetwork.of(network), lambda: network.kl(network), network.entropy):
-        with pytest.raises(TooLarge, match="16 TiB"):
+        with refuses(TooLarge, 16, "TiB"):
             ask()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from bayeskit.errors import DataError
 from bayeskit.mixtures import match_labels
+from refusals import refuses
 
 
 @settings(max_examples=50)
@@ -78,21 +79,21 @@ def test_missing_labels_are_left_out_in_every_library(make):
 @pytest.mark.parametrize(
     ("components", "labels", "says"),
     [
-        ([0, 1], ["a"], "2 components and 1 labels"),
-        ([0], [None], "No row has a label"),
-        ([], [], "No row has a label"),
-        ([0, None], ["a", "b"], "component of row 1"),
-        ([[0], [1]], ["a", "b"], "2 dimensions|plain values"),
-        (3, ["a"], "components are 3"),
-        ([0], "a", "labels are 'a'"),
-        ([0], [{"a"}], "plain values"),
+        ([0, 1], ["a"], [2, 1]),
+        ([0], [None], ["label"]),
+        ([], [], ["label"]),
+        ([0, None], ["a", "b"], [1, None]),
+        ([[0], [1]], ["a", "b"], ["components", 2]),
+        (3, ["a"], ["components", 3]),
+        ([0], "a", ["labels", "a"]),
+        ([0], [{"a"}], ["set"]),
     ],
 )
 def test_what_cannot_be_matched_is_refused(components, labels, says):
-    with pytest.raises(DataError, match=says):
+    with refuses(DataError, *says):
         match_labels(components, labels)
 
 
 def test_a_component_never_matched_is_named():
-    with pytest.raises(DataError, match="component 7; those matched are 0, 1"):
+    with refuses(DataError, 1, 7, "0, 1"):
         match_labels([0, 1], ["a", "b"]).translate([0, 7])

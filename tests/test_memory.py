@@ -22,6 +22,7 @@ from bayeskit.inference.triangulation import triangulate
 from bayeskit.kernel import compiling
 from engine_twin import every_pair, window
 from network_files import NETWORKS
+from refusals import refuses
 
 
 def some(p, *places):
@@ -228,6 +229,6 @@ def test_the_shape_is_refused_by_maps_and_separators_too():
 def test_munin1_is_refused_in_less_than_a_second():
     network = read_network(NETWORKS / "bif" / "munin1.bif.gz")
     begun = time.process_time()
-    with pytest.raises(TooLarge, match="max_memory"):
+    with refuses(TooLarge, "max_memory="):
         network.posteriors()
     assert time.process_time() - begun < 1.0

@@ -15,6 +15,7 @@ from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network, Node, continuous
 from bayeskit.inference.mixture import GaussianMixturePosterior
 from bayeskit.networks.evidence import Not
+from refusals import refuses, warns_of
 
 P = np.array([0.3, 0.7])
 LICENCE = np.array([[0.0, 1.0], [0.6, 0.4]])
@@ -109,9 +110,9 @@ def test_most_probable_states_and_values():
     assert best == {"weight": 78.0, "sex": "m", "height": 178.0, "licence": "no", "city": "no"}
     peak = 0.7 * 0.6 * 0.5 * norm.pdf(0, 0, 7) * norm.pdf(0, 0, 5)
     assert math.isclose(best.log_probability, math.log(peak), rel_tol=1e-10)
-    with pytest.raises(SettingError, match="'height' is continuous and has no most probable state"):
+    with refuses(SettingError, "height", "continuous"):
         people().map(["sex", "height"])
-    with pytest.raises(SettingError, match="all discrete or all continuous"):
+    with refuses(SettingError, "sex", "height", "discrete", "continuous"):
         people().query("sex", "height")
 
 
@@ -160,14 +161,14 @@ def test_impossible_and_strange_rows():
             )
         )
     )
-    with pytest.warns(SuspectResult, match=r"1 of 3 rows.*: 2 "):
+    with warns_of(SuspectResult, 1, 3, 2, 'impossible="error"'):
         found = exact.predict_proba({"x": [1.0, 2.0, 3.0]}, "sex")
     assert np.allclose(found, [[1, 0], [0, 1], [0.5, 0.5]])
-    with pytest.raises(InfiniteValue, match="'height'"):
+    with refuses(InfiniteValue, "height", "inf", 0):
         people().predict_proba({"height": [math.inf]}, "sex")
-    with pytest.raises(SettingError, match="'height' is continuous and has no states"):
+    with refuses(SettingError, "height", "continuous"):
         people().predict_proba({"weight": [1.0]}, "height")
-    with pytest.raises(ColumnError, match="no names"):
+    with refuses(ColumnError, "columns", "names"):
         people().log_prob(np.zeros((2, 5), int))
 
 

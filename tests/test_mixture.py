@@ -14,6 +14,7 @@ from scipy.stats import multivariate_normal, norm
 
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.inference.mixture import GaussianMixturePosterior
+from refusals import refuses
 
 TWO = GaussianMixturePosterior([0.3, 0.7], [-1.0, 2.0], [1.0, 0.25])
 
@@ -80,12 +81,12 @@ def test_several_variables():
     assert joint.marginal(1).means.tolist() == [1.0, -1.0]
     assert joint.marginal(1, 0).means.tolist() == [[1.0, 0.0], [-1.0, 3.0]]
     for wrong in (joint.cdf, joint.quantile):
-        with pytest.raises(UsageError, match="one variable"):
+        with refuses(UsageError, "marginal"):
             wrong(0.5)
-    with pytest.raises(SettingError, match="2 numbers"):
+    with refuses(SettingError, 2, "()"):
         joint.pdf(1.0)
     certain = GaussianMixturePosterior([1.0], [[0.0, 0.0]], [[[1.0, 1.0], [1.0, 1.0]]])
-    with pytest.raises(UsageError, match="determine"):
+    with refuses(UsageError, "marginal", "density"):
         certain.pdf([0.0, 0.0])
 
 
@@ -110,5 +111,5 @@ def test_it_is_a_value():
 @pytest.mark.parametrize("ask", ["pdf", "cdf", "quantile", "interval"])
 @pytest.mark.parametrize("wrong", ["a", [1, [2]], {}])
 def test_what_is_no_number_is_refused(ask, wrong):
-    with pytest.raises(SettingError, match="where a number, or an array of numbers, is needed"):
+    with refuses(SettingError, repr(wrong)):
         getattr(GaussianMixturePosterior([1.0], [0.0], [1.0]), ask)(wrong)

@@ -19,6 +19,7 @@ from bayeskit.report.curve_picture import curve_picture
 from bayeskit.report.mixtures.picture import MOST_ROWS, _ellipse, mixture_picture
 from bayeskit.report.picture_text import text_width
 from bayeskit.report.scene import Line, Rectangle
+from refusals import refuses
 
 
 def clouds(n=60):
@@ -102,30 +103,30 @@ def test_very_many_rows_are_thinned_and_it_is_said(tmp_path):
 
 
 BAD = [
-    ({"columns": ["x0"]}, SettingError, "two of them"),
-    ({"columns": "x0"}, SettingError, "two of them"),
-    ({"columns": 3}, SettingError, "two of them"),
-    ({"columns": [0, 0]}, SettingError, "two different"),
-    ({"columns": [0, "height"]}, BayeskitError, "no column 'height'"),
-    ({"columns": [0, 3]}, BayeskitError, "no column 3"),
-    ({"columns": [0, -1]}, BayeskitError, "no column -1"),
-    ({"columns": [0, [1]]}, BayeskitError, "no column"),
-    ({"labels": ["a"]}, DataError, "120 rows and 1 labels"),
-    ({"labels": 3}, DataError, "The labels are 3"),
-    ({"path": "mixture.txt"}, SettingError, "suffix"),
+    ({"columns": ["x0"]}, SettingError, ["columns", "['x0']"]),
+    ({"columns": "x0"}, SettingError, ["columns", "x0"]),
+    ({"columns": 3}, SettingError, ["columns", 3]),
+    ({"columns": [0, 0]}, SettingError, ["columns", "[0, 0]"]),
+    ({"columns": [0, "height"]}, BayeskitError, ["height", "x0", "x1"]),
+    ({"columns": [0, 3]}, BayeskitError, [3, "x0", "x1"]),
+    ({"columns": [0, -1]}, BayeskitError, [-1, "x0", "x1"]),
+    ({"columns": [0, [1]]}, BayeskitError, ["[1]", "x0", "x1"]),
+    ({"labels": ["a"]}, DataError, [120, 1]),
+    ({"labels": 3}, DataError, ["labels", 3]),
+    ({"path": "mixture.txt"}, SettingError, ["mixture.txt", ".svg", ".png"]),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "kind", "said"), BAD)
 def test_bad_arguments_are_refused(arguments, kind, said):
     rows, _ = clouds()
-    with pytest.raises(kind, match=said):
+    with refuses(kind, *said):
         GaussianMixture(2, random_state=0).fit(rows).plot(rows, **arguments)
 
 
 def test_one_column_has_no_plane():
     rows = np.arange(6.0)[:, None]
-    with pytest.raises(SettingError, match="two columns"):
+    with refuses(SettingError, "columns", "mixture"):
         GaussianMixture(1).fit(rows).plot(rows)
 
 
@@ -169,5 +170,5 @@ def test_a_history_that_begins_at_minus_infinity_is_drawn_from_its_second_step()
     picture = curve_picture({"EM": enumerate([-np.inf, -10.0, -5.0])}, "step", "value", "climb")
     line = next(m for m in marks_of(picture) if isinstance(m, Line) and m.style == "line-0")
     assert len(line.steps) == 2 and line.steps[0][1][0][1] > line.steps[1][1][0][1]  # upwards
-    with pytest.raises(SettingError, match="nothing to draw"):
+    with refuses(SettingError, "climb"):
         curve_picture({"EM": [(0, -np.inf)]}, "step", "value", "climb")

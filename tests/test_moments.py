@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from bayeskit.counting.moments import count_moments
 from bayeskit.data.chunk import Chunk
-from bayeskit.errors import DataError, Incompatible
+from bayeskit.errors import Incompatible, InfiniteValue
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import double
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.part import Embedding
+from refusals import refuses
 
 TOLERANCE = Fraction(1, 10**12)
 
@@ -252,7 +253,7 @@ def test_a_subset_of_the_attributes():
 
 @pytest.mark.parametrize("weights", [None, [1.0, 1.0, 2.0]])
 def test_an_infinity_is_named(weights):
-    with pytest.raises(DataError, match=r"'x1' holds -inf in row 2"):
+    with refuses(InfiniteValue, "x1", "-inf", 2):
         count([[1.0, 2.0], [np.nan, 1.0], [3.0, -np.inf]], weights=weights)
 
 
@@ -316,7 +317,7 @@ def test_what_was_never_counted_is_a_deficit():
     moments = count([1.0, 2.0]).subtract(count([1.0, 2.0, 3.0, 4.0, 5.0]))
     assert moments.deficit() == 3.0
     assert count([1.0]).deficit() == 0.0
-    with pytest.raises(Incompatible, match="2 classes and 1 attributes"):
+    with refuses(Incompatible, 2, 1, 3):
         count([1.0]).merge(count([1.0], classes=3))
 
 

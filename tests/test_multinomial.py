@@ -9,9 +9,10 @@ import pytest
 from scipy import sparse
 from sklearn.naive_bayes import MultinomialNB
 
-from bayeskit.errors import ColumnError, DataError, SettingError
+from bayeskit.errors import BlockValue, ColumnError, SettingError
 from bayeskit.estimation.multinomial import estimate_multinomial, log_coefficient
 from bayeskit.statistics.totals import Totals
+from refusals import refuses
 from test_totals import chunk_of, count, forms
 
 
@@ -90,7 +91,7 @@ def test_smoothing_of_some_words_only():
 
 @pytest.mark.parametrize("alpha", [-1.0, np.nan, np.inf, [1.0, 1.0], [1.0, -1.0, 1.0]])
 def test_alpha_that_means_nothing(alpha):
-    with pytest.raises(SettingError, match="alpha"):
+    with refuses(SettingError, "alpha"):
         estimate_multinomial(Totals(np.ones((2, 3)), np.ones(2)), alpha)
 
 
@@ -98,7 +99,7 @@ def test_alpha_that_means_nothing(alpha):
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_scoring_refuses_what_is_not_a_number(as_block, value):
     model = estimate_multinomial(Totals(np.ones((3, 2)), np.ones(3)))
-    with pytest.raises(DataError, match=r"column 1 of row 1"):
+    with refuses(BlockValue, "block", 1):
         scores(model, as_block(np.array([[1.0, 0.0], [1.0, value]])))
 
 
@@ -112,7 +113,7 @@ def test_scoring_keeps_an_impossible_class_impossible():
 def test_scoring_refuses_another_width():
     model = estimate_multinomial(Totals(np.ones((3, 2)), np.ones(3)))
     for as_block in (np.array, sparse.csr_array):
-        with pytest.raises(ColumnError, match="5 columns; it was learned with 2"):
+        with refuses(ColumnError, 5, 2):
             scores(model, as_block(np.ones((1, 5))))
 
 

@@ -26,6 +26,7 @@ from bayeskit.errors import (
 )
 from bayeskit.priors import MAP, MLE, BDeu, Dirichlet, Lidstone, MEstimate, NormalInverseGamma
 from reference import naive_posterior
+from refusals import refuses, warns_of
 
 # Two attributes, two classes: n(x0 | no) = a 2, b 1, c 0; n(x0 | yes) = a 0, b 1, c 1.
 ROWS = [["a", "p"], ["a", "q"], ["b", "q"], ["c", "q"], ["b", "p"]]
@@ -153,7 +154,7 @@ def test_a_value_never_learned(unseen, no, yes):
 
 def test_a_value_never_learned_can_be_refused():
     model = fit(unseen="error")
-    with pytest.raises(UnseenState, match=r"'x0' has no state 'mauve' \(it has a, b, c\)"):
+    with refuses(UnseenState, "x0", "mauve", "a, b, c"):
         model.predict([["mauve", "p"]])
     assert model.predict([[None, "p"]]).shape == (1,)
 
@@ -222,15 +223,15 @@ def test_a_table_by_its_labels():
     assert frame.loc["no", "b"] == pytest.approx(2 / 6)
     assert model.table("y").counts.tolist() == [[3.0], [2.0]]
     for key in [("no", "z"), ("maybe", "a")]:
-        with pytest.raises(ColumnError, match="'x0' has classes"):
+        with refuses(ColumnError, "x0", "['no', 'yes']", "['a', 'b', 'c']"):
             table[key]
 
 
 def test_only_categories_have_tables():
     model = fit([[1.0, "p"], [2.0, "q"]], [0, 1])
-    with pytest.raises(ColumnError, match=r"'x0' has no table: it is numeric. Tables: 'x1'"):
+    with refuses(ColumnError, "x0", "x1"):
         model.table("x0")
-    with pytest.raises(ColumnError, match=r"'z' has no table: it is no attribute"):
+    with refuses(ColumnError, "z", "x1"):
         model.table("z")
 
 
@@ -247,7 +248,7 @@ def test_declared_states_count_and_close():
     table = model.table("x0")
     assert table.states == ("稍糊", "c", "b", "a")
     np.testing.assert_allclose(table.probabilities[0], [1 / 7, 1 / 7, 2 / 7, 3 / 7])
-    with pytest.raises(UnseenState, match="declared as 稍糊, c, b, a"):
+    with refuses(UnseenState, "x0", "mauve", "稍糊, c, b, a"):
         model.partial_fit([["mauve", "p"]], ["no"])
     assert model.table("x0").counts.sum() == 5.0
     numbers = fit([[1], [2], [1], [2], [1]], states={"x0": [3, 2, 1]})
@@ -286,10 +287,10 @@ def test_a_class_weight_is_the_weight_of_its_rows(class_weight, factor):
 def test_where_no_class_is_possible_the_prior_answers():
     model = NaiveBayes(alpha=0).fit([["a", "p"], ["b", "q"], ["b", "q"]], [0, 1, 1])
     for ask in (model.predict_proba, lambda rows: np.exp(model.predict_log_proba(rows))):
-        with pytest.warns(SuspectResult, match="1 row is impossible under every class"):
+        with warns_of(SuspectResult, 1, "alpha"):
             got = ask([["a", "q"], ["b", "q"]])
         np.testing.assert_allclose(got, [[1 / 3, 2 / 3], [0.0, 1.0]])
-    with pytest.warns(SuspectResult, match="2 rows are impossible"):
+    with warns_of(SuspectResult, 2, "alpha"):
         assert model.predict([["a", "q"], ["b", "p"]]).tolist() == [1, 1]
 
 
@@ -393,9 +394,9 @@ def test_samples_are_missing_where_missingness_is_a_state():
 
 def test_what_cannot_be_drawn():
     model = fit()
-    with pytest.raises(SettingError, match="n is -1"):
+    with refuses(SettingError, "n", -1):
         model.sample(-1)
-    with pytest.raises(DataError, match="'maybe'"):
+    with refuses(UnseenState, "y", "maybe"):
         model.sample(1, given_class="maybe")
 
 
@@ -453,7 +454,7 @@ def test_bernoulli_is_a_table_of_two_states():
     rows = [[0], [1], [1], [1], [1]]
     model = NaiveBayes(families={"x0": "bernoulli"}).fit(rows, LABELS)
     np.testing.assert_allclose(model.table("x0").probabilities, [[2 / 5, 3 / 5], [1 / 4, 3 / 4]])
-    with pytest.raises(UnseenState, match="'x0' has no state 2"):
+    with refuses(UnseenState, "x0", 2):
         model.partial_fit([[2]], ["no"])
 
 
@@ -501,9 +502,9 @@ def test_auto_warns_once():
 
 def test_auto_needs_rows_that_can_be_read_again():
     batches = [([[1.0], [2.0]], [0, 1])]
-    with pytest.raises(TypeError, match="more than once"):
+    with refuses(TypeError, "NaiveBayes", 'families="auto"', "list_iterator"):
         NaiveBayes(families="auto").fit(iter(batches))
-    with pytest.raises(UsageError, match="auto"):
+    with refuses(UsageError, 'families="auto"', "lazy"):
         NaiveBayes(families="auto").lazy([[1.0], [2.0]], [0, 1])
 
 
@@ -523,24 +524,24 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
 @pytest.mark.parametrize(
     ("how", "says"),
     [
-        ({"smoothing": "mle", "alpha": 0.5}, "smoothing= or alpha=, not both"),
-        ({"alpha": -1.0}, "alpha is -1"),
-        ({"variance": "both"}, "variance is 'both'; choose from 'mle', 'unbiased'"),
-        ({"numeric": "cauchy"}, "numeric is 'cauchy'"),
-        ({"missing": "drop"}, "missing is 'drop'"),
-        ({"unseen": "guess"}, "unseen is 'guess'"),
-        ({"families": "best"}, "families is 'best'"),
-        ({"families": {"x0": "cauchy"}}, r"families\['x0'\] is 'cauchy'"),
-        ({"families": {"z": "table"}}, "'z' is no column"),
-        ({"states": {"z": ["a"]}}, "'z' is no column"),
-        ({"class_prior": [0.5, 0.6]}, "sum of the priors"),
-        ({"class_weight": "even"}, "class_weight is 'even'"),
-        ({"categorical_features": ["z"]}, "names 'z'"),
+        ({"smoothing": "mle", "alpha": 0.5}, ["smoothing=", "alpha="]),
+        ({"alpha": -1.0}, ["alpha", -1.0]),
+        ({"variance": "both"}, ["variance", "both", "mle", "unbiased"]),
+        ({"numeric": "cauchy"}, ["numeric", "cauchy"]),
+        ({"missing": "drop"}, ["missing", "drop"]),
+        ({"unseen": "guess"}, ["unseen", "guess"]),
+        ({"families": "best"}, ["families", "best"]),
+        ({"families": {"x0": "cauchy"}}, ["families['x0']", "cauchy"]),
+        ({"families": {"z": "table"}}, ["z", "x0", "x1"]),
+        ({"states": {"z": ["a"]}}, ["z", "x0", "x1"]),
+        ({"class_prior": [0.5, 0.6]}, [1, 1.1]),
+        ({"class_weight": "even"}, ["class_weight", "even"]),
+        ({"categorical_features": ["z"]}, ["categorical_features", "z"]),
     ],
     ids=str,
 )
 def test_settings_that_mean_nothing(how, says):
-    with pytest.raises((SettingError, ColumnError), match=says):
+    with refuses((SettingError, ColumnError), *says):
         fit(**how).predict_proba(ROWS)
 
 

@@ -18,6 +18,7 @@ from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.io.networks.gaussian_json import read_gaussian_json
 from bayeskit.io.networks.native import native_text, read_native
 from format_networks import DATA, GOLDEN, asymmetric, check_valid, mixed, networks, sample_files
+from refusals import refuses
 
 GOOD = (GOLDEN / "asymmetric.json").read_text()
 GAUSSIAN = (GOLDEN / "gaussian.json").read_text()
@@ -75,7 +76,7 @@ def test_an_empty_network_comes_back():
 
 @pytest.mark.parametrize("label", [None, float("nan")])
 def test_missing_is_no_label(label):
-    with pytest.raises(SettingError, match="means missing"):
+    with refuses(SettingError, "x", "missing"):
         native_text(Network((Node(discrete("x", ["a", label]), (), Table([0.5, 0.5])),)))
 
 
@@ -153,7 +154,7 @@ def test_a_continuous_parent_of_a_discrete_child_is_refused():
     text = native_text(mixed()).replace(
         '"name": "湿", "states": [0, 1], "parents": ["d"]', '"name": "湿", "states": [0, 1], "parents": ["g"]'
     )
-    with pytest.raises(ModelFormatError, match="'湿' is discrete and 'g', its parent, is continuous"):
+    with refuses(ModelFormatError, "湿", "g", "continuous"):
         read_native(text)
 
 
@@ -167,21 +168,21 @@ def test_linear_gaussian_json():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"x": [0.5]', '"z": [0.5]', "coefficients for"),
-        ('"x": [0.5]', '"x": [0.5, 1]', "a coefficient of 'y'"),
-        ('"variance": [4]', '"variance": [-4]', "variance of 'y'"),
-        ('"variance": [4]', '"variance": [true]', "variance of 'y'"),
-        ('"variance": [4]', '"variance": [1e999]', "variance of 'y'"),
-        ('[["x", "y"]]', "[]", "do not name the same arcs"),
-        ('[["x", "y"]]', '[["y", "x"]]', "do not name the same arcs"),
-        ('"nodes": ["x", "y"]', '"nodes": ["x"]', "an entry for each node"),
-        ('"nodes": ["x", "y"]', '"nodes": ["x", "y", "y"]', "two nodes are named 'y'"),
-        ('"nodes"', '"knots"', 'it needs "nodes"'),
+        ('"x": [0.5]', '"z": [0.5]', ["y", "coefficients"]),
+        ('"x": [0.5]', '"x": [0.5, 1]', ["y", "coefficient"]),
+        ('"variance": [4]', '"variance": [-4]', ["variance", "y"]),
+        ('"variance": [4]', '"variance": [true]', ["variance", "y"]),
+        ('"variance": [4]', '"variance": [1e999]', ["variance", "y"]),
+        ('[["x", "y"]]', "[]", ["arcs", "cpds"]),
+        ('[["x", "y"]]', '[["y", "x"]]', ["arcs", "cpds"]),
+        ('"nodes": ["x", "y"]', '"nodes": ["x"]', ["cpds", "node"]),
+        ('"nodes": ["x", "y"]', '"nodes": ["x", "y", "y"]', ["nodes", "y"]),
+        ('"nodes"', '"knots"', ["nodes", "arcs", "cpds"]),
     ],
 )
 def test_odd_linear_gaussian_json_is_refused(old, new, message):
     assert old in GAUSSIAN
-    with pytest.raises(ModelFormatError, match=message):
+    with refuses(ModelFormatError, *message):
         read_gaussian_json(GAUSSIAN.replace(old, new))
 
 

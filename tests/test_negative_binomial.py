@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from scipy.stats import nbinom
 from bayeskit import NaiveBayes
 from bayeskit.errors import DataError, NotCounted
 from bayeskit.estimation.negative_binomial import NegativeBinomial, _log_prob
+from refusals import refuses
 
 
 def fitted(x, y, weights=None, **how) -> NegativeBinomial:
@@ -102,9 +102,9 @@ def test_what_was_never_counted_is_refused():
 @pytest.mark.parametrize("value", [-1.0, 1e17])
 def test_what_is_no_count_is_refused_with_its_place(value):
     model = NaiveBayes(numeric="negative-binomial").fit({"calls": np.array([1.0, 2.0, 5.0])}, list("aab"))
-    with pytest.raises(DataError, match=re.escape(f"'calls' is {value:g} in row 1")):
+    with refuses(DataError, "calls", f"{value:g}", 1):
         model.predict({"calls": np.array([2.0, value])})
-    with pytest.raises(DataError, match="'calls'"):
+    with refuses(DataError, "calls"):
         NaiveBayes(numeric="negative-binomial").fit({"calls": np.array([value] * 3)}, list("aab")).predict(
             {"calls": np.array([2.0])}
         )

@@ -15,6 +15,7 @@ from bayeskit.io.networks.net import read_net
 from bayeskit.io.networks.net_writer import net_text
 from bayeskit.io.networks.raw import read_bytes
 from network_files import NETWORKS, check_asymmetric, check_valid, golden, in_words, networks
+from refusals import refuses
 
 HEAD = 'net { } node a { states = ("x" "y"); } node b { states = ("x" "y"); }'
 DONE = HEAD + " potential (a) { data = (0.25 0.75); }\n"
@@ -70,53 +71,53 @@ def test_normals_are_linear_gaussian():
     ],
 )
 def test_normals_that_are_refused(data):
-    with pytest.raises(ModelFormatError, match="'v'"):
+    with refuses(ModelFormatError, "v"):
         read_net(MIXED + f"potential (v | u d) {{ data = {data}; }}")
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "ends too early"),
-        ("class C { }", "object-oriented"),
-        ("net { }", "no node"),
-        (DONE, "'b' has no potential"),
-        (HEAD + "decision D { }", "'D' is a decision node"),
-        (DONE + "potential (b) { data = (1 0); } utility U { }", "'U' is a utility node"),
-        (HEAD + "utility U { }", "'U' is a utility node"),
-        (HEAD + "discrete utility U { }", "'U' is a utility node"),
-        (HEAD + "function node F { }", "'F' is a function node"),
-        (HEAD + "node", "ends too early"),
-        (DONE + "potential (a) { data = (1 0); }", "second potential of 'a'"),
-        (DONE + "potential (b a) { data = (1 0); }", "must be of one node"),
-        (DONE + "potential (b | c) { data = (1 0); }", "no node 'c', which is a parent of 'b'"),
-        (DONE + "potential (b | b) { data = (1 0); }", "'b' stands twice"),
-        (DONE + "potential (b) { data = (1 0); } potential (z) { data = (1 0); }", "no node 'z'"),
-        (DONE + "potential (b) { model_data = (1 0); }", "'b' has no data"),
+        ("", ["n.net", 1]),
+        ("class C { }", ["n.net", "object-oriented"]),
+        ("net { }", ["n.net", "node"]),
+        (DONE, [1, "b"]),
+        (HEAD + "decision D { }", ["D", "decision"]),
+        (DONE + "potential (b) { data = (1 0); } utility U { }", ["U", "utility"]),
+        (HEAD + "utility U { }", ["U", "utility"]),
+        (HEAD + "discrete utility U { }", ["U", "utility"]),
+        (HEAD + "function node F { }", ["F", "function"]),
+        (HEAD + "node", [1, 74]),
+        (DONE + "potential (a) { data = (1 0); }", [2, "a"]),
+        (DONE + "potential (b a) { data = (1 0); }", [2, 14, "b", "a"]),
+        (DONE + "potential (b | c) { data = (1 0); }", ["c", "b"]),
+        (DONE + "potential (b | b) { data = (1 0); }", ["b", "twice"]),
+        (DONE + "potential (b) { data = (1 0); } potential (z) { data = (1 0); }", [2, "z"]),
+        (DONE + "potential (b) { model_data = (1 0); }", [2, "b"]),
         (
             DONE + "potential (b | a) { data = ((1 0) (1 0 0)); }",
-            "must be 4 numbers, nested as 2 × 2; there are 5",
+            [2, 4, 5],
         ),
-        (DONE + "potential (b | a) { data = ((1 0 1) (0)); }", "nested as 2 × 2"),
-        (DONE + "potential (b | a) { data = ((1 0) (1 0); }", "nested as 2 × 2"),
-        (DONE + "potential (b) { data = (1 x); }", "'x' where a number"),
-        (DONE + "potential (b) { data = (2 6); }", "line 2, column 25: .*'b' sum to 8"),
-        (DONE + "potential (b) { data = (1 0) }", "ends too early"),
-        (DONE + "potential (b) { data = (1 0); data = (1 0); }", "'data' is given twice"),
-        (HEAD + "node c { } potential (b) { data = (1 0); }", "'c' needs states"),
-        (DONE.replace('"x" "y"', '"x" "x"', 1), "all of them different"),
-        (HEAD + "node a { }", "second node 'a'"),
+        (DONE + "potential (b | a) { data = ((1 0 1) (0)); }", [2, 28]),
+        (DONE + "potential (b | a) { data = ((1 0) (1 0); }", [2, 28]),
+        (DONE + "potential (b) { data = (1 x); }", [2, "x"]),
+        (DONE + "potential (b) { data = (2 6); }", [2, 25, "b", 8]),
+        (DONE + "potential (b) { data = (1 0) }", [2, 31]),
+        (DONE + "potential (b) { data = (1 0); data = (1 0); }", ["data", "twice"]),
+        (HEAD + "node c { } potential (b) { data = (1 0); }", [1, "c"]),
+        (DONE.replace('"x" "y"', '"x" "x"', 1), [1, 27, "a"]),
+        (HEAD + "node a { }", [1, "a"]),
         (
             HEAD
             + "continuous node u { } potential (u) { data = normal (0, 1); } potential (a) { data = (1 0); } "
             "potential (b | u) { data = (1 0); }",
-            "continuous parent",
+            [1, "b", "continuous"],
         ),
-        (DONE + "potential (b) { data = (1 0); } node", "node is declared after a table"),
+        (DONE + "potential (b) { data = (1 0); } node", [2, 33, "node"]),
     ],
 )
 def test_what_is_refused(text, says):
-    with pytest.raises(ModelFormatError, match=says):
+    with refuses(ModelFormatError, *says):
         read_net(text, "n.net")
 
 
@@ -160,7 +161,7 @@ def test_attributes_of_the_potential_go_back_there():
 class TestSamples:
     def test_rows_of_counts_need_normalize(self):
         data = read_bytes(NETWORKS / "formats" / "agrum_test1.net")
-        with pytest.raises(ModelFormatError, match=r"line 86, column 14: .*'C4' sum to 100.*normalize=True"):
+        with refuses(ModelFormatError, 86, 14, "C4", 100, "normalize=True"):
             read_net(data, "agrum_test1.net")
         assert np.array_equal(read_net(data, normalize=True)["C4"].distribution.table(), [0.1, 0.9])
 

@@ -85,10 +85,12 @@ class Reading:
         if table.block is not None or self.block:
             return Schema((Variable("block", "block", width=table.shape[1]),), target)
         check_states(self.states)
-        for name in (*self.states, *self.kinds, *self.cuts):
-            if name not in table.names:
+        for setting, named in (("states", self.states), ("families", self.kinds), ("cut_points", self.cuts)):
+            strange = next((name for name in named if name not in table.names), None)
+            if strange is not None:
+                listed = ", ".join(map(repr, table.names[:12]))
                 raise ColumnError(
-                    f"{name!r} is no column. The columns are {', '.join(map(repr, table.names[:12]))}."
+                    f"{setting} names {strange!r}, which is no column. The columns are {listed}."
                 )
         if self.dense is not None:
             wanted = np.asarray(self.dense, dtype=np.int64)

@@ -234,7 +234,8 @@ def _inferred(factors: GraphFactors, chunk: Chunk, holes: Holes) -> Floats:
     """Ask the network for each row in each class; a class without parents has one over K for its probability there."""
     network, k = factors.network, factors.schema.n_classes
     shape = (chunk.n_rows * k, len(network.nodes))
-    codes, values = np.full(shape, -1, np.int64), np.full(shape, np.nan)
+    sizes = np.array([node.variable.size for node in network.nodes], np.int64)
+    codes, values = np.tile(sizes, (shape[0], 1)), np.full(shape, np.nan)
     for at, node in enumerate(network.nodes):
         if node.name == factors.target:
             codes[:, at] = np.tile(np.arange(k), chunk.n_rows)
@@ -250,7 +251,7 @@ def _inferred(factors: GraphFactors, chunk: Chunk, holes: Holes) -> Floats:
     else:
         logs = np.array(
             [
-                factors.hybrid.log_probability(HybridEvidence(*row), factors.max_memory)
+                factors.hybrid.log_probability(HybridEvidence.of_row(*row, sizes), factors.max_memory)
                 for row in zip(codes, values)
             ]
         )
@@ -259,8 +260,8 @@ def _inferred(factors: GraphFactors, chunk: Chunk, holes: Holes) -> Floats:
 
 
 def _states(codes: NDArray[np.generic], known: tuple[int, ...]) -> Codes:
-    """Return which of a node's states each code is, −1 where it is none."""
-    place = np.full(int(max([*known, int(codes.max(initial=0))])) + 1, -1, np.int64)
+    """Return which of a node's states each code is, the code after the last where it is none."""
+    place = np.full(int(max([*known, int(codes.max(initial=0))])) + 1, len(known), np.int64)
     place[list(known)] = np.arange(len(known))
     return np.asarray(place[codes])
 
