@@ -27,6 +27,7 @@ from bayeskit.networks.kept import Kept
 from bayeskit.networks.negation import Not
 from bayeskit.networks.structure import Structure
 from network_twin import joint_table, margin, random_network
+from refusals import refuses
 
 
 class Net(Structure):
@@ -231,7 +232,7 @@ def test_a_posterior_as_a_function_of_one_number(seed):
     for x in (0.0, 0.2, value, 0.7, 1.0):
         twin = changed(net, node, place, x)
         if twin.log_probability(evidence) == -math.inf:
-            with pytest.raises(SettingError, match="the evidence has probability zero"):
+            with refuses(SettingError, x, "evidence"):
                 found.at(x)
             continue
         assert found.at(x) == pytest.approx(twin.query(target, evidence=evidence)[state], abs=1e-12)
@@ -278,10 +279,10 @@ def test_a_test_and_a_disease():
     assert found.at(0) == 0 and found.at(1) == 1
     for wrong in ("a", None, math.nan, [0.5], 1.5):
         for ask in (found.at, found.derivative_at):
-            with pytest.raises(SettingError, match=r"x is .*; a probability lies between 0 and 1"):
+            with refuses(SettingError, "x", repr(wrong)):
                 ask(wrong)
     for wrong in ("a", None, math.nan):
-        with pytest.raises(SettingError, match=r"threshold is .*; give a number"):
+        with refuses(SettingError, "threshold", repr(wrong)):
             found.above(wrong)
     false_alarm = net.parameter_sensitivity(("ill", "yes"), {"test": "yes"}, ("test", ["no"], "yes"))
     # 0.009/(0.009 + 0.99 x)
@@ -294,9 +295,9 @@ def test_a_test_and_a_disease():
     everything = net.parameter_sensitivity(("ill", "yes"), {"test": "yes"})
     assert [one.node for one in everything] == ["ill", "ill", "test", "test", "test", "test"]
     assert everything[2].given == {"ill": "no"} and everything[4].given == {"ill": "yes"}
-    with pytest.raises(SettingError, match=r"x is 1\.5"):
+    with refuses(SettingError, "x", 1.5):
         found.at(1.5)
-    with pytest.raises(SettingError, match="x is nan"):
+    with refuses(SettingError, "x", "nan"):
         found.derivative_at(math.nan)
 
 
@@ -388,13 +389,13 @@ def test_divergence_by_hand():
 
 def test_divergence_refuses_other_variables():
     a = make({"a": ([], [0.5, 0.5])})
-    with pytest.raises(Incompatible, match="'b' is a node of one network only"):
+    with refuses(Incompatible, "b"):
         a.kl(make({"a": ([], [0.5, 0.5]), "b": ([], [0.5, 0.5])}))
-    with pytest.raises(Incompatible, match="'a' has the states no, yes here and 0, 1 there"):
+    with refuses(Incompatible, "a", "no, yes", 0, 1):
         a.kl(make({"a": ([], [0.5, 0.5])}, states=(0, 1)))
-    with pytest.raises(DataTypeError, match="A dict has no tables"):
+    with refuses(DataTypeError, "dict", "BayesianNetwork"):
         a.kl({})
-    with pytest.raises(UsageError, match="'a' has no table yet"):
+    with refuses(UsageError, "a", "set_cpt"):
         a.kl(Net(Network((Node(discrete("a", ("no", "yes"))),))))
 
 
@@ -411,61 +412,61 @@ MIXED = Net(
 @pytest.mark.parametrize(
     ("ask", "error", "says"),
     [
-        (lambda: GRASS.entropy("snow"), SettingError, "no node 'snow'"),
-        (lambda: MIXED.entropy("z"), SettingError, "'z' is continuous; entropy"),
-        (lambda: MIXED.entropy(), SettingError, "'z' is continuous; entropy"),
-        (lambda: MIXED.mutual_information("z", "rain"), SettingError, "'z' is continuous"),
-        (lambda: MIXED.sensitivity_to_findings("z"), SettingError, "'z' is continuous"),
-        (lambda: MIXED.kl(MIXED), SettingError, "'z' is continuous; divergence"),
-        (lambda: GRASS.mutual_information("rain", "rain"), SettingError, "'rain' is in a and in b"),
-        (lambda: GRASS.mutual_information([], "rain"), SettingError, "a names no node"),
-        (lambda: GRASS.sensitivity_to_findings("rian"), SettingError, "mean 'rain'"),
+        (lambda: GRASS.entropy("snow"), SettingError, ["snow", "rain", "sprinkler"]),
+        (lambda: MIXED.entropy("z"), SettingError, ["z", "continuous"]),
+        (lambda: MIXED.entropy(), SettingError, ["z", "continuous"]),
+        (lambda: MIXED.mutual_information("z", "rain"), SettingError, ["z", "continuous"]),
+        (lambda: MIXED.sensitivity_to_findings("z"), SettingError, ["z", "continuous"]),
+        (lambda: MIXED.kl(MIXED), SettingError, ["z", "continuous"]),
+        (lambda: GRASS.mutual_information("rain", "rain"), SettingError, ["rain", "itself"]),
+        (lambda: GRASS.mutual_information([], "rain"), SettingError, ["node"]),
+        (lambda: GRASS.sensitivity_to_findings("rian"), SettingError, ["rian", "rain"]),
         (
             lambda: GRASS.sensitivity_to_findings("wet", {"wet": "yes"}),
             SettingError,
-            "'wet' is in the evidence",
+            ["wet", "evidence"],
         ),
         (
             lambda: GRASS.sensitivity_to_findings("wet", ["joe"]),
             SettingError,
-            "evidence is .'joe'.; give a mapping",
+            ["evidence", "['joe']", "{node: state}"],
         ),
-        (lambda: GRASS.parameter_sensitivity("rain"), SettingError, "give .node, state."),
-        (lambda: GRASS.parameter_sensitivity(("rain", "maybe")), UnseenState, "no state 'maybe'"),
+        (lambda: GRASS.parameter_sensitivity("rain"), SettingError, ["target", "rain", "node, state"]),
+        (lambda: GRASS.parameter_sensitivity(("rain", "maybe")), UnseenState, ["rain", "maybe", "no"]),
         (
             lambda: GRASS.parameter_sensitivity(("wet", "yes"), {"wet": "no"}),
             SettingError,
-            "target and in the evid",
+            ["wet", "target"],
         ),
         (
             lambda: GRASS.parameter_sensitivity(("rain", "yes"), {"joe": "no", "wet": "yes"}, ("joe", "no")),
             SettingError,
-            "parents' states",
+            ["parameter", "('joe', 'no')", "wet"],
         ),
         (
             lambda: GRASS.parameter_sensitivity(("rain", "yes"), None, ("wet", ["no"], "yes")),
             SettingError,
-            "'wet' are given as .'no'.; its parents are 'rain', 'sprinkler'",
+            ["wet", "rain", "sprinkler"],
         ),
         (
             lambda: GRASS.parameter_sensitivity(("rain", "yes"), None, ("rain", {"joe": "no"}, "yes")),
             SettingError,
-            "its parents are none",
+            ["rain", "{'joe': 'no'}", "{}"],
         ),
         (
             lambda: GRASS.parameter_sensitivity(("joe", "yes"), {"rain": "yes", "wet": "no"}),
             ImpossibleEvidence,
-            "'wet' = 'no'",
+            ["wet", "no"],
         ),
         (
             lambda: make({"a": ([], [1])}, "u").parameter_sensitivity(("a", "u"), None, ("a", {}, "u")),
             SettingError,
-            "one",
+            ["a", "state"],
         ),
     ],
 )
 def test_what_is_refused(ask, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         ask()
 
 

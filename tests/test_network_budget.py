@@ -19,6 +19,7 @@ from bayeskit.io.networks import budget as module
 from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.registry import FORMATS, read_model
 from format_networks import GOLDEN
+from refusals import refuses
 
 MIB = 2**20
 
@@ -157,7 +158,7 @@ def test_every_reader_asks_for_every_cell(name, monkeypatch):
     total = asked[0].taken
     assert len(set(map(id, asked))) == 1 and total == sum(cells_of(network))
     read_model(GOLDEN / name, max_memory=8 * total)
-    with pytest.raises(ModelFormatError, match=rf"{total};.*max_memory={8 * total}\b") as caught:
+    with refuses(ModelFormatError, total, f"max_memory={8 * total}") as caught:
         read_model(GOLDEN / name, max_memory=8 * total - 1)
     assert caught.value.path == GOLDEN / name
     assert caught.value.line is not None or name.endswith(".json")
@@ -182,14 +183,14 @@ def test_max_memory_raises_the_limit_and_lowers_it(tmp_path, monkeypatch):
     path.write_text(bif_bomb(1, 17))
     # 17 parents of two cells each, and a table of 2^18.
     needed = 8 * (2**18 + 2 * 17)
-    with pytest.raises(ModelFormatError, match=str(64 * path.stat().st_size)):
+    with refuses(ModelFormatError, 64 * path.stat().st_size):
         read_network(path)
-    with pytest.raises(ModelFormatError, match=str(needed // 8)):
+    with refuses(ModelFormatError, needed // 8):
         read_network(path, max_memory=needed - 1)
     for enough in (needed, math.inf, np.float64(2**40)):
         assert read_network(path, max_memory=enough).cpt("n0").values.shape == (2,) * 18
     for wrong in (0, -1, math.nan, "1 GiB", True):
-        with pytest.raises(SettingError, match="max_memory"):
+        with refuses(SettingError, "max_memory", repr(wrong)):
             read_network(path, max_memory=wrong)
 
 
@@ -209,32 +210,32 @@ def test_what_is_taken_never_exceeds_the_budget(cells, tables):
             assert budget.take(sizes, number) == size
             assert budget.taken == before + size
         else:
-            with pytest.raises(
-                ModelFormatError, match=rf"{before + size};.*max_memory={8 * (before + size)}\b"
-            ):
+            with refuses(ModelFormatError, before + size, f"max_memory={8 * (before + size)}"):
                 budget.take(sizes, number)
             assert budget.taken == before
 
 
 def test_a_table_of_too_many_axes_is_refused_whatever_memory_there_is():
-    with pytest.raises(ModelFormatError, match=r"'a'.* 40 .*32"):
+    with refuses(ModelFormatError, "a", 40, 32):
         Budget(10, max_memory=math.inf).take([1] * 40, "a")
     assert Budget(10).take([], "a") == 1
 
 
 def test_a_number_of_cells_that_python_would_not_print_is_refused_as_any_other():
-    with pytest.raises(ModelFormatError, match=r"10\^6021 .*fewer parents\.$"):
+    with refuses(ModelFormatError, "a", "10^6021", 4_194_304) as caught:
         Budget(10).take([2] * 20_000, "a")
+    assert "max_memory" not in str(caught.value)  # no memory would do
 
 
 @pytest.mark.parametrize("form", ["bif", "net", "xmlbif", "xdsl", "deterministic", "dsl", "dsc", "json"])
 def test_twenty_thousand_parents_are_refused(form):
     """In every format, with a table of two numbers for what would be 10^6021 cells."""
     names = [f"p{k}" for k in range(20_000)]
-    with pytest.raises(ModelFormatError, match=r"'z'.*10\^602\d .*fewer parents\.$"):
+    with refuses(ModelFormatError, "z", "parents") as caught:
         FORMATS["xdsl" if form == "deterministic" else form].read(
             wide(form, names).encode(), "n", False, None
         )
+    assert "10^602" in str(caught.value) and "max_memory" not in str(caught.value)
 
 
 def wide(form, names):

@@ -13,6 +13,7 @@ from bayeskit.errors import Incompatible, NotCounted
 from bayeskit.graphs.network import Network, Node
 from bayeskit.learning.networks.network_counts import NetworkCounts, configurations
 from bayeskit.learning.search.node_columns import read_nodes
+from refusals import refuses
 
 STATES = {"a": ["u", "v"], "b": ["p", "q", "r"], "c": ["s", "t"]}
 PARENTS = {"a": (), "b": ("c", "a"), "x": ("a",), "c": ("a",), "y": ("b", "x")}
@@ -116,9 +117,9 @@ def test_what_cannot_be():
     _, counts = counted(data)
     for parents in (PARENTS | {"c": ()}, PARENTS | {"b": ("a", "c")}, {"a": (), "b": ("a",)}):
         _, other = counted(data, parents=parents)
-        with pytest.raises(Incompatible, match="cannot be added"):
+        with refuses(Incompatible, "nodes"):
             counts.merge(other)
-        with pytest.raises(Incompatible, match="cannot be added"):
+        with refuses(Incompatible, "nodes"):
             counts.subtract(other)
     _, twice = counted(data, np.full(40, 2.0))
     with pytest.raises(NotCounted):

@@ -24,6 +24,7 @@ from bayeskit.errors import (
 from bayeskit.inference import exact
 from network_twin import random_network
 from outside import DATA
+from refusals import refuses, warns_of
 
 GOLDEN = DATA / "golden" / "em"
 
@@ -237,10 +238,10 @@ def test_a_rule_stays_a_rule_and_a_row_against_it_is_named():
     assert np.array_equal(found.distribution("bell").table(), alarm_bell().distribution("bell").table())
     assert found.log_likelihood({"fire": ["no"], "heat": ["no"], "bell": ["yes"]}) == -math.inf
     data["fire"][3], data["bell"][3] = "yes", "no"
-    with pytest.raises(DataError, match=r"^Row 3 .*'fire' = 'yes', 'bell' = 'no' cannot"):
+    with refuses(DataError, 3, "fire", "yes", "bell", "no"):
         alarm_bell().fit(data, method="em", n_init=2)
     data["heat"][3] = None
-    with pytest.raises(DataError, match=r"^Row 3 .*'fire' = 'yes', 'bell' = 'no' cannot"):
+    with refuses(DataError, 3, "fire", "yes", "bell", "no"):
         alarm_bell().fit(data, method="em", hard=True)
 
 
@@ -282,10 +283,10 @@ def test_what_em_leaves_behind():
     data = latent(np.random.default_rng(1), 50)
     network = hidden_class()
     assert not hasattr(network, "history_")
-    with pytest.warns(NotConverged, match=r"max_iter=2 steps.*a row.*warm_start=True") as told:
+    with warns_of(NotConverged, "max_iter=2", "warm_start=True") as told:
         network.fit(data, method="em", prior="mle", max_iter=2)
     assert told[0].filename == __file__
-    with pytest.warns(NotConverged, match="when its time was up"):
+    with warns_of(NotConverged, "tol=0", "warm_start=True"):
         hidden_class().fit(data, method="em", prior="mle", time_limit=0.0, tol=0)
     assert not network.converged_ and network.n_iter_ == 2 and network.n_rows_ == 50
     assert pickle.loads(pickle.dumps(network)).history_ == network.history_
@@ -295,12 +296,12 @@ def test_what_em_leaves_behind():
         network.fit(data, method="em", prior="mle", warm_start=True, max_iter=1000)
         assert network.history_[0] == pytest.approx(first, rel=1e-12)
     for verb in (network.partial_fit, network.forget):
-        with pytest.raises(UsageError, match="after EM there are none"):
+        with refuses(UsageError, "EM", "fit", 'method="em"'):
             verb(data)
     whole = {**data, "h": ["a", "b"] * 25}
-    with pytest.raises(UsageError, match="after EM there are none"):
+    with refuses(UsageError, "merge", "EM", "fit"):
         network.merge(hidden_class().fit(whole))
-    with pytest.raises(UsageError, match="after EM there are none"):
+    with refuses(UsageError, "merge", "EM", "fit"):
         hidden_class().fit(whole).merge(network)
     network.fit(whole)  # counting again
     assert not hasattr(network, "history_")
@@ -310,31 +311,31 @@ def test_what_em_leaves_behind():
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
-        ({"method": "gibbs"}, SettingError, "'counts' or 'em'"),
-        ({"n_init": 3}, SettingError, 'n_init=3 belongs to EM. Pass method="em"'),
-        ({"hard": True}, SettingError, "hard=True belongs to EM"),
-        ({"method": "em", "n_init": 0}, SettingError, "n_init is 0"),
-        ({"method": "em", "tol": -1}, SettingError, "tol is -1"),
-        ({"method": "em", "max_iter": 0}, SettingError, "max_iter is 0"),
-        ({"method": "em", "seed": "x"}, SettingError, "seed is 'x'"),
-        ({"method": "em", "hard": "no"}, SettingError, "hard is 'no'"),
-        ({"method": "em", "n_jobs": 0}, SettingError, "n_jobs is 0"),
-        ({"method": "em", "start": 3}, SettingError, "start is 3"),
-        ({"method": "em", "start": hidden_coin(), "warm_start": True}, SettingError, "Give one"),
-        ({"method": "em", "start": hidden_coin()}, Incompatible, "no node 'x0'"),
-        ({"method": "em", "data": {"other": ["a"]}}, ColumnError, "No column is named after a node"),
-        ({"method": "em", "data": {"x0": []}}, DataError, "0 sample"),
+        ({"method": "gibbs"}, SettingError, ["method", "gibbs", "em"]),
+        ({"n_init": 3}, SettingError, ["n_init=3", "EM", 'method="em"']),
+        ({"hard": True}, SettingError, ["hard=True", "EM"]),
+        ({"method": "em", "n_init": 0}, SettingError, ["n_init", 0]),
+        ({"method": "em", "tol": -1}, SettingError, ["tol", -1]),
+        ({"method": "em", "max_iter": 0}, SettingError, ["max_iter", 0]),
+        ({"method": "em", "seed": "x"}, SettingError, ["seed", "x"]),
+        ({"method": "em", "hard": "no"}, SettingError, ["hard", "no"]),
+        ({"method": "em", "n_jobs": 0}, SettingError, ["n_jobs", 0]),
+        ({"method": "em", "start": 3}, SettingError, ["start", 3]),
+        ({"method": "em", "start": hidden_coin(), "warm_start": True}, SettingError, ["warm_start", "start"]),
+        ({"method": "em", "start": hidden_coin()}, Incompatible, ["start", "x0"]),
+        ({"method": "em", "data": {"other": ["a"]}}, ColumnError, ["h", "x0", "x1"]),
+        ({"method": "em", "data": {"x0": []}}, DataError, [0, "(0, 1)", 1]),
     ],
 )
 def test_settings_that_mean_nothing(arguments, error, says):
     data = arguments.get("data", {f"x{i}": ["no", "yes"] for i in range(3)})
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         hidden_class().fit(data, **{name: value for name, value in arguments.items() if name != "data"})
 
 
 def test_a_hidden_node_needs_its_states():
     network = BayesianNetwork({"h": [], "x": ["h"]})
-    with pytest.raises(ColumnError, match=r"no column 'h'.*states=\{'h': \[\.\.\.\]\}"):
+    with refuses(ColumnError, "h", "states={'h': [...]}"):
         network.fit({"x": ["a", "b"]}, method="em")
-    with pytest.raises(ColumnError, match=r"column 'h' is empty.*states=\{'h': \[\.\.\.\]\}"):
+    with refuses(ColumnError, "h", "states={'h': [...]}"):
         network.fit({"x": ["a", "b"], "h": [None, None]}, method="em")

@@ -13,6 +13,7 @@ from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, Settin
 from bayeskit.graphs.network import continuous, discrete
 from bayeskit.networks.evidence import Not, Reader, read_evidence
 from bayeskit.networks.likelihoods import scaled
+from refusals import refuses
 
 RAIN, LIGHT, HEIGHT = (
     discrete("rain", ["no", "yes"]),
@@ -54,7 +55,7 @@ def test_values_match_by_equality_then_as_written(states, value, expected):
 @pytest.mark.parametrize("value", [None, math.nan, np.float64("nan"), np.nan])
 @pytest.mark.parametrize("states", [("no", "yes"), ("None", "nan"), ("no", "None")])
 def test_missing_is_left_out_not_matched_with_text(states, value):
-    with pytest.raises(UnseenState, match="leave it out"):
+    with refuses(UnseenState, "x", "missing"):
         code(states, value)
 
 
@@ -63,13 +64,13 @@ def test_missing_is_left_out_not_matched_with_text(states, value):
     [(("no", "yes"), "maybe"), (("no", "yes"), 1), (("1", "1.0"), 1.0), (("a",), "A"), (("a",), b"a")],
 )
 def test_what_is_no_state_is_refused_with_the_states(states, value):
-    with pytest.raises(UnseenState, match=f"it has '{states[0]}'"):
+    with refuses(UnseenState, "x", repr(value), *map(repr, states)):
         code(states, value)
 
 
 @pytest.mark.parametrize("value", [[0.2, 0.8], np.array([0.2, 0.8]), {"yes": 1}])
 def test_likelihoods_in_the_wrong_argument_are_told_where_to_go(value):
-    with pytest.raises(UnseenState, match="soft="):
+    with refuses(UnseenState, "x", "soft="):
         code(("no", "yes"), value)
 
 
@@ -77,11 +78,11 @@ def test_negative_evidence():
     found = read_evidence(BOTH, {"light": Not("red", "green")}, None)
     assert found.codes.tolist() == [-1, -1]
     assert found.likelihoods[1].tolist() == [0, 1, 0]
-    with pytest.raises(SettingError, match="excludes every state of 'light'"):
+    with refuses(SettingError, "('red', 'amber', 'green')", "light"):
         read_evidence(BOTH, {"light": Not("red", "amber", "green")}, None)
-    with pytest.raises(UnseenState, match="'light' has no state 'blue'"):
+    with refuses(UnseenState, "light", "blue"):
         read_evidence(BOTH, {"light": Not("blue")}, None)
-    with pytest.raises(SettingError, match="excludes nothing"):
+    with refuses(SettingError, 'Not("red")'):
         Not()
     assert Not(1) == Not(1.0) and hash(Not(1)) == hash(Not(True)) and Not("a") != Not("b") and Not("a") != "a"
 
@@ -96,22 +97,22 @@ def test_soft_evidence_by_order_or_by_state(likelihoods):
 @pytest.mark.parametrize(
     ("likelihoods", "said"),
     [
-        ([0, 0, 0], "zero for every state"),
-        ([1, -1, 0], "'amber' the likelihood -1.0"),
-        ([1, math.nan, 0], "'amber' the likelihood nan"),
-        ([1, 1, math.inf], "'green' the likelihood inf"),
-        ([1, 1], "3 likelihoods"),
-        ([[1, 1, 1]], "3 likelihoods"),
-        (0.5, "3 likelihoods"),
-        ("red", "a likelihood for each state"),
-        (["x", 1, 1], "a likelihood for each state"),
-        (None, "NaN|nan|shape"),
-        ({"red": 1, "amber": 1}, "nothing of 'green'"),
-        ({"red": 1, "amber": [1], "green": 1}, "'amber'|likelihood"),
+        ([0, 0, 0], ["light", "zero"]),
+        ([1, -1, 0], ["amber", "likelihood", -1.0]),
+        ([1, math.nan, 0], ["amber", "likelihood", "nan"]),
+        ([1, 1, math.inf], ["green", "likelihood", "inf"]),
+        ([1, 1], ["light", "(2,)", 3]),
+        ([[1, 1, 1]], ["light", "(1, 3)", 3]),
+        (0.5, ["light", 3, "red"]),
+        ("red", ["light", "red", "likelihood"]),
+        (["x", 1, 1], ["light", "['x', 1, 1]", "likelihood"]),
+        (None, ["light", 3]),
+        ({"red": 1, "amber": 1}, ["light", "green"]),
+        ({"red": 1, "amber": [1], "green": 1}, ["light", "{state: number}"]),
     ],
 )
 def test_strange_likelihoods_are_refused_by_name(likelihoods, said):
-    with pytest.raises(SettingError, match=said) as caught:
+    with refuses(SettingError, *said) as caught:
         read_evidence(BOTH, None, {"light": likelihoods})
     assert "'light'" in str(caught.value)
 
@@ -119,26 +120,26 @@ def test_strange_likelihoods_are_refused_by_name(likelihoods, said):
 def test_soft_evidence_names_states_as_evidence_does():
     one = [discrete("n", ("0", "1"))]
     assert read_evidence(one, None, {"n": {1: 0.5, 0.0: 1}}).likelihoods[0].tolist() == [1, 0.5]
-    with pytest.raises(SettingError, match="twice"):
+    with refuses(SettingError, "n", "1", "twice"):
         read_evidence(one, None, {"n": {1: 0.5, "1": 0.5, 0: 1}})
     with pytest.raises(UnseenState):
         read_evidence(one, None, {"n": {2: 0.5, 1: 0.5}})
 
 
 def test_unknown_nodes_are_refused_with_the_nearest():
-    with pytest.raises(SettingError, match=r"'rian'.*Did you mean 'rain'"):
+    with refuses(SettingError, "rian", "rain"):
         read_evidence(BOTH, {"rian": "yes"}, None)
-    with pytest.raises(SettingError, match=r"'ligt'.*soft.*Did you mean 'light'"):
+    with refuses(SettingError, "ligt", "soft", "light"):
         read_evidence(BOTH, None, {"ligt": [1, 1, 1]})
-    with pytest.raises(SettingError, match="There are 'rain', 'light'"):
+    with refuses(SettingError, 7, "rain", "light"):
         read_evidence(BOTH, {7: "yes"}, None)
 
 
 @pytest.mark.parametrize("wrong", [["rain"], "rain", {"rain"}, 3])
 def test_evidence_is_a_mapping(wrong):
-    with pytest.raises(SettingError, match=r"evidence is .*mapping"):
+    with refuses(SettingError, "evidence", "{node: state}"):
         read_evidence(BOTH, wrong, None)
-    with pytest.raises(SettingError, match=r"soft is .*mapping"):
+    with refuses(SettingError, "soft", "{node: likelihoods}"):
         read_evidence(BOTH, None, wrong)
 
 
@@ -173,7 +174,7 @@ def test_state_and_likelihoods_of_one_node():
 
 
 def test_a_whole_number_beyond_any_float():
-    with pytest.raises(DataTypeError, match="'h' is continuous, and the evidence on it is 1000"):
+    with refuses(DataTypeError, "h", 10**400):
         Reader([continuous("h")]).read_mixed({"h": 10**400}, None)
 
 
@@ -190,9 +191,9 @@ def test_numbers_of_continuous_nodes():
         (math.inf, DataError),
         (Not(1), SettingError),
     ]:
-        with pytest.raises(error, match="'h'"):
+        with refuses(error, "h"):
             reader.read_mixed({"h": wrong}, None)
-    with pytest.raises(SettingError, match="'h' is continuous"):
+    with refuses(SettingError, "h", "continuous"):
         reader.read_mixed(None, {"h": [1, 1]})
 
 
@@ -205,5 +206,5 @@ def test_nothing_is_told_by_nothing():
     "likelihoods", [["1", "2"], np.ma.array([1, 2], mask=[0, 1]), [1j, 1], {"no": "1", "yes": 2}]
 )
 def test_likelihoods_are_numbers(likelihoods):
-    with pytest.raises(SettingError, match="The soft evidence on 'rain' is"):
+    with refuses(SettingError, "soft", "rain"):
         read_evidence([discrete("rain", ["no", "yes"])], None, {"rain": likelihoods})

@@ -18,6 +18,7 @@ from bayeskit.report.exact_numbers import exact, exact_text, from_log
 from bayeskit.report.latex.text import escaped
 from bayeskit.report.networks.explanation import NetworkExplanation
 from bayeskit.report.networks.pages import pages_of
+from refusals import refuses
 
 
 def random_network(seed: int, n: int = 8) -> Any:
@@ -124,9 +125,7 @@ def test_only_what_is_needed_takes_part() -> None:
     assert (len(page.cancelled), len(page.barren)) == (149, 148)
     assert page.posterior == pytest.approx(chain.query(150, evidence={148: "a", 151: "b"}).values, rel=1e-12)
     assert "137 more" in str(page)
-    with pytest.raises(
-        SettingError, match=r"sums over 299 variables in tables of 1,198 cells.*raise max_cells="
-    ):
+    with refuses(SettingError, 299, 1198, "max_cells="):
         chain.explain(299, max_cells=1000)
     assert len(chain.explain(299).steps) == 299
 
@@ -138,7 +137,7 @@ def test_large_tables_are_refused_before_they_are_written_out() -> None:
         wide = wide.set_cpt(name, [0.5, 0.5])
     rng = np.random.default_rng(0)
     wide = wide.set_cpt("e", rng.dirichlet([1, 1], [2] * 14))
-    with pytest.raises(SettingError, match="max_cells=2,000 is what a page shows"):
+    with refuses(SettingError, "max_cells=2,000", 13):
         wide.explain("c0", {"e": "yes"})
     seen = {**dict.fromkeys(names[2:], "yes"), "e": "no"}
     check(wide, "c0", wide.explain("c0", seen), evidence=seen)
@@ -146,15 +145,15 @@ def test_large_tables_are_refused_before_they_are_written_out() -> None:
 
 def test_bad_questions_are_refused_by_name() -> None:
     grass = wet_grass()
-    with pytest.raises(ImpossibleEvidence, match="wet"):
+    with refuses(ImpossibleEvidence, "wet"):
         grass.explain("joe", {"rain": "no", "sprinkler": "no", "wet": "yes"})
-    with pytest.raises(SettingError, match="'rain' is in the evidence"):
+    with refuses(SettingError, "rain", "evidence"):
         grass.explain("rain", {"rain": "yes"})
-    with pytest.raises(SettingError, match="lang is 'fr'"):
+    with refuses(SettingError, "lang", "fr"):
         grass.explain("rain", lang="fr")
-    with pytest.raises(SettingError, match="max_cells is 0"):
+    with refuses(SettingError, "max_cells", 0):
         grass.explain("rain", max_cells=0)
-    with pytest.raises(SettingError, match="snow"):
+    with refuses(SettingError, "snow"):
         grass.explain("snow")
 
 
@@ -170,9 +169,9 @@ def test_observed_numbers_are_densities() -> None:
         assert page.posterior == pytest.approx(network.query("kind", evidence=seen).values, rel=1e-9)
     assert "density of x = 300" in str(page)
     assert network.explain("kind").posterior == (0.4, 0.6)
-    with pytest.raises(SettingError, match="'x' is continuous and not observed"):
+    with refuses(SettingError, "x", "continuous", "query"):
         network.explain("kind", {"y": 1.0})
-    with pytest.raises(SettingError, match="'x' is continuous"):
+    with refuses(SettingError, "x", "continuous", "query"):
         network.explain("x")
 
 

@@ -25,6 +25,7 @@ from bayeskit.errors import (
 )
 from bayeskit.networks.memory import set_max_memory
 from bayeskit.priors import MAP, BDeu, Dirichlet, Lidstone, MEstimate
+from refusals import refuses
 
 PARENTS = {"a": [], "b": ["a"], "c": ["b", "a"], "x": ["a"], "y": ["x", "b"]}
 STATES = {"a": ["u", "v"], "b": ["p", "q", "r"], "c": ["s", "t"], "x": float, "y": float}
@@ -257,7 +258,7 @@ def test_a_fitted_network_is_copied_and_pickled_whole():
         same(twin.partial_fit(rows(5)), copy.deepcopy(network).partial_fit(rows(5)))
     # A change of the graph or of a table ends what was counted.
     assert network.set_cpt("a", [0.5, 0.5])
-    with pytest.raises(UsageError, match="Call fit"):
+    with refuses(UsageError, "forget", "fit"):
         network.forget(data)
 
 
@@ -272,50 +273,58 @@ def ab():
 @pytest.mark.parametrize(
     ("try_it", "error", "says"),
     [
-        (lambda: ab().fit({"a": ["u"]}), ColumnError, "no column 'b'"),
-        (lambda: ab().fit(None), DataTypeError, "Rows were expected"),
-        (lambda: ab().fit({"a": [], "b": []}), DataError, "0 sample"),
-        (lambda: ab().fit({"a": [0.5, 0.7], "b": ["p", "q"]}), ColumnError, "'a' holds floats"),
-        (lambda: ab().fit(AB).partial_fit({"a": ["w"], "b": ["p"]}), UnseenState, "'a' has no state 'w'"),
-        (lambda: ab().fit(AB, sample_weight=[0, 0]), WeightError, "zero"),
-        (lambda: ab().fit(AB, sample_weight=[1, -1]), WeightError, "row 1 is -1"),
-        (lambda: ab().fit(AB, sample_weight=[1, np.nan]), WeightError, "row 1 is nan"),
-        (lambda: ab().fit(AB, sample_weight=[1]), WeightError, "1 row weights for 2 rows"),
-        (lambda: ab().fit(AB, prior="none"), SettingError, "no prior named 'none'"),
-        (lambda: ab().fit(AB, prior="back-off"), SettingError, "'back-off' is a prior of classifiers"),
-        (lambda: ab().fit(AB, prior="student"), SettingError, "'student' is a prior of classifiers"),
-        (lambda: ab().fit(AB, prior=None), SettingError, "None is not a prior"),
-        (lambda: ab().fit(AB, prior=-1.0), SettingError, "alpha is -1"),
-        (lambda: ab().fit(AB, variance="sample"), SettingError, "variance is 'sample'"),
-        (lambda: ab().fit(AB, weight=2), SettingError, "weight is how many rows"),
-        (lambda: ab().fit(AB, prior=ab().fit(AB)), SettingError, "needs weight="),
-        (lambda: ab().fit(AB, prior=ab().fit(AB), weight=0), SettingError, "needs weight="),
+        (lambda: ab().fit({"a": ["u"]}), ColumnError, ["b", "a"]),
+        (lambda: ab().fit(None), DataTypeError, ["NoneType"]),
+        (lambda: ab().fit({"a": [], "b": []}), DataError, [0, "(0, 2)", 1]),
+        (
+            lambda: ab().fit({"a": [0.5, 0.7], "b": ["p", "q"]}),
+            ColumnError,
+            ["a", "states={'a': float}"],
+        ),
+        (lambda: ab().fit(AB).partial_fit({"a": ["w"], "b": ["p"]}), UnseenState, ["a", "w"]),
+        (lambda: ab().fit(AB, sample_weight=[0, 0]), WeightError, ["weights", "zero"]),
+        (lambda: ab().fit(AB, sample_weight=[1, -1]), WeightError, [1, -1.0]),
+        (lambda: ab().fit(AB, sample_weight=[1, np.nan]), WeightError, [1, "nan"]),
+        (lambda: ab().fit(AB, sample_weight=[1]), WeightError, [1, 2, "sample_weight.shape"]),
+        (lambda: ab().fit(AB, prior="none"), SettingError, ["prior", "none"]),
+        (lambda: ab().fit(AB, prior="back-off"), SettingError, ["back-off", "prior"]),
+        (lambda: ab().fit(AB, prior="student"), SettingError, ["student", "prior"]),
+        (lambda: ab().fit(AB, prior=None), SettingError, [None, "prior"]),
+        (lambda: ab().fit(AB, prior=-1.0), SettingError, ["alpha", -1.0]),
+        (lambda: ab().fit(AB, variance="sample"), SettingError, ["variance", "sample"]),
+        (lambda: ab().fit(AB, weight=2), SettingError, ["weight", "prior"]),
+        (lambda: ab().fit(AB, prior=ab().fit(AB)), SettingError, ["prior", "weight=", 0]),
+        (lambda: ab().fit(AB, prior=ab().fit(AB), weight=0), SettingError, ["prior", "weight=", 0]),
         (
             lambda: ab().fit(AB, prior=BayesianNetwork({"a": []}).fit(AB), weight=1),
             Incompatible,
-            "no node 'b'",
+            ["prior", "b"],
         ),
         (
             lambda: ab().fit(AB, prior=ab().fit({"a": ["u"], "b": ["p"]}), weight=1),
             Incompatible,
-            "'a' with the same",
+            ["prior", "a"],
         ),
-        (lambda: ab().forget(AB), UsageError, "Call fit"),
-        (lambda: ab().n_rows_, UsageError, "Call fit"),
-        (lambda: ab().fit(AB).forget({"a": ["u"] * 2, "b": ["p"] * 2}), NotCounted, "never counted"),
-        (lambda: ab().fit(AB).merge(ab()), UsageError, "holds no counts"),
-        (lambda: ab().fit(AB).merge(3), UsageError, "holds no counts"),
+        (lambda: ab().forget(AB), UsageError, ["forget"]),
+        (lambda: ab().n_rows_, UsageError, ["n_rows_"]),
+        (lambda: ab().fit(AB).forget({"a": ["u"] * 2, "b": ["p"] * 2}), NotCounted, [-1]),
+        (lambda: ab().fit(AB).merge(ab()), UsageError, ["counts"]),
+        (lambda: ab().fit(AB).merge(3), UsageError, ["counts"]),
         (
             lambda: ab().fit(AB).merge(BayesianNetwork({"b": [], "a": ["b"]}).fit(AB)),
             Incompatible,
-            "other nodes",
+            ["nodes", "arcs"],
         ),
-        (lambda: BayesianNetwork().fit(AB), DataError, "no columns"),
-        (lambda: BayesianNetwork(HUGE).fit({name: ["u", "v"] for name in HUGE}), TooLarge, "fewer parents"),
+        (lambda: BayesianNetwork().fit(AB), DataError, ["columns", "nodes"]),
+        (
+            lambda: BayesianNetwork(HUGE).fit({name: ["u", "v"] for name in HUGE}),
+            TooLarge,
+            ["max_parents=", "set_max_memory"],
+        ),
     ],
 )
 def test_what_cannot_be(try_it, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         try_it()
 
 
@@ -333,7 +342,7 @@ def test_a_refused_batch_changes_nothing():
 def test_the_memory_of_tables_is_a_setting():
     before = set_max_memory(100)
     try:
-        with pytest.raises(TooLarge, match="set_max_memory"):
+        with refuses(TooLarge, "set_max_memory"):
             ab().fit(AB)
     finally:
         set_max_memory(before)

@@ -11,6 +11,7 @@ from bayeskit.io.networks.net import read_net
 from bayeskit.io.networks.notes import TRUE_NAME, TRUE_STATES, true_states
 from bayeskit.io.networks.xdsl import read_xdsl
 from bayeskit.io.networks.xmlbif import read_xmlbif
+from refusals import refuses
 
 # Two binary nodes; a property may stand in the header, where z is declared, and beside its table.
 BIF = """network n { @header }
@@ -78,7 +79,7 @@ def refusal(form, place, *lines):
 def test_states_beside_a_table_do_not_make_inference_read_out_of_bounds(tmp_path):
     path = tmp_path / "n.bif"
     path.write_bytes(written("bif", "@table", 'property bayeskit_states = "A" "B" "C";'))
-    with pytest.raises(ModelFormatError, match="bayeskit_states") as caught:
+    with refuses(ModelFormatError, "bayeskit_states") as caught:
         read_network(path).query("a")
     assert caught.value.path == path and (caught.value.line, caught.value.column) == (5, 45)
 
@@ -122,7 +123,7 @@ def test_true_states_do_not_hide_that_two_states_are_written_alike(form):
     read = FORMATS[form][0]
     text = written(form, "@node", line(form, TRUE_STATES, '"A" "B"')).replace(b">v<", b">u<")
     text = text.replace(b'"v"', b'"u"').replace(b"u, v", b"u, u")
-    with pytest.raises(ModelFormatError, match="'z' has the state 'u' twice") as caught:
+    with refuses(ModelFormatError, "z", "u", "twice") as caught:
         read(text, "n.file")
     assert caught.value.line is not None
 

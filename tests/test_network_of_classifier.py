@@ -32,9 +32,10 @@ from bayeskit import (
 )
 from bayeskit.data.reading import interval_labels
 from bayeskit.datasets import load
-from bayeskit.errors import SuspectResult, UsageError
+from bayeskit.errors import NotSupported, SuspectResult, UsageError
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.priors import Laplace, MEstimate, WittenBell
+from refusals import refuses
 
 STRUCTURED = [
     SPODE(),
@@ -323,20 +324,20 @@ Y = [0, 0, 1, 1]
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (NaiveBayes(numeric="kernel"), "'x0', 'x1' have a kernel density"),
-        (NaiveBayes(numeric="student"), "'x0', 'x1' have a Student density"),
-        (NaiveBayes(families={"x1": "poisson"}), "'x1' has a Poisson distribution"),
+        (NaiveBayes(numeric="kernel"), ["x0", "x1", "kernel"]),
+        (NaiveBayes(numeric="student"), ["x0", "x1", "Student"]),
+        (NaiveBayes(families={"x1": "poisson"}), ["x1", "Poisson"]),
     ],
 )
 def test_what_is_no_table_and_no_gaussian_is_refused_by_name(model, message):
-    with pytest.raises(UsageError, match=message):
+    with refuses(NotSupported, *message):
         fitted(model, X, Y).network_  # noqa: B018
 
 
 def test_a_block_of_counts_is_refused():
     from scipy.sparse import csr_array
 
-    with pytest.raises(UsageError, match=r"multinomial distribution over all columns.*BernoulliNB"):
+    with refuses(NotSupported, "multinomial", "BernoulliNB"):
         NaiveBayes().fit(csr_array(X), Y).network_  # noqa: B018
 
 
@@ -356,13 +357,13 @@ def test_tables_too_large_are_refused_before_they_are_made(monkeypatch):
     monkeypatch.setattr(network_module, "MOST_CELLS", 100)
     columns, y = random_table(np.random.default_rng(8))
     model = fitted(KDB(structure={"b": ["z", "a"], "z": ["a"]}), columns, y)
-    with pytest.raises(UsageError, match=r"'b' given 'y', 'z', 'a' \(72\)"):
+    with refuses(UsageError, "b", "y", "z", "a", 72):
         model.network_  # noqa: B018
 
 
 def test_numbers_beyond_the_range_of_a_variance_are_refused():
     model = fitted(GaussianNB(), X * 1e-200, Y)
-    with pytest.raises(UsageError, match="'x0' is beyond the range"):
+    with refuses(UsageError, "variance", "x0"):
         model.network_  # noqa: B018
 
 

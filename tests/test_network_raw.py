@@ -18,6 +18,7 @@ from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.mangling import IDENTIFIER, QUOTED, mangled, quoted, unquoted
 from bayeskit.io.networks.notes import add_note
 from bayeskit.io.networks.rows import checked_table
+from refusals import refuses
 
 # -- bytes -----------------------------------------------------------------------------------------
 
@@ -34,16 +35,16 @@ def test_a_gzip_file_is_known_by_its_bytes_not_by_its_name(tmp_path):
 def test_every_truncation_of_a_gzip_file_is_refused(tmp_path):
     data = gzip.compress(b"network x {}" * 20)
     for end in range(2, len(data)):
-        with pytest.raises(ModelFormatError, match="cut short"):
+        with refuses(ModelFormatError, "x.gz", "gzip"):
             raw.unpacked(data[:end], "x.gz")
-    with pytest.raises(ModelFormatError, match="damaged"):
+    with refuses(ModelFormatError, "gzip", "CRC"):
         raw.unpacked(data[:-8] + b"\0" * 8)
 
 
 def test_a_file_made_to_fill_the_memory_is_refused_without_unpacking_it(monkeypatch):
     bomb = gzip.compress(b"\0" * (8 * 2**20))
     assert len(bomb) * raw.LARGEST_RATIO < 8 * 2**20
-    with pytest.raises(ModelFormatError, match="too large"):
+    with refuses(ModelFormatError, len(bomb), 256, 200):
         raw.unpacked(bomb)
     # A high ratio is no harm while the whole is small.
     assert len(raw.unpacked(gzip.compress(b"\0" * 2**20))) == 2**20
@@ -52,7 +53,7 @@ def test_a_file_made_to_fill_the_memory_is_refused_without_unpacking_it(monkeypa
 def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(raw, "LARGEST_FILE", 10)
     (tmp_path / "x.bif").write_bytes(b"12345678901")
-    with pytest.raises(ModelFormatError, match="too large"):
+    with refuses(ModelFormatError, "x.bif", 0, "MiB"):
         raw.read_bytes(tmp_path / "x.bif")
     (tmp_path / "x.bif").write_bytes(b"1234567890")
     assert raw.read_bytes(tmp_path / "x.bif") == b"1234567890"
@@ -97,16 +98,16 @@ def test_encodings(data, encoding, text):
 @pytest.mark.parametrize(
     ("data", "encoding", "says"),
     [
-        (b"ab\ncd\0", None, "line 2, column 3: there is a NUL"),
-        ("ab".encode("utf-16-le"), None, "UTF-16"),
-        (b"ab\n\xe9", "utf-8", "line 2, column 1: it is said to be utf-8 and is not"),
-        (b"ab", "klingon", "'klingon', which is unknown"),
-        (b"ab", "hex", "'hex', which is unknown"),
-        (b"ab", "a\0b", "unknown"),
+        (b"ab\ncd\0", None, [2, 3, "NUL"]),
+        ("ab".encode("utf-16-le"), None, ["NUL", "UTF-16"]),
+        (b"ab\n\xe9", "utf-8", [2, 1, "utf-8"]),
+        (b"ab", "klingon", ["x.bif", "klingon", "UTF-8"]),
+        (b"ab", "hex", ["x.bif", "hex", "UTF-8"]),
+        (b"ab", "a\0b", ["a\\x00b", "UTF-8"]),
     ],
 )
 def test_bytes_that_are_no_text(data, encoding, says):
-    with pytest.raises(ModelFormatError, match=says):
+    with refuses(ModelFormatError, *says):
         raw.decode(data, "x.bif", encoding)
 
 
@@ -134,18 +135,18 @@ def test_only_the_rows_that_need_it_are_divided():
 @pytest.mark.parametrize(
     ("row", "normalize", "says"),
     [
-        ([0.5, 0.502], False, "sum to 1.002, not to 1. .*normalize=True"),
-        ([0.5, 0.498], False, "normalize=True"),
-        ([0.0, 0.0], False, "all zero"),
-        ([0.0, 0.0], True, "all zero"),
-        ([1.0 + 1e-15, -1e-15], True, "hold -1e-15"),
-        ([np.nan, 1.0], True, "hold nan"),
-        ([np.inf, 1.0], True, "hold inf"),
-        ([1e308, 1e308], True, "too large"),
+        ([0.5, 0.502], False, [1.002, "normalize=True"]),
+        ([0.5, 0.498], False, ["normalize=True"]),
+        ([0.0, 0.0], False, ["zero"]),
+        ([0.0, 0.0], True, ["zero"]),
+        ([1.0 + 1e-15, -1e-15], True, [-1e-15]),
+        ([np.nan, 1.0], True, ["nan"]),
+        ([np.inf, 1.0], True, ["inf"]),
+        ([1e308, 1e308], True, ["large"]),
     ],
 )
 def test_rows_that_are_refused(row, normalize, says):
-    with pytest.raises(ModelFormatError, match=f"^x.bif, line 3, column 4: .*'wet'.*{says}"):
+    with refuses(ModelFormatError, "x.bif", 3, 4, "wet", *says):
         checked_table(row, "wet", path="x.bif", line=3, column=4, normalize=normalize)
 
 
@@ -153,9 +154,7 @@ def test_the_error_names_the_states_of_the_parents_and_the_place_of_the_row():
     parents = [discrete("rain", ["no", "yes"]), discrete("hose", ["off", "on", "stolen"])]
     values = np.full((2, 3, 2), 0.5)
     values[1, 2] = 0.7
-    with pytest.raises(
-        ModelFormatError, match=r"line 15, .*'wet' given rain = yes, hose = stolen sum to 1.4"
-    ):
+    with refuses(ModelFormatError, 15, "wet", "rain = yes, hose = stolen", 1.4):
         checked_table(values, "wet", parents, place=lambda row: (10 + row, 1))
     assert np.array_equal(checked_table(values, "wet", parents, normalize=True), np.full((2, 3, 2), 0.5))
 
@@ -188,7 +187,7 @@ def test_a_mangled_name_does_not_take_the_place_of_a_true_one():
 
 
 def test_names_that_are_written_the_same_way_are_refused():
-    with pytest.raises(SettingError, match=r"The nodes 1 and '1' are written the same way"):
+    with refuses(SettingError, 1, "1"):
         mangled([1, "1"])
 
 
@@ -220,19 +219,19 @@ def test_what_is_no_network_is_refused():
     half = Table([0.5, 0.5])
     node = Node(discrete("a", "xy"), (), half)
     for nodes, says in (
-        ([node, node], "two nodes are named 'a'"),
-        ([Node(node.variable, ("b",), half)], "is no node"),
-        ([Node(node.variable, ("b",), half), Node(discrete("b", "xy"), ("a",), half)], "cycle"),
-        ([], "no node"),
+        ([node, node], ["nodes", "a"]),
+        ([Node(node.variable, ("b",), half)], ["b", "a"]),
+        ([Node(node.variable, ("b",), half), Node(discrete("b", "xy"), ("a",), half)], ["cycle"]),
+        ([], ["node"]),
     ):
-        with pytest.raises(ModelFormatError, match=f"^x.bif: .*{says}"):
+        with refuses(ModelFormatError, "x.bif", *says):
             assembled(nodes, path="x.bif")
 
 
 def test_tables_that_no_memory_could_hold_are_refused():
     assert Budget(100).take([2, 3], "a") == 6
     for sizes in ([2] * 27, [10**6] * 200, [1] * 40):
-        with pytest.raises(ModelFormatError, match="fewer parents"):
+        with refuses(ModelFormatError, "a", "parents"):
             Budget(100).take(sizes, "a")
-    with pytest.raises(SettingError, match="no node"):
+    with refuses(SettingError, "BIF", "node"):
         require_discrete(Network(()), "BIF")

@@ -20,6 +20,7 @@ from bayeskit.networks.markov_network import MarkovNetwork
 from bayeskit.networks.reading import read_network
 from format_networks import GOLDEN, as_text, asymmetric, mixed, networks, sample_files
 from network_files import ASYMMETRIC
+from refusals import refuses, warns_of
 
 WRITTEN = {
     ".bif": "bif",
@@ -58,7 +59,7 @@ def test_the_content_tells_where_the_suffix_does_not(suffix, tmp_path):
 def test_files_of_pyagrum_give_its_posteriors(suffix):
     """Numbers of tests/golden/networks/formats/README.md; two formats it writes in another order than they have."""
     turned = suffix in ("xdsl", "uai")
-    with pytest.warns(SourceNote, match="pyagrum.*pyAgrum") if turned else nullcontext():
+    with warns_of(SourceNote, f"pyagrum.{suffix}", "pyAgrum") if turned else nullcontext():
         network = read_network(GOLDEN / f"pyagrum.{suffix}")
     a, b, c = "abc" if suffix != "uai" else (0, 2, 1)
     s4, high = (3, 2) if suffix == "uai" else ("s4", "high")
@@ -94,7 +95,7 @@ def test_a_shared_suffix_is_decided_by_the_content(tmp_path):
         (tmp_path / "n.xml").write_bytes((GOLDEN / name).read_bytes())
         assert read_model(tmp_path / "n.xml") == asymmetric()
     (tmp_path / "n.net").write_text("% a comment\nnet\n{\n}\n")
-    with pytest.raises(ModelFormatError, match="no node"):
+    with refuses(ModelFormatError, "n.net", "node"):
         read_model(tmp_path / "n.net")
     assert sniffed(b"net Unnamed {\n node a {") == "dsl"
     assert sniffed(b'// by hand\nbelief network "x"') == "dsc"
@@ -103,11 +104,14 @@ def test_a_shared_suffix_is_decided_by_the_content(tmp_path):
 
 def test_what_nobody_knows_is_refused_with_a_list(tmp_path):
     (tmp_path / "n.model").write_text("once upon a time")
-    with pytest.raises(
-        ModelFormatError, match="one of json, bif, xmlbif, xdsl, net, uai, dsl, dsc, fg, gaussian-json"
+    with refuses(
+        ModelFormatError,
+        "n.model",
+        "format=",
+        "json, bif, xmlbif, xdsl, net, uai, dsl, dsc, fg, gaussian-json",
     ):
         read_model(tmp_path / "n.model")
-    with pytest.raises(SettingError, match=r"no format 'yaml'\. There are json, bif"):
+    with refuses(SettingError, "yaml", "json, bif"):
         read_model(tmp_path / "n.model", format="yaml")
     with pytest.raises(FileNotFoundError):
         read_model(tmp_path / "absent.bif")
@@ -117,14 +121,14 @@ def test_the_format_can_be_named(tmp_path):
     path = tmp_path / "n.txt"
     write_model(path, asymmetric(), format="xdsl")
     assert read_model(path, format="xdsl") == asymmetric()
-    with pytest.raises(ModelFormatError, match="its root is <smile>"):
+    with refuses(ModelFormatError, 2, 1, "<smile>"):
         read_model(path, format="xmlbif")
 
 
 def test_normalize_reaches_the_reader(tmp_path):
     path = tmp_path / "n.uai"
     path.write_text("BAYES 1 2 1 1 0 2 1 3\n")
-    with pytest.raises(ModelFormatError, match="normalize=True"):
+    with refuses(ModelFormatError, "normalize=True"):
         read_model(path)
     assert read_model(path, normalize=True)[0].distribution == Table([0.25, 0.75])
 
@@ -134,9 +138,9 @@ def test_a_refusal_leaves_the_file_alone(suffix, tmp_path):
     path = tmp_path / f"n{suffix}"
     path.write_text("precious")
     network = Network(tuple(node for node in mixed().nodes if node.distribution is not None))
-    with pytest.raises(SettingError, match=r"continuous.*json"):
+    with refuses(SettingError, "h", "continuous", ".json"):
         write_model(path, network)
-    with pytest.raises(UsageError, match="'x' has no table"):
+    with refuses(UsageError, "x", "set_cpt"):
         write_model(path, Network((Node(discrete("x", "ab")),)))
     assert path.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [path]
@@ -144,11 +148,11 @@ def test_a_refusal_leaves_the_file_alone(suffix, tmp_path):
 
 def test_formats_without_a_writer_say_so(tmp_path):
     for name in ("dsl", "dsc", "fg", "gaussian-json"):
-        with pytest.raises(SettingError, match=r"only read, not written\. Formats to write are json, bif"):
+        with refuses(SettingError, "json, bif"):
             write_model(tmp_path / "n.x", asymmetric(), format=name)
-    with pytest.raises(SettingError, match="only read"):
+    with refuses(SettingError, "GeNIe DSL"):
         write_model(tmp_path / "n.dsl", asymmetric())
-    with pytest.raises(SettingError, match=r"'n.txt' does not say.*\.json, \.bif"):
+    with refuses(SettingError, "n.txt", ".json", ".bif"):
         write_model(tmp_path / "n.txt", asymmetric())
     assert not list(tmp_path.iterdir())
 
@@ -158,7 +162,7 @@ def test_fields_are_written_where_they_fit(tmp_path):
         write_model(tmp_path / f"n{suffix}", FIELD)
         assert read_model(tmp_path / f"n{suffix}") == FIELD
     for suffix in (".bif", ".xml", ".xdsl", ".net"):
-        with pytest.raises(SettingError, match=r"cannot hold a Markov network\. Write \.json, \.uai"):
+        with refuses(SettingError, ".json", ".uai"):
             write_model(tmp_path / f"n{suffix}", FIELD)
 
 
@@ -216,11 +220,11 @@ def test_a_format_that_there_is_not(format, tmp_path):
         lambda: read_network(tmp_path / "x.bif", format),
         lambda: network.write(tmp_path / "x.bif", format),
     ):
-        with pytest.raises(SettingError, match="There is no format"):
+        with refuses(SettingError, repr(format), "json, bif"):
             act()
     assert (tmp_path / "x.bif").read_text() == "precious"
 
 
 def test_normalize_is_a_switch(tmp_path):
-    with pytest.raises(SettingError, match="normalize is 'no'; it may be True or False"):
+    with refuses(SettingError, "normalize", "no"):
         read_network(tmp_path / "x.bif", normalize="no")

@@ -23,6 +23,7 @@ from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.negation import Not
 from bayeskit.networks.sampling import sampling_door
 from network_twin import joint_table, random_network, with_evidence
+from refusals import refuses, warns_of
 from sampling_networks import asia, binary, chi_square, exact, ring, wet_grass, within
 
 
@@ -190,9 +191,9 @@ def test_observed_numbers_weigh():
     p, _, _ = posterior_of_mixed(1.2)
     found = public(mixed()).approximate("a", "b", evidence={"y": 1.2}, n_samples=40_000)
     assert within(found, p) and found.standard_error.max() < 0.02
-    with pytest.raises(SettingError, match="'y' is continuous and observed; method='gibbs'"):
+    with refuses(SettingError, "y", "continuous", "method='gibbs'"):
         public(mixed()).approximate("a", evidence={"y": 1.2}, method="gibbs")
-    with pytest.raises(SettingError, match="'x' is continuous"):
+    with refuses(SettingError, "x", "continuous"):
         public(mixed()).approximate("x")
     assert within(public(mixed()).approximate("b", method="gibbs"), [0.4, 0.6])
 
@@ -203,7 +204,7 @@ def test_numbers_without_freedom():
     np.testing.assert_allclose(frame.x, 1.5)
     both = public(network).sample(5, evidence={"x": 1.5, "y": 3.0})
     assert (both.x == 1.5).all() and (both.y == 3.0).all()
-    with pytest.raises(ImpossibleEvidence, match=r"'x' = 1.0, 'y' = 3.0"):
+    with refuses(ImpossibleEvidence, "x", 1.0, "y", 3.0):
         public(network).sample(5, evidence={"x": 1.0, "y": 3.0})
 
 
@@ -221,7 +222,7 @@ def test_a_certain_value_outweighs_a_density():
     assert (drawn.sample(50, evidence={"x": 2.0, "y": 7.0}).a == "q").all()
     # Where p is ruled out, the density of q counts after all.
     assert (drawn.sample(50, evidence={"x": 1.0, "a": "q"}).a == "q").all()
-    with pytest.raises(ImpossibleEvidence, match=r"'x' = 2.0, 'a' = 'p'"):
+    with refuses(ImpossibleEvidence, "x", 2.0, "a", "p"):
         drawn.sample(5, evidence={"x": 2.0, "y": 7.0, "a": "p"})
 
 
@@ -263,15 +264,15 @@ def test_evidence_on_every_node_of_a_mixed_network():
 def test_values_far_beyond_belief_are_impossible_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(ImpossibleEvidence, match=r"'y' = 1e\+300\. "):
+        with refuses(ImpossibleEvidence, "y", 1e300):
             public(mixed()).sample(2, evidence={"y": 1e300, "z": 0.0})
-        with pytest.raises(SettingError, match="None of the 10 samples agrees"):
+        with refuses(SettingError, 10, "n_samples"):
             public(mixed()).approximate("a", evidence={"y": 1e300}, n_samples=10)
 
 
 @pytest.mark.parametrize("n", [10**15, 10**30])
 def test_more_rows_than_there_is_memory(n):
-    with pytest.raises(SettingError, match=f"{n} rows of 4 nodes need .* bytes"):
+    with refuses(SettingError, n, 4, 32 * n):
         public(wet_grass()).sample(n, as_codes=True)
 
 
@@ -281,7 +282,7 @@ def test_more_rows_than_there_is_memory(n):
 )
 @pytest.mark.parametrize("method", ["likelihood weighting", "gibbs", "rejection", "loopy"])
 def test_arguments_are_checked_whatever_the_method(method, wrong):
-    with pytest.raises(SettingError, match=f"{next(iter(wrong))} is "):
+    with refuses(SettingError, *wrong, *map(repr, wrong.values())):
         public(wet_grass()).approximate("R", method=method, **wrong)
 
 
@@ -333,7 +334,7 @@ def test_impossible_evidence_of_a_sample():
 
 @pytest.mark.parametrize("method", ["likelihood weighting", "rejection"])
 def test_no_sample_agrees(method):
-    with pytest.raises(SettingError, match="None of the 100 samples agrees"):
+    with refuses(SettingError, 100, "n_samples"):
         public(wet_grass()).approximate("B", evidence={"R": "yes", "J": "no"}, method=method, n_samples=100)
 
 
@@ -344,16 +345,16 @@ def test_markov_networks():
     assert found.method == "gibbs" and within(found, wanted)
     np.testing.assert_allclose(public(ring(0.3)).approximate("v0", method="loopy").values, wanted, atol=0.02)
     for method in ("likelihood weighting", "rejection"):
-        with pytest.raises(SettingError, match="a Markov network has no parents"):
+        with refuses(SettingError, 'method="gibbs"', "loopy"):
             public(ring(0.3)).approximate("v0", method=method)
 
 
 def test_suspect_results():
-    with pytest.warns(SuspectResult, match="did not settle in 3 iterations"):
+    with warns_of(SuspectResult, 3, "damping=0.5", "max_iter"):
         found = public(ring(3.0, frustrated=True)).approximate("v0", method="loopy", max_iter=3)
     assert not found.converged
     sticky = Network((binary("x", [0.5, 0.5]), binary("y", [[1 - 1e-6, 1e-6], [1e-6, 1 - 1e-6]], "x")))
-    with pytest.warns(SuspectResult, match="The chains disagree"):
+    with warns_of(SuspectResult, "n_samples", "burn_in"):
         public(sticky).approximate("x", "y", method="gibbs", n_samples=400, n_chains=8)
     # One row in a thousand has the rare class, and weighs a hundred million times as much as the others.
     rare = Network(
@@ -362,7 +363,7 @@ def test_suspect_results():
             *(binary(f"x{k}", [[0.99, 0.01], [0.01, 0.99]], "c") for k in range(4)),
         )
     )
-    with pytest.warns(SuspectResult, match="10000 samples are worth only [0-9]+ independent ones"):
+    with warns_of(SuspectResult, 10000, "n_samples"):
         public(rare).approximate("c", evidence={f"x{k}": "yes" for k in range(4)})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -428,35 +429,35 @@ def test_standard_errors_are_honest(method, sharpness, n_samples):
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        (lambda d: d.sample(-1), SettingError, "n is -1"),
-        (lambda d: d.sample(2.5), SettingError, "n is 2.5"),
-        (lambda d: d.sample(True), SettingError, "n is True"),
-        (lambda d: d.sample(2, seed=-1), SettingError, "seed is -1"),
-        (lambda d: d.sample(2, seed="a"), SettingError, "seed is 'a'"),
-        (lambda d: d.sample(2, as_codes="yes"), SettingError, "as_codes is 'yes'"),
-        (lambda d: d.sample(2, evidence={"R": "maybe"}), UnseenState, "'R' has no state 'maybe'"),
-        (lambda d: d.sample(2, evidence={"Q": "yes"}), SettingError, "no node 'Q'"),
-        (lambda d: d.sample(2, evidence={"B": "yes"}, max_memory=20), TooLarge, "max_memory allows 20 bytes"),
-        (lambda d: d.approximate(), SettingError, "No node was asked for"),
-        (lambda d: d.approximate("R", "R"), SettingError, "asked for twice"),
-        (lambda d: d.approximate("Q"), SettingError, "no node 'Q'"),
-        (lambda d: d.approximate("R", method="exact"), SettingError, "method is 'exact'"),
-        (lambda d: d.approximate("R", n_samples=0), SettingError, "n_samples is 0"),
-        (lambda d: d.approximate("R", method="gibbs", n_chains=0), SettingError, "n_chains is 0"),
-        (lambda d: d.approximate("R", method="gibbs", burn_in=-1), SettingError, "burn_in is -1"),
-        (lambda d: d.approximate("R", method="loopy", damping=1.0), SettingError, "damping is 1.0"),
-        (lambda d: d.approximate("R", method="loopy", tol=-1), SettingError, "tol is -1"),
-        (lambda d: d.approximate("J", "S", method="loopy"), UsageError, "No one table holds 'J', 'S'"),
+        (lambda d: d.sample(-1), SettingError, ["n", -1]),
+        (lambda d: d.sample(2.5), SettingError, ["n", 2.5]),
+        (lambda d: d.sample(True), SettingError, ["n", True]),
+        (lambda d: d.sample(2, seed=-1), SettingError, ["seed", -1]),
+        (lambda d: d.sample(2, seed="a"), SettingError, ["seed", "a"]),
+        (lambda d: d.sample(2, as_codes="yes"), SettingError, ["as_codes", "yes"]),
+        (lambda d: d.sample(2, evidence={"R": "maybe"}), UnseenState, ["R", "maybe"]),
+        (lambda d: d.sample(2, evidence={"Q": "yes"}), SettingError, ["Q", "R", "S"]),
+        (lambda d: d.sample(2, evidence={"B": "yes"}, max_memory=20), TooLarge, ["max_memory", 20]),
+        (lambda d: d.approximate(), SettingError, ["node"]),
+        (lambda d: d.approximate("R", "R"), SettingError, ["R", "twice"]),
+        (lambda d: d.approximate("Q"), SettingError, ["Q", "R", "S"]),
+        (lambda d: d.approximate("R", method="exact"), SettingError, ["method", "exact"]),
+        (lambda d: d.approximate("R", n_samples=0), SettingError, ["n_samples", 0]),
+        (lambda d: d.approximate("R", method="gibbs", n_chains=0), SettingError, ["n_chains", 0]),
+        (lambda d: d.approximate("R", method="gibbs", burn_in=-1), SettingError, ["burn_in", -1]),
+        (lambda d: d.approximate("R", method="loopy", damping=1.0), SettingError, ["damping", 1.0]),
+        (lambda d: d.approximate("R", method="loopy", tol=-1), SettingError, ["tol", -1]),
+        (lambda d: d.approximate("J", "S", method="loopy"), UsageError, ["J", "S"]),
     ],
 )
 def test_errors(call, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         call(public(wet_grass()))
 
 
 def test_a_node_without_a_table():
     network = Network((Node(discrete("a", ("x", "y"))),))
-    with pytest.raises(UsageError, match="'a' has no table yet"):
+    with refuses(UsageError, "a", "set_cpt"):
         public(network).sample(1)
 
 

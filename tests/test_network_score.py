@@ -15,6 +15,7 @@ from bayeskit.graphs.dag import Dag
 from bayeskit.structure import score
 from graph_twin import dags
 from learning_twin import SCORES, family_score
+from refusals import refuses
 
 ROWS = {"a": ["x", "x", "y", "y"], "b": ["x", "x", "y", "y"], "c": ["u", "v", "u", "w"]}
 
@@ -70,31 +71,31 @@ def test_worked():
 def test_rows_with_a_missing_cell_are_left_out():
     holes = {name: [*column, None if name == "c" else "x"] for name, column in ROWS.items()}
     assert score([("a", "c")], holes) == pytest.approx(score([("a", "c")], ROWS))
-    with pytest.raises(DataError, match="Every row has a missing cell"):
+    with refuses(DataError, "missing"):
         score([], {"a": ["x", None], "b": [None, "y"]})
 
 
 @pytest.mark.parametrize(
     ("graph", "data", "settings", "error", "says"),
     [
-        ([("a", "q")], ROWS, {}, SettingError, "'q'"),
-        ([("q", "a")], ROWS, {}, SettingError, "'q'"),
-        ({"q": []}, ROWS, {}, SettingError, "'q'"),
-        (BayesianNetwork({"q": []}), ROWS, {}, SettingError, "'q'"),
-        ([("a", "b"), ("b", "a")], ROWS, {}, CyclicGraph, "cycle"),
-        ([("a", "b"), ("a", "b")], ROWS, {}, SettingError, "twice"),
-        ([("a", "a")], ROWS, {}, CyclicGraph, "cycle"),
-        (["ab"], ROWS, {}, SettingError, "no graph"),
-        ([{"a", "b"}], ROWS, {}, SettingError, "no graph"),
-        ([("a", "b", "c")], ROWS, {}, SettingError, "no graph"),
-        (3, ROWS, {}, SettingError, "3 is no graph"),
-        ([], ROWS, {"name": "BIC"}, SettingError, "score is 'BIC'"),
-        ([], ROWS, {"name": "bdeu", "ess": 0}, SettingError, "ess is 0"),
-        ([], ROWS, {"states": {"q": ["x"]}}, ColumnError, "'q'"),
-        ([], {"x": [1.5, 2.5]}, {"name": "k2"}, SettingError, "discrete columns only"),
-        ([("x", "a")], {"x": [1.5, 2.5], "a": ["u", "v"]}, {}, SettingError, "'a' is discrete and 'x'"),
+        ([("a", "q")], ROWS, {}, SettingError, ["q"]),
+        ([("q", "a")], ROWS, {}, SettingError, ["q"]),
+        ({"q": []}, ROWS, {}, SettingError, ["q"]),
+        (BayesianNetwork({"q": []}), ROWS, {}, SettingError, ["q"]),
+        ([("a", "b"), ("b", "a")], ROWS, {}, CyclicGraph, ["a"]),
+        ([("a", "b"), ("a", "b")], ROWS, {}, SettingError, ["b", "a", "twice"]),
+        ([("a", "a")], ROWS, {}, CyclicGraph, ["a"]),
+        (["ab"], ROWS, {}, SettingError, ["['ab']"]),
+        ([{"a", "b"}], ROWS, {}, SettingError, ["graph", "(parent, child)"]),
+        ([("a", "b", "c")], ROWS, {}, SettingError, ["('a', 'b', 'c')"]),
+        (3, ROWS, {}, SettingError, [3, "graph"]),
+        ([], ROWS, {"name": "BIC"}, SettingError, ["score", "BIC"]),
+        ([], ROWS, {"name": "bdeu", "ess": 0}, SettingError, ["ess", 0]),
+        ([], ROWS, {"states": {"q": ["x"]}}, ColumnError, ["q"]),
+        ([], {"x": [1.5, 2.5]}, {"name": "k2"}, SettingError, ["score='k2'", "discrete"]),
+        ([("x", "a")], {"x": [1.5, 2.5], "a": ["u", "v"]}, {}, SettingError, ["a", "discrete", "x"]),
     ],
 )
 def test_what_cannot_be(graph, data, settings, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         score(graph, data, **settings)

@@ -24,6 +24,7 @@ from bayeskit.errors import (
 )
 from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.factor import Factor
+from refusals import refuses
 
 STATES = {"a": ["a0", "a1"], "b": ["b0", "b1", "b2"], "c": [10, 20, 30, 40]}
 
@@ -191,19 +192,19 @@ def test_a_node_without_states_takes_them_from_the_table(form):
 )
 def test_an_array_names_no_states(form):
     network = BayesianNetwork({"grass": ["rain"]}, states={"rain": ["no", "yes"]})
-    with pytest.raises(UsageError, match="'grass'"):
+    with refuses(UsageError, "grass", "set_states"):
         network.set_cpt("grass", form)
 
 
 def test_missing_is_no_state():
     for missing in (None, float("nan"), pd.NA):
-        with pytest.raises(SettingError, match=r"cannot be a state of 'a'"):
+        with refuses(SettingError, "a", repr(missing)):
             BayesianNetwork({"a": []}).set_cpt("a", {"x": 0.5, missing: 0.5})
 
 
 def test_the_parents_states_must_be_known():
     network = BayesianNetwork({"grass": ["rain"]}, states={"grass": ["dry", "wet"]})
-    with pytest.raises(UsageError, match=r"needs the states of 'rain'.*set_states"):
+    with refuses(UsageError, "rain", "set_states"):
         network.set_cpt("grass", {"no": {"dry": 0.9, "wet": 0.1}})
 
 
@@ -223,9 +224,7 @@ def test_rows_farther_off_are_refused_by_name_or_mended_when_asked():
     network = family()
     values = np.full((2, 3, 4), 0.25)
     values[1, 2, 0] = 0.5
-    with pytest.raises(
-        SettingError, match=r"'c' for 'a' = 'a1', 'b' = 'b2' sum to 1\.25, not 1\..*normalize=True"
-    ):
+    with refuses(SettingError, "c", "a", "a1", "b", "b2", 1.25, "normalize=True"):
         network.set_cpt("c", values)
     mended = network.set_cpt("c", values, normalize=True).cpt("c").values
     assert mended[1, 2].tolist() == [0.4, 0.2, 0.2, 0.2] and mended[0, 0].tolist() == [0.25] * 4
@@ -238,9 +237,10 @@ def test_counts_are_normalised_and_rows_of_zeros_never():
         [0, 1],
     ]
     for normalize in (False, True):
-        with pytest.raises(SettingError, match=r"'b' for 'a' = 'no' sum to 0.0, not 1. Mend the row.$"):
+        with refuses(SettingError, "b", "a", "no", 0.0) as caught:
             network.set_cpt("b", [[0, 0], [0, 1]], normalize=normalize)
-    with pytest.raises(SettingError, match="sum to inf"):
+        assert "normalize" not in str(caught.value)  # dividing would not help
+    with refuses(SettingError, "a", "inf"):
         network.set_cpt("a", [1e308, 1e308], normalize=True)
 
 
@@ -254,87 +254,87 @@ def test_minus_zero_is_zero():
 NAN, INF = float("nan"), float("inf")
 ROW = {10: 0.25, 20: 0.25, 30: 0.25, 40: 0.25}
 REFUSED = [
-    ("b", [0.5, NAN, 0.5], SettingError, "has nan at 'b' = 'b1'"),
-    ("b", [0.5, None, 0.5], SettingError, "has nan at 'b' = 'b1'"),
-    ("b", [1.5, -0.5, 0], SettingError, "has -0.5 at 'b' = 'b1'"),
-    ("b", [INF, 0, 0], SettingError, "has inf at 'b' = 'b0'"),
-    ("b", ["0.2", "0.3", "0.5"], SettingError, "'b' has .* where numbers are needed"),
-    ("b", [0.2, "0.3", 0.5], SettingError, "numbers are needed"),
-    ("b", [[0.2], [0.3, 0.5]], SettingError, "numbers are needed"),
-    ("b", [1j, 0, 1], SettingError, "numbers are needed"),
-    ("b", np.ma.array([0.2, 0.3, 0.5], mask=[0, 1, 0]), SettingError, "numbers are needed"),
-    ("b", [[0.2, 0.3, 0.5]], SettingError, r"the shape \(1, 3\); \(3,\) is needed"),
-    ("b", 1.0, SettingError, r"the shape \(\)"),
-    ("b", [0.5, 0.5], SettingError, r"the shape \(2,\); \(3,\) is needed"),
-    ("b", "abc", SettingError, "numbers are needed"),
-    ("b", {0.2, 0.3, 0.5}, SettingError, "numbers are needed"),
-    ("c", np.full((3, 2, 4), 0.25), SettingError, r"\(3, 2, 4\); \(2, 3, 4\) is needed.*'a', 'b', 'c'"),
-    ("c", np.full((6, 4), 0.25), SettingError, r"\(6, 4\); \(2, 3, 4\) is needed"),
-    ("b", {"b0": 0.2, "b1": 0.8}, SettingError, "does not say what stands at 'b' = 'b2'"),
+    ("b", [0.5, NAN, 0.5], SettingError, ["b", "nan", "b1"]),
+    ("b", [0.5, None, 0.5], SettingError, ["b", "nan", "b1"]),
+    ("b", [1.5, -0.5, 0], SettingError, ["b", -0.5, "b1"]),
+    ("b", [INF, 0, 0], SettingError, ["b", "inf", "b0"]),
+    ("b", ["0.2", "0.3", "0.5"], SettingError, ["b", "['0.2', '0.3', '0.5']"]),
+    ("b", [0.2, "0.3", 0.5], SettingError, ["b", "[0.2, '0.3', 0.5]"]),
+    ("b", [[0.2], [0.3, 0.5]], SettingError, ["b", "[0.2]", "[0.3, 0.5]"]),
+    ("b", [1j, 0, 1], SettingError, ["b", "[1j, 0, 1]"]),
+    ("b", np.ma.array([0.2, 0.3, 0.5], mask=[0, 1, 0]), SettingError, ["b", "masked_array"]),
+    ("b", [[0.2, 0.3, 0.5]], SettingError, ["b", "(1, 3)", "(3,)"]),
+    ("b", 1.0, SettingError, ["b", "()", "(3,)"]),
+    ("b", [0.5, 0.5], SettingError, ["b", "(2,)", "(3,)"]),
+    ("b", "abc", SettingError, ["b", "abc"]),
+    ("b", {0.2, 0.3, 0.5}, SettingError, ["b", "numbers"]),
+    ("c", np.full((3, 2, 4), 0.25), SettingError, ["c", "(3, 2, 4)", "(2, 3, 4)", "a", "b"]),
+    ("c", np.full((6, 4), 0.25), SettingError, ["(6, 4)", "(2, 3, 4)"]),
+    ("b", {"b0": 0.2, "b1": 0.8}, SettingError, ["b", "b2"]),
     (
         "b",
         {"b0": 0.2, "b1": 0.3, "b3": 0.5},
         UnseenState,
-        r"'b' has no state 'b3' \(it has 'b0', 'b1', 'b2'\)",
+        ["b", "b3", "b0", "b1", "b2"],
     ),
-    ("b", {"b0": 0.2, "b1": 0.3, "b2": {"x": 0.5}}, SettingError, "at 'b' = 'b2'"),
-    ("b", {("b0", "b1"): 1}, SettingError, r"the key \('b0', 'b1'\), which should be states of 'b'"),
-    ("b", {(): 1}, SettingError, r"the key \(\)"),
+    ("b", {"b0": 0.2, "b1": 0.3, "b2": {"x": 0.5}}, SettingError, ["b", "b2"]),
+    ("b", {("b0", "b1"): 1}, SettingError, ["b", "('b0', 'b1')"]),
+    ("b", {(): 1}, SettingError, ["b", "()"]),
     (
         "b",
         {("b0",): 0.2, "b0": 0.2, "b1": 0.3, "b2": 0.5},
         SettingError,
-        "says twice what stands at 'b' = 'b0'",
+        ["b", "twice", "b0"],
     ),
-    ("b", {}, SettingError, "does not say what stands at 'b' = 'b0'; 'b' = 'b1'; 'b' = 'b2'"),
-    ("c", {("a0", "b0"): ROW}, SettingError, "stands at 'a' = 'a0', 'b' = 'b1', 'c' = 10; .*; … 12 more"),
+    ("b", {}, SettingError, ["b", "b0", "b1", "b2"]),
+    ("c", {("a0", "b0"): ROW}, SettingError, ["c", "a", "a0", "b", "b1", 10, 12]),
     (
         "c",
         {("a0", "b0"): [1, 0]},
         SettingError,
-        r"\[1, 0\] at 'a' = 'a0', 'b' = 'b0', where an array of shape \(4,\)",
+        ["[1, 0]", "a", "a0", "b", "b0", "(4,)"],
     ),
-    ("c", {("a0", "b9"): ROW}, UnseenState, "'b' has no state 'b9'"),
-    ("b", Factor(["c"], [[1]], [1]), SettingError, "The factor is over 'c'; the table of 'b' is over 'b'"),
-    ("b", Factor(["b"], [["b0", "b1"]], [0.5, 0.5]), SettingError, "lacks the state 'b2' of 'b'"),
+    ("c", {("a0", "b9"): ROW}, UnseenState, ["b", "b9"]),
+    ("b", Factor(["c"], [[1]], [1]), SettingError, ["c", "b"]),
+    ("b", Factor(["b"], [["b0", "b1"]], [0.5, 0.5]), SettingError, ["b", "b2"]),
     (
         "b",
         Factor(["b"], [["b0", "b1", "b0", "b2"]], [0.5, 0.2, 0.1, 0.2]),
         SettingError,
-        "has a state twice of 'b'",
+        ["b", "twice"],
     ),
-    ("c", pd.DataFrame({"a": ["a0"], "c": [10], "p": [1.0]}), ColumnError, "no column for its parent 'b'"),
-    ("b", pd.DataFrame({"x": [1.0]}), ColumnError, "needs one for each parent.*'b0', 'b1', 'b2'"),
-    ("b", pd.DataFrame({"b0": [0.2], "b1": [0.8]}), SettingError, "does not say what stands at 'b' = 'b2'"),
+    ("c", pd.DataFrame({"a": ["a0"], "c": [10], "p": [1.0]}), ColumnError, ["c", "b", "a"]),
+    ("b", pd.DataFrame({"x": [1.0]}), ColumnError, ["b0", "b1", "b2"]),
+    ("b", pd.DataFrame({"b0": [0.2], "b1": [0.8]}), SettingError, ["b", "b2"]),
     (
         "b",
         pd.DataFrame({"b0": [0.2], "b1": [0.3], "b2": [0.5], "n": [9]}),
         UnseenState,
-        "'b' has no state 'n'",
+        ["b", "n"],
     ),
     (
         "b",
         pd.DataFrame({"b": STATES["b"], "p": [0.2, 0.3, 0.5], "n": [1, 2, 3]}),
         ColumnError,
-        "'p', 'n' beside its family",
+        ["p", "n"],
     ),
     (
         "b",
         pd.DataFrame({"b": ["b0", None, "b2"], "p": [0.2, 0.3, 0.5]}),
         ColumnError,
-        "no state of 'b' in row 1",
+        ["b", 1],
     ),
-    ("b", pd.DataFrame({"b": ["b0", "b0", "b2"], "p": [0.2, 0.3, 0.5]}), SettingError, "says twice"),
+    ("b", pd.DataFrame({"b": ["b0", "b0", "b2"], "p": [0.2, 0.3, 0.5]}), SettingError, ["b", "twice", "b0"]),
     (
         "b",
         pd.DataFrame({"b": STATES["b"], "p": ["0.2", "0.3", "0.5"]}),
         ColumnError,
-        "'p' .* does not hold numbers",
+        ["p", "b"],
     ),
-    ("b", pl.DataFrame({"b": STATES["b"], "p": [0.2, 0.8, None]}), SettingError, "has nan at 'b' = 'b2'"),
-    ("b", {pd.NA: 1}, UnseenState, "'b' has no state <NA>"),
-    ("x", [1], SettingError, "There is no node 'x'"),
-    (["x"], [1], SettingError, "There is no node"),
+    ("b", pl.DataFrame({"b": STATES["b"], "p": [0.2, 0.8, None]}), SettingError, ["b", "nan", "b2"]),
+    ("b", {pd.NA: 1}, UnseenState, ["b", "<NA>"]),
+    ("x", [1], SettingError, ["x", "c", "a"]),
+    (["x"], [1], SettingError, ["['x']", "c", "a"]),
 ]
 
 
@@ -342,7 +342,7 @@ REFUSED = [
 def test_refused_by_name_and_nothing_changes(name, table, kind, message):
     network = family()
     before = network._network
-    with pytest.raises(kind, match=message) as caught:
+    with refuses(kind, *message) as caught:
         network.set_cpt(name, table)
     assert isinstance(caught.value, BayeskitError)
     assert network._network is before
@@ -351,7 +351,7 @@ def test_refused_by_name_and_nothing_changes(name, table, kind, message):
 def test_a_table_too_large_is_refused_before_it_is_made():
     parents = [f"x{k}" for k in range(40)]
     network = BayesianNetwork({"y": parents}, states=["no", "yes"])
-    with pytest.raises(TooLarge, match="'x0'"):
+    with refuses(TooLarge, "x0", "y"):
         network.set_cpt("y", {("no",) * 40: [1, 0]})
 
 
@@ -366,40 +366,41 @@ def test_a_table_is_not_shared_with_who_gave_it():
 
 def test_reading_what_is_not_there():
     network = BayesianNetwork({"a": [], "g": []}, states={"a": ["x"], "g": float})
-    with pytest.raises(UsageError, match=r"'a' has no table yet. Call set_cpt\('a'"):
+    with refuses(UsageError, "a", "set_cpt"):
         network.cpt("a")
-    with pytest.raises(UsageError, match=r"set_cpt\('a'"):
+    with refuses(UsageError, "a", "set_cpt"):
         network.distribution("a")
-    with pytest.raises(UsageError, match=r"set_gaussian\('g'"):
+    with refuses(UsageError, "g", "set_gaussian"):
         network.distribution("g")
-    with pytest.raises(SettingError, match=r"'g' is continuous.*distribution\('g'\)"):
+    with refuses(SettingError, "g", "continuous", "distribution"):
         network.cpt("g")
-    with pytest.raises(SettingError, match=r"'g' is continuous.*set_gaussian"):
+    with refuses(SettingError, "g", "continuous", "set_gaussian"):
         network.set_cpt("g", [1.0])
-    with pytest.raises(SettingError, match="There is no node 'z'"):
+    with refuses(SettingError, "z", "a", "g"):
         network.states("z")
     assert network.states("g") == () and network.is_continuous("g") and not network.is_continuous("a")
 
 
 def test_the_way_out_of_a_wrong_sum_is_one():
     network = BayesianNetwork({"a": []}, states=["x", "y"])
-    with pytest.raises(SettingError, match=r"sum to 1\.1, not 1\. Mend the row, or pass normalize=True"):
+    with refuses(SettingError, "a", 1.1, "normalize=True"):
         network.set_cpt("a", [0.5, 0.6])
-    with pytest.raises(SettingError, match=r"sum to inf, not 1\. Mend the row\.$"):  # dividing would not help
+    with refuses(SettingError, "a", "inf") as caught:
         network.set_cpt("a", [1e308, 1e308])
-    with pytest.raises(SettingError, match="normalize is 'no'; it may be True or False"):
+    assert "normalize" not in str(caught.value)  # dividing would not help
+    with refuses(SettingError, "normalize", "no", True, False):
         network.set_cpt("a", [1, 1], normalize="no")
 
 
 def test_a_name_that_is_nearly_a_node():
     network = BayesianNetwork({"rain": []}, states=["x", "y"])
     for ask in (network.states, network.cpt, lambda name: network.set_cpt(name, [1, 0])):
-        with pytest.raises(SettingError, match="Did you mean 'rain'"):
+        with refuses(SettingError, "rian", "rain"):
             ask("rian")
 
 
 def test_one_regression_is_no_mapping():
     network = BayesianNetwork({"g": []}, states=float)
     for wrong in ({}, {"x": 1}, {(): (0, 1)}):
-        with pytest.raises(SettingError, match="'g' has no discrete parents, so there is one regression"):
+        with refuses(SettingError, "g", "discrete", "intercept"):
             network.set_gaussian("g", wrong)

@@ -12,6 +12,7 @@ from scipy import sparse
 from bayeskit.errors import ColumnError, DataError, InfiniteValue, SettingError, UnseenState
 from bayeskit.learning.search.node_columns import read_nodes
 from learning_twin import as_columns, discrete_rows
+from refusals import refuses
 
 Int64 = pd.array([3, None, 7, 3], dtype="Int64")
 
@@ -65,7 +66,7 @@ def test_whole_numbers_of_many_values():
     assert read_nodes({"c": np.arange(30)}).sizes.tolist() == [30]
     for column in (np.arange(31), pd.array([*range(31), None], dtype="Int64")):
         data = pd.DataFrame({"c": column})
-        with pytest.raises(ColumnError, match=r"'c' holds whole numbers.*discretize=\{'c': 5\}"):
+        with refuses(ColumnError, "c", "discretize={'c': 5}"):
             read_nodes(data)
         assert read_nodes(data, discretize={"c": 5}).sizes.tolist() == [5]
         assert read_nodes(data.astype("Float64")).codes == (None,)
@@ -83,30 +84,30 @@ def test_declared_states():
 @pytest.mark.parametrize(
     ("data", "settings", "error", "says"),
     [
-        ({"c": ["a"]}, {"states": {"c": ["b"]}}, UnseenState, "'c' has no state 'a'"),
-        ({"c": ["a"]}, {"states": {"d": ["b"]}}, ColumnError, "'d' is no column"),
-        ({"c": ["a"]}, {"states": {"c": []}}, SettingError, r"'c'. is \[\]"),
-        ({"c": ["a"]}, {"states": {"c": ["a", "a"]}}, SettingError, "'c'. lists a state twice"),
-        ({"c": ["a"]}, {"states": {"c": "ab"}}, SettingError, "'c'. is 'ab'"),
-        ({"c": ["a"]}, {"states": ["a"]}, SettingError, "states is"),
-        ({"c": [1.0, np.inf]}, {}, InfiniteValue, "'c' holds inf in row 1"),
-        ({"c": [1.0, -1e200]}, {}, DataError, "'c' holds -1e.200 in row 1"),
-        ({"c": []}, {}, DataError, "0 sample"),
-        ({}, {}, DataError, "0 sample"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, ColumnError, "Two columns are named 'a'"),
-        (pd.DataFrame({"c": pd.Series([None, None], dtype="category")}), {}, ColumnError, "'c' has no cell"),
-        (sparse.csr_matrix(np.eye(2)), {}, ColumnError, "sparse"),
-        ({"c": ["a"]}, {"only": ["d"]}, ColumnError, "no column 'd'"),
-        ({"c": [0.5, 1.5]}, {"discretize": 1}, SettingError, "discretize is 1"),
-        ({"c": [0.5, 1.5]}, {"discretize": True}, SettingError, "discretize is True"),
-        ({"c": [0.5, 1.5]}, {"discretize": {"c": 1}}, SettingError, "discretize is 1"),
-        ({"c": [0.5, 1.5]}, {"discretize": {"c": [2, 1]}}, SettingError, "ascending"),
-        ({"c": [0.5, 1.5]}, {"discretize": {"d": 2}}, ColumnError, "'d' is no column"),
-        ({"c": ["a", "b"]}, {"discretize": {"c": 2}}, ColumnError, "does not hold numbers"),
+        ({"c": ["a"]}, {"states": {"c": ["b"]}}, UnseenState, ["c", "a"]),
+        ({"c": ["a"]}, {"states": {"d": ["b"]}}, ColumnError, ["states", "d"]),
+        ({"c": ["a"]}, {"states": {"c": []}}, SettingError, ["states", "c"]),
+        ({"c": ["a"]}, {"states": {"c": ["a", "a"]}}, SettingError, ["c", "a", "twice"]),
+        ({"c": ["a"]}, {"states": {"c": "ab"}}, SettingError, ["c", "ab"]),
+        ({"c": ["a"]}, {"states": ["a"]}, SettingError, ["states", "['a']"]),
+        ({"c": [1.0, np.inf]}, {}, InfiniteValue, ["c", "inf", 1]),
+        ({"c": [1.0, -1e200]}, {}, DataError, ["c", -1e200, 1]),
+        ({"c": []}, {}, DataError, [0, "(0, 1)", 1]),
+        ({}, {}, DataError, [0, "(0, 0)", 1]),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, ColumnError, ["a"]),
+        (pd.DataFrame({"c": pd.Series([None, None], dtype="category")}), {}, ColumnError, ["c", "cell"]),
+        (sparse.csr_matrix(np.eye(2)), {}, ColumnError, ["sparse"]),
+        ({"c": ["a"]}, {"only": ["d"]}, ColumnError, ["d", "c"]),
+        ({"c": [0.5, 1.5]}, {"discretize": 1}, SettingError, ["discretize", 1]),
+        ({"c": [0.5, 1.5]}, {"discretize": True}, SettingError, ["discretize", True]),
+        ({"c": [0.5, 1.5]}, {"discretize": {"c": 1}}, SettingError, ["discretize", 1]),
+        ({"c": [0.5, 1.5]}, {"discretize": {"c": [2, 1]}}, SettingError, ["c", "[2, 1]"]),
+        ({"c": [0.5, 1.5]}, {"discretize": {"d": 2}}, ColumnError, ["d", "c"]),
+        ({"c": ["a", "b"]}, {"discretize": {"c": 2}}, ColumnError, ["c", "intervals"]),
     ],
 )
 def test_what_cannot_be(data, settings, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         read_nodes(data, **settings)
 
 

@@ -18,6 +18,7 @@ from bayeskit.errors import DataError, NotCounted
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Embedding, pairs
 from bayeskit.statistics.pairs import Pairs
+from refusals import refuses
 
 # Ways to count: as bits where there are no weights, row by row, and whichever is cheaper.
 WAYS = {
@@ -251,7 +252,7 @@ def test_embedding_is_counting_in_the_other_codes(case, random):
 @pytest.mark.parametrize("weight", [1.0, 3.0, 1e-6])
 def test_what_was_never_counted_is_refused(weight):
     one, two = count([[0, 1]], [0], (2, 2)), count([[0, 0]], [0], (2, 2))
-    with pytest.raises(NotCounted, match="never counted"):
+    with refuses(NotCounted):
         one.subtract(two.scale(weight))
     # The single counts agree here; only the pairs tell that these are not the rows.
     crossed = count([[0, 0], [1, 1]], [0, 0], (2, 2))
@@ -279,7 +280,7 @@ def test_too_large_a_table_is_refused_before_it_is_made():
         lambda: Pairs.zero(schema, ()),
         lambda: count_pairs(chunk_of(np.zeros((1, 20)), [0], dtype=np.uint32), schema, ()),
     ):
-        with pytest.raises(DataError, match=r"20 attributes with 20000 states.* 5\.96 GiB, and 0\.5 GiB"):
+        with refuses(DataError, 20, 20_000, "5.96 GiB", "0.5 GiB"):
             ask()
     small = schema_of((2, 2), 2)
     with mock.patch.object(pairs, "LARGEST", Pairs.memory(small) - 1), pytest.raises(DataError):

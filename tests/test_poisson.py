@@ -13,6 +13,7 @@ from scipy.stats import poisson
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError, SettingError
 from bayeskit.estimation.poisson import estimate_poisson
+from refusals import refuses
 
 
 def score(model, values, out=None):
@@ -94,21 +95,21 @@ def test_an_attribute_never_above_zero_is_left_out():
 
 @pytest.mark.parametrize("value", [-1.0, -0.5, math.inf, -math.inf, 1e300])
 def test_what_is_no_count_is_refused_by_name(value):
-    with pytest.raises(DataError, match=r"'calls' is .* in row 1 "):
+    with refuses(DataError, "calls", f"{value:g}", 1):
         score(one([1.0, 2.0], column=1), [[-9.0, 0.0], [0.0, value]])
 
 
 def test_refused_beyond_the_first_block_too():
     values = np.zeros((5_000, 1))
     values[4_321] = -1.0
-    with pytest.raises(DataError, match="row 4321 "):
+    with refuses(DataError, "calls", -1, 4321):
         score(one([1.0]), values)
 
 
 def test_sums_that_are_no_counts_are_refused_by_name():
-    with pytest.raises(DataError, match="'debt' has a mean below 0"):
+    with refuses(DataError, "debt", "2**53"):
         estimate_poisson(np.ones((2, 2)), np.array([[1.0, 1.0], [1.0, -2.0]]), [0, 1], ("calls", "debt"))
-    with pytest.raises(DataError, match="'distance'"):
+    with refuses(DataError, "distance", "2**53"):
         estimate_poisson(np.ones((2, 1)), np.full((2, 1), 1e20), [0], ("distance",))
 
 
@@ -121,7 +122,7 @@ def test_what_rounding_leaves_of_forgotten_rows_does_no_harm():
 
 @pytest.mark.parametrize("alpha", [-1.0, math.nan, math.inf])
 def test_alpha_is_a_number_of_rows(alpha):
-    with pytest.raises(SettingError, match="alpha"):
+    with refuses(SettingError, f"alpha={alpha}"):
         estimate_poisson(np.ones((1, 1)), np.ones((1, 1)), [0], ("calls",), alpha=alpha)
 
 

@@ -28,6 +28,7 @@ from bayeskit.priors import (
     joint_cells,
 )
 from bayeskit.schema import Variable
+from refusals import refuses
 
 X = Variable("x", "categorical", ("a", "b", "c"))
 EMPTY = Variable("x", "categorical")
@@ -74,36 +75,36 @@ def test_no_states_have_no_imaginary_counts(prior):
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Lidstone(-1), "alpha is -1"),
-        (lambda: Lidstone(float("nan")), "alpha is nan"),
-        (lambda: Lidstone(float("inf")), "alpha is inf"),
-        (lambda: Lidstone("1"), "alpha is '1'"),
-        (lambda: MEstimate(-0.1), "m is -0.1"),
-        (lambda: BDeu(-2), "ess is -2"),
-        (lambda: Dirichlet(-1).cells(X, 1), "prior of 'x' is -1"),
-        (lambda: Dirichlet([1, 2]).cells(X, 1), r"2 numbers for 3 states \(a, b, c\)"),
-        (lambda: Dirichlet([1, 2, -3]).cells(X, 1), "prior of 'x' is -3"),
+        (lambda: Lidstone(-1), ["alpha", -1]),
+        (lambda: Lidstone(float("nan")), ["alpha", "nan"]),
+        (lambda: Lidstone(float("inf")), ["alpha", "inf"]),
+        (lambda: Lidstone("1"), ["alpha", "1"]),
+        (lambda: MEstimate(-0.1), ["m", -0.1]),
+        (lambda: BDeu(-2), ["ess", -2]),
+        (lambda: Dirichlet(-1).cells(X, 1), ["prior", "x", -1]),
+        (lambda: Dirichlet([1, 2]).cells(X, 1), [2, 3, "a, b, c"]),
+        (lambda: Dirichlet([1, 2, -3]).cells(X, 1), ["prior", "x", -3]),
         (
             lambda: Dirichlet({"x": {"mauve": 1}}).cells(X, 1),
-            r"state 'mauve' it does not have \(it has a, b, c\)",
+            ["mauve", "a, b, c"],
         ),
-        (lambda: Dirichlet("abc").cells(X, 1), "prior of 'x'"),
-        (lambda: MAP(Dirichlet(0.5)).cells(X, 1), "a = 0.5 < 1"),
-        (lambda: NormalInverseGamma(kappa=0), "kappa is 0"),
-        (lambda: NormalInverseGamma(alpha=-1), "alpha is -1"),
-        (lambda: NormalInverseGamma(beta=float("inf")), "beta is inf"),
-        (lambda: NormalInverseGamma(mean=float("nan")), "mean is nan"),
-        (lambda: as_prior("laplas"), "no prior named 'laplas'. Choose from back-off, bdeu, laplace"),
-        (lambda: as_prior(True), "True is not a prior"),
-        (lambda: as_prior([1, 2]), "is not a prior"),
-        (lambda: as_prior(-1), "alpha is -1"),
-        (lambda: as_smoothing({"numeric": "laplace"}, None), "numeric attributes is NormalInverseGamma"),
-        (lambda: as_smoothing({"x": "nothing"}, None), "no prior named 'nothing'"),
-        (lambda: as_smoothing(None, -3), "alpha is -3"),
+        (lambda: Dirichlet("abc").cells(X, 1), ["prior", "x", "a"]),
+        (lambda: MAP(Dirichlet(0.5)).cells(X, 1), ["x", 0.5, 1]),
+        (lambda: NormalInverseGamma(kappa=0), ["kappa", 0]),
+        (lambda: NormalInverseGamma(alpha=-1), ["alpha", -1]),
+        (lambda: NormalInverseGamma(beta=float("inf")), ["beta", "inf"]),
+        (lambda: NormalInverseGamma(mean=float("nan")), ["mean", "nan"]),
+        (lambda: as_prior("laplas"), ["prior", "laplas"]),
+        (lambda: as_prior(True), [True, "prior"]),
+        (lambda: as_prior([1, 2]), ["[1, 2]", "prior", "bayeskit.priors"]),
+        (lambda: as_prior(-1), ["alpha", -1.0]),
+        (lambda: as_smoothing({"numeric": "laplace"}, None), ["NormalInverseGamma", "Lidstone"]),
+        (lambda: as_smoothing({"x": "nothing"}, None), ["prior", "nothing"]),
+        (lambda: as_smoothing(None, -3), ["alpha", -3]),
     ],
 )
 def test_what_means_nothing_is_refused(make, says):
-    with pytest.raises(SettingError, match=says):
+    with refuses(SettingError, *says):
         make()
 
 
@@ -182,7 +183,7 @@ def test_back_off_is_a_value():
     "given", [0, -1, [], [1, 0], [1, float("nan")], float("inf"), "x", ["a"], [None]], ids=str
 )
 def test_constants_that_mean_nothing(given):
-    with pytest.raises(SettingError, match="BackOff"):
+    with refuses(SettingError, "BackOff"):
         BackOff(given)
 
 
@@ -255,7 +256,7 @@ def test_the_prior_of_a_model_with_parents(smoothing, alpha, base, of_x):
     ids=str,
 )
 def test_nothing_to_back_off_to(smoothing):
-    with pytest.raises(SettingError, match="back off from an attribute's parents"):
+    with refuses(SettingError, "BackOff", "WittenBell", "TAN"):
         as_smoothing(smoothing, None)
 
 
@@ -274,5 +275,5 @@ def test_no_more_is_imagined_than_can_be_added_up(number):
     made = [Lidstone, MEstimate, BDeu, lambda a: Dirichlet(a).cells(X, 1)]
     made += [lambda a: NormalInverseGamma(kappa=a), lambda a: MultinomialNB(alpha=a).fit([[1], [2]], [0, 1])]
     for prior in made:
-        with pytest.raises(SettingError, match="from 0 to 1e\\+300"):
+        with refuses(SettingError, 0, 1e300):
             prior(number)

@@ -21,6 +21,7 @@ from bayeskit.networks.evidence import Not
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.memory import get_max_memory, set_max_memory
 from network_twin import log_total, margin, random_network
+from refusals import refuses
 
 
 @settings(deadline=None, max_examples=150)
@@ -145,20 +146,20 @@ def test_wrong_targets_are_refused(ask):
     grass = wet_grass()
     call = (lambda *t: grass.query(*t)) if ask == "query" else (lambda *t: grass.map(list(t)))
     for targets, said in [
-        ((), "No node was asked for"),
-        (([],), "No node was asked for" if ask == "query" else "There is no node"),
-        (("R", "R"), "'R' was asked for twice"),
-        (("Q",), "There is no node 'Q'"),
-        (({"R": 1},), "There is no node"),
+        ((), ["node"]),
+        (([],), ["node"] if ask == "query" else ["[]", "R", "S", "J"]),
+        (("R", "R"), ["R", "twice"]),
+        (("Q",), ["Q", "R", "S"]),
+        (({"R": 1},), ["{'R': 1}", "R", "S", "J"]),
     ]:
-        with pytest.raises(SettingError, match=said):
+        with refuses(SettingError, *said):
             call(*targets)
 
 
 def test_names_written_nearly_right():
-    with pytest.raises(SettingError, match="Did you mean 'smoke'"):
+    with refuses(SettingError, "smoek", "smoke"):
         asia().query("smoek")
-    with pytest.raises(SettingError, match="Did you mean 'bronc'"):
+    with refuses(SettingError, "bronk", "bronc"):
         asia().posteriors({"bronk": "yes"})
 
 
@@ -181,7 +182,7 @@ def test_impossible_evidence_has_no_probability_and_raises_elsewhere():
 def test_a_network_without_tables_says_which():
     bare = public(Network((node("a", [], [0.5, 0.5]), Node(discrete("b", ["x", "y"]), ("a",)))))
     for ask in (bare.posteriors, bare.mpe, lambda: bare.query("a"), bare.log_probability):
-        with pytest.raises(UsageError, match="'b' has no table yet"):
+        with refuses(UsageError, "b", "set_cpt"):
             ask()
 
 
@@ -245,10 +246,10 @@ def test_the_memory_allowed_reaches_the_engine():
     finally:
         assert set_max_memory(before) == 2**20
     for wrong in (0, -1, math.nan, "1GB", True, None):
-        with pytest.raises(SettingError, match="positive number of bytes"):
+        with refuses(SettingError, "n_bytes", repr(wrong)):
             set_max_memory(wrong)
         if wrong is not None:
-            with pytest.raises(SettingError, match="max_memory"):
+            with refuses(SettingError, "max_memory", repr(wrong)):
                 grass.posteriors(max_memory=wrong)
     assert get_max_memory() == before
 

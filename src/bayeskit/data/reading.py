@@ -85,13 +85,13 @@ class Reading:
         if table.block is not None or self.block:
             return Schema((Variable("block", "block", width=table.shape[1]),), target)
         check_states(self.states)
-        for setting, named in (("states", self.states), ("families", self.kinds), ("cut_points", self.cuts)):
-            strange = next((name for name in named if name not in table.names), None)
-            if strange is not None:
-                listed = ", ".join(map(repr, table.names[:12]))
-                raise ColumnError(
-                    f"{setting} names {strange!r}, which is no column. The columns are {listed}."
-                )
+        strange = next((n for n in (*self.states, *self.kinds, *self.cuts) if n not in table.names), None)
+        if strange is not None:
+            # Kinds and cuts are said by settings of several names.
+            what = f"states names {strange!r}, which" if strange in self.states else repr(strange)
+            raise ColumnError(
+                f"{what} is no column. The columns are {', '.join(map(repr, table.names[:12]))}."
+            )
         if self.dense is not None:
             wanted = np.asarray(self.dense, dtype=np.int64)
             if wanted.shape not in ((), (len(table.names),)):
