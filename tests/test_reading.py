@@ -13,6 +13,7 @@ from bayeskit.data.reading import Reading, cut_variable, interval_labels, warn_o
 from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, Incompatible, InfiniteValue, SettingError, SuspectColumn
 from bayeskit.schema import Variable
+from refusals import refuses, unnamed
 
 Y = Variable("y", "categorical")
 FRAME = pd.DataFrame({"s": ["p", "q"], "n": [0, 1], "f": [0.5, 1.5], "t": [True, False]})
@@ -52,24 +53,24 @@ def test_names_come_before_positions():
 @pytest.mark.parametrize(
     ("how", "error", "says"),
     [
-        ({"categorical": ["z"]}, SettingError, r"names 'z', which is no column. The columns are 's', 'n'"),
-        ({"categorical": [4]}, SettingError, "names 4"),
-        ({"categorical": [-5]}, SettingError, "names -5"),
+        ({"categorical": ["z"]}, SettingError, ["categorical_features", "z", "s", "n"]),
+        ({"categorical": [4]}, SettingError, ["categorical_features", 4]),
+        ({"categorical": [-5]}, SettingError, ["categorical_features", -5]),
         (
             {"categorical": [True, False]},
             SettingError,
-            "mask categorical_features has 2 entries for 4 columns",
+            ["categorical_features", 2, 4],
         ),
-        ({"categorical": "z"}, SettingError, "names 'z'"),
-        ({"states": {"z": ["a"]}}, ColumnError, "'z' is no column"),
-        ({"kinds": {"z": "numeric"}}, ColumnError, "'z' is no column"),
-        ({"states": {"s": []}}, SettingError, r"states\['s'\] is \[\]"),
-        ({"states": {"s": "pq"}}, SettingError, r"states\['s'\] is 'pq'"),
-        ({"states": {"s": ["p", "p"]}}, SettingError, "lists a state twice"),
+        ({"categorical": "z"}, SettingError, ["categorical_features", "z"]),
+        ({"states": {"z": ["a"]}}, ColumnError, ["z", "s", "n"]),
+        ({"kinds": {"z": "numeric"}}, ColumnError, ["z", "s", "n"]),
+        ({"states": {"s": []}}, SettingError, ["states['s']", "[]"]),
+        ({"states": {"s": "pq"}}, SettingError, ["states['s']", "pq"]),
+        ({"states": {"s": ["p", "p"]}}, SettingError, ["states['s']", "('p', 'p')"]),
     ],
 )
 def test_what_is_no_reading(how, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         Reading(**how).schema_of(open_table(FRAME), Y)
 
 
@@ -113,10 +114,10 @@ ROW = np.arange(N)
 @pytest.mark.parametrize(
     ("column", "says"),
     [
-        (ROW, "the row numbers"),
-        (ROW + 100, "the row numbers"),
-        (ROW[::-1].copy(), "the row numbers"),
-        ([f"id{i}" for i in ROW], "a different value in every row"),
+        (ROW, "numbers"),
+        (ROW + 100, "numbers"),
+        (ROW[::-1].copy(), "numbers"),
+        ([f"id{i}" for i in ROW], "different"),
         (ROW * 2, None),
         (ROW.astype(float), None),
         (np.where(ROW == 7, 8, ROW), None),
@@ -135,8 +136,7 @@ def test_columns_that_look_like_identifiers(column, says):
         warn_of_identifiers(table, schema)
     assert [w.category for w in caught] == ([] if says is None else [SuspectColumn])
     if says is not None:
-        assert says in str(caught[0].message)
-        assert "exclude=['id']" in str(caught[0].message)
+        assert unnamed(str(caught[0].message), "id", says, "exclude=['id']") == []
 
 
 @pytest.mark.parametrize("data", [pd.DataFrame({"id": ROW[:9]}), ROW[:, None]], ids=["few rows", "no names"])
@@ -203,13 +203,13 @@ def test_three_hundred_intervals_do_not_fit_a_byte():
 def test_infinity_lies_in_no_interval():
     schema = Reading(cuts={"f": [1.0]}).schema_of(open_table(NUMBERS), Y)
     for value in (np.inf, -np.inf):
-        with pytest.raises(InfiniteValue, match=r"'f' holds -?inf in row 1"):
+        with refuses(InfiniteValue, "f", value, 1):
             encode(open_table(pd.DataFrame({"f": [0.0, value], "s": ["p", "q"]})), schema, "ignore")
 
 
 def test_labels_where_numbers_were_cut():
     schema = Reading(cuts={"f": [1.0]}).schema_of(open_table(NUMBERS), Y)
-    with pytest.raises(ColumnError, match="'f'"):
+    with refuses(ColumnError, "f", "low"):
         encode(open_table(pd.DataFrame({"f": ["low", "high"], "s": ["p", "q"]})), schema, "ignore")
 
 
@@ -217,12 +217,12 @@ def test_labels_where_numbers_were_cut():
     "cuts", [[2, 1], [1, 1], [np.nan], [np.inf], [[1, 2], [3, 4]], ["a"], [1j], None, [[1], [2, 3]]], ids=str
 )
 def test_cuts_that_are_no_ascending_numbers(cuts):
-    with pytest.raises(SettingError, match="cut points of 'f' are"):
+    with refuses(SettingError, "f", repr(cuts)):
         cut_variable("f", cuts)
 
 
 def test_cuts_of_no_column():
-    with pytest.raises(ColumnError, match=r"'nowhere' is no column. The columns are 'f', 's'"):
+    with refuses(ColumnError, "nowhere", "f", "s"):
         Reading(cuts={"nowhere": [1]}).schema_of(open_table(NUMBERS), Y)
 
 
@@ -246,8 +246,8 @@ def test_intervals_are_written_with_as_few_digits_as_tell_them_apart(cuts, label
 
 def test_intervals_of_other_cuts_are_other_variables():
     a, b = cut_variable("f", [1.0]), cut_variable("f", [2.0])
-    with pytest.raises(Incompatible, match=r"'f' is cut at \(1.0,\) here and at \(2.0,\) there"):
+    with refuses(Incompatible, "f", 1.0, 2.0):
         a.union(b)
     assert a.union(cut_variable("f", [1])) == a
-    with pytest.raises(Incompatible, match="'f'"):
+    with refuses(Incompatible, "f", 1.0, None):
         a.union(Variable("f", "numeric"))

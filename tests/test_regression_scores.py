@@ -18,6 +18,7 @@ from bayeskit.structure.questions import Family, bits
 from bayeskit.structure.scores import Score
 from graph_twin import all_dags
 from learning_twin import class_of, regression_score
+from refusals import refuses
 
 
 def mixed(seed, n=60):
@@ -134,7 +135,7 @@ def test_each_family_is_counted_once_and_dirichlet_scores_are_refused():
     scores([Family(1, 0, (0, 3)), Family(1, 0b1000), Family(0, 0, (2,)), Family(0, 0b100)])
     assert scores.n_scored == 3
     for name in ("bdeu", "bds", "k2"):
-        with pytest.raises(SettingError, match="discrete columns only"):
+        with refuses(SettingError, f"score={name!r}", "discrete"):
             MixedScores(columns, Score(name))
 
 

@@ -48,6 +48,7 @@ from bayeskit.statistics.grids import Grid, Grids
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.tables import Tables
 from bayeskit.statistics.totals import Totals
+from refusals import refuses
 
 
 def _object_array(items: list[Any]) -> Any:
@@ -191,25 +192,24 @@ _circle.append(_circle)
 @pytest.mark.parametrize(
     ("value", "named"),
     [
-        (_Bad(), "smoothing is <Bad>"),
-        ({"x": (1, _Bad())}, r"smoothing\['x'\] is <Bad>"),
-        (Dirichlet({"x": _Bad()}), r"smoothing.a\['x'\] is <Bad>"),
-        (len, "smoothing is <built-in"),
-        (_Word("a"), "_Word"),
-        (MappingProxyType({}), "mappingproxy"),
-        (np.zeros(1, "i4,f8"), "ndarray"),
-        (np.ma.masked_array([1]), "MaskedArray"),
-        (np.longdouble(1), "longdouble"),
-        (_circle, "nested too deeply"),
+        (_Bad(), ["smoothing", "<Bad>"]),
+        ({"x": (1, _Bad())}, ["smoothing['x']", "<Bad>"]),
+        (Dirichlet({"x": _Bad()}), ["smoothing.a['x']", "<Bad>"]),
+        (len, ["smoothing", "builtin_function_or_method"]),
+        (_Word("a"), ["smoothing", "_Word"]),
+        (MappingProxyType({}), ["smoothing", "mappingproxy"]),
+        (np.zeros(1, "i4,f8"), ["smoothing", "ndarray"]),
+        (np.ma.masked_array([1]), ["smoothing", "MaskedArray"]),
+        (np.longdouble(1), ["smoothing", "longdouble"]),
+        (_circle, ["smoothing", "deeply"]),
     ],
     ids=str,
 )
 def test_what_cannot_be_saved_is_named(value, named):
     if isinstance(value, np.longdouble) and np.dtype(np.longdouble).itemsize == 8:
         pytest.skip("a long double is a double here")
-    with pytest.raises(SettingError, match=named) as caught:
+    with refuses(SettingError, *named, "bayeskit.priors"):
         to_plain(value, "smoothing")
-    assert "cannot be saved" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_deep_nesting_is_refused_and_does_not_overflow():
     plain: Any = 1
     for _ in range(2000):
         plain = [plain]
-    with pytest.raises(ModelFormatError, match="deeply"):
+    with refuses(ModelFormatError, "deeply"):
         from_plain(plain)
 
 
@@ -352,51 +352,51 @@ def _manifest(**changes: Any) -> bytes:
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"", "empty"),
-        (b"x", "no saved model"),
-        (b"\x80\x04\x95 a pickle, perhaps", "no saved model"),
-        ((2**62).to_bytes(8, "little") + b"{}", "announces a header of 4611686018427387904"),
-        ((200_000_000).to_bytes(8, "little") + b"{}" * 40, "announces a header of 200000000"),
-        ((4).to_bytes(8, "little") + b"{}{}", "header cannot be read"),
-        ((6000).to_bytes(8, "little") + b"[" * 6000, "header cannot be read|without a bayeskit"),
-        ((2).to_bytes(8, "little") + b"[]", "without a bayeskit manifest"),
-        (save_tensors({"weight": np.zeros(3)}), "without a bayeskit manifest"),
-        (save_tensors({"weight": np.zeros(3)}, {"format": "pt"}), "without a bayeskit manifest"),
-        (_header({"bayeskit": 5}), "no text"),
-        (_header({"bayeskit": "not json"}), "manifest cannot be read"),
-        (_header({"bayeskit": "[" * 100_000}), "manifest cannot be read"),
-        (_header({"bayeskit": "1" * 5000}), "manifest cannot be read"),
-        (_header({"bayeskit": '{"format":NaN}'}), "manifest cannot be read"),
-        (_header({"bayeskit": '{"format":"bayeskit","format":"bayeskit"}'}), "not bayeskit's"),
-        (_header({"bayeskit": "[]"}), "not bayeskit's"),
-        (_manifest(format="other"), "not bayeskit's"),
-        (_manifest(format_version=2), "it has format 2, written by bayeskit 9.9.*newer"),
-        (_manifest(format_version=2, content=None, more=1), "newer"),
-        (_manifest(format_version=True), "format version is True"),
-        (_manifest(format_version="1"), "format version is '1'"),
-        (_manifest(format_version=0), "format version is 0"),
-        (_manifest(content=[]), "incomplete"),
-        (_manifest(more=1), "incomplete"),
-        (_manifest(), "checksum"),
-        (_manifest(checksum=None), "checksum"),
+        (b"", ["empty"]),
+        (b"x", [1, 120]),
+        (b"\x80\x04\x95 a pickle, perhaps", [21, int.from_bytes(b"\x80\x04\x95 a pi", "little")]),
+        ((2**62).to_bytes(8, "little") + b"{}", [10, 2**62]),
+        ((200_000_000).to_bytes(8, "little") + b"{}" * 40, [88, 200_000_000]),
+        ((4).to_bytes(8, "little") + b"{}{}", ["header", "read"]),
+        ((6000).to_bytes(8, "little") + b"[" * 6000, ["header", "read"]),
+        ((2).to_bytes(8, "little") + b"[]", ["bayeskit", "manifest"]),
+        (save_tensors({"weight": np.zeros(3)}), ["bayeskit", "manifest"]),
+        (save_tensors({"weight": np.zeros(3)}, {"format": "pt"}), ["bayeskit", "manifest"]),
+        (_header({"bayeskit": 5}), ["manifest", "text"]),
+        (_header({"bayeskit": "not json"}), ["manifest", "read"]),
+        (_header({"bayeskit": "[" * 100_000}), ["manifest", "read"]),
+        (_header({"bayeskit": "1" * 5000}), ["manifest", "read"]),
+        (_header({"bayeskit": '{"format":NaN}'}), ["manifest", "read"]),
+        (_header({"bayeskit": '{"format":"bayeskit","format":"bayeskit"}'}), ["bayeskit", "manifest"]),
+        (_header({"bayeskit": "[]"}), ["bayeskit", "manifest"]),
+        (_manifest(format="other"), ["bayeskit", "manifest"]),
+        (_manifest(format_version=2), [2, 9.9, "newer"]),
+        (_manifest(format_version=2, content=None, more=1), [2, 9.9, "newer"]),
+        (_manifest(format_version=True), ["format", True]),
+        (_manifest(format_version="1"), ["format", "'1'"]),
+        (_manifest(format_version=0), ["format", 0]),
+        (_manifest(content=[]), ["manifest", "incomplete"]),
+        (_manifest(more=1), ["manifest", "incomplete"]),
+        (_manifest(), ["checksum"]),
+        (_manifest(checksum=None), ["checksum"]),
     ],
 )
 def test_foreign_and_damaged_files(tmp_path, data, says):
     path = tmp_path / "别的.bayes"
     path.write_bytes(data)
-    with pytest.raises(ModelFormatError, match=says) as caught:
+    with refuses(ModelFormatError, *says) as caught:
         read(path)
     assert str(path) in str(caught.value)
 
 
 def test_the_wrong_kind_says_what_to_call(tmp_path):
     write_saved(_SAVED, tmp_path / "m")
-    with pytest.raises(ModelFormatError, match=r"bayeskit\.load"):
+    with refuses(ModelFormatError, "bayeskit.load"):
         read(tmp_path / "m", "statistics")
 
 
 def test_directories_and_missing_files(tmp_path):
-    with pytest.raises(ModelFormatError, match="directory"):
+    with refuses(ModelFormatError, tmp_path, "directory"):
         read(tmp_path)
     with pytest.raises(FileNotFoundError, match="nowhere"):
         read(tmp_path / "nowhere")
@@ -410,7 +410,7 @@ def test_directories_and_missing_files(tmp_path):
 
 @pytest.mark.parametrize("path", [5, None, "", "a\0b", ["a"]])
 def test_what_is_no_path(path):
-    with pytest.raises(DataTypeError, match="is no path"):
+    with refuses(DataTypeError, repr(path), "pathlib.Path"):
         container.as_path(path)
 
 
@@ -584,7 +584,7 @@ def test_the_directory_is_synced_after_the_renaming(tmp_path, monkeypatch):
 
 def test_too_many_labels_are_refused_before_writing(tmp_path, monkeypatch):
     monkeypatch.setattr(container, "LARGEST_HEADER", 400)
-    with pytest.raises(UsageError, match="Leave out columns"):
+    with refuses(UsageError, "0 MB", "columns"):
         write_saved(Saved("model", {"states": ["x" * 500]}, {}), tmp_path / "m")
     assert os.listdir(tmp_path) == []
 
@@ -682,63 +682,66 @@ def put_cell(name: str, value: float) -> Any:
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
-        (lambda content, _: content.pop("plan"), "does not tell its plan"),
-        (lambda content, _: content["target"].pop("states"), "KeyError"),
-        (lambda content, _: content["target"]["states"].append("x"), r"tables/margin has shape \(2,\)"),
-        (lambda content, _: content["target"]["states"].pop(), r"tables/margin has shape \(2,\)"),
-        (lambda content, _: content["attributes"].append(content["attributes"][1]), "named"),
-        (lambda content, _: content["attributes"].pop(), "plan asks for tables"),
-        (put("target", "kind", "numeric"), "numeric with 2 states"),
-        (put_in(0, "states", ["a", "b", "c", "c"]), "a state twice"),
-        (put_in(0, "states", ["a", "b", "c"]), "tables/counts has shape"),
-        (put_in(0, "states", [[1], [2], [3], [4]]), "unhashable"),
-        (put_in(0, "states", 10**12), "more than there are counts"),
-        (put_in(0, "states", -1), "more than there are counts"),
-        (put_in(0, "n_declared", 9), "9 declared states of 4"),
-        (put_in(0, "n_declared", True), "True for n_declared"),
-        (put_in(0, "closed", 1), "1 for closed"),
-        (put_in(0, "kind", "ordinal"), "kind 'ordinal'"),
-        (put_in(0, "unknown", 1), "unknown"),
-        (put_in(0, "name", {"os": 1}), "type 'os'"),
-        (put_in(4, "width", 10**15), "too large|has shape"),
-        (put_in(4, "width", 0), "width 0"),
-        (put_in(4, "width", "3"), "'3' for width"),
-        (put("plan", 0, ["cubes", []]), "asks for 'cubes'"),
-        (put("plan", 0, ["tables", ["色泽"]]), "asks for tables of"),
-        (put("plan", 1, ["moments", ["色泽"]]), "asks for moments of"),
-        (put("plan", 1, ["moments", ["z"]]), "moments/weight has shape"),
-        (put("plan", 1, ["moments", ["z", "z"]]), "asks for moments of"),
-        (put("plan", 1, lambda _: ["tables", ["色泽", "closed", "coded"]]), "twice"),
-        (put("plan", 1, 5), "TypeError"),
-        (lambda _, arrays: arrays.pop("tables/margin"), "its plan needs"),
-        (put_in(3, "states", [0, 1, 2]), "tables/counts has shape"),
-        (lambda _, arrays: arrays.update(more=np.zeros(1)), "its plan needs"),
-        (put("arrays", "tables/counts", lambda a: a.astype(np.float32)), "dtype float32"),
-        (put("arrays", "tables/counts", lambda a: a.T), "tables/counts has shape"),
-        (put("arrays", "tables/counts", lambda a: a[:-1]), "has shape"),
-        (put("arrays", "moments/pivot", lambda a: a[0]), "has shape"),
-        (put("arrays", "grids/counts", lambda a: a[:, :1]), "has shape"),
-        (put("arrays", "grids/counts", lambda a: a[:2]), "grids/offsets"),
-        (put("arrays", "grids/ids", lambda a: a[::-1]), "ascending"),
-        (put("arrays", "grids/ids", np.int64(3)), "has shape"),
-        (put("arrays", "grids/offsets", np.array([0, 2])), "grids/offsets"),
-        (put("arrays", "grids/offsets", np.array([1, 3])), "grids/offsets"),
-        (put_cell("grids/exponents", 5000), "exponents"),
-        (put_cell("moments/exponent", -5000), "exponents"),
-        (put_cell("tables/counts", np.nan), "NaN or infinity"),
-        (put_cell("moments/second", np.inf), "NaN or infinity"),
-        (put_cell("scatter/weight", np.nan), "NaN or infinity"),
-        (put_cell("tables/counts", -1.0), "tables/counts holds negative counts"),
-        (put_cell("tables/margin", -30.0), "tables/margin holds negative counts"),
-        (put_cell("moments/weight", -1.0), "moments/weight holds negative counts"),
-        (put_cell("totals/sums", -1.0), "totals/sums holds negative counts"),
-        (put_cell("scatter/weight", -1.0), "scatter/weight holds negative counts"),
-        (put_cell("grids/counts", -1.0), "grids/counts holds negative counts"),
+        (lambda content, _: content.pop("plan"), ["plan"]),
+        (lambda content, _: content["target"].pop("states"), ["KeyError", "states"]),
+        (lambda content, _: content["target"]["states"].append("x"), ["tables/margin", "shape", "(2,)"]),
+        (lambda content, _: content["target"]["states"].pop(), ["tables/margin", "shape", "(2,)"]),
+        (
+            lambda content, _: content["attributes"].append(content["attributes"][1]),
+            ["ColumnError", "('x', 1)"],
+        ),
+        (lambda content, _: content["attributes"].pop(), ["tables", "色泽"]),
+        (put("target", "kind", "numeric"), ["好瓜", "numeric", 2]),
+        (put_in(0, "states", ["a", "b", "c", "c"]), ["色泽", "state", "twice"]),
+        (put_in(0, "states", ["a", "b", "c"]), ["tables/counts", "shape"]),
+        (put_in(0, "states", [[1], [2], [3], [4]]), ["TypeError", "list"]),
+        (put_in(0, "states", 10**12), ["色泽", 10**12]),
+        (put_in(0, "states", -1), ["色泽", -1]),
+        (put_in(0, "n_declared", 9), ["色泽", 9, 4]),
+        (put_in(0, "n_declared", True), [True, "n_declared"]),
+        (put_in(0, "closed", 1), ["色泽", 1, "closed"]),
+        (put_in(0, "kind", "ordinal"), ["色泽", "ordinal"]),
+        (put_in(0, "unknown", 1), ["unknown"]),
+        (put_in(0, "name", {"os": 1}), ["os"]),
+        (put_in(4, "width", 10**15), ["schema", "totals"]),
+        (put_in(4, "width", 0), ["words", "width", 0]),
+        (put_in(4, "width", "3"), ["words", "3", "width"]),
+        (put("plan", 0, ["cubes", []]), ["cubes"]),
+        (put("plan", 0, ["tables", ["色泽"]]), ["['色泽']", "['色泽', 'closed', 'coded']"]),
+        (put("plan", 1, ["moments", ["色泽"]]), ["['色泽']", "('x', 1)"]),
+        (put("plan", 1, ["moments", ["z"]]), ["moments/weight", "shape"]),
+        (put("plan", 1, ["moments", ["z", "z"]]), ["['z', 'z']", "('x', 1)"]),
+        (put("plan", 1, lambda _: ["tables", ["色泽", "closed", "coded"]]), ["plan", "twice"]),
+        (put("plan", 1, 5), ["TypeError"]),
+        (lambda _, arrays: arrays.pop("tables/margin"), ["plan", "tables/margin"]),
+        (put_in(3, "states", [0, 1, 2]), ["tables/counts", "shape"]),
+        (lambda _, arrays: arrays.update(more=np.zeros(1)), ["plan", "'more'"]),
+        (put("arrays", "tables/counts", lambda a: a.astype(np.float32)), ["tables/counts", "float32"]),
+        (put("arrays", "tables/counts", lambda a: a.T), ["tables/counts", "shape"]),
+        (put("arrays", "tables/counts", lambda a: a[:-1]), ["tables/counts", "shape"]),
+        (put("arrays", "moments/pivot", lambda a: a[0]), ["moments/pivot", "shape"]),
+        (put("arrays", "grids/counts", lambda a: a[:, :1]), ["grids/counts", "shape"]),
+        (put("arrays", "grids/counts", lambda a: a[:2]), ["grids/offsets"]),
+        (put("arrays", "grids/ids", lambda a: a[::-1]), ["grids/ids", "ascending"]),
+        (put("arrays", "grids/ids", np.int64(3)), ["grids/ids", "shape"]),
+        (put("arrays", "grids/offsets", np.array([0, 2])), ["grids/offsets"]),
+        (put("arrays", "grids/offsets", np.array([1, 3])), ["grids/offsets"]),
+        (put_cell("grids/exponents", 5000), ["grids/exponents"]),
+        (put_cell("moments/exponent", -5000), ["moments/exponent"]),
+        (put_cell("tables/counts", np.nan), ["tables/counts", "NaN"]),
+        (put_cell("moments/second", np.inf), ["moments/second", "NaN"]),
+        (put_cell("scatter/weight", np.nan), ["scatter/weight", "NaN"]),
+        (put_cell("tables/counts", -1.0), ["tables/counts", "negative"]),
+        (put_cell("tables/margin", -30.0), ["tables/margin", "negative"]),
+        (put_cell("moments/weight", -1.0), ["moments/weight", "negative"]),
+        (put_cell("totals/sums", -1.0), ["totals/sums", "negative"]),
+        (put_cell("scatter/weight", -1.0), ["scatter/weight", "negative"]),
+        (put_cell("grids/counts", -1.0), ["grids/counts", "negative"]),
     ],
 )
 def test_forged_statistics_are_refused(tmp_path, edit, says):
     path = forge(tmp_path, edit)
-    with pytest.raises(ModelFormatError, match=says) as caught:
+    with refuses(ModelFormatError, *says) as caught:
         load_statistics(path)
     assert str(path) in str(caught.value)
 
@@ -748,11 +751,11 @@ def test_the_unforged_file_loads(tmp_path):
 
 
 def test_statistics_that_could_not_be_read_are_not_written(tmp_path):
-    with pytest.raises(DataError, match="negative counts"):
+    with refuses(DataError, "tables/margin", "negative"):
         save_statistics(_STATISTICS * -1.0, tmp_path / "m")
     schema = Schema((Variable("色泽", "categorical", (_Bad(),)),), _SCHEMA.target)
     zero = Statistics.zero(schema, Plan.naive(schema))
-    with pytest.raises(SettingError, match="a state of '色泽' is <Bad>"):
+    with refuses(SettingError, "色泽", "<Bad>"):
         save_statistics(zero, tmp_path / "m")
     assert os.listdir(tmp_path) == []
 
@@ -776,14 +779,17 @@ def test_what_was_taken_away_is_kept_and_checked(tmp_path):
         return forged
 
     for edit, says in (
-        (put_cell("gone/tables/margin", -5.0), "forgotten, its array tables/margin holds negative counts"),
-        (put_cell("gone/tables/counts", np.nan), "tables/counts holds NaN"),
-        (put("arrays", "gone/tables/counts", lambda a: a[:-1]), "has shape"),
-        (lambda _, arrays: arrays.pop("gone/tables/margin"), "its plan needs"),
-        (lambda _, arrays: arrays.update({"gone/grids/ids": arrays["grids/ids"]}), "its plan needs"),
-        (lambda _, arrays: arrays.update({"gone/more": np.zeros(1)}), "its plan needs"),
+        (put_cell("gone/tables/margin", -5.0), ["forgotten", "tables/margin", "negative"]),
+        (put_cell("gone/tables/counts", np.nan), ["forgotten", "tables/counts", "NaN"]),
+        (put("arrays", "gone/tables/counts", lambda a: a[:-1]), ["forgotten", "tables/counts", "shape"]),
+        (lambda _, arrays: arrays.pop("gone/tables/margin"), ["forgotten", "plan", "tables/margin"]),
+        (
+            lambda _, arrays: arrays.update({"gone/grids/ids": arrays["grids/ids"]}),
+            ["forgotten", "plan", "grids/ids"],
+        ),
+        (lambda _, arrays: arrays.update({"gone/more": np.zeros(1)}), ["forgotten", "plan", "'more'"]),
     ):
-        with pytest.raises(ModelFormatError, match=says):
+        with refuses(ModelFormatError, *says):
             load_statistics(forge(tmp_path, with_gone(edit)))
 
 

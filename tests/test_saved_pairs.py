@@ -16,6 +16,7 @@ from bayeskit.io.saved import Saved, write_saved
 from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics
 from bayeskit.schema import Variable
 from bayeskit.statistics import Plan
+from refusals import refuses
 
 ROWS = {"s": ["p", "q", None, "p"], "f": [0.5, 1.5, 2.5, np.nan]}
 
@@ -81,28 +82,28 @@ def pairs_of_some(content: Any, arrays: Any) -> None:
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
-        (cut_at([2.0, 1.0]), "'f' is cut at"),
-        (cut_at([1.0, 1.0]), "'f' is cut at"),
-        (cut_at([1, 2]), "'f' is cut at"),
-        (cut_at("12"), "'f' is cut at"),
-        (cut_at([1.0, "x"]), "'f' is cut at"),
-        (cut_at([True, False]), "'f' is cut at"),
-        (cut_at([1.0]), "1 cut points and 3 intervals"),
-        (cut_at([1.0, 2.0, 3.0]), "3 cut points and 3 intervals"),
-        (cell("pairs/counts", (0, 0, 0), -1.0), "negative counts"),
-        (cell("pairs/counts", (0, 0, 0), np.nan), "NaN or infinity"),
-        (cell("pairs/margin", 0, -1.0), "negative counts"),
-        (cell("pairs/offsets", 1, 1), "does not fit its schema"),
-        (without("pairs/counts"), "its arrays are"),
-        (shorter, "pairs/counts has shape"),
-        (pairs_of_strangers, "nowhere"),
+        (cut_at([2.0, 1.0]), ["f", "[2.0, 1.0]"]),
+        (cut_at([1.0, 1.0]), ["f", "[1.0, 1.0]"]),
+        (cut_at([1, 2]), ["f", "[1, 2]"]),
+        (cut_at("12"), ["f", "12"]),
+        (cut_at([1.0, "x"]), ["f", "[1.0, 'x']"]),
+        (cut_at([True, False]), ["f", "[True, False]"]),
+        (cut_at([1.0]), ["f", 1, 3]),
+        (cut_at([1.0, 2.0, 3.0]), ["f", 3]),
+        (cell("pairs/counts", (0, 0, 0), -1.0), ["pairs/counts", "negative"]),
+        (cell("pairs/counts", (0, 0, 0), np.nan), ["pairs/counts", "NaN"]),
+        (cell("pairs/margin", 0, -1.0), ["pairs/margin", "negative"]),
+        (cell("pairs/offsets", 1, 1), ["pairs/offsets"]),
+        (without("pairs/counts"), ["pairs/counts"]),
+        (shorter, ["pairs/counts", "shape"]),
+        (pairs_of_strangers, ["tables", "nowhere"]),
     ],
 )
 def test_forged_files_are_refused(tmp_path, edit, says):
     content, arrays = pack_statistics(counted())
     edit(content, arrays)
     write_saved(Saved("statistics", content, arrays), tmp_path / "counts")
-    with pytest.raises(ModelFormatError, match=says):
+    with refuses(ModelFormatError, *says):
         load_statistics(tmp_path / "counts")
 
 
@@ -120,5 +121,5 @@ def test_pairs_are_of_all_categorical_columns(tmp_path):
     content, arrays = pack_statistics(counted())
     pairs_of_some(content, arrays)
     write_saved(Saved("statistics", content, arrays), tmp_path / "counts")
-    with pytest.raises(ModelFormatError, match="pairs"):
+    with refuses(ModelFormatError, "pairs", "['s']", "['s', 'f']"):
         load_statistics(tmp_path / "counts")

@@ -33,6 +33,7 @@ from bayeskit.errors import ModelFormatError, SettingError, UsageError
 from bayeskit.io.saved import Saved, naming, read_saved, write_saved
 from bayeskit.io.statistics import load_statistics, save_statistics
 from bayeskit.priors import MAP, BDeu, Dirichlet, NormalInverseGamma
+from refusals import refuses
 
 _rng = np.random.default_rng(7)
 _N = 90
@@ -192,7 +193,7 @@ def test_a_class_of_ones_own_is_loaded_where_it_is_passed_and_only_there(model, 
     path = tmp_path / "mine"
     model.fit(X, y).save(path)
     own = type(model)
-    with pytest.raises(ModelFormatError, match=rf"'{own.__name__}'.*classes=\[{own.__name__}\]"):
+    with refuses(ModelFormatError, repr(own.__name__), f"classes=[{own.__name__}]"):
         load(path)
     loaded = load(path, classes=[MyBayes, MyTree])
     assert type(loaded) is own
@@ -209,12 +210,12 @@ def test_what_is_passed_as_ones_own_must_be_a_classifier_with_a_name_of_its_own(
     MyTree().fit([["a"], ["b"]], ["c", "d"]).save(tmp_path / "m")
     second = type("MyTree", (NaiveBayes,), {})
     for classes, named in (
-        ([dict], "dict"),
-        (MyTree(), "MyTree"),
-        ([MyTree, second], "MyTree"),
-        ([TAN], "TAN"),
+        ([dict], ["classes", "dict"]),
+        (MyTree(), ["classes", "MyTree"]),
+        ([MyTree, second], ["classes", "MyTree"]),
+        ([TAN], ["classes", "TAN"]),
     ):
-        with pytest.raises(SettingError, match=named):
+        with refuses(SettingError, *named):
             load(tmp_path / "m", classes=classes)
     # A file that names a class of another kind than was meant is no model of it.
     with pytest.raises(ModelFormatError):
@@ -235,17 +236,17 @@ def test_refusals_come_before_anything_is_written(tmp_path):
 
     with pytest.raises(NotFittedError, match="not fitted yet"):
         NaiveBayes().save(path)
-    with pytest.raises(UsageError, match=r"lazy.*Fit it"):
+    with refuses(UsageError, "lazy"):
         NaiveBayes().lazy(pd.DataFrame({"x": ["a", "b"], "y": y}), "y").save(path)
-    with pytest.raises(SettingError, match=r"smoothing is Odd\(\), which cannot be saved"):
+    with refuses(SettingError, "smoothing", "Odd"):
         NaiveBayes(smoothing=Odd()).fit(X, y).save(path)
-    with pytest.raises(SettingError, match=r"smoothing\['x0'\] is Odd\(\)"):
+    with refuses(SettingError, "smoothing['x0']", "Odd"):
         NaiveBayes(smoothing={"x0": Odd()}).fit(X, y).save(path)
-    with pytest.raises(SettingError, match="variance is 'none'"):
+    with refuses(SettingError, "variance", "none"):
         NaiveBayes().fit(X, y).set_params(variance="none").save(path)
-    with pytest.raises(UsageError, match=r"changed after fitting \(smoothing, .*block_alpha\)"):
+    with refuses(UsageError, "smoothing", "block_alpha"):
         NaiveBayes().fit(X, y).set_params(alpha=0.5).save(path)
-    with pytest.raises(UsageError, match=r"changed after fitting \(block_above\)"):
+    with refuses(UsageError, "block_above"):
         BernoulliNB().fit([[1], [0]], y).set_params(binarize=0.5).save(path)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["m"]
@@ -253,7 +254,7 @@ def test_refusals_come_before_anything_is_written(tmp_path):
 
 def test_a_class_that_only_has_the_name_is_refused(tmp_path):
     impostor = type("NaiveBayes", (NaiveBayes,), {})
-    with pytest.raises(UsageError, match="cannot be saved"):
+    with refuses(UsageError, "NaiveBayes", "bayeskit", __name__):
         impostor().fit([["a"], ["b"]], [0, 1]).save(tmp_path / "m")
 
 
@@ -288,32 +289,32 @@ def field(key: str, value: Any) -> Any:
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
-        (field("estimator", "os"), "holds a 'os'.*NaiveBayes"),
-        (field("estimator", "BayesDecision"), "holds a 'BayesDecision'"),
-        (field("estimator", ["NaiveBayes"]), "unhashable"),
-        (field("estimator", "GaussianNB"), "'smoothing', 'states'"),
-        (parameter("colour", 1), r"\['colour'\].*newer"),
-        (parameter("variance", "none"), "variance is 'none'"),
-        (parameter("families", 5), "families|int"),
-        (parameter("smoothing", {"prior": ["os.system", {"command": "ls"}]}), "no prior 'os.system'"),
-        (parameter("smoothing", {"pickle": "gASV"}), "type 'pickle'"),
-        (parameter("alpha", {"float": "nan"}), "alpha is nan"),
-        (parameter("numeric", "kernel"), "not those that a NaiveBayes"),
-        (lambda content, _: content.pop("hints"), "does not tell its hints"),
-        (lambda content, _: content["statistics"]["plan"].pop(), "its plan needs"),
-        (field("statistics", None), "TypeError"),
-        (field("parameters", []), "AttributeError|TypeError"),
-        (field("class_dtype", "<M8[s]"), "dtype '<M8"),
-        (field("class_dtype", "i4,f8"), "dtype 'i4,f8'"),
-        (field("class_dtype", "<i8"), "makes no sense"),
-        (field("class_dtype", 8), "dtype 8"),
-        (field("names", ["a"]), "names 1 columns of 4"),
-        (field("names", 5), "TypeError"),
+        (field("estimator", "os"), ["os", "NaiveBayes"]),
+        (field("estimator", "BayesDecision"), ["BayesDecision", "NaiveBayes"]),
+        (field("estimator", ["NaiveBayes"]), ["TypeError", "list"]),
+        (field("estimator", "GaussianNB"), ["GaussianNB", "smoothing", "states"]),
+        (parameter("colour", 1), ["['colour']", "newer"]),
+        (parameter("variance", "none"), ["variance", "none"]),
+        (parameter("families", 5), ["int", "TypeError"]),
+        (parameter("smoothing", {"prior": ["os.system", {"command": "ls"}]}), ["prior", "os.system"]),
+        (parameter("smoothing", {"pickle": "gASV"}), ["pickle"]),
+        (parameter("alpha", {"float": "nan"}), ["SettingError", "alpha", "nan"]),
+        (parameter("numeric", "kernel"), ["statistics", "NaiveBayes"]),
+        (lambda content, _: content.pop("hints"), ["hints"]),
+        (lambda content, _: content["statistics"]["plan"].pop(), ["plan", "arrays"]),
+        (field("statistics", None), ["TypeError"]),
+        (field("parameters", []), ["AttributeError"]),
+        (field("class_dtype", "<M8[s]"), ["<M8[s]"]),
+        (field("class_dtype", "i4,f8"), ["i4,f8"]),
+        (field("class_dtype", "<i8"), ["ValueError", "坏瓜"]),
+        (field("class_dtype", 8), ["dtype", 8]),
+        (field("names", ["a"]), ["columns", 1, 4]),
+        (field("names", 5), ["TypeError"]),
     ],
 )
 def test_forged_models_are_refused(tmp_path, edit, says):
     path = forge(tmp_path, edit)
-    with pytest.raises(ModelFormatError, match=says) as caught:
+    with refuses(ModelFormatError, *says) as caught:
         load(path)
     assert str(caught.value).startswith(f"{path}: ")
 
@@ -341,9 +342,9 @@ def test_models_and_statistics_are_not_mistaken_for_each_other(tmp_path):
     model = NaiveBayes().fit(_mixed, _y)
     model.save(tmp_path / "model")
     save_statistics(model.statistics_, tmp_path / "counts")
-    with pytest.raises(ModelFormatError, match="load_statistics"):
+    with refuses(ModelFormatError, "load_statistics"):
         load(tmp_path / "counts")
-    with pytest.raises(ModelFormatError, match=r"bayeskit\.load"):
+    with refuses(ModelFormatError, "model", "bayeskit.load"):
         load_statistics(tmp_path / "model")
     assert np.array_equal(load_statistics(tmp_path / "counts").class_counts, model.statistics_.class_counts)
 
@@ -351,7 +352,7 @@ def test_models_and_statistics_are_not_mistaken_for_each_other(tmp_path):
 def test_missing_files_are_the_systems_business(tmp_path):
     with pytest.raises(FileNotFoundError, match="没有"):
         load(tmp_path / "没有")
-    with pytest.raises(ModelFormatError, match="directory"):
+    with refuses(ModelFormatError, tmp_path, "directory"):
         load(tmp_path)
     with pytest.raises(FileNotFoundError, match="没有"):
         NaiveBayes().fit([["a"], ["b"]], [0, 1]).save(tmp_path / "没有" / "m")

@@ -17,6 +17,7 @@ from bayeskit.schema import Schema, Variable
 from bayeskit.statistics.part import Embedding
 from bayeskit.statistics.scatter import FARTHEST, Scatter
 from bayeskit.statistics.twofold import Twofold
+from refusals import refuses
 
 K, NAMES = 3, ("height", "width")
 
@@ -212,7 +213,7 @@ def test_only_complete_rows_with_weight_count():
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e300, -1e71])
 def test_what_cannot_be_summed_is_named(value):
-    with pytest.raises(DataError, match=r"'width' is .* in row 2"):
+    with refuses(DataError, "width", value, 2):
         count([[1, 2], [np.nan, 4], [5, value]], [0, 0, 0])
 
 
@@ -284,7 +285,7 @@ def test_deficit_and_incompatible_widths():
     two, one = count([[1, 2], [3, 4]], [0, 0]), count([[1, 2]], [0])
     assert two.subtract(one).deficit() == 0
     assert one.subtract(two).deficit() == 1
-    with pytest.raises(Incompatible, match="2 attributes"):
+    with refuses(Incompatible, 2, 3, 1):
         two.merge(count([[1.0]], [0], names=("height",)))
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bayeskit.errors import ColumnError, DataError, Incompatible, UnseenState
 from bayeskit.schema import LARGEST_BYTE_TABLE, LARGEST_CODE, Schema, Variable, label_order
+from refusals import refuses
 
 LABELS = st.one_of(
     st.integers(-3, 3), st.sampled_from(["a", "b", "c", "é", "乌黑"]), st.sampled_from([(1,), (2, 1)])
@@ -62,7 +63,7 @@ def test_codes_and_their_listing():
     assert (long.code_of(3), long.size) == (3, 12)
     assert long.listing() == "0, 1, 2, 3, 4, 5, 6, 7, … 4 more"
     for strange in (12, "3", ["unhashable"]):
-        with pytest.raises(UnseenState, match=r"'x' has no state .* \(it has 0, 1"):
+        with refuses(UnseenState, "x", repr(strange), "0, 1, 2, 3, 4, 5, 6, 7, … 4"):
             long.code_of(strange)
 
 
@@ -89,9 +90,9 @@ def test_a_run_of_whole_numbers(states, first):
 def test_closed_states_are_all_there_are(labels):
     closed = variable(("red", "green"), 2, closed=True)
     assert closed.grown(["green", "red"]) is closed
-    with pytest.raises(UnseenState, match=r"no state 'mauve': its states were declared as red, green"):
+    with refuses(UnseenState, "x", "mauve", "red, green"):
         closed.grown(labels)
-    with pytest.raises(UnseenState, match="'blue'"):
+    with refuses(UnseenState, "blue"):
         closed.grown([], declared=["blue"])
 
 
@@ -112,17 +113,17 @@ def test_dense_codes_have_every_state_up_to_the_largest():
     assert grown.kept(np.array([False, True, False, True, False])).states == (0, 1, 2, 3)
     assert grown.kept(np.zeros(5, bool)).states == (0, 1)
     assert codes.grown([0, 1]) == codes
-    with pytest.raises(DataError, match=r"Negative.*'x' holds -1"):
+    with refuses(DataError, "x", -1):
         codes.grown([-1, 2])
-    with pytest.raises(DataError, match=f"'x' holds the code {LARGEST_CODE}"):
+    with refuses(DataError, "x", LARGEST_CODE):
         codes.grown([LARGEST_CODE])
     assert codes.grown([LARGEST_CODE - 1]).size == LARGEST_CODE
 
 
 def test_variables_of_another_kind_or_name_do_not_unite():
-    with pytest.raises(Incompatible, match="'x' is categorical here and numeric there"):
+    with refuses(Incompatible, "x", "categorical", "numeric"):
         variable().union(Variable("x", "numeric"))
-    with pytest.raises(Incompatible, match="'x' and 'z'"):
+    with refuses(Incompatible, "x", "z"):
         variable().union(Variable("z", "categorical"))
     with pytest.raises(Incompatible):
         Variable("t", "block", width=2).union(Variable("t", "block", width=3))
@@ -149,7 +150,7 @@ def test_a_schema_lays_tables_one_after_the_other():
     assert (schema.n_classes, schema.block) == (2, None)
     assert schema["m"] is schema.attributes[3]
     assert schema["y"] is schema.target
-    with pytest.raises(ColumnError, match="no variable 'q'"):
+    with refuses(ColumnError, "q"):
         schema["q"]
     text = Variable("text", "block", width=9)
     assert Schema((text,), Y).block is text
@@ -157,7 +158,7 @@ def test_a_schema_lays_tables_one_after_the_other():
 
 
 def test_two_columns_of_one_name():
-    with pytest.raises(ColumnError, match="Two columns are named 'n'"):
+    with refuses(ColumnError, "n"):
         Schema((Variable("m", "numeric"), Variable("n", "numeric"), Variable("n", "numeric")), Y)
 
 
@@ -191,5 +192,5 @@ def test_union_of_schemas():
     assert both["x"].states == ("a", "b", "c")
     assert both.target.states == ("maybe", "no", "yes")
     assert schema.union(schema) is schema
-    with pytest.raises(Incompatible, match="different columns"):
+    with refuses(Incompatible, "columns"):
         schema.union(schema.restricted(["x"]))

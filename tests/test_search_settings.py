@@ -10,6 +10,7 @@ from bayeskit.networks.examples import asia
 from bayeskit.networks.learned.learning import learn_network
 from bayeskit.networks.learned.search_settings import TAKEN_BY
 from bayeskit.structure.scores import Score
+from refusals import refuses
 
 ROWS = asia().sample(800, seed=2)
 NAMES = list(ROWS.columns)
@@ -36,9 +37,8 @@ def test_a_method_takes_a_setting_or_says_who_does(method):
         if method in taken:
             learned(method, **{name: value})
             continue
-        with pytest.raises(SettingError, match=f"^{name} is .*method='{method}' does not take") as refused:
+        with refuses(SettingError, name, f"method={method!r}", *map(repr, taken)):
             learned(method, **{name: value})
-        assert all(repr(other) in str(refused.value) for other in taken)
         # What stands there anyway is no wish.
         learned(method, **{name: TAKEN_BY[name][1]})
 
@@ -70,7 +70,7 @@ def test_what_is_known_is_refused(method):
         {"forbidden": [("asia", "xray")]},
         {"tiers": [["asia"], ["tub"]]},
     ):
-        with pytest.raises(SettingError, match=r'cannot keep.*"hill-climbing"'):
+        with refuses(SettingError, f"method={method!r}", "auto", "hill-climbing"):
             learned(method, **limit)
 
 
@@ -84,16 +84,16 @@ def test_the_settings_of_tests_matter(method):
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"ess": 5.0}, "does not look at it"),
-        ({"score": Score("bdeu"), "ess": 5.0}, "does not look at it"),
-        ({"max_memory": 2**30}, "rows are in memory"),
+        ({"ess": 5.0}, ["ess", 5.0, "score='bic'"]),
+        ({"score": Score("bdeu"), "ess": 5.0}, ["ess", 5.0, "score="]),
+        ({"max_memory": 2**30}, ["max_memory", 'method="exact"', "auto"]),
         (
             {"method": "k2", "order": NAMES, "required": [(NAMES[-1], NAMES[0])]},
-            "order names 'asia' before 'dysp'",
+            ["order", "asia", "dysp"],
         ),
     ],
 )
 def test_settings_that_contradict_each_other(settings, says):
-    with pytest.raises(SettingError, match=says):
+    with refuses(SettingError, *says):
         learn_network(ROWS, **settings)
     assert learn_network(ROWS, "exact", max_memory=2**30, max_parents=2).edges

@@ -24,6 +24,7 @@ from bayeskit.errors import (
 from bayeskit.estimation.averaged import memory
 from bayeskit.priors import BackOff, Dirichlet, MEstimate, WittenBell
 from bayeskit.statistics.information import conditional_mutual_information
+from refusals import refuses, warns_of
 
 FAMILY = [TAN, SPODE, AODE, AnDE, KDB]
 NAMES = ["s", "t", "x", "z"]
@@ -61,84 +62,84 @@ def same(a, b, rows=X, within=1e-12):
 # -- settings --------------------------------------------------------------------------------------
 
 SHARED = [
-    ({"smoothing": "laplace", "alpha": 1.0}, "smoothing= or alpha=, not both"),
-    ({"smoothing": "laplas"}, "no prior named 'laplas'"),
-    ({"smoothing": {"nowhere": 1.0}}, "smoothing names 'nowhere'"),
-    ({"smoothing": {"numeric": 1.0}}, "NormalInverseGamma"),
-    ({"smoothing": Dirichlet([1, 2]), "categorical_features": "all"}, "2 numbers for"),
-    ({"alpha": -1.0}, "alpha is -1"),
-    ({"numeric": "kernel"}, "numeric is 'kernel'; choose from 'mdl', 'gaussian'"),
-    ({"missing": "drop"}, "missing is 'drop'; choose from 'ignore', 'state'"),
-    ({"unseen": "raise"}, "unseen is 'raise'; choose from 'ignore', 'smooth', 'error'"),
-    ({"calibration": "platt"}, "calibration is 'platt'"),
-    ({"cut_points": [1.0]}, "cut_points is .1.0.; give a mapping"),
-    ({"cut_points": {"x": [1.0]}, "numeric": "gaussian"}, 'cut_points are for numeric="mdl"'),
-    ({"cut_points": {"x": [2.0, 1.0]}}, "cut points of 'x' are .*ascending"),
-    ({"cut_points": {"x": [1.0, 1.0]}}, "cut points of 'x' are .*ascending"),
-    ({"cut_points": {"x": [np.nan]}}, "cut points of 'x' are .*finite"),
-    ({"cut_points": {"x": [np.inf]}}, "cut points of 'x' are .*finite"),
-    ({"cut_points": {"x": ["a"]}}, "cut points of 'x'"),
-    ({"cut_points": {"x": [[1.0, 2.0], [3.0, 4.0]]}}, "cut points of 'x'"),
-    ({"cut_points": {"nowhere": [1.0]}}, "nowhere"),
-    ({"cut_points": {"s": [1.0]}}, "'s'"),
-    ({"categorical_features": ["nowhere"]}, "nowhere"),
-    ({"states": {"s": ["p", "p"]}}, "twice"),
-    ({"class_weight": {"nobody": 1.0}}, "nobody"),
-    ({"class_prior": [0.5, 0.5]}, "2 priors for 3 classes"),
-    ({"n_jobs": 0}, "n_jobs is 0"),
+    ({"smoothing": "laplace", "alpha": 1.0}, ["smoothing=", "alpha="]),
+    ({"smoothing": "laplas"}, ["prior", "laplas"]),
+    ({"smoothing": {"nowhere": 1.0}}, ["smoothing", "nowhere"]),
+    ({"smoothing": {"numeric": 1.0}}, ["NormalInverseGamma"]),
+    ({"smoothing": Dirichlet([1, 2]), "categorical_features": "all"}, ["y", 2, 3]),
+    ({"alpha": -1.0}, ["alpha", -1.0]),
+    ({"numeric": "kernel"}, ["numeric", "kernel", "mdl", "gaussian"]),
+    ({"missing": "drop"}, ["missing", "drop", "ignore", "state"]),
+    ({"unseen": "raise"}, ["unseen", "raise", "ignore", "smooth", "error"]),
+    ({"calibration": "platt"}, ["calibration", "platt"]),
+    ({"cut_points": [1.0]}, ["cut_points", "[1.0]"]),
+    ({"cut_points": {"x": [1.0]}, "numeric": "gaussian"}, ["cut_points", 'numeric="mdl"']),
+    ({"cut_points": {"x": [2.0, 1.0]}}, ["x", "[2.0, 1.0]"]),
+    ({"cut_points": {"x": [1.0, 1.0]}}, ["x", "[1.0, 1.0]"]),
+    ({"cut_points": {"x": [np.nan]}}, ["x", "[nan]"]),
+    ({"cut_points": {"x": [np.inf]}}, ["x", "[inf]"]),
+    ({"cut_points": {"x": ["a"]}}, ["x", "['a']"]),
+    ({"cut_points": {"x": [[1.0, 2.0], [3.0, 4.0]]}}, ["x", "[[1.0, 2.0], [3.0, 4.0]]"]),
+    ({"cut_points": {"nowhere": [1.0]}}, ["cut_points", "nowhere"]),
+    ({"cut_points": {"s": [1.0]}}, ["cut_points", "s"]),
+    ({"categorical_features": ["nowhere"]}, ["categorical_features", "nowhere"]),
+    ({"states": {"s": ["p", "p"]}}, ["states['s']", "('p', 'p')"]),
+    ({"class_weight": {"nobody": 1.0}}, ["class_weight", "nobody"]),
+    ({"class_prior": [0.5, 0.5]}, [2, 3]),
+    ({"n_jobs": 0}, ["n_jobs", 0]),
 ]
 OWN = [
-    (TAN(root="nowhere"), "root is 'nowhere', which is no discrete attribute. There are 's', 't', 'x', 'z'"),
-    (TAN(root="x", numeric="gaussian"), "root is 'x', which is no discrete attribute. There are 's', 't'"),
-    (TAN(root=["s"]), "root is .'s'."),
-    (TAN(penalty="mdl"), "penalty is 'mdl'; choose from 'aic', 'bic'"),
-    (TAN(root="s", structure={}), "root and penalty are for learning a tree"),
-    (TAN(penalty="aic", structure={}), "root and penalty are for learning a tree"),
+    (TAN(root="nowhere"), ["root", "nowhere", "s", "t", "x", "z"]),
+    (TAN(root="x", numeric="gaussian"), ["root", "x", "s", "t"]),
+    (TAN(root=["s"]), ["root", "['s']", "s"]),
+    (TAN(penalty="mdl"), ["penalty", "mdl", "aic", "bic"]),
+    (TAN(root="s", structure={}), ["root", "structure="]),
+    (TAN(penalty="aic", structure={}), ["root", "structure="]),
     (
         SPODE(super_parent="nowhere"),
-        "super_parent is 'nowhere', which is no discrete attribute. There are 's'",
+        ["super_parent", "nowhere", "s"],
     ),
-    (SPODE(super_parent="x", numeric="gaussian"), "super_parent is 'x', which is no discrete attribute"),
-    (SPODE(select="holdout"), "select is 'holdout'; choose from 'loo', 'cv'"),
-    (SPODE(super_parent="s", structure={}), "super_parent= or structure=, not both"),
-    (AODE(min_count=-1), "min_count is -1; it must be a number of rows, 0 or more"),
-    (AODE(min_count="1"), "min_count is '1'"),
-    (AODE(min_count=np.nan), "min_count is nan"),
-    (AODE(min_count=True), "min_count is True"),
-    (AODE(weights="information"), "weights is 'information'; choose from 'mutual-information'"),
-    (AODE(subsumption=True), "subsumption is True; give the least count"),
-    (AODE(subsumption=-5), "subsumption is -5"),
-    (AODE(subsumption=None), "subsumption is None"),
-    (AnDE(n=3), r"n is 3; choose 0 \(naive Bayes\), 1 \(AODE\) or 2 \(A2DE\)"),
-    (AnDE(n=True), "n is True"),
-    (AnDE(n="1"), "n is '1'"),
-    (AnDE(n=np.array([1, 2])), "n is"),
-    (AnDE(n=2, memory=-1), "memory is -1"),
-    (AnDE(n=2, memory="1 GB"), "memory is '1 GB'"),
-    (AnDE(n=2, min_count=-1), "min_count is -1"),
-    (AnDE(n=2, smoothing="back-off"), r"AnDE\(n=2\) does not back off"),
-    (AnDE(n=0, smoothing="back-off"), "back off"),
-    (AnDE(n=0, smoothing="witten-bell"), "back off"),
-    (KDB(k=-1), "k is -1; it must be a whole number from 0 to 64"),
-    (KDB(k=1.5), "k is 1.5"),
-    (KDB(k=True), "k is True"),
-    (KDB(k=65), "k is 65"),
-    (TAN(smoothing={"y": "back-off"}), "back"),
-    (NaiveBayes(smoothing="back-off"), "BackOff and WittenBell back off from an attribute's parents"),
-    (NaiveBayes(smoothing={"s": "witten-bell"}), "BackOff and WittenBell back off"),
+    (SPODE(super_parent="x", numeric="gaussian"), ["super_parent", "x", "discrete"]),
+    (SPODE(select="holdout"), ["select", "holdout", "loo", "cv"]),
+    (SPODE(super_parent="s", structure={}), ["super_parent=", "structure="]),
+    (AODE(min_count=-1), ["min_count", -1]),
+    (AODE(min_count="1"), ["min_count", "1"]),
+    (AODE(min_count=np.nan), ["min_count", "nan"]),
+    (AODE(min_count=True), ["min_count", True]),
+    (AODE(weights="information"), ["weights", "'information'", "mutual-information"]),
+    (AODE(subsumption=True), ["subsumption", True]),
+    (AODE(subsumption=-5), ["subsumption", -5]),
+    (AODE(subsumption=None), ["subsumption", None]),
+    (AnDE(n=3), ["n", 3, 0, 1, "AODE", 2, "A2DE"]),
+    (AnDE(n=True), ["n", True]),
+    (AnDE(n="1"), ["n", "1"]),
+    (AnDE(n=np.array([1, 2])), ["n", "array([1, 2])"]),
+    (AnDE(n=2, memory=-1), ["memory", -1]),
+    (AnDE(n=2, memory="1 GB"), ["memory", "1 GB"]),
+    (AnDE(n=2, min_count=-1), ["min_count", -1]),
+    (AnDE(n=2, smoothing="back-off"), ["AnDE(n=2)", "back-off"]),
+    (AnDE(n=0, smoothing="back-off"), ["AnDE(n=0)", "back-off"]),
+    (AnDE(n=0, smoothing="witten-bell"), ["AnDE(n=0)", "witten-bell"]),
+    (KDB(k=-1), ["k", -1, 0, 64]),
+    (KDB(k=1.5), ["k", 1.5]),
+    (KDB(k=True), ["k", True]),
+    (KDB(k=65), ["k", 65]),
+    (TAN(smoothing={"y": "back-off"}), ["smoothing", "y", "MEstimate"]),
+    (NaiveBayes(smoothing="back-off"), ["BackOff", "WittenBell", "TAN"]),
+    (NaiveBayes(smoothing={"s": "witten-bell"}), ["BackOff", "WittenBell"]),
 ]
 
 
 @every
 @pytest.mark.parametrize(("how", "says"), SHARED, ids=str)
 def test_settings_that_mean_nothing_are_refused(cls, how, says):
-    with pytest.raises((SettingError, ColumnError), match=says):
+    with refuses((SettingError, ColumnError), *says):
         cls(**how).fit(X, Y).predict_proba(X)
 
 
 @pytest.mark.parametrize(("model", "says"), OWN, ids=lambda v: str(v)[:60])
 def test_settings_of_one_classifier(model, says):
-    with pytest.raises(SettingError, match=says):
+    with refuses(SettingError, *says):
         model.fit(X, Y).predict_proba(X)
 
 
@@ -166,43 +167,41 @@ def test_a_refusal_leaves_the_model_before(cls):
 # -- structures that are given ---------------------------------------------------------------------
 
 STRUCTURES = [
-    ({"s": ["t"], "t": ["s"]}, "cycle: 's' → 't' → 's'"),
-    ({"s": ["s"]}, "cycle: 's' → 's'"),
-    ({"nowhere": ["s"]}, "'nowhere', which is no node"),
-    ({"s": ["nowhere"]}, "'nowhere', a parent of 's', is no node"),
-    ({"s": ["y"]}, "'y', a parent of 's', is no node"),
-    ({"s": ["t", "t"]}, "parents .*at most 1|parent 't' twice"),
-    (["s"], "structure is .'s'.; give a mapping"),
-    ({"s": 5}, "5 is no list of parents"),
-    ({"s": [["t"]]}, "t"),
+    ({"s": ["t"], "t": ["s"]}, ["cycle", "'s' → 't' → 's'"]),
+    ({"s": ["s"]}, ["cycle", "'s' → 's'"]),
+    ({"nowhere": ["s"]}, ["structure", "nowhere", "s"]),
+    ({"s": ["nowhere"]}, ["nowhere", "s"]),
+    ({"s": ["y"]}, ["y", "s"]),
+    ({"s": ["t", "t"]}, ["s", "t"]),
+    (["s"], ["structure", "['s']"]),
+    ({"s": 5}, [5, "s"]),
+    ({"s": [["t"]]}, ["['t']"]),
 ]
 
 
 @pytest.mark.parametrize("cls", [TAN, SPODE, KDB])
 @pytest.mark.parametrize(("structure", "says"), STRUCTURES, ids=str)
 def test_structures_that_are_no_graphs(cls, structure, says):
-    with pytest.raises(SettingError, match=says):
+    with refuses(SettingError, *says):
         cls(structure=structure).fit(X, Y)
 
 
 @pytest.mark.parametrize("cls", [TAN, SPODE, KDB])
 def test_a_number_is_nobodys_parent(cls):
-    with pytest.raises(SettingError, match=r"makes 'x', which is numeric, a parent of 's'.*mdl"):
+    with refuses(SettingError, "x", "s", 'numeric="mdl"'):
         cls(structure={"s": ["x"]}, numeric="gaussian").fit(X, Y)
     assert cls(structure={"s": ["x"]}).fit(X, Y).structure_["s"] == ("x",)  # cut into intervals it may be
 
 
 @pytest.mark.parametrize("cls", [TAN, SPODE])
 def test_one_parent_at_most(cls):
-    with pytest.raises(
-        SettingError, match=r"'z' the parents \('s', 't'\); at most 1 is allowed here. KDB takes more"
-    ):
+    with refuses(SettingError, "z", "('s', 't')", 1, "KDB"):
         cls(structure={"z": ["s", "t"]}).fit(X, Y)
 
 
 def test_a_gaussian_has_one_discrete_parent_also_in_kdb():
     """Its moments are counted in the cells of one attribute: a second parent would be left out unsaid."""
-    with pytest.raises(SettingError, match="'z'"):
+    with refuses(SettingError, "structure", "z", "('s', 't')", 'numeric="mdl"'):
         KDB(structure={"z": ["s", "t"]}, numeric="gaussian").fit(X, Y)
 
 
@@ -282,7 +281,7 @@ def test_given_cut_points_are_the_intervals(cls):
 @every
 def test_numbers_alone_as_gaussians_are_naive_bayes(cls):
     numbers = X[["x", "z"]]
-    with pytest.warns(SuspectResult, match=f"this {cls.__name__} is naive Bayes"):
+    with warns_of(SuspectResult, cls, 'numeric="gaussian"', 'numeric="mdl"'):
         model = cls(numeric="gaussian").fit(numbers, Y)
     naive = NaiveBayes(smoothing=getattr(cls, "_base_prior", None) if cls is AODE else None).fit(numbers, Y)
     if cls in (SPODE, AODE):
@@ -358,7 +357,7 @@ def test_merging_is_for_models_that_hold_the_same(cls):
     a, b = cls().fit(X[:80], Y[:80]), cls().fit(X[80:].assign(x=X["x"][80:] * 3 + 1), Y[80:])
     assert a.held_ != b.held_
     before = a.predict_proba(X)
-    with pytest.raises(Incompatible, match="hold different cut points"):
+    with refuses(Incompatible, "cut points", "x", "z"):
         a.merge(b)
     np.testing.assert_array_equal(a.predict_proba(X), before)
     how = {"cut_points": {"x": [1.0, 3.0], "z": [1.5]}}
@@ -404,7 +403,7 @@ def test_batches_and_files_are_the_rows_they_hold(cls, tmp_path):
 
 @every
 def test_a_source_that_can_be_read_once_is_refused_by_name(cls):
-    with pytest.raises(OneShotSource, match=f"{cls.__name__} reads its source more than once.*Batches"):
+    with refuses(OneShotSource, cls, "Batches"):
         cls().fit(iter([(X, Y)]))
 
 
@@ -510,7 +509,7 @@ def test_odd_columns_have_answers(model, what):
 
 @every
 def test_no_rows(cls):
-    with pytest.raises(DataError, match="0 sample"):
+    with refuses(DataError, 0, "(0, 4)", 1):
         cls().fit(X[:0], Y[:0])
 
 
@@ -520,12 +519,11 @@ def test_two_thousand_attributes_are_refused_before_memory_is_taken(model):
     rows = rng.integers(0, 4, (50, 2_000)).astype("U1").astype(object)
     tracemalloc.start()
     try:
-        with pytest.raises(DataError, match=r"2000 attributes with .*GiB, and [01.5]+ GiB are allowed") as no:
+        with refuses(DataError, 2000, "GiB"):
             model.fit(rows, np.arange(50) % 3)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert "Leave attributes out" in str(no.value)
     assert peak < 100e6
 
 

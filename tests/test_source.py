@@ -10,6 +10,7 @@ import pytest
 from bayeskit import AODE, KDB, TAN, NaiveBayes, learn_network
 from bayeskit.data.source import Batches, Source
 from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource, WeightError
+from refusals import refuses
 
 COLUMNS = {"a": ["p", "q", "p"], "b": [1.5, 2.0, 3.0], "w": [1, 2, 3], "y": ["u", "v", "u"]}
 
@@ -88,9 +89,7 @@ def test_which_sources_can_be_read_again(kind, tmp_path):
     assert source.one_shot is (kind == "iterator")
     assert source.in_memory is (kind in ("mapping", "pandas", "polars"))
     if kind == "iterator":
-        with pytest.raises(
-            OneShotSource, match=r"It reads its source more than once.*generator.*Batches\(callable\)"
-        ):
+        with refuses(OneShotSource, "generator", "Batches"):
             source.need_many_passes("It")
     else:
         source.need_many_passes("It")
@@ -103,32 +102,32 @@ def test_which_sources_can_be_read_again(kind, tmp_path):
         (
             lambda: Source(COLUMNS, target="z"),
             ColumnError,
-            "target names 'z'.*The columns are 'a', 'b', 'w', 'y'",
+            ["target", "z", "a", "b", "w", "y"],
         ),
-        (lambda: Source(COLUMNS, weights="z", target="y"), ColumnError, "sample_weight names 'z'"),
-        (lambda: Source(COLUMNS, target="y", columns=["q"]), ColumnError, "no column 'q'"),
-        (lambda: Source(COLUMNS, target="y", exclude=["q"]), ColumnError, "no column 'q'"),
-        (lambda: Source(COLUMNS, target="y", columns=["y"]), ColumnError, "No attribute is left"),
-        (lambda: Source(COLUMNS, ["u"] * 3, target="y"), DataTypeError, "either as y or as target="),
-        (lambda: Source(iter([]), ["u"]), DataTypeError, "each batch carries its own y"),
-        (lambda: Source(iter([[[1.0]]])), DataTypeError, r"A batch was a list. Yield \(X, y\)"),
-        (lambda: Source("no/such/file.csv", target="y"), (DataError, OSError), "no/such/file"),
-        (lambda: Source(iter([([[1.0]], ["u"])]), target="x0"), DataTypeError, "either as y or as target="),
+        (lambda: Source(COLUMNS, weights="z", target="y"), ColumnError, ["sample_weight", "z"]),
+        (lambda: Source(COLUMNS, target="y", columns=["q"]), ColumnError, ["columns", "q"]),
+        (lambda: Source(COLUMNS, target="y", exclude=["q"]), ColumnError, ["columns", "q"]),
+        (lambda: Source(COLUMNS, target="y", columns=["y"]), ColumnError, ["columns=", "exclude="]),
+        (lambda: Source(COLUMNS, ["u"] * 3, target="y"), DataTypeError, ["y", "target="]),
+        (lambda: Source(iter([]), ["u"]), DataTypeError, ["(X, y)"]),
+        (lambda: Source(iter([[[1.0]]])), DataTypeError, ["list", "(X, y)"]),
+        (lambda: Source("no/such/file.csv", target="y"), (DataError, OSError), ["no/such/file.csv"]),
+        (lambda: Source(iter([([[1.0]], ["u"])]), target="x0"), DataTypeError, ["y", "target="]),
     ],
 )
 def test_what_cannot_be_read(source, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         list(source())
 
 
 def test_a_file_must_say_its_class(tmp_path):
-    with pytest.raises(DataError, match=r"Say which column of .*rows.csv' is the class"):
+    with refuses(DataError, "rows.csv", 'target="..."'):
         list(Source(csv_at(tmp_path)))
 
 
 def test_a_file_without_the_column_named(tmp_path):
     for more in ({"target": "z"}, {"target": "y", "columns": ["q"]}, {"target": "y", "exclude": ["q"]}):
-        with pytest.raises(ColumnError, match=r"'[zq]'"):
+        with refuses(ColumnError, "q" if "q" in str(more) else "z", "a", "b", "w"):
             list(Source(csv_at(tmp_path), **more))
 
 
@@ -143,9 +142,7 @@ def test_batches_open_their_source_for_every_pass():
     assert not opened
     assert read(source) == read(source)
     assert len(opened) == 2
-    with pytest.raises(
-        DataTypeError, match="Batches takes a callable that opens the source anew, not a list"
-    ):
+    with refuses(DataTypeError, "Batches", "list"):
         Batches([1, 2])
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit import BayesianNetwork
-from bayeskit.errors import BayeskitError, SettingError, TooLarge, UnseenState, UsageError
+from bayeskit.errors import SettingError, TooLarge, UnseenState, UsageError
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
+from refusals import refuses
 
 chances = st.floats(0, 1)
 
@@ -70,7 +71,7 @@ def test_many_causes_are_kept_though_their_table_is_not():
     causes = {f"x{k}": 0.5 for k in range(50)}
     network = BayesianNetwork({"y": list(causes)}, states=["no", "yes"]).set_noisy_or("y", causes)
     assert len(network.distribution("y").causes) == 50
-    with pytest.raises(TooLarge, match="'x0'"):
+    with refuses(TooLarge, "x0", "distribution('y')"):
         network.cpt("y")
     assert network == network.copy()
     network.set_noisy_or("y", {cause: {"no": 0.5} for cause in causes}, present="no")
@@ -78,18 +79,18 @@ def test_many_causes_are_kept_though_their_table_is_not():
 
 
 REFUSED_OR = [
-    ({"cold": 0.5}, {}, "its parent 'flu' is left out"),
-    ({"cold": 0.5, "flu": 0.5, "age": 1}, {}, "'age' is no parent of it. Its parents: 'cold', 'flu'"),
-    ({"cold": 1.5, "flu": 0.5}, {}, "'fever' has 1.5 for 'cold' = 'yes'"),
-    ({"cold": float("nan"), "flu": 0.5}, {}, "'fever' has nan"),
-    ({"cold": "0.5", "flu": 0.5}, {}, "numbers are needed"),
-    ({"cold": [0.1, 0.2], "flu": 0.5}, {}, "A probability is a number"),
-    ({"cold": 0.5, "flu": 0.5}, {"leak": -0.1}, "-0.1 for the leak"),
-    ({"cold": 0.5, "flu": 0.5}, {"present": "maybe"}, "'fever' has no state 'maybe'"),
-    ({"cold": 0.5, "flu": 0.5}, {"present": "no"}, "In which state is 'cold' a cause of 'fever'"),
-    ({"cold": {}, "flu": 0.5}, {}, "leave out 'no', 'yes' of 'cold'"),
-    ({"cold": {"on": 1}, "flu": 0.5}, {}, "'cold' has no state 'on'"),
-    ([0.5, 0.5], {}, "Give {parent: ...}"),
+    ({"cold": 0.5}, {}, ["fever", "flu", "cold"]),
+    ({"cold": 0.5, "flu": 0.5, "age": 1}, {}, ["age", "cold", "flu"]),
+    ({"cold": 1.5, "flu": 0.5}, {}, ["fever", 1.5, "cold", "yes"]),
+    ({"cold": float("nan"), "flu": 0.5}, {}, ["fever", "nan"]),
+    ({"cold": "0.5", "flu": 0.5}, {}, ["fever", "0.5", "cold"]),
+    ({"cold": [0.1, 0.2], "flu": 0.5}, {}, ["fever", "[0.1, 0.2]", "cold"]),
+    ({"cold": 0.5, "flu": 0.5}, {"leak": -0.1}, ["fever", -0.1, "leak"]),
+    ({"cold": 0.5, "flu": 0.5}, {"present": "maybe"}, ["fever", "maybe"]),
+    ({"cold": 0.5, "flu": 0.5}, {"present": "no"}, ["cold", "fever"]),
+    ({"cold": {}, "flu": 0.5}, {}, ["no", "yes", "cold"]),
+    ({"cold": {"on": 1}, "flu": 0.5}, {}, ["cold", "on"]),
+    ([0.5, 0.5], {}, ["[0.5, 0.5]", "fever", "{parent: ...}"]),
 ]
 
 
@@ -97,19 +98,19 @@ REFUSED_OR = [
 def test_noisy_or_refused_by_name(causes, more, message):
     network = fever()
     before = network._network
-    with pytest.raises((SettingError, UnseenState), match=message):
+    with refuses((SettingError, UnseenState), *message):
         network.set_noisy_or("fever", causes, **more)
     assert network._network is before
 
 
 def test_noisy_or_needs_two_states_of_a_discrete_node_and_known_ones():
-    with pytest.raises(SettingError, match=r"'fever' has 3\. Call set_noisy_max"):
+    with refuses(SettingError, "fever", 3, "set_noisy_max"):
         fever("abc").set_noisy_or("fever", {"cold": 0.5, "flu": 0.5})
-    with pytest.raises(SettingError, match=r"'g' is continuous. Call set_gaussian\('g'"):
+    with refuses(SettingError, "g", "continuous", "set_gaussian"):
         BayesianNetwork({"g": []}, states=float).set_noisy_or("g", {})
-    with pytest.raises(UsageError, match="The states of 'a' are not known yet"):
+    with refuses(UsageError, "a", "set_states"):
         BayesianNetwork({"a": []}).set_noisy_or("a", {})
-    with pytest.raises(UsageError, match="needs the states of 'b'"):
+    with refuses(UsageError, "a", "b", "set_states"):
         BayesianNetwork({"a": ["b"]}, states={"a": [0, 1]}).set_noisy_or("a", {"b": 0.5})
 
 
@@ -172,23 +173,23 @@ def test_noisy_max_with_one_state_left_out_and_no_leak():
 @pytest.mark.parametrize(
     ("causes", "leak", "message"),
     [
-        ({"flu": {"yes": [0.5, 0.5]}}, None, r"an array of shape \(3,\)"),
-        ({"flu": {"yes": [0.5, 0.5, 0.5]}}, None, "'fever' sum to 1.5"),
+        ({"flu": {"yes": [0.5, 0.5]}}, None, ["fever", "[0.5, 0.5]", "(3,)"]),
+        ({"flu": {"yes": [0.5, 0.5, 0.5]}}, None, ["fever", 1.5]),
         (
             {"flu": {"yes": {"none": 1}}},
             None,
-            "does not say what stands at 'fever' = 'mild'; 'fever' = 'high'",
+            ["fever", "mild", "high"],
         ),
-        ({"flu": {"yes": {"hot": 1}}}, None, "'fever' has no state 'hot'"),
-        ({"flu": [1, 0, 0]}, None, "In which state is 'flu' a cause"),
-        ({"flu": {"yes": [1, 0, 0], ("yes",): 1}}, None, "'flu' has no state"),
-        ({"flu": {"yes": [1, 0, 0]}}, [1, 0], r"shape \(3,\)"),
-        ({"flu": {"yes": [1, 0, 0]}}, 0.1, r"shape \(3,\)"),
+        ({"flu": {"yes": {"hot": 1}}}, None, ["fever", "hot"]),
+        ({"flu": [1, 0, 0]}, None, ["flu", "fever", "{state: ...}"]),
+        ({"flu": {"yes": [1, 0, 0], ("yes",): 1}}, None, ["flu", "yes", "no"]),
+        ({"flu": {"yes": [1, 0, 0]}}, [1, 0], ["fever", "[1, 0]", "(3,)"]),
+        ({"flu": {"yes": [1, 0, 0]}}, 0.1, ["fever", 0.1, "(3,)"]),
     ],
 )
 def test_noisy_max_refused_by_name(causes, leak, message):
     network = BayesianNetwork({"fever": ["flu"]}, states={"flu": ["no", "yes"], "fever": LEVELS})
-    with pytest.raises((SettingError, UnseenState), match=message):
+    with refuses((SettingError, UnseenState), *message):
         network.set_noisy_max("fever", causes, leak)
 
 
@@ -228,18 +229,18 @@ def test_a_rule_without_parents():
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        (lambda a, b: 9, "'sum' has no state 9 .* The rule gives it for 'a' = 0, 'b' = 0"),
-        ({(0, 0): 0}, "does not say what stands at 'a' = 0, 'b' = 1"),
-        ({0: 0}, "says 0 for some of the parents only, at 'a' = 0"),
-        ({(0, 0): 0, 0: {0: 1}}, "twice, at 'a' = 0, 'b' = 0"),
-        ({(0, 7): 0}, "'b' has no state 7"),
-        ("max", "'max' is no rule for 'sum'"),
+        (lambda a, b: 9, ["sum", 9, 0, "a", "b"]),
+        ({(0, 0): 0}, ["a", 0, "b", 1]),
+        ({0: 0}, ["sum", 0, "a"]),
+        ({(0, 0): 0, 0: {0: 1}}, ["sum", 1, "twice", "a", 0, "b"]),
+        ({(0, 7): 0}, ["b", 7]),
+        ("max", ["max", "rule", "sum"]),
     ],
 )
 def test_rules_refused_by_name(rule, message):
     network = BayesianNetwork({"sum": ["a", "b"]}, states=STATES)
     before = network._network
-    with pytest.raises((SettingError, UnseenState), match=message):
+    with refuses((SettingError, UnseenState), *message):
         network.set_deterministic("sum", rule)
     assert network._network is before
 
@@ -288,22 +289,22 @@ def test_a_mixture_of_means_and_variances():
 
 
 REFUSED_GAUSSIAN = [
-    ("g", (1.0,), "The variance of 'g' is not said"),
-    ("g", (1.0, {"u": 1}, -1.0), "The variance of 'g' holds -1.0. It must be finite and not negative"),
-    ("g", (float("inf"), {"u": 1}, 1.0), "The intercept of 'g' holds inf"),
-    ("g", (1.0, {"u": float("nan")}, 1.0), "The coefficients of 'g' holds nan"),
-    ("g", (1.0, None, 1.0), r"continuous parents \('u'\): 'u' is left out"),
-    ("g", (1.0, {"u": 1, "d": 2}, 1.0), "'d' is none of them"),
-    ("g", (1.0, [1.0], 1.0), r"\[1.0\]. Give {parent: number}"),
-    ("g", ("1", {"u": 1}, 1.0), "numbers are needed"),
-    ("g", ([1.0], {"u": 1}, 1.0), "one number is needed"),
-    ("m", (1.0, None, 1.0), "'m' has the discrete parents 'd': give a mapping"),
-    ("m", ({"x": (0, {}, 1)},), "does not say what stands at 'd' = 'y'"),
-    ("m", ({"x": (0, {}, 1), "z": (0, {}, 1)},), "'d' has no state 'z'"),
-    ("m", ({"x": 3.0, "y": (0, {}, 1)},), "3.0 at 'd' = 'x'. Give"),
-    ("m", ({"x": (0, {}, 1), "y": (0, {}, 1)}, {}, 1.0), "leave coefficients= and variance= out"),
-    ("m", ({"x": (0, {}, 1), ("x",): (0, {}, 1), "y": (0, {}, 1)},), "each configuration once"),
-    ("d", (1.0, {}, 1.0), "'d' is discrete. A Gaussian needs a continuous node"),
+    ("g", (1.0,), ["variance", "g"]),
+    ("g", (1.0, {"u": 1}, -1.0), ["variance", "g", -1.0]),
+    ("g", (float("inf"), {"u": 1}, 1.0), ["intercept", "g", "inf"]),
+    ("g", (1.0, {"u": float("nan")}, 1.0), ["coefficients", "g", "nan"]),
+    ("g", (1.0, None, 1.0), ["coefficients", "g", "u"]),
+    ("g", (1.0, {"u": 1, "d": 2}, 1.0), ["coefficients", "g", "u", "d"]),
+    ("g", (1.0, [1.0], 1.0), ["coefficients", "g", "[1.0]", "{parent: number}"]),
+    ("g", ("1", {"u": 1}, 1.0), ["g", "1"]),
+    ("g", ([1.0], {"u": 1}, 1.0), ["g", "[1.0]"]),
+    ("m", (1.0, None, 1.0), ["m", "discrete", "d"]),
+    ("m", ({"x": (0, {}, 1)},), ["m", "d", "y"]),
+    ("m", ({"x": (0, {}, 1), "z": (0, {}, 1)},), ["d", "z"]),
+    ("m", ({"x": 3.0, "y": (0, {}, 1)},), ["m", 3.0, "d", "x"]),
+    ("m", ({"x": (0, {}, 1), "y": (0, {}, 1)}, {}, 1.0), ["m", "coefficients=", "variance="]),
+    ("m", ({"x": (0, {}, 1), ("x",): (0, {}, 1), "y": (0, {}, 1)},), ["m", "d", "once"]),
+    ("d", (1.0, {}, 1.0), ["d", "discrete", "continuous"]),
 ]
 
 
@@ -312,7 +313,7 @@ def test_regressions_refused_by_name(name, arguments, message):
     states = {"d": ["x", "y"], "u": float, "g": float, "m": float}
     network = BayesianNetwork({"g": ["u"], "m": ["d"], "d": []}, states=states)
     before = network._network
-    with pytest.raises((SettingError, UnseenState), match=message):
+    with refuses((SettingError, UnseenState), *message):
         network.set_gaussian(name, *arguments)
     assert network._network is before
 
@@ -357,14 +358,14 @@ def test_what_distribution_gives_set_cpt_takes():
 def test_values_that_do_not_fit_are_refused(name, given):
     states = {"cold": [0, 1], "flu": [0, 1], "fever": [0, 1], "heat": float}
     network = BayesianNetwork({"fever": ["cold", "flu"], "heat": ["cold"]}, states=states)
-    with pytest.raises(BayeskitError, match=repr(name)):
+    with refuses(SettingError, name):
         network.set_cpt(name, given)
 
 
 def test_a_rule_takes_an_argument_for_each_parent():
     network = BayesianNetwork({"c": ["a", "b"]}, states=["no", "yes"])
     for rule in (lambda a: a, lambda a, b, c: a, lambda: "no", lambda *, a, b: a):
-        with pytest.raises(SettingError, match=r"The rule for 'c' does not take .* \('a', 'b'\)"):
+        with refuses(SettingError, "rule", "c", "('a', 'b')"):
             network.set_deterministic("c", rule)
     assert (
         network.set_deterministic("c", max).cpt("c")["no", "yes", "yes"] == 1
@@ -374,13 +375,12 @@ def test_a_rule_takes_an_argument_for_each_parent():
 def test_codes_of_a_rule_lie_among_the_states():
     network = BayesianNetwork({"c": ["a"]}, states=["no", "yes"])
     for codes in ([0, 5], [-1, 0]):
-        with pytest.raises(
-            SettingError, match=f"holds the codes {min(codes)} to {max(codes)}; .* are 0 to 1"
-        ):
+        with refuses(SettingError, "c", min(codes), max(codes), 2, 0, 1):
             network.set_cpt("c", Deterministic(codes, 2))
 
 
 def test_no_switch_is_offered_that_is_not_there():
     network = BayesianNetwork({"c": ["a"]}, states=["no", "yes"])
-    with pytest.raises(SettingError, match=r"sum to 1\.1, not 1\. Mend the row\.$"):
+    with refuses(SettingError, "c", 1.1) as caught:
         network.set_noisy_max("c", {"a": {"yes": [0.5, 0.6]}})
+    assert "normalize" not in str(caught.value)

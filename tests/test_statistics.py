@@ -12,6 +12,7 @@ from bayeskit.errors import Incompatible, NotCounted
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Embedding, Plan, Statistics
 from reference import is_gap, ordered
+from refusals import refuses
 
 EXAMPLES = settings(max_examples=60)
 ONE = laws.Design(("categorical", "numeric"), ((), ()))
@@ -145,7 +146,7 @@ def test_operands_are_left_as_they_were(case):
     ],
 )
 def test_rows_that_were_never_counted_are_refused(held, gone):
-    with pytest.raises(NotCounted, match=r"never counted: some cell would hold -"):
+    with refuses(NotCounted):
         ONE.count(held) - ONE.count(gone)
 
 
@@ -212,7 +213,7 @@ def test_one_factor_for_each_class():
 def test_other_plans_and_columns_do_not_mix():
     one = ONE.count(rows(("a", "no", 1.0)))
     other = laws.Design(("categorical", "numeric"), ((), ()), together=True).count(rows(("a", "no", 1.0)))
-    with pytest.raises(Incompatible, match="different plans"):
+    with refuses(Incompatible, "statistics", "plans"):
         one + other
     with pytest.raises(Incompatible):
         one + laws.Design(("categorical",), ((),)).count([(("a",), "no", 1.0)])

@@ -29,6 +29,7 @@ from bayeskit.structure.questions import Family
 from bayeskit.structure.scores import Score
 from network_twin import random_network, spare
 from outside import DATA
+from refusals import refuses, warns_of
 
 SCORES = ("bic", "aic", "loglik", "bdeu", "k2")
 
@@ -294,18 +295,22 @@ def test_limits_are_kept():
     crowded = {"dysp": ["asia", "tub", "smoke", "lung"]}
     assert max(len(learned(rows, score="loglik").parents(node)) for node in rows) == 3
     for start, limits, message in [
-        (crowded, {}, "max_parents is 3"),
-        ([("asia", "tub")], {"forbidden": [("asia", "tub")]}, "forbidden= or tiers="),
-        ([("asia", "tub")], {"required": [("tub", "asia")]}, "make a cycle"),
-        ({"asia": ["moon"]}, {}, "'moon', which is no column"),
+        (crowded, {}, ["dysp", "max_parents", 3]),
+        (
+            [("asia", "tub")],
+            {"forbidden": [("asia", "tub")]},
+            ["start", "'asia' → 'tub'", "forbidden=", "tiers="],
+        ),
+        ([("asia", "tub")], {"required": [("tub", "asia")]}, ["cycle", "'asia' → 'tub' → 'asia'"]),
+        ({"asia": ["moon"]}, {}, ["start", "moon"]),
     ]:
-        with pytest.raises(SettingError, match=message):
+        with refuses(SettingError, *message):
             learned(rows, start=start, **limits)
 
 
 def test_time_is_up():
     rows = holed(asia().sample(800, seed=4), 0.2)
-    with pytest.warns(SuspectResult, match="time limit"):
+    with warns_of(SuspectResult, "time limit"):
         found = learned(rows, time_limit=0.0)
     assert np.isfinite(found.log_likelihood(rows)) and np.isfinite(found.history_).all()
     assert not found.converged_
@@ -315,7 +320,7 @@ def test_too_little_memory_is_told():
     rows = holed(asia().sample(200, seed=4), 0.2)
     before = set_max_memory(1000)
     try:
-        with pytest.warns(SuspectResult, match="more memory than set_max_memory"):
+        with warns_of(SuspectResult, "set_max_memory"):
             found = learned(rows)
     finally:
         set_max_memory(before)
@@ -325,26 +330,36 @@ def test_too_little_memory_is_told():
 @pytest.mark.parametrize(
     ("rows", "how", "error", "message"),
     [
-        ({"a": ["x", None], "b": [1.5, 2.0]}, {}, ColumnError, "'b' is continuous"),
-        ({"a": ["x", None]}, {"states": {"h": float}}, ColumnError, "'h' is continuous"),
-        ({"a": ["x", None]}, {"states": {"h": "ab"}}, SettingError, "'h' are 'ab'"),
-        ({"a": [None, None]}, {"states": {"a": ["x", "y"]}}, DataError, "Every cell is missing"),
-        ({"a": ["x", "y"]}, {"score": "bds"}, SettingError, 'Use "bdeu"'),
-        ({"a": ["x", "y"]}, {"alpha": 0.1}, SettingError, "^alpha is"),
-        ({"a": ["x", "y"]}, {"max_memory": 10}, SettingError, "^max_memory is"),
-        ({"a": ["x", "y"]}, {"start": "empty"}, SettingError, "A str is no graph"),
+        ({"a": ["x", None], "b": [1.5, 2.0]}, {}, ColumnError, ["b", "continuous", "states={'b': [...]}"]),
+        (
+            {"a": ["x", None]},
+            {"states": {"h": float}},
+            ColumnError,
+            ["h", "continuous", "states={'h': [...]}"],
+        ),
+        ({"a": ["x", None]}, {"states": {"h": "ab"}}, SettingError, ["h", "ab"]),
+        ({"a": [None, None]}, {"states": {"a": ["x", "y"]}}, DataError, ["missing"]),
+        ({"a": ["x", "y"]}, {"score": "bds"}, SettingError, ['score="bds"', "bdeu"]),
+        ({"a": ["x", "y"]}, {"alpha": 0.1}, SettingError, ["alpha", 0.1, "method='structural-em'"]),
+        (
+            {"a": ["x", "y"]},
+            {"max_memory": 10},
+            SettingError,
+            ["max_memory", 'method="exact"', "structural-em"],
+        ),
+        ({"a": ["x", "y"]}, {"start": "empty"}, SettingError, ["str", "DiGraph"]),
     ],
 )
 def test_what_cannot_be_done_is_said(rows, how, error, message):
-    with pytest.raises(error, match=message) as raised:
+    with refuses(error, *message) as raised:
         learned(rows, **how)
     assert isinstance(raised.value, BayeskitError)
 
 
 def test_only_learn_network_takes_it():
-    with pytest.raises(SettingError, match=r"^start is .* 'structural-em'"):
+    with refuses(SettingError, "start", "method='tabu'", "structural-em"):
         learn_network({"a": ["x", "y"]}, "tabu", start={})
-    with pytest.raises(SettingError, match="It is for learn_network"):
+    with refuses(SettingError, "method='structural-em'", "learn_network"):
         arc_strengths({"a": ["x", "y"]}, method="structural-em")
 
 

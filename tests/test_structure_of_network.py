@@ -14,6 +14,7 @@ from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMa
 from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.structure import Structure
+from refusals import refuses
 
 
 class Net(Structure):
@@ -84,7 +85,7 @@ def test_parameters_of_other_kinds():
 
 
 def test_parameters_need_states():
-    with pytest.raises(UsageError, match="states of 'a' are not known"):
+    with refuses(UsageError, "a", "states="):
         _ = Net(Network((Node(discrete("a", ())), Node(discrete("b", "uv"), ("a",))))).n_parameters
 
 
@@ -149,39 +150,39 @@ def test_notebooks_see_a_page_that_hostile_names_cannot_break():
 def test_distance():
     turned = binary({"joe": [], "rain": ["joe"], "sprinkler": [], "wet": ["rain", "sprinkler"]})
     assert GRASS.shd(turned) == 0 and GRASS.shd(turned, dag=True) == 1
-    with pytest.raises(Incompatible, match="'x1' is a node of one"):
+    with refuses(Incompatible, "x1"):
         MELON.shd(GRASS)
-    with pytest.raises(DataTypeError, match="dict has no arcs"):
+    with refuses(DataTypeError, "dict", "BayesianNetwork"):
         GRASS.shd({})
 
 
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lambda n: n.parents("rian"), "no node 'rian'.*mean 'rain'"),
-        (lambda n: n.children(["rain"]), "no node"),
-        (lambda n: n.ancestors(None), "no node None"),
-        (lambda n: n.descendants("x"), "no node 'x'. There are 'rain', 'sprinkler'"),
-        (lambda n: n.markov_blanket({}), "no node"),
-        (lambda n: n.independent("rain", "rain"), "'rain' is in a and in b"),
-        (lambda n: n.independent(["rain", "wet"], ["joe", "wet"]), "'wet' is in a and in b"),
-        (lambda n: n.independent("rain", "joe", ["rain"]), "'rain' is in given too"),
-        (lambda n: n.independent("rain", "joe", "joe"), "'joe' is in given too"),
-        (lambda n: n.independent([], "joe"), "a names no node"),
-        (lambda n: n.independent("rain", ()), "b names no node"),
-        (lambda n: n.independent("rain", "joe", {"wet": 1}), "given is .*names of nodes only"),
-        (lambda n: n.independent("rain", "joe", ["snow"]), "no node 'snow'"),
-        (lambda n: n.independent("rain", "joe", None), "no node None"),
-        (lambda n: n.independent("rain", ("joe", ["wet"])), "no node"),
-        (lambda n: n.independent("rain", 5), "no node 5"),
-        (lambda n: n.why_independent("rain", "joe", max_paths=0), "max_paths is 0"),
-        (lambda n: n.why_independent("rain", "joe", max_paths=True), "max_paths is True"),
-        (lambda n: n.why_independent("rain", "joe", max_paths="many"), "max_paths is 'many'"),
-        (lambda n: n.why_independent("rain", "rain"), "'rain' is in a and in b"),
+        (lambda n: n.parents("rian"), ["rian", "rain"]),
+        (lambda n: n.children(["rain"]), ["['rain']", "rain"]),
+        (lambda n: n.ancestors(None), [None, "rain", "sprinkler"]),
+        (lambda n: n.descendants("x"), ["x", "rain", "sprinkler"]),
+        (lambda n: n.markov_blanket({}), ["{}", "rain", "sprinkler"]),
+        (lambda n: n.independent("rain", "rain"), ["rain", "itself"]),
+        (lambda n: n.independent(["rain", "wet"], ["joe", "wet"]), ["wet", "itself"]),
+        (lambda n: n.independent("rain", "joe", ["rain"]), ["rain", "given"]),
+        (lambda n: n.independent("rain", "joe", "joe"), ["joe", "given"]),
+        (lambda n: n.independent([], "joe"), ["node"]),
+        (lambda n: n.independent("rain", ()), ["b", "node"]),
+        (lambda n: n.independent("rain", "joe", {"wet": 1}), ["given", "{'wet': 1}"]),
+        (lambda n: n.independent("rain", "joe", ["snow"]), ["snow", "rain", "sprinkler"]),
+        (lambda n: n.independent("rain", "joe", None), [None, "rain", "sprinkler"]),
+        (lambda n: n.independent("rain", ("joe", ["wet"])), ["['wet']", "wet"]),
+        (lambda n: n.independent("rain", 5), [5, "rain", "sprinkler"]),
+        (lambda n: n.why_independent("rain", "joe", max_paths=0), ["max_paths", 0]),
+        (lambda n: n.why_independent("rain", "joe", max_paths=True), ["max_paths", True]),
+        (lambda n: n.why_independent("rain", "joe", max_paths="many"), ["max_paths", "many"]),
+        (lambda n: n.why_independent("rain", "rain"), ["rain", "itself"]),
     ],
 )
 def test_what_is_refused(ask, says):
-    with pytest.raises(SettingError, match=says) as error:
+    with refuses(SettingError, *says) as error:
         ask(GRASS)
     assert isinstance(error.value, BayeskitError)
 
@@ -190,7 +191,7 @@ def test_an_empty_network():
     empty = Net(Network(()))
     assert empty.nodes == () and empty.edges == [] and empty.topological_order() == ()
     assert empty.n_parameters == 0 and empty.moral_graph() == {} and len(empty) == 0
-    with pytest.raises(SettingError, match=r"no node 'a'.*none"):
+    with refuses(SettingError, "node", "a"):
         empty.parents("a")
 
 
@@ -215,7 +216,7 @@ def test_to_networkx(monkeypatch):
     assert graph.nodes == {"a": {"states": ("u", "v")}, "z": {"states": None}}
     assert graph.edges == [("a", "z")] and graph.name == "two"
     monkeypatch.setitem(sys.modules, "networkx", None)
-    with pytest.raises(UsageError, match="pip install networkx"):
+    with refuses(UsageError, "to_networkx", "pip install"):
         net.to_networkx()
 
 
