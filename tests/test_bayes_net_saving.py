@@ -108,8 +108,9 @@ def test_files_that_do_not_hold_together_are_refused(tmp_path: Path) -> None:
         {"climbed": {"history": [0.0], "converged": True, "starts": [0.0], "n_rows": 17.0}},
     )
     refused(["BayesNetClassifier", "colour"], {"parameters": {"colour": 1}})
-    wrong = {name: a for name, a in saved.arrays.items() if name != "regressions/0/pivot"}
-    refused(["密度"], arrays=wrong)
-    refused(["sums", "columns"], arrays={**saved.arrays, "regressions/9/pivot": np.zeros((1, 1))})
-    refused(["密度"], arrays={**saved.arrays, "regressions/0/pivot": np.full((2, 1), np.nan)})
+    wrong = {name: a for name, a in saved.arrays.items() if name != "regressions/pivot"}
+    refused(["regressions/pivot"], arrays=wrong)
+    refused(["regressions/9"], arrays={**saved.arrays, "regressions/9": np.zeros((1, 1))})
+    refused(["regressions/pivot"], arrays={**saved.arrays, "regressions/pivot": np.zeros((2, 1))})
+    refused(["regressions/pivot", "NaN"], arrays={**saved.arrays, "regressions/pivot": np.full(4, np.nan)})
     assert rebuilt_network_classifier(saved).classes_.tolist() == ["否", "是"]

@@ -227,7 +227,7 @@ class BayesNetClassifier(BayesNetVerbs):
     def statistics_(self) -> Statistics:
         """The raw counts behind the tables of ``network_``; no smoothing is in them."""
         self._require_fitted()
-        return self._counts("statistics_").tables
+        return self._counts("statistics_").statistics
 
     def _check_settings(self) -> None:
         check_unlabelled(self)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from bayeskit.classifiers.network_classifier.cells import NodeCells
 from bayeskit.classifiers.network_classifier.joint import cell_places
+from bayeskit.estimation.linear_family import LEAST_VARIANCE
 from bayeskit.estimation.posterior_draws import Draws, log_dirichlet, normal_draws
-from bayeskit.learning.networks.network_estimates import LEAST_VARIANCE
 from bayeskit.networks.learned.fitting import imaginary_cells
 from bayeskit.priors import MAP
 from bayeskit.schema import Name

@@ -9,8 +9,6 @@ import json
 from dataclasses import fields, replace
 from typing import Any
 
-import numpy as np
-
 from bayeskit.classifiers.network_classifier.classifier import BayesNetClassifier
 from bayeskit.classifiers.saving import class_dtype, plain_class_dtype
 from bayeskit.errors import ModelFormatError, UsageError
@@ -20,14 +18,11 @@ from bayeskit.io.networks.native import native_text, read_native
 from bayeskit.io.saved import Arrays, Saved, as_path, write_saved
 from bayeskit.io.statistics import pack_statistics, pack_variable, unpack_statistics, unpack_variable
 from bayeskit.io.trial import check_held, try_answers
-from bayeskit.learning.networks.network_counts import NetworkCounts, configurations, wanted
+from bayeskit.learning.networks.network_counts import NetworkCounts, wanted
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.learned.climbs import Climbed
 from bayeskit.schema import Name, Schema, Variable
-from bayeskit.statistics.regressions import Regressions
-from bayeskit.statistics.twofold import Twofold
 
-_SUMS = ("weight", "first", "second")
 _WAY_OUT = "Save the model again, with this version."
 
 
@@ -53,11 +48,8 @@ def save_network_classifier(model: BayesNetClassifier, path: Any) -> None:
         "climbed": None,
     }
     if isinstance(learned, NetworkCounts):
-        content["statistics"], arrays = pack_statistics(learned.tables)
+        content["statistics"], arrays = pack_statistics(learned.statistics)
         content["prior"] = to_plain(network._prior["prior"], "prior")
-        for j, (name, sums) in enumerate(learned.regressions.items()):
-            arrays |= {f"regressions/{j}/{part}": array for part, array in _arrays_of(sums).items()}
-            assert learned.parents[name] == network._network[name].parents
     elif isinstance(learned, Climbed):
         content["climbed"] = {f.name: to_plain(getattr(learned, f.name), f.name) for f in fields(learned)}
     kept = isinstance(learned, Climbed)
@@ -142,39 +134,7 @@ def _named(network: Any, variables: tuple[Variable, ...]) -> Network:
 
 
 def _counts(network: Network, content: Any, arrays: Arrays) -> NetworkCounts:
-    tables = {name: array for name, array in arrays.items() if not name.startswith("regressions/")}
-    statistics = unpack_statistics(content, tables)
+    statistics = unpack_statistics(content, arrays)
     if (statistics.schema, statistics.plan) != wanted(network):
         raise ModelFormatError(f"its counts are not those of its network. {_WAY_OUT}")
-    continuous = [node for node in network.nodes if not node.is_discrete]
-    regressions = {
-        node.name: _regressions(network, node.name, arrays, f"regressions/{j}/")
-        for j, node in enumerate(continuous)
-    }
-    if len(arrays) != len(tables) + (1 + 2 * len(_SUMS)) * len(continuous):
-        raise ModelFormatError(f"it holds sums of columns that it does not have. {_WAY_OUT}")
-    return NetworkCounts(statistics, regressions, {node.name: node.parents for node in continuous})
-
-
-def _arrays_of(sums: Regressions) -> dict[str, Any]:
-    parts = {
-        f"{name}/{half}": getattr(getattr(sums, name), half) for name in _SUMS for half in ("high", "low")
-    }
-    return {"pivot": sums.pivot, **parts}
-
-
-def _regressions(network: Network, name: Name, arrays: Arrays, prefix: str) -> Regressions:
-    _, numeric, size = configurations(network, name)
-    m = len(numeric) + 1
-    shapes = {"pivot": (size, m), "weight": (size,), "first": (size, m), "second": (size, m, m)}
-    names = ["pivot", *(f"{part}/{half}" for part in _SUMS for half in ("high", "low"))]
-    found = {}
-    for part in names:
-        array = arrays.get(prefix + part)
-        shape = shapes[part.partition("/")[0]]
-        if array is None or array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-            raise ModelFormatError(f"the sums of {name!r} do not fit its network. {_WAY_OUT}")
-        found[part] = array
-    return Regressions(
-        found["pivot"], *(Twofold(found[f"{part}/high"], found[f"{part}/low"]) for part in _SUMS)
-    )
+    return NetworkCounts(statistics)

@@ -112,8 +112,7 @@ class BayesNetVerbs(BayesNetAnswers):
         if not (isinstance(factor, (int, float, np.number)) and 0.0 < factor <= 1.0):
             raise SettingError(f"fade takes a factor above 0 and at most 1, not {factor!r}.")
         before = self._counts("fade")
-        sums = {name: sums.scale(float(factor)) for name, sums in before.regressions.items()}
-        faded = NetworkCounts(before.tables.scale(float(factor)), sums, before.parents)
+        faded = NetworkCounts(before.statistics.scale(float(factor)))
         return self._now(self.network_._network, faded)
 
     def __add__(self, other: Self) -> Self:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from bayeskit.learning.search.counted_scores import EVERYTHING
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Pattern, Plan, Statistics
+from bayeskit.statistics.cells import key_of
+from bayeskit.statistics.regression_families import RegressionFamilies
 from bayeskit.statistics.regressions import Regressions
 
 Floats = NDArray[np.float64]
@@ -25,57 +28,45 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class NetworkCounts:
-    """n(child, parents) of every discrete node, the moments of every continuous one, and how many rows there were.
+    """n(child, parents) of every discrete node and the moments of every continuous one, as statistics of one class.
 
-    Missing cells: each node counts the rows where it and its parents are present. ``parents`` are those of the
-    continuous nodes, whose moments do not tell them.
+    Missing cells: each node counts the rows where it and its parents are present.
     """
 
-    tables: Statistics
-    regressions: dict[Name, Regressions]
-    parents: dict[Name, tuple[Name, ...]]
+    statistics: Statistics
 
     @classmethod
     def of(cls, network: Network, columns: NodeColumns, weights: Floats | None = None) -> NetworkCounts:
         """Count the rows of columns that are named after the nodes, whose states are the nodes'."""
-        discrete = [node for node in network.nodes if node.is_discrete]
         schema, plan = wanted(network)
         place = {name: j for j, name in enumerate(columns.names)}
-        codes = np.empty((columns.n_rows, len(discrete)), schema.code_dtype)
-        for j, node in enumerate(discrete):
-            found = columns.codes[place[node.name]]
+        codes = np.empty((columns.n_rows, len(schema.categorical)), schema.code_dtype)
+        for j, variable in enumerate(schema.categorical):
+            found = columns.codes[place[variable.name]]
             assert found is not None
             codes[:, j] = found
-        chunk = Chunk(
-            columns.n_rows,
-            codes,
-            np.empty((columns.n_rows, 0)),
-            target=np.zeros(columns.n_rows, np.uint32),
-            weights=weights,
-        )
-        each = np.ones(columns.n_rows) if weights is None else weights
-        regressions = {
-            node.name: _regressions(network, node.name, columns, place, each)
-            for node in network.nodes
-            if not node.is_discrete
-        }
-        parents = {name: network[name].parents for name in regressions}
-        return cls(count(chunk, schema, plan), regressions, parents)
+        values = np.empty((columns.n_rows, len(schema.numeric)))
+        for j, variable in enumerate(schema.numeric):
+            values[:, j] = columns.numbers[place[variable.name]]
+        target = np.zeros(columns.n_rows, np.uint32)
+        return cls(count(Chunk(columns.n_rows, codes, values, target=target, weights=weights), schema, plan))
 
     @classmethod
     def counted(cls, network: Network, count: Callable[[Plan], Statistics]) -> NetworkCounts:
         """Ask for the counts of a network whose nodes are all discrete, wherever they are taken."""
-        return cls(count(wanted(network)[1]), {}, {})
+        return cls(count(wanted(network)[1]))
 
     @property
     def n_rows(self) -> float:
-        return self.tables.total
+        """The weight of all rows."""
+        return self.statistics.total
 
     def table(self, network: Network, name: Name) -> Floats:
         """Return n(parents, child) of a discrete node, the child's axis last."""
-        families: Any = self.tables.parts["families"]
+        families: Any = self.statistics.parts["families"]
         shape = network.shape_of(name)
-        (keys, counts), *_ = families.levels(self.tables.schema.position[name], lowest=len(shape) - 1)
+        f = [v.name for v in self.statistics.schema.categorical].index(name)
+        (keys, counts), *_ = families.levels(f, lowest=len(shape) - 1)
         cells = np.zeros(shape)
         # Keys have one code more for each variable, for missing cells, which are not here.
         wide = [size + 1 for size in shape]
@@ -83,35 +74,51 @@ class NetworkCounts:
         cells[place] = counts
         return cells
 
+    @cached_property
+    def regressions(self) -> dict[Name, Regressions]:
+        """The moments of every continuous node, one cell for each configuration of its discrete parents."""
+        part: Any = self.statistics.parts.get("regressions")
+        names = [v.name for v in self.statistics.schema.numeric]
+        return {} if part is None else {name: _dense(part, f) for f, name in enumerate(names)}
+
     def merge(self, other: NetworkCounts) -> NetworkCounts:
         self._check(other)
-        return NetworkCounts(
-            self.tables.merge(other.tables),
-            {name: mine.merge(other.regressions[name]) for name, mine in self.regressions.items()},
-            self.parents,
-        )
+        return NetworkCounts(self.statistics.merge(other.statistics))
 
     def subtract(self, other: NetworkCounts) -> NetworkCounts:
         self._check(other)
-        return NetworkCounts(
-            self.tables.subtract(other.tables),
-            {name: mine.subtract(other.regressions[name]) for name, mine in self.regressions.items()},
-            self.parents,
-        )
+        return NetworkCounts(self.statistics.subtract(other.statistics))
 
     def _check(self, other: NetworkCounts) -> None:
-        mine, theirs = self.tables, other.tables
-        if mine.plan != theirs.plan or mine.schema != theirs.schema or self.parents != other.parents:
+        mine, theirs = self.statistics, other.statistics
+        if mine.plan != theirs.plan or mine.schema != theirs.schema:
             raise Incompatible("The two networks have other nodes, states or arcs, and cannot be added.")
 
 
 def wanted(network: Network) -> tuple[Schema, Plan]:
-    """Return the discrete nodes as a schema of one class, and what is counted of them."""
+    """Return the nodes as a schema of one class, and what is counted of them."""
     discrete = [node for node in network.nodes if node.is_discrete]
-    families: Any = tuple((node.name, *node.parents) for node in discrete)
-    tables = Pattern("tables", tuple(node.name for node in discrete))
-    schema = Schema(tuple(node.variable for node in discrete), EVERYTHING)
-    return schema, Plan((tables, Pattern("families", families)))
+    continuous = [node for node in network.nodes if not node.is_discrete]
+    families, regressions = (
+        tuple((node.name, *node.parents) for node in some) for some in (discrete, continuous)
+    )
+    patterns = [Pattern("tables", tuple(node.name for node in discrete)), Pattern("families", families)]
+    if regressions:
+        patterns.append(Pattern("regressions", regressions))
+    return Schema(tuple(node.variable for node in network.nodes), EVERYTHING), Plan(tuple(patterns))
+
+
+def _dense(part: RegressionFamilies, f: int) -> Regressions:
+    """Return the cells of a family with all that no row fell into; rows that lack a discrete parent are left out."""
+    *codes, _ = part.digits(f)
+    keys, sums = part.cells[f]
+    sizes = [radix - 1 for radix in part.radices_of(f)[:-1]]
+    there = np.ones(len(keys), np.bool_)
+    for code, size in zip(codes, sizes):
+        there &= code < size
+    some = np.flatnonzero(there)
+    places = key_of([code[some] for code in codes], sizes) if codes else np.zeros(len(some), np.int64)
+    return sums.take(some).placed(places, math.prod(sizes))
 
 
 def configurations(network: Network, name: Name) -> tuple[list[Name], list[Name], int]:
@@ -120,19 +127,3 @@ def configurations(network: Network, name: Name) -> tuple[list[Name], list[Name]
     discrete = [p for p in parents if network[p].is_discrete]
     numeric = [p for p in parents if not network[p].is_discrete]
     return discrete, numeric, math.prod(network.sizes_of(discrete))
-
-
-def _regressions(
-    network: Network, name: Name, columns: NodeColumns, place: dict[Name, int], weights: Floats
-) -> Regressions:
-    discrete, numeric, size = configurations(network, name)
-    values: list[Any] = [columns.numbers[place[other]] for other in (*numeric, name)]
-    z = np.column_stack(values)
-    whole = ~np.isnan(z).any(axis=1)
-    cell = np.zeros(columns.n_rows, np.int64)
-    for other in discrete:
-        codes = columns.codes[place[other]]
-        assert codes is not None
-        whole &= codes < network[other].variable.size
-        cell = cell * network[other].variable.size + codes
-    return Regressions.of(z[whole], cell[whole], weights[whole], size)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import DataError
+from bayeskit.estimation.linear_family import LEAST_VARIANCE
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node
 from bayeskit.inference.exact import MAX_MEMORY
@@ -18,7 +19,7 @@ from bayeskit.learning.networks.discrete_completions import Completions
 from bayeskit.learning.networks.gaussian_blocks import GaussianBlock, continuous_blocks
 from bayeskit.learning.networks.mixed_expectations import MixedRows
 from bayeskit.learning.networks.network_counts import configurations
-from bayeskit.learning.networks.network_estimates import LEAST_VARIANCE, estimated
+from bayeskit.learning.networks.network_estimates import estimated
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.priors import MLE
 from bayeskit.schema import Name

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.estimation.linear_family import estimate_lines
 from bayeskit.graphs.distributions import Distribution, LinearGaussian, Table
 from bayeskit.graphs.network import Network
 from bayeskit.learning.networks.network_counts import NetworkCounts, configurations
 from bayeskit.schema import Name
 
 Floats = NDArray[np.float64]
-
-# A variance of less than this share of the node's own would make one row infinitely likely.
-LEAST_VARIANCE = 1e-9
 
 
 def estimated(
@@ -58,21 +56,10 @@ def _table(cells: Floats, network: Network, name: Name, prior: Any, imaginary: F
 
 
 def _regression(network: Network, counts: NetworkCounts, name: Name, variance: str) -> LinearGaussian:
-    discrete, numeric, size = configurations(network, name)
-    moments = counts.regressions[name]
+    discrete, numeric, _ = configurations(network, name)
+    sums = counts.regressions[name]
+    intercept, slopes, spread = estimate_lines(sums, sums.columns([-1]).whole(), variance == "unbiased")
     shape = network.sizes_of(discrete)
-    mean, pooled = moments.pooled()
-    # A column that is constant, or has no rows, has no spread to go by.
-    pooled = pooled or 1.0
-    # A configuration without rows: as the column is anywhere.
-    intercept, slopes, spread = np.full(size, mean), np.zeros((size, len(numeric))), np.full(size, pooled)
-    for cell in np.flatnonzero(moments.n > 0.0):
-        intercept[cell], slopes[cell], residual = moments.solve(int(cell))
-        n = float(moments.n[cell])
-        free = n - (1 + len(numeric)) if variance == "unbiased" else n
-        if free > 0.0:
-            spread[cell] = residual / free
-    spread = np.maximum(spread, LEAST_VARIANCE * pooled)
     return LinearGaussian(
         intercept.reshape(shape), slopes.reshape((*shape, len(numeric))), spread.reshape(shape)
     )
