@@ -11,6 +11,7 @@ from scipy import sparse
 
 from bayeskit.data.table import Table, column_names, open_table
 from bayeskit.errors import BayeskitError, ColumnError, DataError, DataTypeError
+from refusals import refuses
 
 WORDS, NUMBERS = ["b", "a", None], [1.5, None, 2.0]
 COLUMNS = {"w": WORDS, "n": NUMBERS}
@@ -90,38 +91,38 @@ def test_a_sparse_matrix_is_a_block(make):
 def test_a_malformed_sparse_matrix_is_refused():
     bad = sparse.csr_matrix(np.eye(3))
     bad.indices[1] = 7
-    with pytest.raises(DataError, match="a column index lies outside its 3 columns"):
+    with refuses(DataError, "column", 3):
         open_table(bad)
 
 
 @pytest.mark.parametrize(
     ("data", "error", "says"),
     [
-        (np.ones(3), DataError, "Expected 2D array, got 1D"),
-        (np.float64(1), BayeskitError, "2D array|Rows were expected"),
-        (np.ones((2, 2, 2)), DataError, "dim 3"),
-        ([1, 2], DataError, "got 1D"),
-        ([[1, 2], [3]], DataError, "different lengths"),
-        (np.ones((0, 2)), DataError, r"0 sample\(s\) \(shape=\(0, 2\)\)"),
-        (np.ones((2, 0)), DataError, r"0 feature\(s\) \(shape=\(2, 0\)\)"),
-        ({}, DataError, "0 "),
-        ({"a": []}, DataError, "0 sample"),
-        ({"a": [1], "b": [1, 2]}, DataError, r"different lengths: \[1, 2\]"),
-        (pd.DataFrame({"a": []}), DataError, "0 sample"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), ColumnError, "Two columns are named 'a'"),
-        (pa.table([[1], [2]], names=["a", "a"]), ColumnError, "Two columns are named 'a'"),
-        (np.ones((1, 1), complex), ColumnError, "[Cc]omplex"),
-        (sparse.csr_matrix(np.eye(2, dtype=complex)), ColumnError, "[Cc]omplex"),
-        ("rows.csv", DataTypeError, "Rows were expected, not str"),
-        (None, DataTypeError, "Rows were expected, not NoneType"),
-        (3, DataTypeError, "Rows were expected, not int"),
-        (pl.LazyFrame({"a": [1]}), DataTypeError, "collect"),
-        (pd.Series([1, 2]), DataError, "got 1D"),
+        (np.ones(3), DataError, ["2D", "1D"]),
+        (np.float64(1), BayeskitError, ["2D"]),
+        (np.ones((2, 2, 2)), DataError, [3, 2]),
+        ([1, 2], DataError, ["2D", "1D"]),
+        ([[1, 2], [3]], DataError, ["rows", "lengths"]),
+        (np.ones((0, 2)), DataError, [0, "sample", "(0, 2)"]),
+        (np.ones((2, 0)), DataError, [0, "feature", "(2, 0)"]),
+        ({}, DataError, [0, "(0, 0)"]),
+        ({"a": []}, DataError, [0, "(0, 1)"]),
+        ({"a": [1], "b": [1, 2]}, DataError, ["columns", "[1, 2]"]),
+        (pd.DataFrame({"a": []}), DataError, [0, "(0, 1)"]),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), ColumnError, ["a"]),
+        (pa.table([[1], [2]], names=["a", "a"]), ColumnError, ["a"]),
+        (np.ones((1, 1), complex), ColumnError, ["Complex"]),
+        (sparse.csr_matrix(np.eye(2, dtype=complex)), ColumnError, ["Complex"]),
+        ("rows.csv", DataTypeError, ["str"]),
+        (None, DataTypeError, ["NoneType"]),
+        (3, DataTypeError, ["int"]),
+        (pl.LazyFrame({"a": [1]}), DataTypeError, ["LazyFrame", "collect()"]),
+        (pd.Series([1, 2]), DataError, ["2D", "1D"]),
     ],
     ids=lambda value: repr(value).split(" at 0x")[0][:30] if not isinstance(value, type) else value.__name__,
 )
 def test_what_is_no_table(data, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         open_table(data)
 
 

@@ -17,6 +17,7 @@ from bayeskit.priors import MAP, MLE, BDeu, Dirichlet, Lidstone, MEstimate, Smoo
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Embedding, Tables
 from reference import slow_log_table, slow_tables
+from refusals import refuses
 
 LAPLACE = Smoothing(Lidstone(1.0), {})
 
@@ -136,7 +137,7 @@ def test_rounding_is_cleared_and_a_real_rest_is_not():
 @pytest.mark.parametrize(("weight", "rest"), [(1.0, -1), (3.0, -2), (0.5, -0.5), (1e-6, -1e-06)])
 def test_what_was_never_counted_is_refused(weight, rest):
     one, two = count([[0]], [0], (2,)), count([[1]], [0], (2,))
-    with pytest.raises(NotCounted, match=f"some cell would hold {rest:g}"):
+    with refuses(NotCounted, f"{rest:g}"):
         one.subtract(two.scale(weight))
     with pytest.raises(NotCounted):
         Tables.zero(schema_of((2,)), ()).subtract(one)

@@ -11,6 +11,7 @@ from bayeskit.counting import tally as tally_module
 from bayeskit.counting.tally import Tally
 from bayeskit.errors import BayeskitError, NotCounted, SettingError
 from bayeskit.statistics import Statistics
+from refusals import refuses
 
 DESIGN = laws.Design(("categorical", "numeric"), (("z",), ()), ("no",))
 ROWS = [
@@ -90,7 +91,7 @@ def test_fade_multiplies_every_weight():
 def test_fade_takes_a_share(factor):
     tally = tally_of(DESIGN, ROWS)
     before = tally.statistics
-    with pytest.raises(SettingError, match="above 0 and at most 1"):
+    with refuses(SettingError, "fade", factor):
         tally.fade(factor)
     assert tally.statistics is before
 

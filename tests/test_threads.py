@@ -20,6 +20,7 @@ from bayeskit.data.table import open_table
 from bayeskit.errors import SettingError
 from bayeskit.schema import Variable
 from bayeskit.statistics import Plan
+from refusals import refuses
 
 CORES = os.cpu_count() or 1
 
@@ -43,7 +44,7 @@ def test_thread_count(n_jobs, wanted):
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "2", np.float64(2)])
 def test_what_is_no_number_of_threads(n_jobs):
-    with pytest.raises(SettingError, match="n_jobs"):
+    with refuses(SettingError, "n_jobs", repr(n_jobs)):
         thread_count(n_jobs)
 
 

@@ -10,10 +10,11 @@ from scipy import sparse
 
 from bayeskit.counting.totals import count_totals, refuse_unusable
 from bayeskit.data.chunk import Chunk
-from bayeskit.errors import ColumnError, DataError, Incompatible, UsageError
+from bayeskit.errors import BlockValue, ColumnError, DataError, Incompatible, UsageError
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics.part import Embedding
 from bayeskit.statistics.totals import Totals
+from refusals import refuses
 
 
 def schema_of(width, n_classes=3):
@@ -201,7 +202,7 @@ def test_embedding_moves_classes():
 
 def test_totals_of_other_widths_are_not_added():
     one, two = Totals(np.zeros((2, 3)), np.zeros(2)), Totals(np.zeros((2, 4)), np.zeros(2))
-    with pytest.raises(Incompatible, match="3 columns in 2 classes and of 4"):
+    with refuses(Incompatible, 3, 2, 4):
         one.merge(two)
     with pytest.raises(Incompatible):
         one.subtract(two)
@@ -211,18 +212,18 @@ def test_totals_of_other_widths_are_not_added():
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (-2.0, r"Negative values in data passed to .*'text': -2.0 in column 2 of row 1"),
-        (np.nan, r"'text' has NaN in column 2 of row 1"),
-        (np.inf, r"'text' has inf in column 2 of row 1"),
-        (-np.inf, r"'text' has inf in column 2 of row 1"),
+        (-2.0, ["text", -2.0, 2, 1]),
+        (np.nan, ["text", "NaN", 2, 1]),
+        (np.inf, ["text", "inf", 2, 1]),
+        (-np.inf, ["text", "inf", 2, 1]),
     ],
 )
 def test_unusable_values_are_refused_by_place(as_block, value, says):
     dense = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, value], [0.0, 3.0, 1.0]])
-    with pytest.raises(DataError, match=says):
+    with refuses(BlockValue, *says):
         count(as_block(dense), [2, 2, 0])
     if value != -2.0:
-        with pytest.raises(DataError, match=says):
+        with refuses(BlockValue, *says):
             count(as_block(dense), [2, 2, 0], binarize=0.5)
     # A row without weight is not there.
     weights = np.array([1.0, 0.0, 1.0])
@@ -232,9 +233,9 @@ def test_unusable_values_are_refused_by_place(as_block, value, says):
 
 def test_the_first_bad_row_is_named_whatever_its_class():
     dense = np.array([[1.0], [-5.0], [-7.0]])
-    with pytest.raises(DataError, match=r"-5.0 in column 0 of row 1"):
+    with refuses(BlockValue, -5.0, 0, 1):
         count(sparse.csr_array(dense), [2, 1, 0])
-    with pytest.raises(DataError, match=r"-7.0 in column 0 of row 2"):
+    with refuses(BlockValue, -7.0, 0, 2):
         count(sparse.csr_array(dense), [2, 1, 0], np.array([1.0, 0.0, 1.0]))
     refuse_unusable(dense, signed=True)
 
@@ -251,7 +252,7 @@ def test_minus_zero_is_zero_and_negatives_may_be_cut():
     for form, form_block in (("dense", signed), ("sparse", sparse.csr_array(signed))):
         assert equal(count(form_block, [0, 1], binarize=0.0), slow_totals(signed, [0, 1], None, 0.0)), form
     assert equal(count(signed, [0, 1], binarize=-2.0), slow_totals(signed, [0, 1], None, -2.0))
-    with pytest.raises(DataError, match=r"cannot be cut at -2\.0"):
+    with refuses(DataError, "sparse", -2.0):
         count(sparse.csr_array(signed), [0, 1], binarize=-2.0)
 
 
@@ -262,7 +263,7 @@ def test_columns_that_never_occur_and_empty_rows():
 
 def test_a_block_must_be_there_with_its_width_and_a_class():
     block = np.ones((2, 3))
-    with pytest.raises(UsageError, match="'text'"):
+    with refuses(UsageError, "text", "class"):
         count_totals(chunk_of(block), schema_of(3), ("text",))
-    with pytest.raises(ColumnError, match="has 4 columns, not 3"):
+    with refuses(ColumnError, "text", 4, 3):
         count_totals(chunk_of(block, [0, 1]), schema_of(4), ("text",))

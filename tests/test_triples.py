@@ -24,6 +24,7 @@ from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Embedding, Pattern, Plan, triples
 from bayeskit.statistics.information import class_information
 from bayeskit.statistics.triples import Triples, class_width, within_budget
+from refusals import refuses
 
 
 def schema_of(sizes, n_classes=2):
@@ -207,7 +208,7 @@ def test_what_was_never_counted_is_refused(weight):
     # Every two attributes agree with these rows; only the three together tell that the last is not among them.
     even = count([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]], [0] * 4, sizes, parents)
     odd = count([[1, 1, 1]], [0], sizes, parents)
-    with pytest.raises(NotCounted, match="never counted"):
+    with refuses(NotCounted):
         even.subtract(odd.scale(weight))
     assert even.deficit() == 0.0
 
@@ -252,21 +253,21 @@ def test_saving_keeps_every_bit(tmp_path):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("parents", lambda a: a[::-1], "triples/parents does not fit"),
-        ("parents", lambda a: a[:1], "has shape"),
-        ("parents", lambda a: np.array([0, 99]), "triples/parents does not fit"),
-        ("offsets", lambda a: a + 1, "triples/offsets does not fit"),
-        ("counts", lambda a: -a, "triples/counts holds negative"),
-        ("margin", lambda a: -a, "triples/margin holds negative"),
-        ("counts", lambda a: a[:-1], "has shape"),
-        ("counts", lambda a: a * np.nan, "NaN"),
+        ("parents", lambda a: a[::-1], ["triples/parents"]),
+        ("parents", lambda a: a[:1], ["triples/parents", "shape", "(1,)"]),
+        ("parents", lambda a: np.array([0, 99]), ["triples/parents"]),
+        ("offsets", lambda a: a + 1, ["triples/offsets"]),
+        ("counts", lambda a: -a, ["triples/counts", "negative"]),
+        ("margin", lambda a: -a, ["triples/margin", "negative"]),
+        ("counts", lambda a: a[:-1], ["triples/counts", "shape"]),
+        ("counts", lambda a: a * np.nan, ["triples/counts", "NaN"]),
     ],
 )
 def test_a_damaged_file_is_refused(name, change, message):
     content, arrays = pack_statistics(counted_by_plan())
     same(unpack_statistics(content, arrays).parts["triples"], counted_by_plan().parts["triples"])
     arrays = {**arrays, f"triples/{name}": change(arrays[f"triples/{name}"])}
-    with pytest.raises(ModelFormatError, match=message):
+    with refuses(ModelFormatError, *message):
         unpack_statistics(content, arrays)
 
 
@@ -274,7 +275,7 @@ def test_a_damaged_file_is_refused(name, change, message):
 def test_a_plan_of_strange_attributes_is_refused(names):
     content, arrays = pack_statistics(counted_by_plan())
     content["plan"][-1][1] = [to_plain(name, "a column name") for name in names]
-    with pytest.raises(ModelFormatError, match="its plan asks for triples"):
+    with refuses(ModelFormatError, str([*names]), "['x0', 'x1', 'x2']"):
         unpack_statistics(content, arrays)
 
 
@@ -297,7 +298,7 @@ def test_too_large_a_table_is_refused_before_it_is_made():
         lambda: Triples.zero(schema, names_of(range(60))),
         lambda: count_triples(chunk_of(np.zeros((1, 60)), [0]), schema, names_of(range(60))),
     ):
-        with pytest.raises(DataError, match=r"60 super-parents of 60 .*600 states.* 3\.32 GiB, and 1 GiB"):
+        with refuses(DataError, 60, 600, "3.32 GiB", "1 GiB"):
             ask()
     small, both = schema_of((2, 2), 2), ("x0", "x1")
     with mock.patch.object(triples, "LARGEST", Triples.memory(small, both) - 1), pytest.raises(DataError):

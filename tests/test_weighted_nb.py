@@ -23,6 +23,7 @@ from bayeskit.learning.leave_one_out import LeftOut, by_refit, encode_learned
 from bayeskit.learning.naive import Naive
 from bayeskit.learning.weighting import Loss, choose_weights
 from reference import class_share, is_gap, normal_density, ordered, table_share
+from refusals import refuses
 
 CLASSES = ["no", "perhaps", "yes"]
 
@@ -275,7 +276,7 @@ def test_weights_are_held_while_counts_change(tmp_path):
 def test_only_models_of_the_same_weights_are_merged():
     X, y = some_rows(seed=10)
     halves = [WeightedNB(numeric="gaussian").fit(X[part], y[part]) for part in (slice(30), slice(30, 60))]
-    with pytest.raises(Incompatible, match="hold different"):
+    with refuses(Incompatible, "weights", "a", "b", "c", "x", "z"):
         halves[0].merge(halves[1])
     given_weights = {"a": 0.5, "z": 0.0}
     parts = [
@@ -290,9 +291,9 @@ def test_only_models_of_the_same_weights_are_merged():
 def test_a_weighted_product_is_no_distribution_of_rows():
     X, y = some_rows()
     model = WeightedNB().fit(X, y)
-    with pytest.raises(UsageError, match="no P"):
+    with refuses(UsageError, "WeightedNB", "P(x)"):
         model.log_evidence(X)
-    with pytest.raises(UsageError, match="NaiveBayes"):
+    with refuses(UsageError, "WeightedNB", "NaiveBayes"):
         model.sample(3)
 
 
@@ -307,19 +308,19 @@ def test_an_explanation_multiplies_to_the_answer(how):
 
 
 BAD = [
-    ({"weights": 2.0}, "mapping"),
-    ({"weights": {"a": -0.1}}, "'a'.*-0.1"),
-    ({"weights": {"a": float("nan")}}, "nan"),
-    ({"weights": {"a": "much"}}, "much"),
-    ({"weights": {"q": 1.0}}, "'q'.*no attribute"),
-    ({"smoothing": "back-off"}, "BackOff"),
-    ({"numeric": "kernel"}, "kernel"),
+    ({"weights": 2.0}, ["weights", 2.0]),
+    ({"weights": {"a": -0.1}}, ["a", -0.1]),
+    ({"weights": {"a": float("nan")}}, ["a", "nan"]),
+    ({"weights": {"a": "much"}}, ["a", "much"]),
+    ({"weights": {"q": 1.0}}, ["weights", "q"]),
+    ({"smoothing": "back-off"}, ["BackOff", "TAN"]),
+    ({"numeric": "kernel"}, ["numeric", "kernel"]),
 ]
 
 
 @pytest.mark.parametrize(("how", "message"), BAD, ids=[str(how) for how, _ in BAD])
 def test_bad_settings_are_refused(how, message):
-    with pytest.raises(SettingError, match=message):
+    with refuses(SettingError, *message):
         WeightedNB(**how).fit(*some_rows(20))
 
 
@@ -374,10 +375,10 @@ def test_a_row_that_was_never_counted_is_refused(weights):
 def test_infinite_numbers_are_named():
     X, y = some_rows(24, seed=14)
     model = WeightedNB(numeric="gaussian", weights={"z": 0.5}).fit(X, y)
-    with pytest.raises(InfiniteValue, match="'z'"):
+    with refuses(InfiniteValue, "z", "inf", 0):
         model.predict(X.assign(z=np.inf))
     left, chunk = left_out(model, X, y, None)
     values = chunk.values.copy()
     values[3, 1] = -np.inf
-    with pytest.raises(InfiniteValue, match="'z'"):
+    with refuses(InfiniteValue, "z", "-inf", 3):
         left.scores(replace(chunk, values=values), np.zeros(len(y)))

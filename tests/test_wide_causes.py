@@ -15,6 +15,7 @@ from bayeskit import BayesianNetwork, read_network
 from bayeskit.errors import BayeskitError, ImpossibleEvidence, SettingError, TooLarge
 from bayeskit.graphs.distributions import Deterministic, NoisyMax, Table
 from bayeskit.graphs.network import Network, Node, discrete
+from refusals import refuses
 
 NO_YES = ["no", "yes"]
 WIDTHS = [27, 60, 500]
@@ -385,7 +386,7 @@ def test_methods_that_need_the_table_say_so_only_where_they_do(n):
         seen = {**absent(network, "c1", "c2", "bed"), "fever": "yes"}
         found = network.approximate("c1", evidence=seen, method=method, n_samples=4_000)
         assert found["yes"] == pytest.approx(network.query("c1", evidence=seen)["yes"], abs=0.05)
-        with pytest.raises(TooLarge, match="likelihood weighting") as refused:
+        with refuses(TooLarge, 'method="likelihood weighting"') as refused:
             network.approximate("c1", evidence={"bed": "yes"}, method=method)
         assert refused.value.cells == 2 ** (n + 1) and refused.value.largest[-1] == "fever"
 
@@ -406,11 +407,11 @@ def test_what_needs_the_table_is_refused_with_a_way_out_that_works(n):
         lambda: network.log_prob({"fever": ["yes"]}),
     ]
     for ask in asked:
-        with pytest.raises(TooLarge, match="approximate") as refused:
+        with refuses(TooLarge, "approximate") as refused:
             ask()
         assert refused.value.cells >= 2**n and "c1" in refused.value.largest
     assert network.approximate("fever")["yes"] > 0
-    with pytest.raises(TooLarge, match=r"distribution\('fever'\)"):
+    with refuses(TooLarge, "distribution('fever')"):
         network.cpt("fever")
 
 
@@ -429,7 +430,7 @@ def test_changes_copies_files_and_pages(n, tmp_path):
     for suffix in ("json", "xdsl"):
         network.write(tmp_path / f"wide.{suffix}")
         assert read_network(tmp_path / f"wide.{suffix}") == network
-    with pytest.raises(SettingError, match=r"'fever'.*\.json"):
+    with refuses(SettingError, "fever", ".json"):
         network.write(tmp_path / "wide.bif")
 
 
@@ -441,7 +442,7 @@ def test_explanations_of_what_a_page_can_show(n):
     assert float(page.exact_posterior[1]) == pytest.approx(0.225 / 0.295)
     fever = network.explain("fever", evidence=absent(network, "fever", "bed"))
     assert float(fever.exact_posterior[1]) == pytest.approx(0.05)
-    with pytest.raises(SettingError, match="'fever'"):
+    with refuses(SettingError, "fever", "query"):
         network.explain("fever")
 
 
@@ -469,7 +470,7 @@ def test_a_wide_node_beside_continuous_ones(n):
     assert (drawn["smoke"] == "yes").mean() == pytest.approx(weights[1], abs=0.06)
     found = network.approximate("smoke", evidence={"pulse": 68.0, "bed": "no"})
     assert found.standard_error.max() < 0.05
-    with pytest.raises(TooLarge, match="approximate"):
+    with refuses(TooLarge, "approximate"):
         network.query("fever", evidence={"pulse": 68.0})
 
 

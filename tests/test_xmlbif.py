@@ -13,6 +13,7 @@ from bayeskit.io.networks.bif import read_bif
 from bayeskit.io.networks.raw import read_bytes
 from bayeskit.io.networks.xmlbif import read_xmlbif, xmlbif_text
 from format_networks import GOLDEN, as_text, asymmetric, check_valid, networks, sample_files
+from refusals import refuses
 
 GOOD = (GOLDEN / "asymmetric.bifxml").read_bytes()
 
@@ -108,7 +109,7 @@ def test_a_cycle_is_named():
         + "<DEFINITION><FOR>a</FOR><GIVEN>b</GIVEN><TABLE>1</TABLE></DEFINITION>"
         + "<DEFINITION><FOR>b</FOR><GIVEN>a</GIVEN><TABLE>1</TABLE></DEFINITION></NETWORK></BIF>"
     )
-    with pytest.raises(ModelFormatError, match="cycle: 'a' → 'b' → 'a'"):
+    with refuses(ModelFormatError, "cycle", "'a' → 'b' → 'a'"):
         read_xmlbif(text.encode())
 
 
@@ -163,9 +164,9 @@ def test_a_file_as_weka_writes_it():
 
 
 def test_unknown_encodings_are_refused():
-    with pytest.raises(ModelFormatError, match="encoding 'unicode_escape', which is not read"):
+    with refuses(ModelFormatError, 1, "unicode_escape", "UTF-8"):
         read_xmlbif(b'<?xml version="1.0" encoding="unicode_escape"?><BIF/>')
-    with pytest.raises(ModelFormatError, match="bytes are not in it"):
+    with refuses(ModelFormatError, "gbk", 41, "UTF-8"):
         read_xmlbif(b'<?xml version="1.0" encoding="gbk"?><BIF>\xff\xff</BIF>')
 
 
@@ -175,11 +176,11 @@ def test_states_stay_text():
 
 
 def test_what_xmlbif_cannot_hold_is_not_written():
-    with pytest.raises(SettingError, match="'x' is continuous"):
+    with refuses(SettingError, "x", "continuous", "XMLBIF"):
         xmlbif_text(Network((Node(continuous("x"), (), LinearGaussian(0.0, [], 1.0)),)))
-    with pytest.raises(UsageError, match="'x' has no table"):
+    with refuses(UsageError, "x", "set_cpt"):
         xmlbif_text(Network((Node(discrete("x", "ab")),)))
-    with pytest.raises(SettingError, match="1 and '1'"):
+    with refuses(SettingError, "x", 1, "1"):
         xmlbif_text(Network((Node(discrete("x", [1, "1"]), (), Table([0.5, 0.5])),)))
 
 
@@ -189,7 +190,7 @@ def test_more_axes_than_numpy_has_are_refused():
     parts += [f"<DEFINITION><FOR>{n}</FOR><TABLE>1</TABLE></DEFINITION>" for n in names[1:]]
     given = "".join(f"<GIVEN>{n}</GIVEN>" for n in names[1:])
     parts.append(f"<DEFINITION><FOR>n0</FOR>{given}<TABLE>1</TABLE></DEFINITION>")
-    with pytest.raises(ModelFormatError, match="'n0' would be over 70 variables"):
+    with refuses(ModelFormatError, "n0", 70):
         read_xmlbif(f"<BIF><NETWORK>{''.join(parts)}</NETWORK></BIF>".encode())
 
 
@@ -201,15 +202,15 @@ def test_a_long_chain_comes_back():
 
 
 REFUSED = {
-    "agrum_carpo.bifxml": "'N5' given N143 = 1, N187 = 1 are all zero",
-    "fastpgm_alarm.xml": "programs disagree on the order",
+    "agrum_carpo.bifxml": ["N5", "N143 = 1, N187 = 1", "zero"],
+    "fastpgm_alarm.xml": [258, 9, "<PROBABILITY>", 0.3],
 }
 
 
 @pytest.mark.parametrize("path", sample_files("formats", "*.bifxml", "*.xml"))
 def test_samples_load_or_say_why(path):
     if path.name in REFUSED:
-        with pytest.raises(ModelFormatError, match=REFUSED[path.name]):
+        with refuses(ModelFormatError, path.name, *REFUSED[path.name]):
             read_xmlbif(path.read_bytes(), path)
         return
     network = read_xmlbif(path.read_bytes(), path)
