@@ -49,56 +49,54 @@ def replaced(old, new, count=1):
 BAD = {
     "decision": (
         replaced(b'TYPE="nature">\n  <NAME>b', b'TYPE="decision">\n  <NAME>b'),
-        "'b' is a decision node",
+        ["b", "decision"],
     ),
     "utility": (
         replaced(b'TYPE="nature">\n  <NAME>a', b'TYPE="utility">\n  <NAME>a'),
-        "'a' is a utility node",
+        ["a", "utility"],
     ),
-    "no definition": (GOOD[: GOOD.rindex(b"<DEFINITION>")] + b"</NETWORK></BIF>", "'b' has no DEFINITION"),
+    "no definition": (GOOD[: GOOD.rindex(b"<DEFINITION>")] + b"</NETWORK></BIF>", ["b", "DEFINITION"]),
     "two definitions": (
         replaced(
             b"<DEFINITION>\n  <FOR>b",
             b"<DEFINITION><FOR>a</FOR><TABLE>.5 .5</TABLE></DEFINITION><DEFINITION><FOR>b",
         ),
-        "second definition stands here for 'a'",
+        ["definition", "a"],
     ),
-    "unknown parent": (replaced(b"<GIVEN>b</GIVEN>", b"<GIVEN>z</GIVEN>"), "'z' is no VARIABLE"),
-    "too few numbers": (replaced(b"0.08 0.12", b"0.2"), "23 numbers; 2 × 3 × 4 = 24"),
-    "no number": (replaced(b"0.3 0.7", b"0.3 nan"), "'nan', in the table of 'a', is no number"),
-    "negative": (replaced(b"0.3 0.7", b"-0.3 1.3"), "hold -0.3"),
-    "row sum": (replaced(b"0.3 0.7", b"0.3 0.8"), "sum to 1.1, not to 1"),
-    "zero row": (replaced(b"0.3 0.7", b"0 0"), "are all zero"),
-    "state twice": (replaced(b"b1</OUTCOME>", b"b0</OUTCOME>"), "'b' has the state 'b0' twice"),
-    "name twice": (replaced(b"<NAME>b</NAME>", b"<NAME>a</NAME>"), "second VARIABLE is named 'a'"),
-    "no states": (replaced(b"<OUTCOME>a0</OUTCOME> <OUTCOME>a1</OUTCOME>", b""), "'a' has no states"),
-    "cycle": (replaced(b"<FOR>b</FOR>", b"<FOR>b</FOR><GIVEN>b</GIVEN>"), "table of 'b' has 3 numbers"),
-    "parent twice": (replaced(b"<GIVEN>b</GIVEN>", b"<GIVEN>a</GIVEN>"), "2 × 2 × 4"),
+    "unknown parent": (replaced(b"<GIVEN>b</GIVEN>", b"<GIVEN>z</GIVEN>"), ["z", "VARIABLE"]),
+    "too few numbers": (replaced(b"0.08 0.12", b"0.2"), ["c", 23, "2 × 3 × 4", 24]),
+    "no number": (replaced(b"0.3 0.7", b"0.3 nan"), ["nan", "a"]),
+    "negative": (replaced(b"0.3 0.7", b"-0.3 1.3"), ["a", -0.3]),
+    "row sum": (replaced(b"0.3 0.7", b"0.3 0.8"), ["a", 1.1]),
+    "zero row": (replaced(b"0.3 0.7", b"0 0"), ["a", "zero"]),
+    "state twice": (replaced(b"b1</OUTCOME>", b"b0</OUTCOME>"), ["b", "b0", "twice"]),
+    "name twice": (replaced(b"<NAME>b</NAME>", b"<NAME>a</NAME>"), ["VARIABLE", "a"]),
+    "no states": (replaced(b"<OUTCOME>a0</OUTCOME> <OUTCOME>a1</OUTCOME>", b""), ["a", "states"]),
+    "cycle": (replaced(b"<FOR>b</FOR>", b"<FOR>b</FOR><GIVEN>b</GIVEN>"), ["b", 3, "3 × 3", 9]),
+    "parent twice": (replaced(b"<GIVEN>b</GIVEN>", b"<GIVEN>a</GIVEN>"), ["c", 24, "2 × 2 × 4", 16]),
     "unknown element": (
         replaced(b"<NAME>b</NAME>", b"<NAME>b</NAME><OBS>b0</OBS>"),
-        "<OBS> is not known inside",
+        ["<OBS>", "<VARIABLE>"],
     ),
-    "other root": (b"<XML/>", "its root is <XML>"),
-    "nothing": (b"<BIF><NETWORK/></BIF>", "there is no node"),
-    "old dialect": (replaced(b"DEFINITION>", b"PROBABILITY>", 99), "programs disagree on the order"),
-    "missing table": (replaced(b"<TABLE>0.3 0.7</TABLE>", b""), "<DEFINITION> has no <TABLE>"),
+    "other root": (b"<XML/>", ["<XML>", "<BIF>"]),
+    "nothing": (b"<BIF><NETWORK/></BIF>", ["node"]),
+    "old dialect": (replaced(b"DEFINITION>", b"PROBABILITY>", 99), ["<PROBABILITY>", 0.3]),
+    "missing table": (replaced(b"<TABLE>0.3 0.7</TABLE>", b""), ["<DEFINITION>", "<TABLE>"]),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_what_is_wrong_is_refused_and_named(case):
     data, message = BAD[case]
-    with pytest.raises(ModelFormatError) as error:
+    with refuses(ModelFormatError, *message) as error:
         read_xmlbif(data, "grass.bifxml")
-    assert message in str(error.value)
     assert error.value.path == "grass.bifxml"
 
 
 def test_errors_say_where():
-    with pytest.raises(ModelFormatError) as error:
+    with refuses(ModelFormatError, "normalize=True") as error:
         read_xmlbif(BAD["row sum"][0], "grass.bifxml")
     assert (error.value.line, error.value.column) == (44, 3)
-    assert "normalize=True" in str(error.value)
     assert read_xmlbif(BAD["row sum"][0], normalize=True)["a"].distribution.values[0] == 0.3 / 1.1
 
 
