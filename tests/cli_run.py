@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from bayeskit import datasets
 from bayeskit.cli.main import app
+from refusals import unnamed
 
 
 def run(*arguments: Any, stdin: bytes | None = None) -> Any:
@@ -23,13 +25,14 @@ def done(*arguments: Any, stdin: bytes | None = None) -> str:
     return str(result.stdout)
 
 
-def refused(*arguments: Any, stdin: bytes | None = None) -> str:
-    """Run a command that must be refused: one line on standard error, nothing else, exit code 2."""
+def refused(*arguments: Any, stdin: bytes | None = None, names: Iterable[object] = ()) -> str:
+    """Run a command that must be refused: one line on standard error, which names these; nothing else, exit code 2."""
     result = run(*arguments, stdin=stdin)
     assert result.exit_code == 2, (result.exit_code, result.output)
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1 and result.stderr.endswith("\n"), result.stderr
     assert "Traceback" not in result.stderr
+    assert not (lacking := unnamed(result.stderr, *names)), (lacking, result.stderr)
     return str(result.stderr)
 
 

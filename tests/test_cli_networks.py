@@ -70,8 +70,8 @@ def test_sample_learn_show_and_convert(grass: Path, tmp_path: Path) -> None:
         3,
         2,
     ]
-    told = refused("network", "learn", tmp_path / "numbers.csv", "-o", tmp_path / "n.bif")
-    assert "--discretize 'many=5'" in told
+    names = ["many", "--discretize 'many=5'"]
+    refused("network", "learn", tmp_path / "numbers.csv", "-o", tmp_path / "n.bif", names=names)
     shown = done("network", "show", tmp_path / "l.json", "--svg", tmp_path / "l.svg", "--given", "wet=yes")
     assert "rain, sprinkler" in shown
     assert ElementTree.parse(tmp_path / "l.svg").getroot().tag.endswith("svg")
@@ -94,7 +94,7 @@ def test_a_network_predicts_and_a_classifier_is_a_network(grass: Path, tmp_path:
     done("fit", melon, "--target", "好瓜", "--model", "tan", "-o", tmp_path / "tan.bayes")
     told = done("network", "query", tmp_path / "tan.bayes", "好瓜", "--given", "纹理=清晰", "--json")
     assert probability(told, 0, "是") > 0.5
-    assert "network query" in refused("inspect", grass)
+    refused("inspect", grass, names=["grass.bif", "network query"])
 
 
 @pytest.mark.parametrize(
@@ -134,10 +134,10 @@ def test_bayes_by_hand(tmp_path: Path) -> None:
     for prior, likelihood, said in [
         ("a=0.5,b=0.4", "a=1,b=1", "0.9"),
         ("a=1", "b=1", "'a'"),
-        ("a=1", "a=0", "P(x) is 0"),
+        ("a=1", "a=0", "P(x)"),
         ("a=x", "a=1", "'x'"),
         ("a", "a=1", "CLASS=NUMBER"),
-        ("a=2,b=-1", "a=1,b=1", "negative"),
+        ("a=2,b=-1", "a=1,b=1", "'b' has -1"),
     ]:
         assert said in refused("bayes", "--prior", prior, "--likelihood", likelihood)
 

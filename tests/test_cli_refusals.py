@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import importlib
 import importlib.metadata
 import inspect
@@ -122,8 +123,8 @@ def test_tables_that_cannot_be_read(kind: str, place: Path, tmp_path: Path) -> N
 
 def test_names_that_are_no_columns_bring_the_nearest(place: Path, tmp_path: Path) -> None:
     melon = place / "melon.csv"
-    assert "Did you mean '好瓜'?" in refused("fit", melon, "--target", "好", "-o", tmp_path / "m")
-    assert "Did you mean '好瓜'?" in refused("discretize", melon, "--target", "好")
+    refused("fit", melon, "--target", "好", "-o", tmp_path / "m", names=["melon.csv", "好", "好瓜"])
+    refused("discretize", melon, "--target", "好", names=["melon.csv", "好", "好瓜"])
     table = bad_table("strange", tmp_path)
     for name in ("predict", "explain", "update", "forget"):
         assert "'色彩'" in refused(*call(READERS[name], place, data=table))
@@ -132,11 +133,14 @@ def test_names_that_are_no_columns_bring_the_nearest(place: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("command", ["fit {data} --target y -o {out}", "discretize {data} --target y"])
-@pytest.mark.parametrize(("cells", "said"), [("ccc", "only one value, 'c'"), (("", "", ""), "no value")])
-def test_a_target_with_one_value(command: str, cells: Any, said: str, place: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("cells", "value"), [("ccc", ["c"]), (("", "", ""), [])])
+def test_a_target_with_one_value(
+    command: str, cells: Any, value: list[str], place: Path, tmp_path: Path
+) -> None:
     table = tmp_path / "one.csv"
     table.write_text("a,y\n" + "".join(f"{i},{cell}\n" for i, cell in enumerate(cells)), "utf-8")
-    assert said in refused(*call(command, place, data=table, out=tmp_path / "out"))
+    line = call(command, place, data=table, out=tmp_path / "out")
+    refused(*line, names=["y", "one.csv", "--target", *value])
     assert not (tmp_path / "out").exists()
 
 
@@ -156,11 +160,11 @@ def test_models_that_cannot_be_read(kind: str, place: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("output", "said", "commands"),
     [
-        ("/dev/full", "No space left", tuple(set(WRITERS) - {"learn"})),  # a name without a format
+        ("/dev/full", os.strerror(errno.ENOSPC), tuple(set(WRITERS) - {"learn"})),  # a name without a format
         ("/sys/nothing.bif", "ermi", tuple(WRITERS)),  # denied or not permitted, even to root
-        ("{place}/folder.bif", "Is a directory", ("fit", "predict", "learn")),
-        ("{place}/none/x.bif", "No such file", ("fit", "predict", "learn")),
-        ("{place}/melon.csv/x.bif", "Not a directory", ("fit", "predict", "learn")),
+        ("{place}/folder.bif", os.strerror(errno.EISDIR), ("fit", "predict", "learn")),
+        ("{place}/none/x.bif", os.strerror(errno.ENOENT), ("fit", "predict", "learn")),
+        ("{place}/melon.csv/x.bif", os.strerror(errno.ENOTDIR), ("fit", "predict", "learn")),
     ],
 )
 def test_outputs_that_cannot_be_written(
