@@ -315,7 +315,7 @@ def ab():
             Incompatible,
             ["nodes", "arcs"],
         ),
-        (lambda: BayesianNetwork().fit(AB), DataError, ["columns", "nodes"]),
+        (lambda: BayesianNetwork().fit(AB), DataError, ["columns"]),
         (
             lambda: BayesianNetwork(HUGE).fit({name: ["u", "v"] for name in HUGE}),
             TooLarge,
