@@ -374,6 +374,12 @@ class Smoothing:
         prior = self.by_name.get(name, self.numeric)
         return prior if isinstance(prior, NormalInverseGamma) else None
 
+    def with_numeric_prior(self, schema: Schema) -> list[Name]:
+        """The numeric attributes that have a prior of their own kind."""
+        if not isinstance(self.numeric, NormalInverseGamma) and not self.by_name:
+            return []
+        return [v.name for v in schema.numeric if self.numeric_prior(v.name) is not None]
+
     def check(self, schema: Schema) -> None:
         """Refuse names that are no variable, and priors of the wrong kind for theirs."""
         prior = self.default.prior if isinstance(self.default, MAP) else self.default

@@ -253,7 +253,9 @@ class Variable:
             return self
         others = {state for state in self.states[self.n_declared :] if state not in known} | new
         states = declared_now + sorted_labels(others)
-        return replace(self, states=states, n_declared=len(declared_now))
+        grown = replace(self, states=states, n_declared=len(declared_now))
+        grown.codes  # noqa: B018  whoever lets a variable grow has labels to code
+        return grown
 
     def _with_all_codes(self, codes: list[Any]) -> Variable:
         largest, least = max((*codes, self.size - 1), default=-1), min(codes, default=0)
@@ -322,6 +324,7 @@ class Schema:
     n_classes: int = field(init=False, repr=False, compare=False)
     offsets: NDArray[np.uintp] = field(init=False, repr=False, compare=False)
     code_dtype: type[np.uint8] | type[np.uint32] = field(init=False, repr=False, compare=False)
+    numeric_index: dict[Name, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         position: dict[Name, int] = {}
@@ -339,15 +342,12 @@ class Schema:
             "numeric": tuple(of_kind["numeric"]),
             "block": next(iter(of_kind["block"]), None),
             "n_classes": self.target.size,
+            "numeric_index": {variable.name: i for i, variable in enumerate(of_kind["numeric"])},
             "offsets": np.array([0, *accumulate(size + 1 for size in sizes)], dtype=np.uintp),
             "code_dtype": np.uint8 if max(sizes, default=0) <= LARGEST_BYTE_TABLE else np.uint32,
         }
         for name, value in found.items():
             object.__setattr__(self, name, value)
-
-    @cached_property
-    def numeric_index(self) -> dict[Name, int]:
-        return {variable.name: i for i, variable in enumerate(self.numeric)}
 
     @cached_property
     def runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:

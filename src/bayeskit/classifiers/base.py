@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
@@ -102,7 +102,12 @@ class CountClassifier(Asked):
         """Refuse parameters that mean nothing, before any row is looked at."""
         if self.calibration is not None:
             check_method(self.calibration)
-        check_unlabelled(self)
+        if (
+            self.semi_supervised is not False
+            or self.unlabelled_weight != 1.0
+            or self.missing_label is not None
+        ):
+            check_unlabelled(self)
 
     # -- learning: each verb is all or nothing -------------------------------------------------
 
@@ -141,17 +146,18 @@ class CountClassifier(Asked):
         source = Source(X, y, sample_weight, target, columns, exclude, encoding, once=True)
         say_y_is_needed(self, source)
         elsewhere = self._counted_elsewhere(source)
-        labelled, unlabelled = parted(self, source)
-        with numbering(self, source), self._holding(labelled):
+        labelled, unlabelled = parted(self, source) if self.semi_supervised else (source, None)
+        with numbering(self, source) if self.semi_supervised else nullcontext(), self._holding(labelled):
             fitted = self._new_fitted(Variable("y" if target is None else target, "categorical"))
             kept: list[Encoded] | None = None if unlabelled is None else []
-            fitted.absorb(labelled, kept)
+            fitted.absorb(labelled, kept, read_here=not elsewhere)
             fitted.check_classes()
             if kept is not None and unlabelled is not None:
                 self._held = {**self._held, "completion": complete(self, fitted, kept, unlabelled)}
-            self._calibrate(labelled, fitted)
+            if self.calibration is not None:
+                self._calibrate(labelled, fitted)
             labels = y if y is not None or elsewhere else dtype_of_target(X, target)
-            self._adopt(fitted, label_source(self, labels))
+            self._adopt(fitted, label_source(labels) if self.semi_supervised else labels)
         return self
 
     def partial_fit(
@@ -174,7 +180,9 @@ class CountClassifier(Asked):
                 "A lazy model counts its source itself. Add the rows to the source, then call refresh()."
             )
         refuse_sparse(self, X)
-        source = all_labelled(self, Source(X, y, sample_weight, target))
+        source = Source(X, y, sample_weight, target)
+        if self.semi_supervised:
+            source = all_labelled(self, source)
         say_y_is_needed(self, source)
         fitted = self._fitted
         if fitted is None:
@@ -615,7 +623,8 @@ class CountClassifier(Asked):
     def _renew(self) -> None:
         """Tell scikit-learn which columns there are."""
         fitted = self._require("fit")
-        schema, names = fitted.schema, fitted.names
+        assert fitted.tally is not None
+        schema, names = fitted.tally.statistics.schema, fitted.names
         self.n_features_in_ = len(schema.attributes) if schema.block is None else schema.block.width
         if fitted.named and all(isinstance(n, str) for n in names):
             self.feature_names_in_ = np.array(names, dtype=object)

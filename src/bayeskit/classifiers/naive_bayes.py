@@ -192,8 +192,8 @@ class NaiveBayes(CountClassifier):
     def _recipe(self, schema: Schema) -> Recipe:
         smoothing = as_smoothing(self.smoothing, self.alpha)
         smoothing.check(schema)
-        students = {v.name: "student" for v in schema.numeric if smoothing.numeric_prior(v.name) is not None}
-        families = students if self.numeric == "gaussian" else {}
+        with_prior = smoothing.with_numeric_prior(schema) if self.numeric == "gaussian" else []
+        families = dict.fromkeys(with_prior, "student")
         families |= {n: f for n, f in self._named_families.items() if f in family_names()}
         return Recipe(
             smoothing=smoothing,
@@ -209,7 +209,8 @@ class NaiveBayes(CountClassifier):
         )
 
     def _adopt(self, fitted: Fitted, y: Any) -> None:
-        check_bernoulli(fitted.schema, self._asked)
+        if "bernoulli" in self._asked.values():
+            check_bernoulli(fitted.schema, self._asked)
         super()._adopt(fitted, y)
 
     def _check_settings(self) -> None:
@@ -218,11 +219,11 @@ class NaiveBayes(CountClassifier):
             raise SettingError(
                 "Give smoothing= or alpha=, not both: alpha is short for smoothing=Lidstone(alpha)."
             )
-        as_smoothing(self.smoothing, self.alpha)
         one_of("variance", self.variance, ("mle", "unbiased"))
-        one_of("numeric", self.numeric, family_names())
         one_of("missing", self.missing, _MISSING)
         one_of("unseen", self.unseen, _UNSEEN)
+        as_smoothing(self.smoothing, self.alpha)
+        one_of("numeric", self.numeric, family_names())
         if isinstance(self.families, str) and self.families != "auto":
             raise SettingError(
                 f'families is {self.families!r}; use "auto" or a mapping from attribute to family.'

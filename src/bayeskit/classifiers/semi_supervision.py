@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 def check_unlabelled(model: Asked) -> None:
     """Refuse settings about unlabelled rows that mean nothing."""
-    if model.semi_supervised is False and model.unlabelled_weight == 1.0 and model.missing_label is None:
-        return
     if not isinstance(model.semi_supervised, (bool, np.bool_)):
         raise SettingError(f"semi_supervised is {model.semi_supervised!r}; it is True or False.")
     check_weight(model.unlabelled_weight)
@@ -40,10 +38,8 @@ def check_unlabelled(model: Asked) -> None:
             )
 
 
-def parted(model: Asked, source: Source) -> tuple[Source, Source | None]:
-    """Part a source into its labelled and its unlabelled rows; all rows are labelled unless it is asked for."""
-    if not model.semi_supervised:
-        return source, None
+def parted(model: Asked, source: Source) -> tuple[Source, Source]:
+    """Part a source into its labelled and its unlabelled rows."""
     source.need_many_passes(f"{type(model).__name__}(semi_supervised=True)")
     rule = MissingLabels.found(source, model.missing_label)
     if not source.in_memory:
@@ -69,7 +65,7 @@ def numbering(model: Asked, source: Source) -> Iterator[None]:
     try:
         yield
     except InfiniteValue as error:
-        table = next(iter(source)).table if model.semi_supervised and source.in_memory else None
+        table = next(iter(source)).table if source.in_memory else None
         if table is None or error.column not in table.names:
             raise
         numbers = table.numbers(table.names.index(error.column))
@@ -99,17 +95,14 @@ def complete(model: Asked, fitted: Fitted, kept: list[Encoded], unlabelled: Sour
     return completion_of(found.weight, climb, found.losses)
 
 
-def label_source(model: Asked, y: Any) -> Any:
+def label_source(y: Any) -> Any:
     """What tells the dtype of the classes: None, so that the classes do, where y holds missing labels too."""
     found = np.asarray(y) if isinstance(y, (list, tuple)) else y
-    mixed = model.semi_supervised and getattr(getattr(found, "dtype", None), "kind", "O") == "O"
-    return None if mixed else y
+    return None if getattr(getattr(found, "dtype", None), "kind", "O") == "O" else y
 
 
 def all_labelled(model: Asked, source: Source) -> Source:
     """Refuse rows without a class where they would have to be completed in one pass."""
-    if not model.semi_supervised:
-        return source
 
     def refuse(batch: Rows) -> Rows:
         rule = MissingLabels.found([batch], model.missing_label)

@@ -21,6 +21,13 @@ class Tally:
         self.statistics = Statistics.zero(schema, plan)
         self.n_jobs = n_jobs
 
+    @classmethod
+    def of(cls, encoded: Encoded, plan: Plan, n_jobs: int | None = None) -> Tally:
+        """Count the first rows: what zero and these add up to, without the zero."""
+        tally = cls.__new__(cls)
+        tally.statistics, tally.n_jobs = count_rows(encoded, plan, n_jobs).pruned(), n_jobs
+        return tally
+
     @property
     def schema(self) -> Schema:
         return self.statistics.schema

@@ -89,8 +89,9 @@ def encode(
     for j, variable in zip(places, variables):
         attributes[j] = variable
     values = _numbers(table, schema)
-    grown = schema.with_variables(attributes, target)
-    return Encoded(grown, table.n_rows, codes, values, None, target_codes, row_weights)
+    if policy == "grow":
+        schema = schema.with_variables(attributes, target)
+    return Encoded(schema, table.n_rows, codes, values, None, target_codes, row_weights)
 
 
 def _numbers(table: Table, schema: Schema) -> Columns:

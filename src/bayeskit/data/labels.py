@@ -116,7 +116,7 @@ def encode_labels(
     y: Any, target: Variable, policy: Literal["grow", "error"]
 ) -> tuple[Variable, NDArray[np.uint32]]:
     """Return the target (grown if need be) and the code of each label in it."""
-    first = target.first_of_run
+    first = target.first_of_run if target.states else None
     if first is not None and _in_run(y, first, target.size):
         return target, (y.astype(np.int64) - first).astype(
             np.uint32

@@ -108,9 +108,11 @@ class Reading:
                 target,
             )
         chosen = self._chosen(table)
-        return Schema(tuple(self._variable(table, j, chosen) for j in range(len(table.names))), target)
+        read = [self._read(table, j, chosen) for j in range(len(table.names))]
+        return Schema(tuple([v if isinstance(v, Variable) else Variable(*v) for v in read]), target)
 
-    def _variable(self, table: Columns, j: int, chosen: set[int] | None) -> Variable:
+    def _read(self, table: Columns, j: int, chosen: set[int] | None) -> Variable | tuple[Name, Kind]:
+        """Return the variable of a column, or its name and kind where that is all that is known of it."""
         name = table.names[j]
         if name in self.known:
             return self.known[name]
@@ -130,10 +132,10 @@ class Reading:
                     f"{name!r} is to be cut into intervals, and does not hold numbers. Leave it out."
                 )
             cuts = self.cuts[name]
-            return Variable(name, "numeric") if isinstance(cuts, int) else cut_variable(name, cuts)
+            return (name, "numeric") if isinstance(cuts, int) else cut_variable(name, cuts)
         if kind == "numeric" and self.whole is not None and name not in self.kinds and table.is_whole(j):
             kind = "categorical"
-        return Variable(name, kind)
+        return name, kind
 
     def _chosen(self, table: Columns) -> set[int] | None:
         """The positions of the categorical columns; None where the dtype decides."""

@@ -277,10 +277,10 @@ def _one_column(name: Any, column: Any) -> Any:
 def _open_frame(data: Any) -> Table:
     columns = list(data.columns) if hasattr(data, "columns") and not callable(data.columns) else []
     columns = list(getattr(data, "column_names", columns)) if not _plain_names(columns) else columns
-    names = tuple(map(column_name, columns))
-    twice = first_twice(names)
-    if twice is not None:
-        raise ColumnError(f"Two columns are named {twice!r}. Rename one of them.")
+    plain = all(type(name) is str for name in columns)
+    names = tuple(columns) if plain else tuple(map(column_name, columns))
+    if len(set(names)) < len(names):
+        raise ColumnError(f"Two columns are named {first_twice(names)!r}. Rename one of them.")
     frame = open_frame(data)
     return _checked(Table(frame.shape[0], names or tuple(frame.columns), True, frame=frame))
 

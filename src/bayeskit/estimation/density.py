@@ -7,7 +7,7 @@ anybody's module). Everything that the library does with numbers it does through
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
@@ -333,7 +333,7 @@ register("poisson", "bayeskit.estimation.poisson:Poisson")
 register("negative-binomial", "bayeskit.estimation.negative_binomial:NegativeBinomial")
 
 
-def hinted_families(names: Sequence[Name], values: Floats) -> dict[Name, str]:
+def hinted_families(names: Iterable[Name], values: Floats) -> dict[Name, str]:
     """Return, for numeric columns that look like something else, the family that would suit them.
 
     ``values`` are some of their rows, shape (n, d).

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from bayeskit.counting.backend import Backend, backend_of
 from bayeskit.counting.backends.threads import count_rows
@@ -38,15 +37,11 @@ def without_idle_states(encoded: Encoded, before: Schema, plan: Plan, n_jobs: in
 ROWS_LOOKED_AT = 1_000
 
 
-@contextmanager
-def _naming_columns(table: Table) -> Iterator[None]:
-    """Let errors name a column of a block, which has only a place there, as its owner does."""
-    try:
-        yield
-    except BlockValue as error:
-        if not table.named or type(error.column) is not int:
-            raise
-        raise BlockValue(error.block, table.names[error.column], error.row, error.value) from None
+def _by_name(error: BlockValue, table: Table) -> BlockValue:
+    """Let an error name a column of a block, which has only a place there, as its owner does."""
+    if not table.named or type(error.column) is not int:
+        return error
+    return BlockValue(error.block, table.names[error.column], error.row, error.value)
 
 
 class Fitted:
@@ -84,11 +79,14 @@ class Fitted:
 
     # -- counting ------------------------------------------------------------------------------
 
-    def absorb(self, source: Source, kept: list[Encoded] | None = None) -> None:
-        """Add all rows of a source, and to ``kept`` in codes; nothing is changed unless all could be counted."""
+    def absorb(self, source: Source, kept: list[Encoded] | None = None, *, read_here: bool = False) -> None:
+        """Add all rows of a source, and to ``kept`` in codes; nothing is changed unless all could be counted.
+
+        ``read_here``: it is known already that no backend counts the source where it is.
+        """
         before = (self.tally.statistics if self.tally else None), self.tally, self.recipe, self.named
         try:
-            backend = backend_of(source)
+            backend = None if read_here else backend_of(source)
             if backend is not None:
                 self._absorb_counts(backend, source)
             else:
@@ -107,8 +105,10 @@ class Fitted:
             empty = False
             if rows.weight == 0.0:  # absent: it makes no class, without which nothing can be counted
                 continue
-            with _naming_columns(rows.table):
+            try:
                 encoded = self._absorb_rows(rows)
+            except BlockValue as error:
+                raise _by_name(error, rows.table) from None
             if kept is not None:
                 kept.append(encoded)
         if empty:
@@ -161,11 +161,12 @@ class Fitted:
         plan = plan_for(encoded.schema, self.recipe)
         encoded = without_idle_states(encoded, schema, plan, self.n_jobs)
         if self.tally is None:
-            self.tally = Tally(encoded.schema, plan, self.n_jobs)
-        self.tally.absorb(encoded)
+            self.tally = Tally.of(encoded, plan, self.n_jobs)
+        else:
+            self.tally.absorb(encoded)
         if first and self.wants_hints and encoded.schema.numeric:
             looked_at = encoded.chunk(0, min(encoded.n_rows, ROWS_LOOKED_AT)).values
-            self.hints = hinted_families([v.name for v in encoded.schema.numeric], looked_at)
+            self.hints = hinted_families(encoded.schema.numeric_index, looked_at)
         if first and self.warns:
             warn_of_identifiers(rows.table, self.tally.statistics.schema)
         return encoded
@@ -186,8 +187,10 @@ class Fitted:
                 self.tally.subtract(self._counted(backend, source))
                 return
             for rows in source:
-                with _naming_columns(rows.table):
+                try:
                     self.tally.forget(self.encode(rows.table, self.tally.schema, "grow", rows))
+                except BlockValue as error:
+                    raise _by_name(error, rows.table) from None
         except BaseException:
             self.tally.statistics = before
             raise
@@ -236,5 +239,7 @@ class Fitted:
         model = self.model()
         assert self.recipe is not None
         policy: Policy = self.recipe.unseen
-        with _naming_columns(table):
+        try:
             return model.joint(self.encode(table, model.schema, policy), self.n_jobs), model
+        except BlockValue as error:
+            raise _by_name(error, table) from None

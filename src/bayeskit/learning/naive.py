@@ -9,7 +9,7 @@ import numpy as np
 
 from bayeskit.estimation.class_prior import ClassPrior
 from bayeskit.estimation.conditional import Conditional
-from bayeskit.estimation.density import ColumnSums, family_of
+from bayeskit.estimation.density import ColumnSums, Density, family_of
 from bayeskit.estimation.presence import estimate_presence
 from bayeskit.estimation.table import estimate_tables
 from bayeskit.learning.recipe import Form, Recipe
@@ -24,7 +24,10 @@ class Naive:
     def plan(self, schema: Schema, recipe: Recipe) -> Plan:
         """Ask for every attribute with the class, and what its family needs besides."""
         names = tuple(v.name for v in schema.numeric)
-        grids = tuple(n for n in names if family_of(recipe.family(n)).pattern == "grids")
+        patterns = {
+            family: family_of(family).pattern for family in {recipe.numeric, *recipe.families.values()}
+        }
+        grids = tuple(n for n in names if patterns[recipe.families.get(n, recipe.numeric)] == "grids")
         return Plan.naive(schema, scatter=names if recipe.covariance else (), grids=grids)
 
     def settled(self, statistics: Statistics, recipe: Recipe) -> Form:
@@ -79,16 +82,19 @@ def numeric_conditionals(statistics: Statistics, recipe: Recipe) -> list[Any]:
             )
         )
         return found
-    by_family: dict[tuple[str, Any], list[int]] = {}
+    by_family: dict[tuple[type[Density], Any], list[int]] = {}
+    alpha, homes = (
+        recipe.alpha,
+        {name: family_of(name) for name in {recipe.numeric, *recipe.families.values()}},
+    )
     for j, variable in enumerate(schema.numeric):
-        family = recipe.family(variable.name)
-        takes_prior = family_of(family).takes_prior
-        prior = recipe.smoothing.numeric_prior(variable.name) if takes_prior else None
+        family = homes[recipe.families.get(variable.name, recipe.numeric)]
+        prior = recipe.smoothing.numeric_prior(variable.name) if family.takes_prior else None
         by_family.setdefault((family, prior), []).append(j)
     for (family, prior), places in by_family.items():
         columns = np.array(places, dtype=np.intp)
-        sums = ColumnSums(statistics, columns, recipe.alpha, recipe.unbiased, recipe.absolute_floor, prior)
-        found.append(family_of(family).estimate(sums))
+        sums = ColumnSums(statistics, columns, alpha, recipe.unbiased, recipe.absolute_floor, prior)
+        found.append(family.estimate(sums))
     return found
 
 

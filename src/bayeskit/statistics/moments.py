@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -53,6 +53,11 @@ class Moments:
 
     cells: Floats
     exponent: Integers
+    weight: Floats = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Σw over the values that are present, shape (K, d).
+        object.__setattr__(self, "weight", self.cells[double.WEIGHT])
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
@@ -68,12 +73,6 @@ class Moments:
             cells[place] = np.where(planes[0] == 0.0, 0.0, plane)
         double.settle_cells(cells)
         return cls(cells, np.zeros(cells.shape[2], np.int64))
-
-    @property
-    def weight(self) -> Floats:
-        """Σw over the values that are present, shape (K, d)."""
-        weight: Floats = self.cells[double.WEIGHT]
-        return weight
 
     @property
     def pivot(self) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -166,9 +167,9 @@ class BayesNetClassifier(BayesNetVerbs):
                 "Pass a frame or an array."
             )
         say_y_is_needed(self, source)
-        labelled, unlabelled = parted(self, source)
+        labelled, unlabelled = parted(self, source) if self.semi_supervised else (source, None)
         rows = next(iter(labelled))
-        with numbering(self, source):
+        with numbering(self, source) if self.semi_supervised else nullcontext():
             columns, name = with_class(rows.table, rows.y, target, self.states, self.discretize)
             dag = learn_arcs(columns, name, self)
             if self.markov_blanket:
@@ -184,7 +185,8 @@ class BayesNetClassifier(BayesNetVerbs):
         by_name = {variable.name: variable for variable in columns.variables}
         schema = Schema(tuple(by_name[column] for column in rows.table.names), by_name[name])
         told = {} if unlabelled is None else {"completion": self._told_of(made)}
-        labels = label_source(self, y if target is None else dtype_of_target(X, target))
+        labels = y if target is None else dtype_of_target(X, target)
+        labels = label_source(labels) if self.semi_supervised else labels
         self._adopt_network(network, schema, rows.table.named, told, labels)
         return self
 

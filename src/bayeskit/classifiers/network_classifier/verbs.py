@@ -60,7 +60,9 @@ class BayesNetVerbs(BayesNetAnswers):
                 f"classes={list(known)!r} is not the same as on last call to partial_fit, was: {was!r}."
             )
         refuse_sparse(self, X)
-        source = all_labelled(self, Source(X, y, None, target))
+        source = Source(X, y, None, target)
+        if self.semi_supervised:
+            source = all_labelled(self, source)
         say_y_is_needed(self, source)
         network, counts = self.network_._network, self._counts("partial_fit")
         for batch in self._batches(source, network):
