@@ -401,6 +401,33 @@ def test_moments_are_those_of_the_kernels(rows):
     same_moments(there.parts["cell_moments"], here.parts["cell_moments"])
 
 
+def with_regressions(name: str, rows: Rows, *families: Any) -> Statistics:
+    backend, source = opened(name, rows)
+    schema = backend.schema(source, Reading(["a"]), CLASS)
+    return backend.count(
+        source, schema, Plan((*Plan.naive(schema).patterns, Pattern("regressions", families)))
+    )
+
+
+def test_regressions_without_numeric_parents_are_counted_where_the_rows_are():
+    rng = np.random.default_rng(3)
+    rows = Rows(
+        {"u": "float", "v": "float", "a": "text", "class": "text"},
+        [(*map(float, rng.normal(size=2)), "xyz"[i % 3], "np"[i % 2]) for i in range(40)],
+    )
+    there, here = (
+        with_regressions(name, rows, ("u",), ("v", "a")).parts["regressions"]
+        for name in ("duckdb", "threads")
+    )
+    for (keys, mine), (others, theirs) in zip(there.cells, here.cells):
+        np.testing.assert_array_equal(keys, others)
+        np.testing.assert_array_equal(mine.n, theirs.n)
+        np.testing.assert_allclose(mine.mean, theirs.mean, rtol=1e-13)
+        np.testing.assert_allclose(mine.solved()[2], theirs.solved()[2], rtol=1e-12)
+    with pytest.raises(CannotCount, match="'u', 'v'"):
+        with_regressions("duckdb", rows, ("v", "u"))
+
+
 @settings(max_examples=20, deadline=None)
 @given(rows=numbers(), seed=st.integers(0, 9))
 def test_moments_do_not_depend_on_the_order_of_the_rows(rows, seed):
