@@ -106,4 +106,13 @@ MESSAGES = {
     "The {kind} {a} and {b} are written the same way, so a file could not tell them apart. Rename one of them.": (
         "{a} 与 {b}（{kind}）写出来相同，文件中无法区分。请给其中一个改名。"
     ),
+    "The discrete parents of {name} have {cells} configurations ({sizes} states in {classes} classes); 2**63 - 1 can "
+    "be numbered. Take fewer parents, or join rare states.": (
+        "{name} 的离散父结点共有 {cells} 种组合（{classes} 个类别，取值数 {sizes}），而最多只能编号 2**63 - 1 种。"
+        "请减少父结点，或合并少见的取值。"
+    ),
+    "class_prior is given, and in this graph the class has the parents {list}: there is no P(c) to put it in the place "
+    "of. Leave class_prior out, or turn these arcs round.": (
+        "给定了 class_prior，但图中类别有父结点 {list}，没有可以由它代替的 P(c)。请去掉 class_prior，或把这些边反向。"
+    ),
 }
