@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from estimators import EVERY, SEMI_NAIVE, small_labels, small_rows
 
+from refusals import unnamed
+
 
 @dataclass(frozen=True)
 class Given:
@@ -33,7 +35,7 @@ class Case:
     fine : str
         The letters of the estimators that must answer; all others must refuse.
     says : str
-        A pattern that the message of a refusal must match.
+        What the message of a refusal names: values joined by ``&``, and ``|`` between what different estimators name.
     either : str
         The letters of the estimators that may answer or refuse: where the arithmetic decides.
     largest : int
@@ -48,6 +50,10 @@ class Case:
     only: str = EVERY
     largest: int = 100_000
     needs_folder: bool = False
+
+    def is_named_by(self, message: str) -> bool:
+        """Tell whether a refusal names what it has to."""
+        return any(not unnamed(message, *values.split("&")) for values in self.says.split("|"))
 
 
 CASES: list[Case] = []
@@ -70,7 +76,7 @@ def enter(
     """
     assert says or set(fine) >= set(more.get("only", EVERY)), f"{name} must say what a refusal says"
     if once:
-        fine, says = fine.translate(dict.fromkeys(map(ord, SEMI_NAIVE))), f"{says}|only once".lstrip("|")
+        fine, says = fine.translate(dict.fromkeys(map(ord, SEMI_NAIVE))), f"{says}|Batches".lstrip("|")
     elif not sparse:
         fine = _with_relatives(fine)
         more = {

@@ -10,17 +10,17 @@ import numpy as np
 from bad_cases import Given, case, enter, given
 from estimators import small_rows
 
-NO_NUMBER = "numeric|number|categor|neither"
+NO_NUMBER = "numeric|number"
 
 enter("mapping_of_columns", lambda: given(OrderedDict(a=small_rows()[:, 0], b=[0, 1] * 6), n_test=12))
 enter(
     "mapping_of_unequal_columns",
     lambda: given({"a": np.arange(12), "b": np.arange(11)}),
     "",
-    "different lengths",
+    "[11, 12]",
 )
-enter("mapping_of_nothing", lambda: given({}, []), "", "0 sample|0 feature")
-enter("mapping_of_numbers", lambda: given({"a": 1.0, "b": 2.0}, [0]), "", "column|length|dim|scalar|number")
+enter("mapping_of_nothing", lambda: given({}, []), "", "0&(0, 0)")
+enter("mapping_of_numbers", lambda: given({"a": 1.0, "b": 2.0}, [0]), "", "a&1.0")
 enter(
     "lists_of_strings_and_numbers",
     lambda: given([["x", 1.0], ["y", 2.0], ["x", None], [None, 0.5]] * 3),
@@ -45,7 +45,7 @@ enter(
 enter("objects_that_are_numbers", lambda: given(small_rows().astype(object)))
 
 
-@case("NGgk", "NaN|missing")
+@case("NGgk", "NaN")
 def objects_with_none() -> Given:
     rows = small_rows().astype(object)
     rows[3, 1] = None
@@ -59,7 +59,7 @@ def fractions_and_decimals_in_objects() -> Given:
     return given(rows)
 
 
-@case("", "cannot be|number")
+@case("", "x1&set")
 def sets_in_cells() -> Given:
     rows = small_rows().astype(object)
     for i in range(12):

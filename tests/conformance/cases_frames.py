@@ -11,8 +11,8 @@ import pytest
 from bad_cases import Given, arrow, case, enter, given, pandas, polars
 from estimators import small_rows
 
-NO_NUMBER = "numeric|number|categor|neither"
-DATES = "dates or times|neither number|no number|numeric|cannot be"
+NO_NUMBER = "numeric|number"
+DATES = "exclude=['b']|Timestamp|Timedelta|datetime.date|datetime.timedelta"
 
 
 def pandas_with(column: Any, dtype: Any = None) -> Any:
@@ -39,7 +39,7 @@ enter(
     "pandas_names_twice",
     lambda: given(pandas().DataFrame(small_rows(), columns=["a", "b", "a"])),
     "",
-    "named 'a'",
+    "'a'",
 )
 enter("pandas_category", lambda: given(pandas_with(["x", "y", "z"], "category")), "N", NO_NUMBER)
 enter("pandas_category_with_holes", lambda: given(pandas_with(["x", None, "z"], "category")), "N", NO_NUMBER)
@@ -51,20 +51,20 @@ enter(
     "pandas_nullable_whole_numbers_with_holes",
     lambda: given(pandas_with([0, 1, None], "Int64")),
     "NGgk",
-    "NaN|missing",
+    "NaN",
 )
 enter(
     "pandas_nullable_floats_with_holes",
     lambda: given(pandas_with([0.0, 1.0, None], "Float64")),
     "NGgk",
-    "NaN|missing",
+    "NaN",
 )
 enter("pandas_nullable_booleans", lambda: given(pandas_with([True, False], "boolean")))
 enter(
     "pandas_nullable_booleans_with_holes",
     lambda: given(pandas_with([True, False, None], "boolean")),
     "NGgk",
-    "NaN|missing",
+    "NaN",
 )
 enter("pandas_booleans", lambda: given(pandas_with([True, False], "bool")))
 enter("pandas_objects_mixed", lambda: given(pandas_with([1, "x", None, 2.5, True], object)), "N", NO_NUMBER)
@@ -96,21 +96,21 @@ enter(
 )
 
 
-@case("", "cannot be|number|numeric")
+@case("", "b")
 def pandas_lists_in_cells() -> Given:
     frame = pandas_with([0.0])
     frame["b"] = [[1], [2, 3]] * 6
     return given(frame)
 
 
-enter("pandas_column_of_none", lambda: given(pandas_with([None], object)), "NGgk", "NaN|missing")
-enter("pandas_no_rows", lambda: given(pandas_with([0.0]).iloc[:0], []), "", "0 sample")
-enter("pandas_no_columns", lambda: given(pandas().DataFrame(index=range(12))), "", "0 feature|0 sample")
+enter("pandas_column_of_none", lambda: given(pandas_with([None], object)), "NGgk", "NaN")
+enter("pandas_no_rows", lambda: given(pandas_with([0.0]).iloc[:0], []), "", "0&sample")
+enter("pandas_no_columns", lambda: given(pandas().DataFrame(index=range(12))), "", "0&(12, 0)")
 enter(
     "pandas_series",
     lambda: given(pandas().Series(small_rows()[:, 0])),
     "",
-    "2D array|Rows were expected|Series",
+    "2D&1D",
 )
 enter(
     "pandas_names_in_two_levels",
@@ -135,15 +135,15 @@ enter(
     "polars_categorical", lambda: given(polars_with(["x", "y", None], polars().Categorical)), "N", NO_NUMBER
 )
 enter("polars_booleans", lambda: given(polars_with([True, False])))
-enter("polars_booleans_with_holes", lambda: given(polars_with([True, False, None])), "NGgk", "NaN|missing")
+enter("polars_booleans_with_holes", lambda: given(polars_with([True, False, None])), "NGgk", "NaN")
 enter("polars_decimals", lambda: given(polars_with([Decimal("1"), Decimal("2")])))
-enter("polars_decimals_with_holes", lambda: given(polars_with([Decimal("1"), None])), "NGgk", "NaN|missing")
+enter("polars_decimals_with_holes", lambda: given(polars_with([Decimal("1"), None])), "NGgk", "NaN")
 enter("polars_dates", lambda: given(polars_with([date(2020, 1, 1), date(2021, 1, 1)])), "", DATES)
 enter("polars_time_spans", lambda: given(polars_with([timedelta(1), timedelta(2)])), "", DATES)
-enter("polars_column_of_null", lambda: given(polars_with([None])), "NGgk", "NaN|missing")
+enter("polars_column_of_null", lambda: given(polars_with([None])), "NGgk", "NaN")
 enter("polars_lists_in_cells", lambda: given(polars_with([[1], [2, 3]])), "", NO_NUMBER)
-enter("polars_lazy_frame", lambda: given(polars_with([1.0, 2.0]).lazy()), "", "collect|rows in memory")
-enter("polars_no_rows", lambda: given(polars_with([1.0]).clear(), []), "", "0 sample")
+enter("polars_lazy_frame", lambda: given(polars_with([1.0, 2.0]).lazy()), "", "LazyFrame&collect()")
+enter("polars_no_rows", lambda: given(polars_with([1.0]).clear(), []), "", "0&sample")
 enter("arrow_strings_with_holes", lambda: given(arrow_with(["x", "y", None] * 4)), "N", NO_NUMBER)
 enter(
     "arrow_dictionary",
@@ -164,13 +164,13 @@ enter(
     "arrow_numbers_in_chunks",
     lambda: given(arrow_with(arrow().chunked_array([[0, 1, 2] * 2, [1, 1, 0] * 2]))),
 )
-enter("arrow_numbers_with_holes", lambda: given(arrow_with([0, 1, None] * 4)), "NGgk", "NaN|missing")
-enter("arrow_column_of_null", lambda: given(arrow_with(arrow().nulls(12))), "NGgk", "NaN|missing")
+enter("arrow_numbers_with_holes", lambda: given(arrow_with([0, 1, None] * 4)), "NGgk", "NaN")
+enter("arrow_column_of_null", lambda: given(arrow_with(arrow().nulls(12))), "NGgk", "NaN")
 enter("arrow_booleans", lambda: given(arrow_with([True, False] * 6)))
 enter(
     "arrow_names_twice",
     lambda: given(arrow().Table.from_arrays([arrow().array(np.arange(12) % 3)] * 2, names=["a", "a"])),
     "",
-    "named 'a'",
+    "'a'",
 )
 enter("arrow_dates", lambda: given(arrow_with([date(2020, 1, 1), date(2021, 1, 1)] * 6)), "", DATES)

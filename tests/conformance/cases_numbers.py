@@ -7,8 +7,8 @@ from bad_cases import Given, case, enter, given, put
 from estimators import EVERY, small_labels, small_rows
 
 NAN, INF = np.nan, np.inf
-MISSING = "contains NaN|holds NaN|missing|infinity"
-TOO_LARGE = r"code|beyond 1e\+70|[Nn]egative|too large|overflow"
+MISSING = "NaN"
+TOO_LARGE = "code|1e+70|Negative|1.8e308"
 enter("one_class", lambda: given(y=np.zeros(12, dtype=int)))
 enter("one_row", lambda: given(small_rows()[1:2], [1]))
 enter("one_row_of_each_class", lambda: given(small_rows()[:2], [0, 1]))
@@ -64,13 +64,13 @@ enter(
     "negative_zero_and_negatives",
     lambda: given(np.where(small_rows() == 1, -0.0, small_rows() - 1)),
     "NGgb",
-    "[Nn]egative",
+    "Negative",
 )
-enter("infinity", lambda: given(put(INF)), "", "infinity|inf ")
-enter("minus_infinity", lambda: given(put(-INF)), "", "infinity|inf ")
+enter("infinity", lambda: given(put(INF)), "", "infinity|inf|-inf")
+enter("minus_infinity", lambda: given(put(-INF)), "", "infinity|inf|-inf")
 
 
-@case("", "infinity|inf |NaN")
+@case("", "infinity|inf|NaN")
 def infinity_and_missing() -> Given:
     rows = put(INF)
     rows[0, 0] = NAN
@@ -81,43 +81,43 @@ enter(
     "infinity_only_when_predicting",
     lambda: given(test=np.array([[INF, 0.0, 1.0]]), n_test=1),
     "",
-    "infinity|inf ",
+    "infinity|inf|-inf",
 )
 enter("huge_only_when_predicting", lambda: given(test=np.array([[1e300, 0.0, 1.0]]), n_test=1))
 enter("negative_only_when_predicting", lambda: given(test=np.array([[-1.0, 0.0, 1.0]]), n_test=1))
-enter("no_rows", lambda: given(np.empty((0, 3)), np.empty(0)), "", "0 sample")
-enter("no_rows_to_predict", lambda: given(test=np.empty((0, 3)), n_test=0), "", "0 sample")
-enter("no_columns", lambda: given(np.empty((12, 0))), "", "0 feature|0 sample")
-enter("empty_list", lambda: given([], []), "", "1D array|2-dimensional|different lengths")
-enter("a_number", lambda: given(np.float64(3.0), [1]), "", "2D array|Rows were expected")
-enter("zero_dimensional_array", lambda: given(np.array(3.0), [1]), "", "2D array")
-enter("one_dimensional_array", lambda: given(np.arange(12.0)), "", "2D array")
-enter("three_dimensional_array", lambda: given(np.ones((12, 3, 2))), "", "dim 3")
-enter("one_dimensional_row_to_predict", lambda: given(test=np.zeros(3), n_test=1), "", "2D array")
+enter("no_rows", lambda: given(np.empty((0, 3)), np.empty(0)), "", "0&sample")
+enter("no_rows_to_predict", lambda: given(test=np.empty((0, 3)), n_test=0), "", "0&sample")
+enter("no_columns", lambda: given(np.empty((12, 0))), "", "0&(12, 0)")
+enter("empty_list", lambda: given([], []), "", "2D&1D")
+enter("a_number", lambda: given(np.float64(3.0), [1]), "", "2D&0D")
+enter("zero_dimensional_array", lambda: given(np.array(3.0), [1]), "", "2D")
+enter("one_dimensional_array", lambda: given(np.arange(12.0)), "", "2D")
+enter("three_dimensional_array", lambda: given(np.ones((12, 3, 2))), "", "3")
+enter("one_dimensional_row_to_predict", lambda: given(test=np.zeros(3), n_test=1), "", "2D")
 enter("too_few_columns_to_predict", lambda: given(test=small_rows(d=2)), "", "features")
 enter("too_many_columns_to_predict", lambda: given(test=small_rows(d=4)), "", "features")
 enter(
     "ragged_lists",
     lambda: given([[1.0, 2.0], [3.0]], [0, 1]),
     "",
-    "different lengths|rectangular|no number|cannot be",
+    "lengths&rectangular",
 )
-enter("complex_numbers", lambda: given(small_rows() + 1j), "", "[Cc]omplex")
-enter("rows_none", lambda: Given(None, small_labels()), "", "None|Rows were expected")
-enter("rows_none_to_predict", lambda: given(test=object(), n_test=1), "", "Rows were expected|NoneType")
+enter("complex_numbers", lambda: given(small_rows() + 1j), "", "Complex")
+enter("rows_none", lambda: Given(None, small_labels()), "", "NoneType")
+enter("rows_none_to_predict", lambda: given(test=object(), n_test=1), "", "object")
 enter(
     "thousand_classes", lambda: given(small_rows(3000), small_labels(3000, 1000)), EVERY, largest=10_000_000
 )
 
 
-@case("NGgbmc", "code 46")
+@case("NGgbmc", "x1&4611686018427387904")
 def one_code_of_two_to_the_sixty_two() -> Given:
     rows = small_rows().astype(np.int64)
     rows[4, 1] = 2**62
     return given(rows)
 
 
-@case("NGgb", "[Nn]egative")
+@case("NGgb", "Negative")
 def one_code_of_minus_two_to_the_sixty_two() -> Given:
     rows = small_rows().astype(np.int64)
     rows[4, 1] = -(2**62)

@@ -44,11 +44,11 @@ enter(
     "batches_of_strings",
     lambda: batches(iter([(letters(), small_labels())]), letters()),
     "N",
-    "numeric|number|code",
+    "x0&numeric|search&networks",
     once=True,
 )
-enter("no_batch", lambda: batches(iter(())), "", "no batch|nothing to learn", once=True)
-enter("empty_batch", lambda: batches(in_batches(5, 0, 7)), "", "0 sample", once=True)
+enter("no_batch", lambda: batches(iter(())), "", "batch", once=True)
+enter("empty_batch", lambda: batches(in_batches(5, 0, 7)), "", "0&sample", once=True)
 enter(
     "batch_of_another_width",
     lambda: batches(iter([(small_rows(), small_labels()), (small_rows(d=2), small_labels())])),
@@ -58,7 +58,7 @@ enter(
 )
 
 
-@case("", "not those learned.*'q'", once=True)
+@case("", "c&q", once=True)
 def batch_with_other_names() -> Given:
     pd = pytest.importorskip("pandas")
     first, second = (pd.DataFrame(small_rows(), columns=list(names)) for names in ("abc", "abq"))
@@ -69,7 +69,7 @@ enter(
     "batch_with_too_few_labels",
     lambda: batches(iter([(small_rows(), small_labels(11))])),
     "",
-    "row weights|labels",
+    "12&11",
     once=True,
 )
 enter("batch_without_labels", lambda: batches(iter([small_rows()])), "", "batch", once=True)
@@ -77,11 +77,11 @@ enter(
     "batches_and_labels_beside_them",
     lambda: Given(in_batches(6, 6), small_labels(), small_rows(), 12),
     "",
-    "own y",
+    "(X, y)",
     once=True,
 )
-enter("batch_that_is_none", lambda: batches(iter([None])), "", "batch|Rows were expected", once=True)
-enter("iterator_of_numbers", lambda: batches(iter(range(12))), "", "batch|expected", once=True)
+enter("batch_that_is_none", lambda: batches(iter([None])), "", "batch&NoneType", once=True)
+enter("iterator_of_numbers", lambda: batches(iter(range(12))), "", "batch&int", once=True)
 enter(
     "batch_of_weight_zero",
     lambda: batches((X, y, np.zeros(len(y))) for X, y in in_batches(6, 6)),
@@ -100,7 +100,7 @@ enter(
     "file_that_is_not_there",
     lambda folder: Given(folder / "nowhere.csv", None, small_rows(), 12, {"target": "y"}),
     "",
-    "no such|not found|does not exist|[Nn]o file|cannot be",
+    "nowhere.csv",
     needs_folder=True,
 )
 enter(
@@ -114,35 +114,35 @@ enter(
     "file_without_the_target_named",
     lambda folder: written(folder, "a,b,y\n0,1,u\n", target="z"),
     "",
-    "'z'",
+    "target&z",
     needs_folder=True,
 )
 enter(
     "file_that_is_empty",
     lambda folder: written(folder, ""),
     "",
-    "empty|no rows|no column|0 sample|blank|nothing",
+    "rows.csv&empty",
     needs_folder=True,
 )
 enter(
     "file_of_a_header_only",
     lambda folder: written(folder, "a,b,y\n"),
     "",
-    "no rows|no batch|0 sample|nothing",
+    "rows.csv&rows",
     needs_folder=True,
 )
 enter(
     "file_with_a_label_missing",
     lambda folder: written(folder, "a,b,y\n0,1,u\n1,0,\n2,1,v\n"),
     "",
-    "y|label|NaN|missing",
+    "y&NaN&1",
     needs_folder=True,
 )
 enter(
     "path_of_a_folder",
     lambda folder: Given(folder, None, small_rows(), 12, {"target": "y"}),
     "",
-    "director|folder|file",
+    "directory",
     needs_folder=True,
 )
 LAYOUTS = {
@@ -180,10 +180,10 @@ def read_only_rows() -> Given:
     return given(rows)
 
 
-enter("masked_array", lambda: given(np.ma.masked_equal(small_rows(), 2.0)), "NGgk", "NaN|missing|mask")
+enter("masked_array", lambda: given(np.ma.masked_equal(small_rows(), 2.0)), "NGgk", "NaN")
 
 
-@case("", "structured|dtype|2D|neither|field")
+@case("", "2D")
 def structured_array() -> Given:
     rows = np.zeros(12, dtype=[("a", "f8"), ("b", "f8")])
     return given(rows)
@@ -193,21 +193,21 @@ enter(
     "structured_matrix",
     lambda: given(np.zeros((12, 2), dtype=[("a", "f8"), ("b", "f8")])),
     "",
-    "structured|dtype|dim|neither|field|number|cannot",
+    "x0",
 )
 enter(
     "raw_bytes_matrix",
     lambda: given(np.zeros((12, 2), dtype="V8")),
     "",
-    "dtype|neither|void|number|numeric|cannot",
+    "x0",
 )
 enter(
     "dates_matrix",
     lambda: given(np.zeros((12, 2), dtype="datetime64[D]")),
     "",
-    "dates or times|number|numeric",
+    "exclude=['x0']",
 )
-enter("rows_that_are_a_string", lambda: given("hello"), "", "Rows were expected|path|target|file")
-enter("rows_that_are_bytes", lambda: given(b"hello"), "", "Rows were expected")
-enter("rows_that_are_a_set", lambda: given({1, 2, 3}, [0, 1, 2]), "", "Rows were expected|2D|dim")
-enter("rows_that_are_a_class", lambda: given(dict), "", "Rows were expected|2D|dim")
+enter("rows_that_are_a_string", lambda: given("hello"), "", "hello")
+enter("rows_that_are_bytes", lambda: given(b"hello"), "", "bytes")
+enter("rows_that_are_a_set", lambda: given({1, 2, 3}, [0, 1, 2]), "", "2D&0D")
+enter("rows_that_are_a_class", lambda: given(dict), "", "2D&0D")
