@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -86,7 +87,7 @@ def test_a_ridge_as_large_as_the_variances_is_said():
         model = GaussianMixture(2, covariance_type=kind, random_state=0)
         with warns_of(SuspectResult, "reg_covar=1e-06", "x1") as said:
             model.fit(small)
-        wanted = float(str(said[0].message).split("Pass reg_covar=")[1].split(",")[0])
+        _, wanted = map(float, re.findall(r"reg_covar=([\d.e-]+\d)", str(said[0].message)))
         found = quiet(lambda model=model, wanted=wanted: model.set_params(reg_covar=wanted).fit(small))
         variances = found.covariances_[:, 1] if kind == "diag" else found.covariances_[..., 1, 1]
         np.testing.assert_allclose(np.sqrt(variances), small[:40, 1].std(), rtol=0.01)

@@ -252,7 +252,7 @@ def test_quoted_text_survives(tmp_path_factory, rows, size):
         ('"a";"b"\n"1,5";"2,5"\n"1,6";"x"', "table.csv"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:Numbers of .* are written with a decimal comma")
+@pytest.mark.filterwarnings("ignore::bayeskit.errors.SourceNote")
 def test_the_separator_is_found(tmp_path, text, name):
     assert lists(FileSource(put(tmp_path, text, name))) == {"a": [1.5, 1.6], "b": ["2,5", "x"]}
 

@@ -39,7 +39,7 @@ from bayeskit.errors import (
 )
 from bayeskit.io.saved import Saved, read_saved, write_saved
 from outside import DATA
-from refusals import refuses, warns_of
+from refusals import refuses, unnamed, warns_of
 
 TYPES = ("full", "tied", "diag", "spherical")
 IRIS = load_iris().data
@@ -574,7 +574,7 @@ def test_components_that_collapse_are_finite_and_reported(case, reg_covar, kind)
         assert made.collapsed_
         assert any(issubclass(w.category, SuspectResult) for w in told)
     if case == 2 and kind != "spherical":
-        assert any("Constant columns: 'x4'" in str(w.message) for w in told)
+        assert any(not unnamed(str(w.message), "x4") for w in told)
 
 
 # -- files -----------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from bayeskit.io.networks.uai import read_uai
 from bayeskit.io.networks.xdsl import read_xdsl
 from bayeskit.io.networks.xmlbif import read_xmlbif
 from format_networks import GOLDEN, check_valid
+from refusals import unnamed
 
 XMLBIF = b"""<?xml version="1.0"?>
 <!DOCTYPE BIF [<!ELEMENT NAME (#PCDATA)>]>
@@ -175,20 +176,20 @@ def quickly(read, *arguments):
 def test_xml_cannot_grow_or_reach_outside(read):
     laughs = b"".join(b'<!ENTITY l%d "%s">' % (k, b"&l%d;" % (k - 1) * 10) for k in range(1, 10))
     document = b'<!DOCTYPE BIF [<!ENTITY l0 "lol">' + laughs + b"]><BIF>&l9;</BIF>"
-    assert "the entity 'l0' is declared" in quickly(read, document)
+    assert unnamed(quickly(read, document), "entity", "l0") == []
     outside = b'<!DOCTYPE BIF [<!ENTITY x SYSTEM "file:///etc/passwd">]><BIF>&x;</BIF>'
-    assert "the entity 'x' is declared" in quickly(read, outside)
+    assert unnamed(quickly(read, outside), "entity", "x") == []
     assert "refers to 'http://x/y.dtd'" in quickly(read, b'<!DOCTYPE BIF SYSTEM "http://x/y.dtd"><BIF/>')
     parameter = b'<!DOCTYPE BIF [<!ENTITY % p SYSTEM "http://x/y.dtd"> %p;]><BIF/>'
-    assert "the entity 'p' is declared" in quickly(read, parameter)
-    assert "more than 64 elements inside each other" in quickly(read, b"<a>" * 100_000 + b"</a>" * 100_000)
+    assert unnamed(quickly(read, parameter), "entity", "p") == []
+    assert unnamed(quickly(read, b"<a>" * 100_000 + b"</a>" * 100_000), 64, "elements") == []
     assert "undefined entity" in quickly(read, b"<BIF>&lol;</BIF>")
 
 
 def test_long_defaults_are_not_copied():
     default = b"x" * 10_000
     document = b'<!DOCTYPE BIF [<!ATTLIST a b CDATA "%s">]><BIF>%s</BIF>' % (default, b"<a/>" * 20_000)
-    assert "<a> is not known" in quickly(read_xmlbif, document)
+    assert unnamed(quickly(read_xmlbif, document), "<a>") == []
 
 
 @cache
@@ -221,4 +222,4 @@ def test_deep_json_is_refused_quickly():
     deep = json.dumps("x")
     for _ in range(200):
         deep = f'{{"tuple": [{deep}]}}'
-    assert "nested too deeply" in quickly(read_native, NATIVE.replace(b'{"tuple": [1, 2]}', deep.encode()))
+    assert "deeply" in quickly(read_native, NATIVE.replace(b'{"tuple": [1, 2]}', deep.encode()))

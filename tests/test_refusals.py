@@ -1,7 +1,8 @@
-"""Refusals are asked for by class and values: what ``refusals.py`` accepts."""
+"""Refusals are asked for by class and values: what ``refusals.py`` accepts, and that every test keeps to it."""
 
 from __future__ import annotations
 
+import ast
 import re
 import warnings
 from pathlib import Path
@@ -9,8 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import bayeskit.errors
 from bayeskit.errors import ColumnError, DataError, SettingError, SuspectColumn, SuspectResult
-from refusals import refuses, unnamed, warns_of
+from refusals import is_sentence, refuses, unnamed, warns_of
+
+OURS = {name for name in vars(bayeskit.errors) if not name.startswith("_")}
 
 
 @pytest.mark.parametrize(
@@ -105,3 +109,65 @@ def test_one_warning_names_all_the_values():
         warn(SuspectColumn, "'x1'")
     with pytest.raises(ValueError, match="narrower"), warns_of(Warning):
         warn(SuspectResult, "x")
+
+
+def text_of(node: ast.expr) -> str | None:
+    """Give what is written in a string or an f-string; None for what only a run could tell."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(text_of(part) or " " for part in parts)
+    return None
+
+
+def may_be_ours(kind: ast.expr) -> bool:
+    """Tell whether an error that is asked for may be one of bayeskit's: a variable may hold any."""
+    names = {each.id for each in ast.walk(kind) if isinstance(each, ast.Name)}
+    names |= {each.attr for each in ast.walk(kind) if isinstance(each, ast.Attribute)}
+    return any(name in OURS or name.islower() for name in names - {"bayeskit", "errors"})
+
+
+def asked_by_sentence(source: str) -> list[int]:
+    """List the lines that ask one of our refusals for its sentence instead of class and values."""
+    lines = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="raises" | "warns"), args=[kind, *_], keywords=keywords):
+                for word in keywords:
+                    text = text_of(word.value)
+                    if word.arg == "match" and may_be_ours(kind) and (text is None or is_sentence(text)):
+                        lines.append(node.lineno)
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[message]):
+                told = re.match(r"str\(\w+(\[\d\])?\.(value|message)\)|refused\(", ast.unparse(message))
+                if told and is_sentence(text_of(left) or ""):
+                    lines.append(node.lineno)
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("source", "amiss"),
+    [
+        ("pytest.raises(DataError, match='no such column')", True),
+        ("pytest.raises(errors.DataError, match=r'has no .* state')", True),
+        ("pytest.warns((DataError, ValueError), match=f'row {1} of the table')", True),
+        ("pytest.raises(error, match='which is no column')", True),
+        ("pytest.raises(DataError, match=says)", True),
+        ("pytest.raises(DataError, match='alpha')", False),
+        ("pytest.raises(DataError, match=\"'no such column'\")", False),
+        ("pytest.raises(ValueError, match='assignment destination is read-only')", False),
+        ("refuses(DataError, 'x', 1)", False),
+        ("assert 'cannot be saved' in str(caught.value)", True),
+        ("assert 'there is no column' in refused('fit')", True),
+        ("assert 'there is no column' in str(page)", False),
+        ("assert '--lang' in refused('fit')", False),
+    ],
+)
+def test_what_the_rule_finds(source, amiss):
+    assert bool(asked_by_sentence(source)) is amiss
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parent.rglob("*.py")), ids=lambda path: path.stem)
+def test_no_test_asks_for_a_sentence(path):
+    if path != Path(__file__):
+        assert asked_by_sentence(path.read_text("utf-8")) == [], "use refuses or warns_of of refusals.py"

@@ -324,7 +324,7 @@ def test_a_network_classifier_is_naive_bayes_where_its_network_is():
         assert np.allclose(cpt.values.reshape(3, -1), tables.probabilities(j).T, atol=2e-2)
 
 
-@pytest.mark.filterwarnings("ignore:semi_supervised=True, and no row")
+@pytest.mark.filterwarnings("ignore::bayeskit.errors.SuspectResult")
 @pytest.mark.parametrize("method", ["naive", "tan", "hill-climbing"])
 def test_network_classifiers_learn_tables_from_all_rows(method):
     X, y, true = rows(200, 3, 0.3, 3)
@@ -663,7 +663,7 @@ def test_what_is_refused(case):
         model.fit(X4, y)
 
 
-@pytest.mark.filterwarnings("ignore:semi_supervised=True, and no row")
+@pytest.mark.filterwarnings("ignore::bayeskit.errors.SuspectResult")
 def test_more_that_is_refused():
     with refuses(UsageError, 1, "partial_fit"):
         NaiveBayes(semi_supervised=True).partial_fit(X4, [0, 1, None, 1])
