@@ -112,7 +112,7 @@ def test_text_and_page() -> None:
 
 
 def test_what_cannot_be_compared() -> None:
-    with refuses(Incompatible, "e"):
+    with refuses(Incompatible, "e", "graph"):
         compare(BayesianNetwork([("a", "c"), ("b", "c"), ("c", "d")]), TRUTH)
     with refuses(DataTypeError, "str", "BayesianNetwork"):
         compare("a → b", TRUTH)

@@ -90,7 +90,7 @@ def test_worked():
 
 
 def test_other_nodes_are_refused():
-    with refuses(Incompatible, "c"):
+    with refuses(Incompatible, "c", "graph"):
         shd(Dag.of({}, "ab"), Dag.of({}, "abc"))
 
 

@@ -384,7 +384,7 @@ def test_a_row_may_come_in_any_form() -> None:
     assert len(pages) == 1
     with refuses(DataError, 2, "X.iloc[[0]]"):
         one_row(pd.concat([frame, frame]))
-    with refuses(SettingError, "fr"):
+    with refuses(SettingError, "lang", "fr"):
         explained(model, frame, "fr")
 
 

@@ -144,7 +144,7 @@ def test_what_cannot_be_told_is_refused():
         pairs(model)
     with refuses(DataTypeError, list):
         information([1, 2])
-    with refuses(SettingError, "fr"):
+    with refuses(SettingError, "lang", "fr"):
         information(model, lang="fr")
     for top in (0, -1, 2.5, True):
         with refuses(SettingError, "top", top):

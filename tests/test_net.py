@@ -71,7 +71,7 @@ def test_normals_are_linear_gaussian():
     ],
 )
 def test_normals_that_are_refused(data):
-    with refuses(ModelFormatError, "v"):
+    with refuses(ModelFormatError, 3, "v"):
         read_net(MIXED + f"potential (v | u d) {{ data = {data}; }}")
 
 

@@ -389,7 +389,7 @@ def test_divergence_by_hand():
 
 def test_divergence_refuses_other_variables():
     a = make({"a": ([], [0.5, 0.5])})
-    with refuses(Incompatible, "b"):
+    with refuses(Incompatible, "b", "network"):
         a.kl(make({"a": ([], [0.5, 0.5]), "b": ([], [0.5, 0.5])}))
     with refuses(Incompatible, "a", "no, yes", 0, 1):
         a.kl(make({"a": ([], [0.5, 0.5])}, states=(0, 1)))

@@ -150,7 +150,7 @@ def test_notebooks_see_a_page_that_hostile_names_cannot_break():
 def test_distance():
     turned = binary({"joe": [], "rain": ["joe"], "sprinkler": [], "wet": ["rain", "sprinkler"]})
     assert GRASS.shd(turned) == 0 and GRASS.shd(turned, dag=True) == 1
-    with refuses(Incompatible, "x1"):
+    with refuses(Incompatible, "x1", "graph"):
         MELON.shd(GRASS)
     with refuses(DataTypeError, "dict", "BayesianNetwork"):
         GRASS.shd({})
