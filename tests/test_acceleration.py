@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.errors import DataError
-from bayeskit.learning.acceleration import Accelerator, extrapolate
-from bayeskit.learning.em import Climbing, climb
+from bayeskit.learning.em import Accelerator, Climbing, climb, extrapolate
 
 
 class Linear:

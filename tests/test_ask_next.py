@@ -13,7 +13,7 @@ from scipy.stats import entropy, norm
 from bayeskit import AODE, KDB, TAN, AutoBayes, MultinomialNB, NaiveBayes, datasets
 from bayeskit.errors import ColumnError, SettingError, UsageError
 from bayeskit.networks.examples import wet_grass
-from bayeskit.report.question_words import QUESTION_WORDS
+from bayeskit.report.information_value import QUESTION_WORDS
 from refusals import refuses
 
 LOSS = {"买": {"是": 0, "否": 5}, "不买": {"是": 1, "否": 0}}

@@ -25,8 +25,7 @@ from bayeskit import (
 from bayeskit.data.source import Source
 from bayeskit.errors import Incompatible, ModelFormatError, OneShotSource, SettingError
 from bayeskit.learning import calibration
-from bayeskit.learning.calibration import Isotonic, Temperature, from_held
-from bayeskit.learning.kernels.pava import isotonic
+from bayeskit.learning.calibration import Isotonic, Temperature, from_held, isotonic
 from refusals import refuses
 
 METHODS = ["temperature", "isotonic"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from asked import node, public, random_evidence, told, wet_grass
 from bayeskit.errors import ImpossibleEvidence
 from bayeskit.graphs.network import Network
-from bayeskit.networks.conflict import minimal_conflict
+from bayeskit.networks.door import minimal_conflict
 from bayeskit.networks.evidence import Not
 from network_twin import random_network
 

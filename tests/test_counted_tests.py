@@ -13,8 +13,8 @@ from bayeskit.counting.count import count
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError, SettingError
 from bayeskit.graphs.network import discrete
+from bayeskit.learning.search.counted_columns import CountedTests
 from bayeskit.learning.search.counted_scores import CountedScores
-from bayeskit.learning.search.counted_tests import CountedTests
 from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.learning.search.independence_tests import IndependenceTests
 from bayeskit.learning.search.run_search import run_search

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.errors import ColumnError, WeightError
-from bayeskit.learning.search import distinct_rows as joining
-from bayeskit.learning.search.distinct_rows import distinct_rows, joined_where_it_pays
+from bayeskit.learning.search import answers as joining
+from bayeskit.learning.search.answers import distinct_rows, joined_where_it_pays
 from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.learning.search.independence_tests import IndependenceTests
 from bayeskit.learning.search.node_columns import read_nodes

@@ -9,8 +9,7 @@ import pytest
 from scipy import sparse
 
 from bayeskit.data.chunk import CHUNK_ROWS, Chunk
-from bayeskit.data.codes import CodeColumn
-from bayeskit.data.encoded import Encoded
+from bayeskit.data.encoded import CodeColumn, Encoded
 from bayeskit.schema import Schema, Variable
 
 Y = Variable("y", "categorical", (0, 1))

@@ -19,9 +19,17 @@ from bayeskit.learning.em import Climbing, climb
 from bayeskit.learning.mixtures.components import COVARIANCE_TYPES, Components
 from bayeskit.learning.mixtures.gaussian_estimates import estimate
 from bayeskit.learning.mixtures.gaussian_problem import GaussianProblem, log_joint
-from bayeskit.learning.mixtures.gaussian_starts import STARTS, from_shares, start
+from bayeskit.learning.mixtures.gaussian_starts import (
+    STARTS,
+    drawn_rows,
+    from_shares,
+    labels_of,
+    lloyd,
+    spread_out,
+    squared_distances,
+    start,
+)
 from bayeskit.learning.mixtures.gaussian_sums import GaussianSums
-from bayeskit.learning.mixtures.k_means import drawn_rows, labels_of, lloyd, spread_out, squared_distances
 from bayeskit.learning.mixtures.kernels.exponential import exp
 from outside import DATA
 from refusals import refuses

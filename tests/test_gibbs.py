@@ -13,8 +13,13 @@ from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.sampling.blocks import Block, blocks_of
 from bayeskit.inference.sampling.cells import Cells
 from bayeskit.inference.sampling.contradiction import Contradiction
-from bayeskit.inference.sampling.diagnostics import effective_sample_size, split_r_hat
-from bayeskit.inference.sampling.gibbs import Sampler, gibbs, shares_of_chains
+from bayeskit.inference.sampling.gibbs import (
+    Sampler,
+    effective_sample_size,
+    gibbs,
+    shares_of_chains,
+    split_r_hat,
+)
 from bayeskit.inference.sampling.support import Support
 from network_twin import joint_table, margin, random_network, with_evidence
 from refusals import refuses

@@ -11,7 +11,7 @@ from scipy import stats
 
 from bayeskit.errors import SettingError
 from bayeskit.learning.search import packed_rows
-from bayeskit.learning.search.correlation_tests import CorrelationTests
+from bayeskit.learning.search.answers import CorrelationTests
 from bayeskit.learning.search.independence_tests import IndependenceTests
 from bayeskit.structure.questions import Test as Question
 from bayeskit.structure.questions import bits

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from bayeskit.errors import SettingError
-from bayeskit.learning.search.correlation_tests import CorrelationTests
+from bayeskit.learning.search.answers import CorrelationTests
 from bayeskit.learning.search.independence_tests import IndependenceTests
 from bayeskit.learning.search.mixed_tests import MixedTests
 from bayeskit.learning.search.node_columns import read_nodes

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, SettingError, UnseenState
 from bayeskit.graphs.network import continuous, discrete
-from bayeskit.networks.evidence import Not, Reader, read_evidence
-from bayeskit.networks.likelihoods import scaled
+from bayeskit.networks.evidence import Not, Reader, read_evidence, scaled
 from refusals import refuses
 
 RAIN, LIGHT, HEIGHT = (

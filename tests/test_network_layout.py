@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from bayeskit.graphs.dag import Dag
-from bayeskit.report.drawing.components import components, on_shelves
 from bayeskit.report.drawing.crossings import n_crossings, uncrossed
 from bayeskit.report.drawing.layer_places import nondecreasing
-from bayeskit.report.drawing.layering import layer_of
-from bayeskit.report.drawing.layers import MOST_BENDS, in_layers
-from bayeskit.report.drawing.layout import lay_out
+from bayeskit.report.drawing.layers import MOST_BENDS, in_layers, layer_of
+from bayeskit.report.drawing.layout import components, lay_out, on_shelves
 
 
 @st.composite

@@ -13,9 +13,8 @@ from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Stop, answer_all, members
 from bayeskit.structure.search.auto import auto
 from bayeskit.structure.search.equivalence import equivalence
-from bayeskit.structure.search.grow_shrink import GrowShrink
 from bayeskit.structure.search.operators import TIE
-from bayeskit.structure.search.order import Orders, lawful, order_search
+from bayeskit.structure.search.order import GrowShrink, Orders, lawful, order_search
 from bayeskit.structure.search.partial import complete
 from search_scores import answers, as_dag, entropy_score, limits, random_parents, random_score
 

@@ -13,7 +13,7 @@ from bayeskit.counting import pairs as counting
 from bayeskit.counting.pairs import count_pairs
 from bayeskit.counting.tables import count_tables
 from bayeskit.data.chunk import Chunk
-from bayeskit.data.codes import CodeColumn
+from bayeskit.data.encoded import CodeColumn
 from bayeskit.errors import DataError, NotCounted
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Embedding, pairs

@@ -7,8 +7,7 @@ import pytest
 from bayeskit.errors import SettingError
 from bayeskit.learning.search.search_network import METHODS
 from bayeskit.networks.examples import asia
-from bayeskit.networks.learned.learning import learn_network
-from bayeskit.networks.learned.search_settings import TAKEN_BY
+from bayeskit.networks.learned.learning import TAKEN_BY, learn_network
 from bayeskit.structure.scores import Score
 from refusals import refuses
 

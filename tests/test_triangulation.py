@@ -13,11 +13,18 @@ from hypothesis import strategies as st
 import bayeskit.inference.triangulation as triangulation_module
 from bayeskit import read_network
 from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.kernels.elimination import MIN_DEGREE, MIN_FILL, MIN_WEIGHT, WEIGHTED_MIN_FILL
 from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.problem import make_problem
 from bayeskit.inference.tree import shape_tree
-from bayeskit.inference.triangulation import BEYOND, _by_rule, triangulate
+from bayeskit.inference.triangulation import (
+    BEYOND,
+    MIN_DEGREE,
+    MIN_FILL,
+    MIN_WEIGHT,
+    WEIGHTED_MIN_FILL,
+    _by_rule,
+    triangulate,
+)
 from engine_twin import cells_of, eliminate_by_sets, every_pair, neighbours, random_field
 from network_files import NETWORKS
 

@@ -16,7 +16,7 @@ from bayeskit.counting.pairs import count_pairs
 from bayeskit.counting.tables import count_tables
 from bayeskit.counting.triples import count_triples
 from bayeskit.data.chunk import Chunk
-from bayeskit.data.codes import CodeColumn
+from bayeskit.data.encoded import CodeColumn
 from bayeskit.errors import DataError, ModelFormatError, NotCounted
 from bayeskit.io.labels import to_plain
 from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics, unpack_statistics

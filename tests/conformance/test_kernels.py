@@ -30,10 +30,10 @@ from bayeskit import (
     learn_network,
 )
 from bayeskit import kernel as module
-from bayeskit.counting.kernels.grids import SLOT_BITS, fill_grid
+from bayeskit.counting.grids import SLOT_BITS, fill_grid
 from bayeskit.errors import BayeskitError
 from bayeskit.inference.kernels.scale import rescale
-from bayeskit.learning.search.distinct_rows import distinct_rows
+from bayeskit.learning.search.answers import distinct_rows
 from bayeskit.networks.examples import asia
 from both_ways import both_ways
 from network_twin import random_network

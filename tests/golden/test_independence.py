@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from bayeskit.learning.search.correlation_tests import CorrelationTests
+from bayeskit.learning.search.answers import CorrelationTests
 from bayeskit.learning.search.independence_tests import IndependenceTests
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Test as Question

@@ -8,9 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.codes import CodeColumn
 from bayeskit.data.columns import LARGEST_SPAN, Coded, factorize_codes
-from bayeskit.data.encoded import Columns, Encoded
+from bayeskit.data.encoded import CodeColumn, Columns, Encoded
 from bayeskit.data.kernels import code_runs, column_bounds, find_intervals, look_up_codes
 from bayeskit.data.labels import as_labels, batch_weights, encode_labels
 from bayeskit.data.table import Table

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.codes import CodeColumn
 from bayeskit.data.columns import refuse_beyond
 from bayeskit.data.encode import code_column, match_columns
-from bayeskit.data.encoded import Encoded, code_moves
+from bayeskit.data.encoded import CodeColumn, Encoded, code_moves
 from bayeskit.data.labels import batch_weights
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source, is_path

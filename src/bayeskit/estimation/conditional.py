@@ -289,7 +289,7 @@ class DiscreteConditional(Conditional):
 
 
 class Look(Protocol):
-    """The tables that EM's loops over rows read, classes last; see :mod:`bayeskit.learning.mixtures.latent_look`."""
+    """The tables that EM's loops over rows read, classes last; see :mod:`bayeskit.learning.mixtures.latent_problem`."""
 
     @property
     def kinds(self) -> NDArray[np.uint8]: ...

@@ -2,18 +2,141 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.grouped import grouped
-from bayeskit.inference.kernels.lanes import LANES
-from bayeskit.inference.kernels.rows import answer_rows
+from bayeskit.inference.kernels.lanes import LANES, observe_rows, scale_rows, take_in
+from bayeskit.inference.kernels.layout import CELLS, EACH, SEPARATOR
+from bayeskit.inference.kernels.scale import LOWEST
 from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.memory import require
 from bayeskit.inference.potentials import Potentials
+from bayeskit.kernel import kernel, set_all
+
+_U = np.uintp
+
+
+@kernel
+def answer_rows(
+    init: Any,
+    init_bound: Any,
+    table: Any,
+    messages: Any,
+    apart: Any,
+    lanes: Any,
+    seen: Any,
+    codes: Any,
+    target: int,
+    seat: Any,
+    seats: Any,
+    seat_start: Any,
+    root_place: Any,
+    edge: Any,
+    maps: Any,
+    order: Any,
+    children: Any,
+    child_start: Any,
+    offset: Any,
+    table_cells: Any,
+    first_separator: int,
+    out: Any,
+    log_total: Any,
+) -> None:
+    """Write P(target | row) and log P(row) of every row; NaN where the numbers lie too far apart.
+
+    Cliques are taken in ``order``, children before parents, each in the same small table: filled, the evidence of
+    the variables ``seats[seat_start[q] : seat_start[q + 1]]`` and the messages of its children put in, and summed
+    into its own message. So all that is worked on stays in the nearest cache. ``root_place`` is the record of the
+    target in the table of its root; all other roots add to the log only.
+    """
+    n = codes.shape[0]
+    largest, least, taken, logs, total = lanes[0], lanes[1], lanes[2], lanes[3], lanes[4]
+    for first in range(0, n, LANES):
+        rows = min(LANES, n - first)
+        set_all(taken, 1.0)
+        set_all(logs, 0.0)
+        fine = True
+        for q in order:
+            start = _U(offset[q])
+            cells = _U(table_cells[q])
+            for u in range(cells):
+                for c in range(LANES):
+                    table[u, c] = init[start + u]
+            for i in range(seat_start[q], seat_start[q + 1]):
+                v = seats[i]
+                if v == target:
+                    continue
+                missing = seat[v, 3]
+                any_seen = False
+                for c in range(rows):
+                    seen[c] = codes[first + c, v]
+                    any_seen |= seen[c] < missing
+                for c in range(rows, LANES):
+                    seen[c] = missing
+                if any_seen:
+                    observe_rows(table, cells, _U(seat[v, 2]), missing, seen, total)
+            bound = init_bound[q]
+            for i in range(child_start[q], child_start[q + 1]):
+                e = children[i]
+                if bound + apart[e] < LOWEST:
+                    bound = scale_rows(table, _U(0), cells, largest, least, taken, logs)
+                    fine &= bound + apart[e] >= LOWEST
+                bound += apart[e]
+                take_in(table, messages, _U(edge[e, SEPARATOR] - first_separator), maps, edge[e])
+            if not fine:
+                break
+            separator = _U(edge[q, CELLS])
+            if separator > 0:
+                each = _U(edge[q, EACH])
+                begin = _U(edge[q, SEPARATOR] - first_separator)
+                at = _U(0)
+                for s in range(begin, begin + separator):
+                    for c in range(LANES):
+                        messages[s, c] = table[at, c]
+                    for u in range(at + _U(1), at + each):
+                        for c in range(LANES):
+                            messages[s, c] += table[u, c]
+                    at += each
+                apart[q] = scale_rows(messages, begin, separator, largest, least, taken, logs)
+                continue
+            set_all(total, 0.0)
+            for u in range(cells):
+                for c in range(LANES):
+                    total[c] += table[u, c]
+            for c in range(LANES):
+                logs[c] += np.log(total[c]) if total[c] > 0.0 else -np.inf
+            if offset[q] == root_place[0]:
+                _read_target(table, root_place, rows, total, out[first:])
+        for c in range(rows):
+            log_total[first + c] = logs[c] + np.log(taken[c]) if fine else np.nan
+
+
+@kernel
+def _read_target(table: Any, root_place: Any, rows: int, total: Any, out: Any) -> None:
+    """Write the distribution of the target in each lane from the table of its root; zeros where nothing is left."""
+    states = out.shape[1]
+    stride = root_place[2]
+    for k in range(states):
+        set_all(total, 0.0)
+        at = k * stride
+        while at < root_place[1]:
+            for u in range(_U(at), _U(at + stride)):
+                for c in range(LANES):
+                    total[c] += table[u, c]
+            at += stride * states
+        for c in range(rows):
+            out[c, k] = total[c]
+    for c in range(rows):
+        whole = 0.0
+        for k in range(states):
+            whole += out[c, k]
+        for k in range(states):
+            out[c, k] = out[c, k] / whole if whole > 0.0 else 0.0
+
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,12 +18,46 @@ from bayeskit.inference.gaussian.discrete_part import DiscretePart
 from bayeskit.inference.gaussian.elimination import eliminate
 from bayeskit.inference.gaussian.evidence import HybridEvidence
 from bayeskit.inference.gaussian.layout import Layout
-from bayeskit.inference.gaussian.mode import mode
 from bayeskit.inference.gaussian.moments import Moments, all_moments, joint_moments
 from bayeskit.inference.gaussian.plan import Step, plan
 from bayeskit.inference.gaussian.regression import Floats, Regression, Scope
 from bayeskit.inference.gaussian.weights import Weight
 from bayeskit.inference.mixture import GaussianMixturePosterior
+
+Values = Callable[[NDArray[np.int64], Floats], Floats]
+
+
+def mode(
+    steps: Sequence[Step], given_later: Mapping[int, Regression], names: Sequence[object]
+) -> tuple[list[Weight], Values]:
+    """Return the height of each node's density at its mean, by configuration; and the means themselves.
+
+    The second answer takes the chosen codes and the observed values, and returns all values.
+    """
+    peaks = []
+    for node, row in given_later.items():
+        certain = row.variance == 0.0
+        if certain.any() and not certain.all():
+            raise SettingError(
+                f"{names[node]!r} is certain under some configurations of the discrete nodes and not under others, so "
+                "no configuration is the most probable: a probability and a density cannot be compared. Observe it, or "
+                "give it a small variance everywhere."
+            )
+        if not certain.any():
+            peaks.append(
+                Weight(row.scope, -0.5 * np.log(2.0 * np.pi * row.variance), np.zeros(row.variance.shape))
+            )
+
+    def values_at(codes: NDArray[np.int64], observed: Floats) -> Floats:
+        values = np.array(observed, np.float64)
+        for step in reversed(steps):
+            row = given_later[step.node]
+            cell = tuple(int(codes[v]) for v in row.scope)
+            values[step.node] = row.intercept[cell] + row.coefficients[cell] @ values[list(row.variables)]
+        return values
+
+    return peaks, values_at
+
 
 __all__ = ["Hybrid", "HybridAssignment", "HybridEvidence", "HybridPosteriors"]
 

@@ -5,19 +5,146 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.kernels.gibbs import gibbs_sweeps
+from bayeskit.inference.kernels.forward import draw
 from bayeskit.inference.potentials import Floats, Ints, Potentials
 from bayeskit.inference.relevant import ancestral, relevant_factors, with_tables
 from bayeskit.inference.sampling.blocks import Block, blocks_of
 from bayeskit.inference.sampling.cells import Cells
 from bayeskit.inference.sampling.conditional import logs_of
-from bayeskit.inference.sampling.diagnostics import effective_sample_size, split_r_hat
 from bayeskit.inference.sampling.forward import uniform_chunks
 from bayeskit.inference.sampling.support import Support
+from bayeskit.kernel import kernel
+
+
+def _halves(draws: Floats) -> Floats:
+    """Cut every chain in two: a chain that wanders off disagrees with itself."""
+    half = draws.shape[1] // 2
+    return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
+
+
+def split_r_hat(draws: Floats) -> float:
+    r"""Return the split R-hat of draws (chains × draws of one number).
+
+    .. math:: \hat R = \sqrt{\frac{(n-1)/n \cdot W + B/n}{W}}
+
+    with W the mean variance within the half-chains of length n and B/n the variance of their means (Gelman
+    and others, *Bayesian Data Analysis*). Draws that never change give 1, half-chains stuck at different
+    numbers infinity.
+
+    Examples
+    --------
+    >>> split_r_hat(np.array([[0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]])).__round__(4)
+    0.7071
+    """
+    parts = _halves(draws)
+    if parts.shape[1] < 2:
+        return math.nan
+    n = parts.shape[1]
+    within = float(parts.var(axis=1, ddof=1).mean())
+    between = float(parts.mean(axis=1).var(ddof=1))
+    if within == 0:
+        return 1.0 if between == 0 else math.inf
+    return math.sqrt(((n - 1) / n * within + between) / within)
+
+
+def effective_sample_size(draws: Floats) -> float:
+    r"""Return how many independent draws have the same error of the mean as these (chains × draws).
+
+    .. math:: N / \Big(1 + 2 \sum_t \hat\rho_t\Big)
+
+    The autocorrelations of all half-chains are pooled with the variance between them, and summed in pairs
+    while these are positive, each no larger than the one before (Geyer's initial monotone sequence; Vehtari
+    and others, 2021).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> 3500 < effective_sample_size(rng.normal(size=(4, 1000))) < 4500
+    True
+    """
+    parts = _halves(draws)
+    m, n = parts.shape
+    if n < 4 or np.ptp(parts) == 0:
+        return float(m * n)
+    covariance = _autocovariance(parts)
+    within = float((covariance[:, 0] * n / (n - 1)).mean())
+    pooled = within * (n - 1) / n + float(parts.mean(axis=1).var(ddof=1))
+    rho = 1 - (within - covariance.mean(axis=0) * n / (n - 1)) / pooled
+    rho[0] = 1.0
+    pairs = rho[: n - n % 2].reshape(-1, 2).sum(axis=1)
+    ended = np.flatnonzero(pairs < 0)
+    pairs = np.minimum.accumulate(pairs[: ended[0] if len(ended) else len(pairs)])
+    time = max(-1 + 2 * float(pairs.sum()), 1 / math.log10(m * n))
+    return float(m * n / time)
+
+
+def _autocovariance(parts: Floats) -> Floats:
+    """Return the autocovariance of each row at every lag, by Fourier transform."""
+    n = parts.shape[1]
+    centred = parts - parts.mean(axis=1, keepdims=True)
+    length = 1 << (2 * n - 1).bit_length()
+    spectrum = np.fft.rfft(centred, length)
+    return np.asarray(np.fft.irfft(spectrum * spectrum.conj(), length)[:, :n] / n)
+
+
+@kernel
+def gibbs_sweeps(
+    x: Any,
+    uniforms: Any,
+    block_start: Any,
+    block_variable: Any,
+    state_start: Any,
+    n_states: Any,
+    state_code: Any,
+    pair_start: Any,
+    pair_base: Any,
+    outer_start: Any,
+    outer_variable: Any,
+    outer_stride: Any,
+    inner_start: Any,
+    inner: Any,
+    log_values: Any,
+    weights: Any,
+    targets: Any,
+    strides: Any,
+    cells: Any,
+) -> None:
+    """Redraw all blocks once for each row of uniforms (sweeps × blocks); write the targets' cell after each.
+
+    A pair is a block and a factor that holds some of its variables. The cell of the factor is pair_base, plus
+    code × stride of its variables outside the block, plus inner[…] of the block's joint state.
+    """
+    for sweep in range(uniforms.shape[0]):
+        for b in range(block_start.shape[0] - 1):
+            count = n_states[b]
+            for s in range(count):
+                weights[s] = 0.0
+            for pair in range(pair_start[b], pair_start[b + 1]):
+                at = pair_base[pair]
+                for o in range(outer_start[pair], outer_start[pair + 1]):
+                    at += x[outer_variable[o]] * outer_stride[o]
+                first = inner_start[pair]
+                for s in range(count):
+                    weights[s] += log_values[at + inner[first + s]]
+            top = -np.inf
+            for s in range(count):
+                top = max(top, weights[s])
+            for s in range(count):
+                weights[s] = np.exp(weights[s] - top)
+            chosen = draw(weights, 0, count, uniforms[sweep, b])
+            width = block_start[b + 1] - block_start[b]
+            place = state_start[b] + chosen * width
+            for k in range(width):
+                x[block_variable[block_start[b] + k]] = state_code[place + k]
+        cell = 0
+        for t in range(targets.shape[0]):
+            cell += x[targets[t]] * strides[t]
+        cells[sweep] = cell
 
 
 @dataclass(frozen=True, eq=False)
