@@ -14,7 +14,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import bayeskit
@@ -224,6 +224,10 @@ plain = pytest.mark.skipif(module._must_compile(), reason="NumPy 1, or bounds ar
 
 
 @plain
+@example(
+    [(1.0272532199213233e308, 0.875, 0.0)], "error"
+)  # the product and its negative are near the largest number
+@example([(1e308, 2.0, -1e308), (1e308, -2.0, -1e308)], "free")  # only the product is beyond it, or all is
 @given(st.lists(st.tuples(SIZES, SIZES, SIZES), min_size=1), st.sampled_from(["free", "error", "near"]))
 def test_fma_rounds_once_in_plain_python_too(numbers, kind):
     a, b, c = map(np.array, zip(*numbers))

@@ -14,9 +14,9 @@ from bayeskit.counting.scatter import count_scatter
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError, Incompatible
 from bayeskit.schema import Schema, Variable
+from bayeskit.statistics.double import Twofold
 from bayeskit.statistics.part import Embedding
 from bayeskit.statistics.scatter import FARTHEST, Scatter
-from bayeskit.statistics.twofold import Twofold
 from refusals import refuses
 
 K, NAMES = 3, ("height", "width")

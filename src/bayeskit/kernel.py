@@ -431,9 +431,13 @@ def _plain_fma(a: float, b: float, c: float) -> float:
     size = abs(a * b)
     # Elsewhere the halves of a product overflow, or its error is no normal number.
     if not (2.0**-400 < size < 2.0**400 and abs(a) < 2.0**500 and abs(b) < 2.0**500 and abs(c) < 2.0**900):
-        if not math.isfinite(size + abs(c)) or (size == 0.0 and (a == 0.0 or b == 0.0)):
+        if a == 0.0 or b == 0.0 or not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
             return a * b + c
-        return float(Fraction(a) * Fraction(b) + Fraction(c))
+        exact = Fraction(a) * Fraction(b) + Fraction(c)
+        try:
+            return float(exact)
+        except OverflowError:
+            return math.inf if exact > 0 else -math.inf
     product, error = _exact_product(a, b)
     total, lost = _exact_sum(product, c)
     rest, beyond = _exact_sum(lost, error)

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from bayeskit.errors import ColumnError, DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, digits_of, key_of, shape_of
+from bayeskit.statistics.double import Twofold
 from bayeskit.statistics.families import LARGEST_KEY, Ids
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.part import ROUNDING, Embedding, Floats, Gone
 from bayeskit.statistics.regressions import Regressions
 from bayeskit.statistics.term import Pattern, Term
-from bayeskit.statistics.twofold import Twofold
 
 # The class stands among the members of a family as this number.
 CLASS = -1

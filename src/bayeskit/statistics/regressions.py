@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import Incompatible
+from bayeskit.statistics.double import Twofold
 from bayeskit.statistics.part import ROUNDING, never_counted
 from bayeskit.statistics.regression_sums import sum_products
-from bayeskit.statistics.twofold import Twofold
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

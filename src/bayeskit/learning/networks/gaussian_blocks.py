@@ -17,8 +17,8 @@ from bayeskit.graphs.network import Network
 from bayeskit.graphs.relations import topological_order
 from bayeskit.learning.networks.network_counts import configurations
 from bayeskit.schema import Name
+from bayeskit.statistics.double import Twofold
 from bayeskit.statistics.regressions import Regressions
-from bayeskit.statistics.twofold import Twofold
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
