@@ -6,6 +6,8 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -378,3 +380,23 @@ def test_nodes_of_intervals_are_fitted_by_numbers_or_by_names():
     np.testing.assert_array_equal(by_numbers, network.cpt("x").values)
     np.testing.assert_array_equal(by_names, by_numbers)
     np.testing.assert_array_equal(network.log_prob(data), network.log_prob({**data, "x": names}))
+
+
+@pytest.mark.parametrize("method", ["counts", "em"])
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_nodes_named_by_numbers_are_found_where_columns_are_text(make, method):
+    """As predict_proba finds them: frames of some libraries know no other names."""
+    network = BayesianNetwork({0: [], 1: [0]})
+    told = {0: ["u", "v", "v"], 1: ["p", "p", "q"]}
+    wanted = copy.copy(network).fit(told, method="counts")
+    network = BayesianNetwork({0: [], 1: [0]}, {0: ["u", "v"], 1: ["p", "q"]})
+    frame = make({str(name): column for name, column in told.items()})
+    found = network.fit(frame, method=method)
+    assert found.cpt(1).values == pytest.approx(wanted.cpt(1).values)
+    np.testing.assert_array_equal(found.log_prob(frame), found.log_prob(told))
+
+
+def test_a_file_is_no_table_to_fit():
+    for method in ("counts", "em"):
+        with pytest.raises(DataTypeError, match="not str"):
+            made().fit("rows.csv", method=method)

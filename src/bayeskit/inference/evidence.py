@@ -32,7 +32,8 @@ class Evidence:
     @classmethod
     def of_row(cls, codes: NDArray[Any], sizes: NDArray[np.int64]) -> Evidence:
         """Read a row as evidence: a variable is free where its cell is missing, the code after its last state."""
-        return cls(np.where(codes < sizes, codes, -1).astype(np.int64))
+        known = np.asarray(codes, np.int64)
+        return cls(np.where(known < sizes, known, -1))
 
     @property
     def is_empty(self) -> bool:

@@ -12,7 +12,7 @@ from bayeskit.data.columns import refuse_beyond
 from bayeskit.data.encode import code_column
 from bayeskit.data.table import Table, open_table
 from bayeskit.errors import ColumnError, UnseenState
-from bayeskit.schema import Variable
+from bayeskit.schema import Name, Variable
 
 Floats = NDArray[np.float64]
 Codes = NDArray[Any]
@@ -48,8 +48,9 @@ class Rows:
         self._table = open_table(data)
         self.n_rows = self._table.n_rows
         self._matrix = None if self._table.named else _codes_of(self._table, self.variables)
-        self._place = {name: j for j, name in enumerate(self._table.names)}
-        self._nodes = {variable.name for variable in self.variables}
+        place = {name: j for j, name in enumerate(self._table.names)}
+        columns = columns_of([variable.name for variable in self.variables], self._table.names)
+        self._place = {node: place[name] for node, name in columns.items()}
 
     def codes(self, place: int) -> Codes:
         """Return the codes of one discrete node; the code after its last state where it is missing."""
@@ -72,28 +73,34 @@ class Rows:
 
     def numbers(self, place: int) -> Floats:
         """Return the numbers of one continuous node, NaN where it is missing."""
-        j = self._column(place)
+        j = self._place.get(self.variables[place].name)
         if j is None:
             return np.full(self.n_rows, np.nan)
         values = np.asarray(self._table.numbers(j), dtype=np.float64)
         refuse_beyond(values[:, None], [self.variables[place].name], np.inf)
         return values
 
-    def _column(self, place: int) -> int | None:
-        """Return the column of a node; None where it has none."""
-        name = self.variables[place].name
-        if name not in self._place and str(name) not in self._nodes:
-            name = str(name)  # frames whose columns are text hold a node named 0 as "0"
-        return self._place.get(name)
-
     def _code(self, place: int) -> Codes:
         variable = self.variables[place]
         if self._matrix is not None:
             return _checked_codes(self._matrix[:, place], variable)
-        j = self._column(place)
+        j = self._place.get(variable.name)
         if j is None:
             return np.full(self.n_rows, variable.size)
         return code_column(self._table, j, variable, self._unseen, as_written=True)[1][:]
+
+
+def columns_of(nodes: Sequence[Name], names: Sequence[Name]) -> dict[Name, Name]:
+    """Return which column each node is, of those that have one.
+
+    Frames whose columns are text hold a node named 0 as "0".
+
+    >>> columns_of([0, "b"], ("0", "c"))
+    {0: '0'}
+    """
+    known, there = set(nodes), set(names)
+    found = {node: node if node in there or str(node) in known else str(node) for node in nodes}
+    return {node: name for node, name in found.items() if name in there}
 
 
 def _codes_of(table: Table, variables: tuple[Variable, ...]) -> NDArray[Any]:

@@ -35,7 +35,7 @@ class ExpectedScores:
     >>> from bayeskit.learning.networks.row_patterns import RowPatterns
     >>> coin = Exact(Potentials.laid_out([2], [[0]], [np.array([0.5, 0.5])], [0], ("coin",)))
     >>> none = RowPatterns(np.empty((0, 1), np.int64), np.empty(0), np.empty(0, np.int64))
-    >>> unseen = RowPatterns(np.array([[-1]]), np.array([4.0]), np.array([0]))
+    >>> unseen = RowPatterns(np.array([[2]]), np.array([4.0]), np.array([0]))
     >>> ExpectedScores(ExpectedFamilies(coin, none, unseen), Score("loglik"), 4.0)([Family(0, 0)])  # 4 log ½
     [array([-2.77258872])]
     """

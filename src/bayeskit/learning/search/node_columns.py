@@ -20,6 +20,7 @@ from bayeskit.data.gather import gather
 from bayeskit.data.labels import as_weights
 from bayeskit.data.reading import Reading, check_states, cut_variable
 from bayeskit.data.source import Source, is_path
+from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, SettingError, SourceNote
 from bayeskit.learning.cut_points import frequency_cut_points
 from bayeskit.learning.search.counted_scores import EVERYTHING
@@ -139,9 +140,12 @@ class NodeColumns:
         assert cells is not None
         found = hashlib.sha256()
         for start in range(0, self.n_rows, 2**20):
-            # Codes in one type, whatever they are kept in: the same cells have the same digest.
             some = cells[start : start + 2**20]
-            found.update((some if codes is None else some.astype(np.int64)).tobytes())
+            if codes is not None:
+                # The same cells have the same digest, however wide their type and however many states are declared:
+                # so missing is a number that no state can have.
+                some = np.where(some < self.variables[j].size, some.astype(np.int64), -1)
+            found.update(some.tobytes())
         return found.digest()
 
     def _told(self, j: int, weights: Floats | None) -> tuple[bool, float]:
@@ -156,7 +160,7 @@ class NodeColumns:
 
 
 def read_nodes(data: Any, *settings: Any, **more: Any) -> NodeColumns:
-    """Read a table without weights; the settings are those of :func:`read_source`.
+    """Read a table in memory, without weights; the settings are those of :func:`read_source`.
 
     Examples
     --------
@@ -164,6 +168,8 @@ def read_nodes(data: Any, *settings: Any, **more: Any) -> NodeColumns:
     >>> rows.codes[0], rows.numbers[1]
     (array([0, 1, 0], dtype=uint8), array([0.1, 3.5, 0.2]))
     """
+    if in_pieces(data):
+        open_table(data)  # says which rows are taken
     return read_source(data, *settings, **more)[0]
 
 
@@ -203,6 +209,7 @@ def read_source(
 
     Examples
     --------
+    >>> from bayeskit import Batches
     >>> halves = Batches(lambda: [{"rain": ["no", "yes"], "n": [2, 1]}, {"rain": ["no", "no"], "n": [3, 4]}])
     >>> columns, weights = read_source(halves, sample_weight="n")
     >>> columns.names, columns.codes[0], weights

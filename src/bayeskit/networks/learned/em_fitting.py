@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -24,9 +25,10 @@ from bayeskit.learning.progress import progress_of
 from bayeskit.learning.restarts import climb_best
 from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
 from bayeskit.networks.arguments import number_below, switch, whole_number
+from bayeskit.networks.data_rows import columns_of
 from bayeskit.networks.learned.climbs import Climbed
 from bayeskit.networks.memory import get_max_memory
-from bayeskit.schema import Name, Variable
+from bayeskit.schema import Name
 
 Floats = NDArray[np.float64]
 
@@ -76,17 +78,16 @@ class EmSettings:
 
 def read_hidden(network: Network, data: Any) -> NodeColumns:
     """Read the columns of the nodes; a node without one is missing in every row, and must have its states declared."""
-    table = open_table(data)
-    present = [node.name for node in network.nodes if node.name in table.names]
+    present = columns_of(network.dag.nodes, open_table(data).names)
     if not present:
         raise ColumnError(
             f"No column is named after a node. The nodes are {', '.join(map(repr, network.dag.nodes[:12]))}."
         )
-    absent = [node for node in network.nodes if node.name not in table.names]
+    absent = [node for node in network.nodes if node.name not in present]
     for node in absent:
         if node.is_discrete and not node.variable.size:
             raise _undeclared(node.name, f"There is no column {node.name!r}")
-    columns = read_nodes(data, only=present, known=known_variables(network))
+    columns = read_known(network, data, present)
     for variable, numbers in zip(columns.variables, columns.numbers):
         if numbers is not None and network[variable.name].is_discrete and np.isnan(numbers).all():
             raise _undeclared(variable.name, f"The column {variable.name!r} is empty")
@@ -99,9 +100,20 @@ def read_hidden(network: Network, data: Any) -> NodeColumns:
     )
 
 
-def known_variables(network: Network) -> dict[Name, Variable]:
-    """Return the variables of nodes by name; discrete ones without states become what their columns hold."""
-    return {node.name: node.variable for node in network.nodes if node.variable.size or not node.is_discrete}
+def read_known(network: Network, data: Any, place: Mapping[Name, Name]) -> NodeColumns:
+    """Read the columns of some nodes; discrete nodes without states become what their columns hold.
+
+    ``place`` says which column each node is.
+    """
+    nodes = [network[name] for name in place]
+    known = {
+        place[node.name]: replace(node.variable, name=place[node.name])
+        for node in nodes
+        if node.variable.size or not node.is_discrete
+    }
+    columns = read_nodes(data, only=[*place.values()], known=known)
+    variables = (replace(variable, name=name) for variable, name in zip(columns.variables, place))
+    return replace(columns, variables=tuple(variables))
 
 
 def _undeclared(name: Name, what: str) -> ColumnError:

@@ -8,15 +8,17 @@ from dataclasses import replace
 from typing import Any, Self
 
 from bayeskit.data.labels import as_weights
+from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, DataError, Incompatible, SettingError, TooLarge, UsageError
 from bayeskit.graphs.network import Network, discrete
 from bayeskit.learning.networks.network_counts import NetworkCounts, configurations
 from bayeskit.learning.networks.network_estimates import estimated
 from bayeskit.learning.search.counted_columns import CountedColumns
-from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
+from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.networks.arguments import choice
+from bayeskit.networks.data_rows import columns_of
 from bayeskit.networks.learned.climbs import Climbed
-from bayeskit.networks.learned.em_fitting import EmSettings, climb_network, known_variables, read_hidden
+from bayeskit.networks.learned.em_fitting import EmSettings, climb_network, read_hidden, read_known
 from bayeskit.networks.learned.prior_network import imaginary_rows
 from bayeskit.networks.memory import get_max_memory
 from bayeskit.priors import Laplace, as_prior, backs_off
@@ -275,7 +277,8 @@ def _as_prior(prior: Any, weight: float | None) -> Any:
 
 def _columns_of(network: Network, data: Any) -> NodeColumns:
     """Read the columns of the nodes; every node must have one."""
-    return read_nodes(data, only=[node.name for node in network.nodes], known=known_variables(network))
+    nodes = network.dag.nodes
+    return read_known(network, data, {**dict(zip(nodes, nodes)), **columns_of(nodes, open_table(data).names)})
 
 
 def _with_states(network: Network, columns: NodeColumns) -> Network:
