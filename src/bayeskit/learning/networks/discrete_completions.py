@@ -50,7 +50,7 @@ class Completions:
     ) -> None:
         self.names = tuple(node.name for node in network.nodes if node.is_discrete)
         sizes = np.array(network.sizes_of(self.names), np.int64)
-        distinct, self.row_of = _distinct(codes)
+        distinct, self.row_of = _distinct(codes, sizes)
         missing = distinct >= sizes
         self._refuse(missing, sizes, max_memory)
         number = {name: j for j, name in enumerate(self.names)}
@@ -141,11 +141,12 @@ class Completions:
             )
 
 
-def _distinct(codes: Ints) -> tuple[Ints, Ints]:
+def _distinct(codes: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+    """Return the different rows, and which of them each row is. Sums follow their order: a missing cell comes first."""
     if not codes.shape[1]:
         return np.zeros((1, 0), np.int64), np.zeros(len(codes), np.int64)
-    rows, inverse = np.unique(codes, axis=0, return_inverse=True)
-    return rows, inverse.reshape(-1)
+    rows, inverse = np.unique((codes + 1) % (sizes + 1), axis=0, return_inverse=True)
+    return (rows - 1) % (sizes + 1), inverse.reshape(-1)
 
 
 def _filled(
