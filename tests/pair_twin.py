@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from bayeskit.counting.count import count
+from bayeskit.counting.backends.threads import count
 from bayeskit.data.chunk import Chunk
 from bayeskit.priors import BackOff, BDeu, Dirichlet, Lidstone, MEstimate, Smoothing, WittenBell
 from bayeskit.schema import Schema, Variable

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.count import COUNTERS, count
+from bayeskit.counting.backends.threads import COUNTERS, count
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError
 from bayeskit.schema import Schema, Variable

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from bayeskit.counting.count import count
+from bayeskit.counting.backends.threads import count
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError
 from bayeskit.graphs.network import discrete

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.counting import families as counting
-from bayeskit.counting.count import count as count_plan
+from bayeskit.counting.backends.threads import count as count_plan
 from bayeskit.counting.families import count_families
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.encoded import CodeColumn

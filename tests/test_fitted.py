@@ -7,8 +7,7 @@ import pytest
 
 from bayeskit import AODE
 from bayeskit.counting.backends import threads
-from bayeskit.counting.backends.threads import count_rows
-from bayeskit.counting.count import count
+from bayeskit.counting.backends.threads import count, count_rows
 from bayeskit.data.chunk import CHUNK_ROWS
 from bayeskit.data.encode import encode
 from bayeskit.data.reading import Reading

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayeskit import NaiveBayes
-from bayeskit.estimation.density import hinted_families
+from bayeskit.estimation.density import hinted_families, shapes_of
 from bayeskit.learning.fitted import ROWS_LOOKED_AT
 
 RNG = np.random.default_rng(0)
@@ -15,7 +15,7 @@ SKEWED = RNG.exponential(size=400) ** 2
 
 
 def hint(column):
-    return hinted_families(["x"], np.asarray(column, dtype=np.float64)[:, None]).get("x")
+    return hinted_families(shapes_of(["x"], np.asarray(column, dtype=np.float64)[:, None])).get("x")
 
 
 @pytest.mark.parametrize(

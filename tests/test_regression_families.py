@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import laws
 from bayeskit.counting import regression_families as counting
-from bayeskit.counting.count import count as count_plan
+from bayeskit.counting.backends.threads import count as count_plan
 from bayeskit.counting.regression_families import count_regressions
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.encoded import CodeColumn

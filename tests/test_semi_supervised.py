@@ -33,7 +33,7 @@ from bayeskit import (
     WeightedNB,
 )
 from bayeskit.classifiers.semi_supervision import parted
-from bayeskit.counting.count import count
+from bayeskit.counting.backends.threads import count
 from bayeskit.counting.soft import count_soft
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.source import Source

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import TAN
-from bayeskit.counting.count import count
+from bayeskit.counting.backends.threads import count
 from bayeskit.data.chunk import Chunk
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Plan

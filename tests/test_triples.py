@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.counting import triples as counting
-from bayeskit.counting.count import count as count_plan
+from bayeskit.counting.backends.threads import count as count_plan
 from bayeskit.counting.pairs import count_pairs
 from bayeskit.counting.tables import count_tables
 from bayeskit.counting.triples import count_triples

@@ -37,7 +37,7 @@ from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table, open_table
 from bayeskit.errors import DataError, Incompatible, NeedsRows, UsageError
-from bayeskit.estimation.kernels.posterior import choose, log_normalise, normalise
+from bayeskit.estimation.class_prior import choose, log_normalise, normalise
 from bayeskit.learning.calibration import calibrate, check_method, from_held
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.lazy import Lazy, Refresh

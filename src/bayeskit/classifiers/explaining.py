@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayeskit.data.encode import encode, match_columns
 from bayeskit.data.table import Table
-from bayeskit.estimation.kernels.posterior import log_normalise
+from bayeskit.estimation.class_prior import log_normalise
 from bayeskit.report import Explanation, explain
 from bayeskit.schema import Name
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.counting.count import COUNTERS
+from bayeskit.counting.backends.threads import COUNTERS
 from bayeskit.counting.kernels import soft as kernels
 from bayeskit.counting.soft_moments import count_soft_moments
 from bayeskit.counting.totals import is_sparse, summed

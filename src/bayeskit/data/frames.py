@@ -16,9 +16,13 @@ from bayeskit.data.columns import (
     objects,
     without_missing_labels,
 )
-from bayeskit.data.relation import is_relation
 from bayeskit.errors import ColumnError, DataTypeError
 from bayeskit.schema import Kind, Name
+
+
+def is_relation(data: Any) -> bool:
+    """Tell a DuckDB relation without importing DuckDB."""
+    return type(data).__name__ == "DuckDBPyRelation"
 
 
 def is_frame(data: Any) -> bool:

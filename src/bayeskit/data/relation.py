@@ -23,11 +23,6 @@ _FRACTIONS = ("float", "double", "decimal")
 _DATES = ("date", "time", "timestamp", "interval")
 
 
-def is_relation(data: Any) -> bool:
-    """Tell a DuckDB relation without importing DuckDB."""
-    return type(data).__name__ == "DuckDBPyRelation"
-
-
 @dataclass(frozen=True)
 class Relation:
     """The columns of a relation, with the face that :class:`~bayeskit.data.reading.Reading` asks of a table."""

@@ -333,21 +333,16 @@ register("poisson", "bayeskit.estimation.poisson:Poisson")
 register("negative-binomial", "bayeskit.estimation.negative_binomial:NegativeBinomial")
 
 
-def hinted_families(names: Iterable[Name], values: Floats) -> dict[Name, str]:
-    """Return, for numeric columns that look like something else, the family that would suit them.
+def shapes_of(names: Iterable[Name], values: Floats) -> dict[Name, Shape]:
+    """Return what the columns of some rows look like, those apart that are constant or have hardly a value.
 
-    ``values`` are some of their rows, shape (n, d).
-
-    A column of zeros and ones suggests "bernoulli"; what suggests a family of numbers the family says (``hinted``):
-    small whole numbers without negatives "poisson", a shape far from the normal curve "kernel". Nothing is ever
-    switched because of it.
+    ``values`` has the shape (n, d).
     """
     present = np.isfinite(values)
     n = present.sum(axis=0)
     x = np.where(present, values, 0.0)
     whole = (x == np.rint(x)).all(axis=0) & (x >= 0).all(axis=0)
     top = x.max(axis=0, initial=0.0)
-    hints: dict[Name, str] = {}
     with np.errstate(all="ignore"):
         mean = x.sum(axis=0) / n
         deviation = np.where(present, values - mean, 0.0)
@@ -355,14 +350,27 @@ def hinted_families(names: Iterable[Name], values: Floats) -> dict[Name, str]:
         second = square.sum(axis=0) / n
         skew = (square * deviation).sum(axis=0) / n / second**1.5
         tail = (square * square).sum(axis=0) / n / second**2 - 3.0
-    for j, name in enumerate(names):
-        if n[j] < 10 or not second[j] > 0:
-            continue
-        if whole[j] and top[j] <= 1:
+    numbers = np.stack((top, mean, second, skew, tail), axis=1).tolist()
+    every = zip(names, n.tolist(), whole.tolist(), numbers)
+    return {
+        name: Shape(size, is_whole, *rest)
+        for name, size, is_whole, rest in every
+        if size >= 10 and rest[2] > 0
+    }
+
+
+def hinted_families(shapes: Mapping[Name, Shape]) -> dict[Name, str]:
+    """Return, for numeric columns that look like something else, the family that would suit them.
+
+    A column of zeros and ones suggests "bernoulli"; what suggests a family of numbers the family says (``hinted``):
+    small whole numbers without negatives "poisson", a shape far from the normal curve "kernel". Nothing is ever
+    switched because of it.
+    """
+    hints: dict[Name, str] = {}
+    for name, shape in shapes.items():
+        if shape.is_whole and shape.top <= 1:
             hints[name] = "bernoulli"
             continue
-        numbers = (top[j], mean[j], second[j], skew[j], tail[j])
-        shape = Shape(int(n[j]), bool(whole[j]), *map(float, numbers))
         # What is a count is told by its values; of any other family only its shape speaks.
         found = sorted((f for f in families() if f.hinted(shape)), key=lambda f: not f.of_counts)
         if found:

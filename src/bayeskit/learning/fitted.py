@@ -14,7 +14,7 @@ from bayeskit.data.source import Rows, Source
 from bayeskit.data.table import Table
 from bayeskit.errors import BlockValue, DataError
 from bayeskit.estimation.class_prior import class_factors, given_class_prior
-from bayeskit.estimation.density import hinted_families
+from bayeskit.estimation.density import Shape, hinted_families, shapes_of
 from bayeskit.learning.model import Floats, Model, estimate, plan_for
 from bayeskit.learning.recipe import Recipe
 from bayeskit.schema import Name, Schema, Variable
@@ -74,7 +74,8 @@ class Fitted:
         self.recipe: Recipe | None = None
         self.named = False
         self.names: tuple[Name, ...] = ()
-        self.hints: dict[Name, str] = {}
+        self.shapes: dict[Name, Shape] = {}
+        self._hints: dict[Name, str] | None = None
         self._model: Model | None = None
 
     # -- counting ------------------------------------------------------------------------------
@@ -166,7 +167,7 @@ class Fitted:
             self.tally.absorb(encoded)
         if first and self.wants_hints and encoded.schema.numeric:
             looked_at = encoded.chunk(0, min(encoded.n_rows, ROWS_LOOKED_AT)).values
-            self.hints = hinted_families(encoded.schema.numeric_index, looked_at)
+            self.shapes = shapes_of(encoded.schema.numeric_index, looked_at)
         if first and self.warns:
             warn_of_identifiers(rows.table, self.tally.statistics.schema)
         return encoded
@@ -206,6 +207,15 @@ class Fitted:
         assert self.tally is not None and other.tally is not None
         self.tally.merge(other.tally.statistics)
         self._model = None
+
+    @property
+    def hints(self) -> dict[Name, str]:
+        """What numeric columns might be beside what they are taken for, as their first rows look."""
+        return hinted_families(self.shapes) if self._hints is None else self._hints
+
+    @hints.setter
+    def hints(self, known: dict[Name, str]) -> None:
+        self._hints = known
 
     # -- answers -------------------------------------------------------------------------------
 

@@ -17,15 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.counting.backends.threads import in_order
-from bayeskit.counting.count import count
+from bayeskit.counting.backends.threads import count, in_order
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.encoded import Encoded
 from bayeskit.data.labels import as_labels, batch_weights, encode_labels
 from bayeskit.data.source import Rows
 from bayeskit.errors import InfiniteValue, SettingError, UnseenClass
-from bayeskit.estimation.class_prior import class_factors
-from bayeskit.estimation.kernels.posterior import log_normalise
+from bayeskit.estimation.class_prior import class_factors, log_normalise
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Model, class_prior_of, estimate, weighted_classes
 from bayeskit.learning.naive import Naive

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
-from bayeskit.estimation.class_prior import ClassPrior
+from bayeskit.estimation.class_prior import ClassPrior, log_normalise
 from bayeskit.estimation.conditional import Conditional
-from bayeskit.estimation.kernels.posterior import log_normalise
 from bayeskit.learning.leave_one_out import log_posterior
 from bayeskit.learning.model import Model, class_prior_of, estimate
 from bayeskit.learning.recipe import Form, Recipe

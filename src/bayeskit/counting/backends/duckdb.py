@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.data.frames import is_relation
 from bayeskit.data.reading import Reading
-from bayeskit.data.relation import Relation, is_relation, python_label
+from bayeskit.data.relation import Relation, python_label
 from bayeskit.data.source import Source, place_of
 from bayeskit.errors import CannotCount, ColumnError, DataError, DataTypeError, UnseenClass, WeightError
 from bayeskit.schema import Label, Name, Schema, Variable

@@ -6,12 +6,21 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from operator import index
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from bayeskit.counting.count import count
-from bayeskit.data.chunk import CHUNK_ROWS
+from bayeskit.counting.cell_moments import count_cell_moments
+from bayeskit.counting.families import count_families
+from bayeskit.counting.grids import count_grids
+from bayeskit.counting.moments import count_moments
+from bayeskit.counting.pairs import count_pairs
+from bayeskit.counting.regression_families import count_regressions
+from bayeskit.counting.scatter import count_scatter
+from bayeskit.counting.tables import count_tables
+from bayeskit.counting.totals import count_totals
+from bayeskit.counting.triples import count_triples
+from bayeskit.data.chunk import CHUNK_ROWS, Chunk
 from bayeskit.data.encode import encode, match_columns
 from bayeskit.data.encoded import Encoded
 from bayeskit.data.reading import Reading
@@ -20,6 +29,26 @@ from bayeskit.errors import DataError, SettingError, UnseenState
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Pattern, Plan, Statistics
 from bayeskit.statistics.statistics import memory_of
+
+COUNTERS: dict[str, Callable[..., Any]] = {
+    "tables": count_tables,
+    "moments": count_moments,
+    "totals": count_totals,
+    "scatter": count_scatter,
+    "grids": count_grids,
+    "pairs": count_pairs,
+    "triples": count_triples,
+    "families": count_families,
+    "cell_moments": count_cell_moments,
+    "regressions": count_regressions,
+}
+
+
+def count(chunk: Chunk, schema: Schema, plan: Plan) -> Statistics:
+    """Take all the sums of a plan over the rows of one chunk."""
+    parts = {p.kind: COUNTERS[p.kind](chunk, schema, p.attributes) for p in plan.patterns}
+    return Statistics(schema, plan, parts)
+
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from bayeskit.data.encode import encode, match_columns
 from bayeskit.data.encoded import Encoded
 from bayeskit.data.table import Table
 from bayeskit.errors import DataError
-from bayeskit.estimation.kernels.posterior import normalise
+from bayeskit.estimation.class_prior import normalise
 from bayeskit.learning.mixtures.latent_model import with_floor
 from bayeskit.learning.mixtures.latent_problem import LatentProblem
 from bayeskit.learning.mixtures.latent_rows import latent_rows

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.counting.count import count
+from bayeskit.counting.backends.threads import count
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import Incompatible
 from bayeskit.graphs.network import Network

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.counting.count import count
+from bayeskit.counting.backends.threads import count
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError
 from bayeskit.learning.search.node_columns import NodeColumns

@@ -28,7 +28,7 @@ from bayeskit.counting.kernels.soft import share_rows
 from bayeskit.counting.soft import count_soft
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.labels import LEAST_WEIGHT
-from bayeskit.estimation.kernels.posterior import log_normalise
+from bayeskit.estimation.class_prior import log_normalise
 from bayeskit.learning.em import ROUNDING, Climb
 from bayeskit.learning.interrupts import interrupts
 from bayeskit.learning.model import Model, estimate
