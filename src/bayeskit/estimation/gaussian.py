@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Self
+from math import isfinite, isnan
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,12 +23,65 @@ from bayeskit.estimation.density import (
     Parameter,
     Summary,
 )
-from bayeskit.estimation.kernels.gaussian import TILE, add_log_density
+from bayeskit.estimation.kernels.gaussian import TILE, distance, find_infinite, load_tile
 from bayeskit.estimation.kernels.left_out_moments import add_gaussian
 from bayeskit.estimation.posterior_draws import NormalPosterior, Normals
+from bayeskit.kernel import fma, kernel
 from bayeskit.statistics import double
 from bayeskit.statistics.moments import Integers, Moments
 from bayeskit.statistics.part import ONE_ROW, never_counted
+
+
+@kernel
+def add_log_density(
+    values: Any,
+    place: Any,
+    mean: Any,
+    low: Any,
+    inverse: Any,
+    norm: Any,
+    total: Any,
+    tile: Any,
+    sums: Any,
+    out: Any,
+) -> Any:
+    """Add Σ_j log N(x_j; class k) to ``out`` (n, K); return −1, or the flat place of an infinite value.
+
+    ``inverse`` is 1/(σ√2), ``norm`` −log(σ√(2π)) and ``total`` its sum over the attributes. ``tile``
+    (m, TILE) and ``sums`` (K, TILE) are scratch: a row reaches ``out`` only when its sums are known to
+    be finite, and is otherwise scored again with care, since ``out`` holds the terms of others.
+    """
+    n, m, classes = np.uintp(values.shape[0]), np.uintp(place.shape[0]), np.uintp(mean.shape[0])
+    start = np.uintp(0)
+    while start < n:
+        rows = min(np.uintp(TILE), n - start)
+        load_tile(values, place, start, rows, tile)
+        for k in range(classes):
+            for r in range(rows):
+                sums[k, r] = total[k]
+            for j in range(m):
+                centre, rest, scale = mean[k, j], low[k, j], inverse[k, j]
+                for r in range(rows):
+                    z = ((tile[j, r] - centre) - rest) * scale
+                    sums[k, r] = fma(-z, z, sums[k, r])
+        for r in range(rows):
+            finite = True
+            for k in range(classes):
+                finite &= isfinite(sums[k, r])
+            if not finite:
+                column = find_infinite(values, start + r, place)
+                if column >= 0:
+                    return np.int64(start + r) * np.int64(values.shape[1]) + column
+                for k in range(classes):
+                    sums[k, r] = 0.0
+                    for j in range(m):
+                        if not isnan(tile[j, r]):
+                            z = distance(tile[j, r], mean[k, j], low[k, j], inverse[k, j])
+                            sums[k, r] += norm[k, j] - z * z
+            for k in range(classes):
+                out[start + r, k] += sums[k, r]
+        start += rows
+    return np.int64(-1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ import numpy as np
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.estimation.conditional import Conditional, Floats
-from bayeskit.estimation.gaussian import Counted, Gaussian, infinite_value
-from bayeskit.estimation.kernels.gaussian import TILE, add_log_density
+from bayeskit.estimation.gaussian import Counted, Gaussian, add_log_density, infinite_value
+from bayeskit.estimation.kernels.gaussian import TILE
 from bayeskit.estimation.presence import Presence
 from bayeskit.estimation.table import CountedTables, TableConditional
 
