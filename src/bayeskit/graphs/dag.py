@@ -48,9 +48,8 @@ class Dag:
                     raise SettingError(
                         f"{parent!r}, a parent of {node!r}, is no node. There are {_listing(self.nodes)}."
                     )
-            twice = first_twice(parents)
-            if twice is not None:
-                raise SettingError(f"{node!r} has the parent {twice!r} twice.")
+            if len(set(parents)) < len(parents):
+                raise SettingError(f"{node!r} has the parent {first_twice(parents)!r} twice.")
         cycle = self._cycle()
         if cycle:
             raise CyclicGraph(cycle)

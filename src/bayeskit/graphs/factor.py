@@ -51,9 +51,8 @@ class Factor:
                 f"A factor over {', '.join(map(repr, self.names))} with {shape} states has numbers of the shape "
                 f"{self.values.shape}."
             )
-        twice = first_twice(self.names)
-        if twice is not None:
-            raise SettingError(f"A factor has {twice!r} twice.")
+        if len(set(self.names)) < len(self.names):
+            raise SettingError(f"A factor has {first_twice(self.names)!r} twice.")
 
     def __getitem__(self, states: Any) -> float:
         """Return the number of one cell: a state for each variable, in the order of ``names``."""

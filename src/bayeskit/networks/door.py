@@ -79,9 +79,8 @@ class Door(ABC):
         if not names:
             raise SettingError("No node was asked for. Name one or more.")
         places = tuple(self.reader.place(name) for name in names)
-        twice = first_twice(names)
-        if twice is not None:
-            raise SettingError(f"{twice!r} was asked for twice. Name each node once.")
+        if len(set(places)) < len(places):
+            raise SettingError(f"{first_twice(names)!r} was asked for twice. Name each node once.")
         return places
 
     def discrete_target(self, name: Any) -> int:

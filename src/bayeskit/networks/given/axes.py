@@ -60,6 +60,8 @@ class Axes:
     def code(self, axis: int, value: Any) -> int:
         """Return the place of a state on an axis."""
         states = self.states[axis]
+        if type(value) is str and value in states:
+            return states.index(value)
         if self.open_last and axis == len(self.states) - 1 and not _among(value, states):
             states.extend(state_labels(self.names[axis], [value]))
         return state_code(self.names[axis], states, value)

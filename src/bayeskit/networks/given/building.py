@@ -11,9 +11,9 @@ import numpy as np
 from bayeskit.data.columns import is_missing
 from bayeskit.errors import SettingError
 from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.graphs.node_names import is_label, node_name, parent_names
-from bayeskit.schema import Label, Name, Variable, first_twice
+from bayeskit.schema import Kind, Label, Name, Variable, first_twice
 
 
 def network_of(parents: Any = None, states: Any = None, name: str = "") -> Network:
@@ -91,13 +91,14 @@ def _variables(states: Any, nodes: tuple[Name, ...]) -> list[Variable]:
     if not isinstance(states, Mapping):
         if isinstance(states, Iterable) and not isinstance(states, (str, bytes)):
             states = list(states) if not isinstance(states, (set, frozenset)) else states
-        return [variable_of(node, states) for node in nodes]
+        states = dict.fromkeys(nodes, states)
     known = set(nodes)
     strange = next((node for node in states if node not in known), None)
     if strange is not None:
         listing = ", ".join(map(repr, nodes[:12])) + (", …" if len(nodes) > 12 else "")
         raise SettingError(f"states= names {strange!r}, which is no node. There are {listing or 'none'}.")
-    return [variable_of(node, states.get(node)) for node in nodes]
+    read = [(node, *_read_states(node, states.get(node))) for node in nodes]
+    return [Variable(*each) for each in read]
 
 
 def variable_of(name: Name, states: Any) -> Variable:
@@ -106,11 +107,15 @@ def variable_of(name: Name, states: Any) -> Variable:
     >>> variable_of("rain", ["no", "yes"]).states, variable_of("height", float).kind
     (('no', 'yes'), 'numeric')
     """
-    if states is None:
-        return discrete(name, ())
+    return Variable(name, *_read_states(name, states))
+
+
+def _read_states(name: Name, states: Any) -> tuple[Kind, tuple[Label, ...], int, bool]:
+    """Return the kind of a node, its states, how many were declared, and whether they are all."""
     if states is float or (isinstance(states, str) and states == "continuous"):
-        return continuous(name)
-    return discrete(name, state_labels(name, states))
+        return "numeric", (), 0, False
+    labels = () if states is None else state_labels(name, states)
+    return "categorical", labels, len(labels), True
 
 
 def state_labels(name: Name, states: Any) -> tuple[Label, ...]:
@@ -123,11 +128,10 @@ def state_labels(name: Name, states: Any) -> tuple[Label, ...]:
     if not labels:
         raise SettingError(f"{name!r} has an empty list of states. It needs one at least.")
     for label in labels:
-        if not is_label(label) or is_missing(label):
+        if type(label) is not str and (not is_label(label) or is_missing(label)):
             raise SettingError(
                 f"{label!r} cannot be a state of {name!r}: None and NaN mean missing, and a state is hashable."
             )
-    twice = first_twice(labels)
-    if twice is not None:
-        raise SettingError(f"{name!r} has the state {twice!r} twice.")
+    if len(set(labels)) < len(labels):
+        raise SettingError(f"{name!r} has the state {first_twice(labels)!r} twice.")
     return labels
