@@ -19,8 +19,7 @@ from bayeskit.structure import questions
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import answer_all, bits, members
 from bayeskit.structure.scores import Score
-from bayeskit.structure.search.mmhc import mmhc
-from bayeskit.structure.search.mmpc import mmpc
+from bayeskit.structure.search.mmhc import mmhc, mmpc
 from climbing_twin import (
     MadeUp,
     golden_arcs,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.priors import BDeu, Smoothing, WittenBell, backs_off, one_more_cell
+from bayeskit.priors import BackOff, BDeu, Smoothing, WittenBell, one_more_cell
 from bayeskit.schema import Schema
 from bayeskit.statistics.pairs import Pairs
 
@@ -78,9 +78,10 @@ def pair_cells(
     diagonal = pairs.tables.counts
     is_state = diagonal[spare].sum(axis=1) > 0 if missing == "state" else np.zeros(len(variables), dtype=bool)
     priors = [smoothing.of(v) for v in variables]
+    modes = [_mode(prior) for prior in priors]
     mass, extra = np.zeros(int(offsets[-1])), np.zeros(len(variables))
     for j, (variable, prior) in enumerate(zip(variables, priors)):
-        if backs_off(prior):
+        if modes[j] != IMAGINARY:
             continue
         cells = prior.cells(variable, n_classes)
         mean = one_more_cell(prior, variable, n_classes)
@@ -92,7 +93,7 @@ def pair_cells(
     first = first - np.where(is_state[:, None], 0.0, diagonal[spare])
     sizes = np.array([v.size for v in variables], dtype=np.uintp)
     states = sizes + is_state
-    steps_back = np.array([backs_off(prior) for prior in priors], dtype=bool)
+    steps_back = np.array(modes) != IMAGINARY
     spread = np.array([isinstance(prior, BDeu) for prior in priors], dtype=bool)
     scale = np.where(spread[None, :], 1.0 / np.maximum(states, 1)[:, None], 1.0)
     return PairCells(
@@ -100,7 +101,7 @@ def pair_cells(
         schema.offsets,
         sizes,
         states.astype(np.uintp),
-        np.array([_mode(prior) for prior in priors], dtype=np.int64),
+        np.array(modes, dtype=np.int64),
         mass,
         extra,
         totals,
@@ -114,4 +115,4 @@ def pair_cells(
 def _mode(prior: Any) -> int:
     if isinstance(prior, WittenBell):
         return WITTEN_BELL
-    return BACK_OFF if backs_off(prior) else IMAGINARY
+    return BACK_OFF if isinstance(prior, BackOff) else IMAGINARY

@@ -3,17 +3,201 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.grouped import grouped
-from bayeskit.inference.kernels.one_way import answer_top
+from bayeskit.inference.kernels.fill import assign_factors, fill_clique, weigh_one
+from bayeskit.inference.kernels.layout import BLOCK, CELLS, EACH, MAP, RUN, RUNS, SEPARATOR, WALKS
+from bayeskit.inference.kernels.scale import LOWEST, rescale
 from bayeskit.inference.loaded import Loaded, soft_evidence
 from bayeskit.inference.memory import require
 from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.tree import Tree
+from bayeskit.kernel import kernel
+
+_U = np.uintp
+
+
+@kernel
+def _absorb(pot: Any, between: Any, begin: int, edge: Any, maps: Any, e: int) -> None:
+    """Multiply the message of edge e, at ``begin`` among the messages, into the table of its parent at 0."""
+    runs = _U(edge[e, RUNS])
+    block = _U(edge[e, BLOCK])
+    run = _U(edge[e, RUN])
+    first = _U(edge[e, MAP])
+    at = _U(0)
+    if edge[e, WALKS] == 0:
+        for r in range(runs):
+            here = _U(begin) + _U(maps[first + r])
+            for b in range(block):
+                x = between[here + b]
+                for u in range(at, at + run):
+                    pot[u] *= x
+                at += run
+    else:
+        for r in range(runs):
+            here = _U(begin) + _U(maps[first + r])
+            for _ in range(block):
+                for u in range(run):
+                    pot[at + u] *= between[here + u]
+                at += run
+
+
+@kernel
+def _send(pot: Any, between: Any, begin: int, cells: int, each: int) -> Any:
+    """Sum the table at 0 into its message; return the log of the scale, and of its least number after it."""
+    largest = 0.0
+    least = np.inf
+    at = _U(0)
+    for s in range(_U(begin), _U(begin + cells)):
+        x = 0.0
+        for u in range(at, at + _U(each)):
+            x += pot[u]
+        at += _U(each)
+        between[s] = x
+        largest = max(largest, x)
+        if x > 0.0 and x < least:
+            least = x
+    if largest <= 0.0:
+        return -np.inf, 0.0
+    for s in range(_U(begin), _U(begin + cells)):
+        between[s] /= largest
+    return np.log(largest), np.log(least / largest)
+
+
+@kernel
+def answer_top(
+    codes: Any,
+    place: Any,
+    all_sizes: Any,
+    scope: Any,
+    scope_start: Any,
+    values: Any,
+    value_start: Any,
+    log_least: Any,
+    log_most: Any,
+    kept: Any,
+    sizes: Any,
+    when: Any,
+    owner: Any,
+    axes: Any,
+    axis_start: Any,
+    length: Any,
+    offset: Any,
+    table_cells: Any,
+    edge: Any,
+    maps: Any,
+    order: Any,
+    parent: Any,
+    children: Any,
+    child_start: Any,
+    seat: Any,
+    seat_clique: Any,
+    soft: Any,
+    likelihood: Any,
+    soft_start: Any,
+    low: int,
+    bound: Any,
+    reach: Any,
+    stride_of: Any,
+    digits: Any,
+    lists: Any,
+    first: Any,
+    between: Any,
+    pot: Any,
+) -> Any:
+    """Leave the table of the last clique of ``order`` in ``pot``, summing to one; return the log of the total.
+
+    ``order`` has every clique after the cliques below it. ``low`` is where messages begin in the layout of the
+    tree. −inf where nothing is left, NaN where the numbers of some table lie too far apart.
+    """
+    taken = assign_factors(
+        codes,
+        place,
+        all_sizes,
+        scope,
+        scope_start,
+        values,
+        value_start,
+        kept,
+        when,
+        owner,
+        axes,
+        axis_start,
+        lists[0],
+        lists[1],
+        lists[2],
+        first,
+    )
+    if taken == -np.inf:
+        return taken
+    for c in order:
+        taken += fill_clique(
+            c,
+            0,
+            place,
+            all_sizes,
+            scope,
+            scope_start,
+            values,
+            log_least,
+            log_most,
+            sizes,
+            axes,
+            axis_start[c],
+            length[c],
+            bound,
+            stride_of,
+            digits,
+            lists,
+            first,
+            pot,
+        )
+        for i in range(soft.shape[0]):
+            v = soft[i]
+            if seat_clique[v] == c:
+                taken += weigh_one(
+                    pot,
+                    seat[v, 0] - offset[c],
+                    seat[v, 1],
+                    seat[v, 2],
+                    seat[v, 3],
+                    likelihood,
+                    soft_start[i],
+                    bound,
+                    c,
+                )
+        if np.isnan(taken):
+            return taken
+        for i in range(child_start[c], child_start[c + 1]):
+            e = children[i]
+            if bound[c] + reach[e] < LOWEST:
+                shrunk, bound[c] = rescale(pot, 0, table_cells[c])
+                taken += shrunk
+                if bound[c] + reach[e] < LOWEST:
+                    return np.nan
+            bound[c] += reach[e]
+            _absorb(pot, between, edge[e, SEPARATOR] - low, edge, maps, e)
+        if parent[c] >= 0:
+            scale, reach[c] = _send(pot, between, edge[c, SEPARATOR] - low, edge[c, CELLS], edge[c, EACH])
+            if scale == -np.inf:
+                return scale
+            taken += scale
+        else:
+            total = 0.0
+            for u in range(_U(table_cells[c])):
+                total += pot[u]
+            if total <= 0.0:
+                return -np.inf
+            taken += np.log(total)
+            for u in range(_U(table_cells[c])):
+                pot[u] /= total
+    return taken
+
 
 Floats = NDArray[np.float64]
 

@@ -16,9 +16,8 @@ from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.exact import Exact
 from bayeskit.inference.lookup import Lookup, log_weights
 from bayeskit.inference.potentials import Potentials
-from bayeskit.networks.answers import MostProbable
 from bayeskit.networks.data_rows import Rows
-from bayeskit.networks.door import Door, Given
+from bayeskit.networks.door import Door, Given, MostProbable
 from bayeskit.networks.kept import Kept
 from bayeskit.schema import Name
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import ModelFormatError
-from bayeskit.graphs.row_sums import row_sums, summing_to_one
+from bayeskit.graphs.distributions import row_sums, summing_to_one
 from bayeskit.schema import Name, Variable
 
 # A row that was printed with a few digits is divided by its sum; beyond that something is wrong.

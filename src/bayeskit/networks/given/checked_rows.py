@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
-from bayeskit.graphs.row_sums import row_sums, summing_to_one
+from bayeskit.graphs.distributions import row_sums, summing_to_one
 from bayeskit.networks.given.axes import Axes
 
 # What a user computed may miss one by so much; a file, printed with a few digits, by more.
