@@ -90,6 +90,8 @@ network convert grass.bif out.foo
 network learn melon.csv -o out.foo
 network learn melon.csv -o out.bif
 network learn melon.csv -o out.bif --method foo
+network learn huge.csv -o out.json
+network learn melon.csv -o out.json --discretize 色泽=3
 network learn melon.csv -o out.json --required 色泽,触感 --required 触感,色泽
 fit melon.csv --target 好瓜 -o melon.csv
 predict m.bayes melon.csv -o ./m.bayes
@@ -128,6 +130,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "gap.csv": b"a,y\n1,x\n2,\n3,y\n",
         "strange.csv": "色彩,好瓜\n青绿,是\n".encode(),
         "fractions.csv": b"a,y\n" + b"".join(b"%d,%d.5\n" % (i % 3, i) for i in range(300)),
+        "huge.csv": b"a,b\n1.5,x\n1e200,y\n2.5,x\n",
         "loss.csv": "action,是,没\na,0,1\n".encode(),
         "m.csv": b"neither this\nnor that\n",
     }.items():

@@ -65,6 +65,10 @@ MESSAGES = {
     ),
     "Column {name} holds {value} in row {row}. Replace infinite values, or make them NaN, which means "
     "missing.": "{name} 列第 {row} 行是 {value}。请改掉无穷大，或使其缺失（NaN）。",
+    "Column {name} holds {value} in row {row}: squares of numbers beyond {most} cannot be summed. Correct it, make it "
+    "missing, or divide the column by a constant.": (
+        "{name} 列第 {row} 行是 {value}：超过 {most} 的数，其平方无法求和。请更正它，使其缺失，或将该列除以一个常数。"
+    ),
     "Column {name} of {file} holds an infinite number in row {row}. Replace it in the file, or say with "
     "--missing what "
     "stands there.": "{file} 的 {name} 列第 {row} 行是无穷大。请在文件中改掉，或用 --missing 说明它表示缺失。",
