@@ -40,6 +40,29 @@ Columns = NDArray[Any] | list[Any]
 
 
 @dataclass(frozen=True)
+class CodeColumn:
+    """A column in its own codes.
+
+    Attributes
+    ----------
+    own : integer array of shape (n,)
+        −1 means missing.
+    table : uint8 or uint32 array
+        ``table[own]`` are the codes of the schema; its last entry is where −1 points.
+    """
+
+    own: NDArray[Any]
+    table: NDArray[Any]
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        """Return the schema's codes of some rows."""
+        return self.table.take(self.own[rows], mode="wrap")
+
+    def part(self, rows: slice) -> CodeColumn:
+        return CodeColumn(self.own[rows], self.table)
+
+
+@dataclass(frozen=True)
 class Encoded:
     """Columns in the codes of a schema.
 

@@ -104,7 +104,8 @@ class Fitted:
         empty = True
         for rows in source:
             empty = False
-            if rows.weight == 0.0:  # absent: it makes no class, without which nothing can be counted
+            if rows.weights is not None and rows.weight == 0.0:
+                # Absent: it makes no class, without which nothing can be counted.
                 continue
             try:
                 encoded = self._absorb_rows(rows)
