@@ -86,6 +86,24 @@ def test_batches_are_read_as_the_whole(seed, cuts, shuffled):
         same(read_source(iter(batches), **how)[0], wanted)
 
 
+@pytest.mark.parametrize(
+    ("parts", "codes", "numbers"),
+    [
+        ([[None, None], ["y", "x"], [None]], [2, 2, 1, 0, 2], None),
+        ([[None], np.array([3, 1]), [None, 5]], [3, 1, 0, 3, 2], None),
+        ([[None], [0.5], [None, 1.5]], None, [np.nan, 0.5, np.nan, 1.5]),
+        ([[None], [None, None]], None, [np.nan] * 3),
+    ],
+    ids=["states", "whole numbers", "numbers", "nothing"],
+)
+def test_a_batch_without_a_cell_does_not_say_what_a_column_is(parts, codes, numbers):
+    found, _ = read_source(Batches(lambda: [{"a": part} for part in parts]))
+    if codes is None:
+        np.testing.assert_array_equal(found.numbers[0], numbers)
+    else:
+        assert found.codes[0].tolist() == codes
+
+
 def test_declared_states_of_batches():
     batches = Batches(lambda: [{"a": ["x", None]}, {"a": ["y", "x"]}])
     found, _ = read_source(batches, states={"a": ["y", "w", "x"]})

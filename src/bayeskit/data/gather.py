@@ -39,6 +39,11 @@ def gather(source: Source, reading: Reading, target: Variable, *, max_memory: fl
         For the schema; labels are not read.
     max_memory : bytes that codes and numbers may take
 
+    Returns
+    -------
+    Encoded
+        Its columns of codes are in the codes of the schema themselves.
+
     Examples
     --------
     >>> from bayeskit.data.source import Batches

@@ -174,17 +174,18 @@ def batch_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
         raise WeightError(
             f"There are {len(array)} row weights for {n_rows} rows: sample_weight.shape == {array.shape}."
         )
-    if not np.isfinite(array).all():
+    least, largest = (array.min(), array.max()) if n_rows else (1.0, 1.0)
+    if not (np.isfinite(least) and np.isfinite(largest)):
         row = int((~np.isfinite(array)).argmax())
         raise WeightError(
             f"The weight of row {row} is {array[row]}. Weights must be finite; use 0 to leave a row out."
         )
-    if (array < 0).any():
+    if least < 0:
         row = int((array < 0).argmax())
         raise WeightError(
             f"The weight of row {row} is {array[row]}. Weights cannot be negative; use forget to take rows away."
         )
-    return None if (array == 1.0).all() else np.ascontiguousarray(array)
+    return None if least == largest == 1.0 else np.ascontiguousarray(array)
 
 
 def weight_of(weights: NDArray[np.float64]) -> float:

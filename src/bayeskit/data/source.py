@@ -22,7 +22,7 @@ class Rows:
     y: Any = None
     weights: Any = None
 
-    @property
+    @cached_property
     def weight(self) -> float:
         """What the rows weigh together; each weight is checked."""
         weights = batch_weights(self.weights, self.table.n_rows)

@@ -274,16 +274,15 @@ def _cut(rows: Encoded, reading: Reading, for_all: int | None) -> NodeColumns:
     codes: list[Codes | None] = []
     numbers: list[Floats | None] = []
     for variable in rows.schema.attributes:
-        many = reading.cuts.get(variable.name, None if reading.tells(variable.name) else for_all)
-        cells, values = None, None
+        name, cells, values = variable.name, None, None
+        many = reading.cuts.get(name, None if reading.tells(name) else for_all)
         if variable.kind == "categorical":
             variable, cells = sealed(variable), next(coded).own
-        elif many is None:
-            values = next(measured)
         else:
             values = next(measured)
-            variable = cut_variable(variable.name, frequency_cut_points(values, many, name=variable.name))
-            cells, values = code_intervals(values, variable, variable.name).own, None
+        if values is not None and many is not None:
+            variable = cut_variable(name, frequency_cut_points(values, many, name=name))
+            cells, values = code_intervals(values, variable, name).own, None
         variables.append(variable)
         codes.append(cells)
         numbers.append(values)
