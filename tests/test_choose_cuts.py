@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -104,6 +106,20 @@ def test_columns_of_later_batches_are_matched_by_name():
     frame, y = rows_of()
     parts = [(frame[:150], y[:150]), (frame[150:][["v", "u", "s"]], y[150:])]
     assert chosen(Source(Batches(lambda: parts))) == expected(frame, y)
+
+
+NAMED = {"mapping": lambda f: {name: f[name].to_numpy() for name in f}, "frame": lambda f: f}
+OTHERS = [*itertools.product(NAMED.values(), [["u"], ["u", "z"], ["u", "v", "z"]])]
+OTHERS += [(np.asarray, ["u"]), (np.asarray, ["u", "v", "z"])]
+
+
+@pytest.mark.parametrize(("form", "columns"), OTHERS)
+def test_columns_of_later_batches_must_be_those_of_the_first(form, columns):
+    frame, y = rows_of()
+    frame = frame[["u", "v"]].assign(z=0.0)
+    parts = [(form(frame[["u", "v"]][:150]), y[:150]), (form(frame[columns][150:]), y[150:])]
+    with pytest.raises(ColumnError):
+        chosen(Source(Batches(lambda: parts)))
 
 
 # -- as given --------------------------------------------------------------------------------------

@@ -181,6 +181,17 @@ def test_a_batch_without_weight_is_absent(make, idle):
     np.testing.assert_allclose(found.predict_proba(rest[0]), wanted.predict_proba(rest[0]), rtol=1e-10)
 
 
+@pytest.mark.parametrize("idle", [(0,), (2,), (0, 1, 3)])
+@pytest.mark.parametrize("make", [NaiveBayes, TAN, AODE])
+def test_a_batch_without_weight_is_absent_to_lazy_models_too(make, idle):
+    source, rest = weighed_batches(idle)
+    named = Batches(lambda: [x.assign(y=y, w=w) for x, y, w in source])
+    found = make().lazy(named, "y", sample_weight="w")
+    np.testing.assert_allclose(
+        found.predict_proba(rest[0]), make().fit(*rest).predict_proba(rest[0]), rtol=1e-10
+    )
+
+
 def test_a_source_without_weight_is_refused():
     source, _ = weighed_batches((0, 1, 2, 3))
     for learn in (NaiveBayes().fit, NaiveBayes().partial_fit, KDB().fit, TAN().fit):

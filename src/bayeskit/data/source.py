@@ -113,6 +113,10 @@ class Source:
         if batches:
             check_total(total)
 
+    def weighing(self) -> Iterator[Rows]:
+        """Give the batches that weigh something: the rows of others are absent, and make no class to be counted by."""
+        return (rows for rows in self if rows.weights is None or rows.weight > 0.0)
+
     def _all(self) -> Iterator[Rows]:
         if is_path(self.data):
             yield from self._from_file()

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.counting.backend import backend_of
+from bayeskit.data.encode import match_columns
 from bayeskit.data.labels import as_labels, batch_weights, encode_labels
 from bayeskit.data.reading import Reading, cut_variable
 from bayeskit.data.source import Rows, Source
@@ -127,9 +128,8 @@ def _check_given(given: Cuts, schema: Schema) -> None:
 def _absorb(
     rows: Rows, schema: Schema, wanted: list[Variable], target: Variable, sample: _Sample
 ) -> Variable:
-    table = rows.table
-    if table.names != tuple(v.name for v in schema.attributes) and table.named:
-        table = table.select(tuple(v.name for v in schema.attributes))
+    names = tuple(v.name for v in schema.attributes)
+    table = match_columns(rows.table, schema, names, "the first batch")
     grown, codes = encode_labels(as_labels(rows.y, table.n_rows), target, "grow")
     if grown.size != target.size and sample.parts:
         # New classes may stand between the old ones: move the codes that were kept.

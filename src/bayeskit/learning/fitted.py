@@ -102,11 +102,8 @@ class Fitted:
 
     def _absorb_batches(self, source: Source, kept: list[Encoded] | None) -> None:
         empty = True
-        for rows in source:
+        for rows in source.weighing():
             empty = False
-            if rows.weights is not None and rows.weight == 0.0:
-                # Absent: it makes no class, without which nothing can be counted.
-                continue
             try:
                 encoded = self._absorb_rows(rows)
             except BlockValue as error:

@@ -185,7 +185,7 @@ class Lazy:
             return Look(counted, estimate(counted, self.fitted.recipe))
         schema = skeleton if skeleton.block is not None else skeleton.restricted(names)
         tally: Tally | None = None
-        for rows in self.source:
+        for rows in self.source.weighing():
             before = schema if tally is None else tally.schema
             encoded = self._encode(rows, before, skeleton)
             plan = plan_for(encoded.schema, self.fitted.recipe)
