@@ -109,6 +109,7 @@ class FamilyTries(DiscreteConditional):
         target: Any = None,
         own: Floats | None = None,
         there: NDArray[np.bool_] | None = None,
+        families: Sequence[int] | None = None,
     ) -> None:
         """Add rows in which every parent of a child that is there is there, too.
 
@@ -118,16 +119,24 @@ class FamilyTries(DiscreteConditional):
             The class to leave weight out of, and how much.
         there : bool array of shape (n, d), optional
             Whether a code is the row's own; only then does the row stand in a count.
+        families : sequence of int, optional
+            Those that are wanted; all unless said otherwise.
         """
         n = len(codes)
         classes = np.zeros(n, np.uint32) if target is None else target
         weight = np.zeros(n) if own is None else own
-        least = self._add_whole(codes, classes, weight, out, there)
+        least = self._add_whole(codes, classes, weight, out, there, families)
         if least < 0.0:
             raise never_counted(least)
 
     def _add_whole(
-        self, codes: Any, target: Any, own: Floats, out: Floats, there: NDArray[np.bool_] | None = None
+        self,
+        codes: Any,
+        target: Any,
+        own: Floats,
+        out: Floats,
+        there: NDArray[np.bool_] | None = None,
+        families: Sequence[int] | None = None,
     ) -> float:
         """Add rows without holes family by family: the counts of one stay in the cache."""
         s, least = self._scratch(min(_BLOCK_ROWS, len(codes)), codes.dtype), 0.0
@@ -138,7 +147,7 @@ class FamilyTries(DiscreteConditional):
             # One mark for all rows, or one for each: a single row has a single mark either way.
             marks = s.there if there is None else there[some]
             rows = (len(logs), codes[some], marks, target[some], own[some], s.p, product, logs)
-            for f in range(len(self.trie.child)):
+            for f in range(len(self.trie.child)) if families is None else families:
                 least = min(least, float(family(self.trie, self.rule, f, *rows, False, s.unused)))
             with np.errstate(divide="ignore"):
                 logs += np.log(product)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bayeskit.errors import ModelFormatError
 from bayeskit.graphs.dag import Dag
 from bayeskit.learning.calibration import from_held
+from bayeskit.learning.graphical import as_graph, check_graph
 from bayeskit.schema import Schema, Variable
 
 Floats = NDArray[np.float64]
@@ -122,6 +123,17 @@ def _is_structure(value: Any, schema: Schema) -> bool:
     return known and bool(Dag(tuple(value), tuple(value.values())).nodes or not value)
 
 
+def _is_graph(value: Any, schema: Schema) -> bool:
+    """Parents by name over the class and columns: the graph itself refuses what is none."""
+    if not isinstance(value, dict) or not all(type(parents) is tuple for parents in value.values()):
+        return False
+    dag = as_graph(value, schema)
+    if len(dag.nodes) < len(value):
+        return False
+    check_graph(dag, schema)
+    return True
+
+
 def _are_structures(value: Any, schema: Schema) -> bool:
     return isinstance(value, dict) and all(
         isinstance(name, str) and _is_structure(structure, schema) for name, structure in value.items()
@@ -189,6 +201,7 @@ _CHECKS: dict[str, Check] = {
     "families": _are_families,
     "structure": _is_structure,
     "structures": _are_structures,
+    "graph": _is_graph,
     "order": _is_order,
     "weights": _are_weights,
     "scores": _are_scores,

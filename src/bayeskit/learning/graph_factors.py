@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+# Families of no more cells are looked up in a table.
+_MOST_CELLS = 2**16
+
 
 @dataclass(frozen=True, eq=False)
 class GraphFactors(DiscreteConditional):
@@ -177,9 +180,12 @@ class GraphFactors(DiscreteConditional):
         numbers : some of the numeric families, optional
         """
         codes, target = chunk.codes, chunk.target
-        self.tables.add_known(codes, out, target, own, there)
         alike = np.zeros((chunk.n_rows, 1))
-        self.apart.add_known(codes, alike, None, own, there)
+        if own is None:
+            self._look_up(codes, out, alike)
+        else:
+            self.tables.add_known(codes, out, target, own, there)
+            self.apart.add_known(codes, alike, None, own, there)
         out += alike
         if self.class_family is not None:
             out += self._of_class(self.class_family, chunk, own, there)
@@ -187,6 +193,61 @@ class GraphFactors(DiscreteConditional):
             rows = np.flatnonzero(~np.isnan(chunk.values[:, family.child]))
             weight = None if own is None else _counted(own, there, family.discrete)[rows]
             out[rows] += self._of_number(family, codes[rows], chunk.values[rows], target, rows, weight)
+
+    def _look_up(self, codes: Any, out: Floats, alike: Floats) -> None:
+        """Add the categorical attributes: from tables where there are any, by a walk through the counts elsewhere."""
+        members = np.array(self.members(), np.intp)
+        seen = (codes[:, members] < self.tables.trie.sizes[members]).all(axis=1)
+        rows = np.flatnonzero(seen)
+        whole = len(rows) == len(codes)
+        known = codes if whole else codes[rows]
+        for tries, to in ((self.tables, out), (self.apart, alike)):
+            logs = np.zeros((len(rows), to.shape[1]))
+            rest = []
+            for f, j in enumerate(tries.members()):
+                table = self._log_tables[j]
+                if table is None:
+                    rest.append(f)
+                    continue
+                place = np.zeros(len(rows), np.intp)
+                for i, size in zip((*tries.parents_of(j), j), table.shape):
+                    place = place * size + known[:, i]
+                logs += table.reshape(-1, to.shape[1])[place]
+            if rest:
+                tries.add_known(known, logs, families=rest)
+            to[rows] += logs
+            if not whole:
+                # Codes of missing and unseen values.
+                others = np.flatnonzero(~seen)
+                logs = np.zeros((len(others), to.shape[1]))
+                tries.add_known(codes[others], logs)
+                to[others] += logs
+
+    @cached_property
+    def _log_tables(self) -> dict[int, Floats | None]:
+        """log P(x | parents) of the states of each categorical attribute, the class last; None: there is none.
+
+        A table is made of the counts where imaginary ones are added to them, and its cells are not many.
+        """
+        found: dict[int, Floats | None] = {}
+        for tries in (self.tables, self.apart):
+            for f, j in enumerate(tries.members()):
+                sizes = [int(tries.trie.sizes[i]) for i in (*tries.parents_of(j), j)]
+                small = math.prod(sizes) * self.schema.n_classes <= _MOST_CELLS
+                plain = tries.rule.mode[f] == PLAIN and not self.is_state[j]
+                found[j] = self._logs_of(tries, f, j) if small and plain else None
+        return found
+
+    def _logs_of(self, tries: FamilyTries, f: int, j: int) -> Floats:
+        counts = self.counts_of(self.statistics, j)[..., : tries.n_classes]
+        last = int(tries.trie.first_parent[f + 1]) + f
+        start, size = int(tries.rule.mass_start[last]), counts.shape[-2]
+        mass, total = tries.rule.mass[start : start + size], counts.sum(axis=-2, keepdims=True)
+        whole = total + tries.rule.mass_total[last]
+        there = whole > 0.0
+        with np.errstate(divide="ignore"):
+            share = np.where(there, (counts + mass[:, None]) / np.where(there, whole, 1.0), 1.0 / size)
+            return np.asarray(np.log(share))
 
     def _of_class(self, family: ClassFamily, chunk: Chunk, own: Floats | None, there: Flags | None) -> Floats:
         if own is None:
@@ -303,6 +364,14 @@ class GraphFactors(DiscreteConditional):
         from bayeskit.inference.potentials import Potentials
 
         return Exact(Potentials.of(self.network))
+
+    @cached_property
+    def has_small_tree(self) -> bool:
+        """Whether one tree answers for rows with any holes, all nodes being discrete."""
+        try:
+            return self.exact.is_small
+        except TooLarge:
+            return False
 
     @cached_property
     def hybrid(self) -> Hybrid:

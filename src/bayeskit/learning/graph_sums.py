@@ -27,7 +27,9 @@ Codes = NDArray[np.int64]
 # Joint states of missing nodes that are gone through; beyond that inference is quicker: by far where all nodes are
 # discrete and one tree takes all rows, and less where each row is an elimination of its own.
 MOST_STATES, MOST_MIXED_STATES = 64, 256
-# The same where a row is left out of the counts: there the other way is to estimate anew for each row.
+# So many rows of discrete nodes go through one tree, whatever they lack.
+MANY_ROWS = 256
+# Joint states where a row is left out of the counts: there the other way is to estimate anew for each row.
 MOST_LEFT_OUT = 4_096
 # Rows, each once for each joint state, that are looked up at a time.
 _BLOCK_ROWS = 65_536
@@ -64,14 +66,18 @@ def by_holes(factors: GraphFactors, hidden: Flags) -> Iterator[tuple[NDArray[np.
 
 def add_holed(factors: GraphFactors, chunk: Chunk, hidden: Flags, own: Floats | None, out: Floats) -> None:
     """Add the rows in which something is hidden; without ``own`` of their weight where that is given."""
+    holed = np.flatnonzero(hidden.any(axis=1))
+    if own is None and not factors.numbers and len(holed) >= MANY_ROWS and factors.has_small_tree:
+        out[holed] += _inferred(factors, chunk.take(holed), hidden[holed])
+        return
     for rows, holes in by_holes(factors, hidden):
         some = chunk.take(rows)
-        if own is not None and (holes.numeric or holes.n_states > MOST_LEFT_OUT):
+        if own is not None and holes.n_states > MOST_LEFT_OUT:
             out[rows] += _estimated_anew(factors, some, own[rows])
         elif own is not None or holes.n_states <= (MOST_MIXED_STATES if factors.numbers else MOST_STATES):
             out[rows] += _summed(factors, some, holes, None if own is None else own[rows])
         else:
-            out[rows] += _inferred(factors, some, holes)
+            out[rows] += _inferred(factors, some, hidden[rows])
 
 
 def _summed(factors: GraphFactors, chunk: Chunk, holes: Holes, own: Floats | None) -> Floats:
@@ -230,7 +236,7 @@ def _log_normal(away: Floats, covariance: Floats) -> Floats:
     ).T
 
 
-def _inferred(factors: GraphFactors, chunk: Chunk, holes: Holes) -> Floats:
+def _inferred(factors: GraphFactors, chunk: Chunk, hidden: Flags) -> Floats:
     """Ask the network for each row in each class; a class without parents has one over K for its probability there."""
     network, k = factors.network, factors.schema.n_classes
     shape = (chunk.n_rows * k, len(network.nodes))
@@ -241,22 +247,29 @@ def _inferred(factors: GraphFactors, chunk: Chunk, holes: Holes) -> Floats:
             codes[:, at] = np.tile(np.arange(k), chunk.n_rows)
             continue
         is_discrete, j = factors.places[node.name]
-        if not is_discrete:
+        if is_discrete:
+            states = _states(chunk.codes[:, j], factors.codes_of(j))
+            codes[:, at] = np.repeat(np.where(hidden[:, at], sizes[at], states), k)
+        else:
             values[:, at] = np.repeat(chunk.values[:, j], k)
-        elif j not in holes.discrete:
-            codes[:, at] = np.repeat(_states(chunk.codes[:, j], factors.codes_of(j)), k)
-    if network.is_discrete:
-        name = factors.schema.categorical[holes.discrete[0]].name
-        logs = factors.exact.batch(codes, network.dag.position[name], factors.max_memory)[1]
-    else:
-        logs = np.array(
-            [
-                factors.hybrid.log_probability(HybridEvidence.of_row(*row, sizes), factors.max_memory)
-                for row in zip(codes, values)
-            ]
-        )
-    logs = logs.reshape(chunk.n_rows, k)
+    logs = _log_prob(factors, codes, values, sizes).reshape(chunk.n_rows, k)
     return logs + np.log(k) if factors.adds_prior else logs
+
+
+def _log_prob(factors: GraphFactors, codes: Codes, values: Floats, sizes: Codes) -> Floats:
+    """Return log P of rows that all lack a discrete node (the code after its last state), or have numbers."""
+    if not factors.network.is_discrete:
+        rows = (HybridEvidence.of_row(*row, sizes) for row in zip(codes, values))
+        return np.array([factors.hybrid.log_probability(row, factors.max_memory) for row in rows])
+    out, missing = np.empty(len(codes)), codes >= sizes
+    left = np.ones(len(codes), np.bool_)
+    while left.any():
+        # A batch does not look at its target: any variable that is missing in a row will do for it.
+        target = int(missing[left].sum(axis=0).argmax())
+        now = left & missing[:, target]
+        out[now] = factors.exact.batch(codes[now], target, factors.max_memory)[1]
+        left &= ~now
+    return out
 
 
 def _states(codes: NDArray[np.generic], known: tuple[int, ...]) -> Codes:

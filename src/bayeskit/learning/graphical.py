@@ -127,7 +127,7 @@ class _Parts:
 
     def __init__(self, dag: Dag, schema: Schema) -> None:
         self.dag, self.target = dag, class_node(schema)
-        _check(dag, self.target, schema)
+        check_graph(dag, schema)
         numeric = schema.numeric_index
         attributes = [name for name in dag.nodes if name != self.target]
         self.tables = tuple(self._family(n) for n in attributes if n not in numeric and self.has_class(n))
@@ -236,8 +236,9 @@ def _with_states(dag: Dag, schema: Schema) -> Dag:
     return Dag(tuple(kept), tuple(kept.values()))
 
 
-def _check(dag: Dag, target: Name, schema: Schema) -> None:
+def check_graph(dag: Dag, schema: Schema) -> None:
     """Refuse a graph that is not one over these columns and their class."""
+    target = class_node(schema)
     if target not in dag.position:
         raise SettingError(
             f"The graph has no node {target!r}, which is the class. Name its parents, or none."

@@ -80,12 +80,15 @@ def graph_items(graph: GraphFactors, statistics: Statistics, row: Shown) -> Grap
         else:
             numbers[graph.places[name][1]] = writer.density(name)
     prior = writer.class_factor(hidden)
-    if hidden and (together or (prior is not None and prior.source == "nothing known")):
+    if prior is not None and prior.source == "nothing known" and not together:
+        # What stands above a missing parent of the class tells of it, though its own factor is the same everywhere.
+        together = [n for n, item in items.items() if isinstance(item, LeftOut) and item.reason == "same"]
+    if hidden and together:
         said = [[f.log for f in item.factors] for item in items.values() if isinstance(item, Attribute)]
         said += [density.logs.tolist() for density in numbers.values()]
         said += [] if prior is None else [[f.log for f in prior.factors]]
-        group = writer.sum(together or [name for name in known if known[name]], hidden, said)
-        items[group.name] = group
+        group = writer.sum(together, hidden, said)
+        items = {name: item for name, item in items.items() if name not in together} | {group.name: group}
     return GraphItems(items, numbers, prior)
 
 
@@ -157,7 +160,7 @@ class _Writer:
         told = np.array(said).reshape(len(said), self.k).sum(axis=0)
         possible = told > -np.inf
         logs = np.where(possible, total[0] - np.where(possible, told, 0.0), 0.0)
-        names = tuple(name for name in together if name != self.graph.target)
+        names = tuple(together)
         alone = len(names) == 1
         return Attribute(
             names[0] if alone else names,
