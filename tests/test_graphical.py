@@ -265,7 +265,7 @@ def made(case, recipe, **more):
 
 
 @settings(max_examples=15, deadline=None)
-@given(seeds, st.sampled_from([(5, 0), (3, 3)]), st.sampled_from(["ignore", "state"]))
+@given(seeds, st.sampled_from([(5, 0), (3, 3), (1, 4), (0, 4)]), st.sampled_from(["ignore", "state"]))
 def test_an_explanation_adds_up_to_the_answer(seed, shape, missing):
     case = Case(seed, *shape, n=30)
     recipe = case.recipe(missing=missing)
@@ -283,7 +283,7 @@ def test_an_explanation_adds_up_to_the_answer(seed, shape, missing):
 
 
 @settings(max_examples=10, deadline=None)
-@given(seeds, st.sampled_from([(5, 0), (3, 3)]))
+@given(seeds, st.sampled_from([(5, 0), (3, 3), (0, 4)]))
 def test_an_explanation_is_that_of_the_network_classifier(seed, shape):
     case = Case(seed, *shape, n=30)
     recipe = case.recipe(Laplace())
@@ -312,7 +312,7 @@ def test_an_explanation_is_that_of_the_network_classifier(seed, shape):
 
 
 @settings(max_examples=15, deadline=None)
-@given(seeds, st.sampled_from([(5, 0), (3, 3)]), st.sampled_from(["ignore", "state"]))
+@given(seeds, st.sampled_from([(5, 0), (3, 3), (1, 4), (0, 4)]), st.sampled_from(["ignore", "state"]))
 def test_contributions_add_up_to_the_answer(seed, shape, missing):
     case = Case(seed, *shape, n=12)
     recipe = case.recipe(missing=missing)
@@ -351,7 +351,7 @@ def test_the_network_of_the_model_is_the_network_that_was_fitted(seed, shape, pr
                 close(getattr(node.distribution, name), getattr(other.distribution, name), 1e-10)
 
 
-@pytest.mark.parametrize("shape", [(4, 0), (3, 2)])
+@pytest.mark.parametrize("shape", [(4, 0), (3, 2), (0, 3)])
 @pytest.mark.parametrize("seed", [1, 2, 5])
 @pytest.mark.parametrize("given_class", [None, "yes"])
 def test_rows_that_are_drawn_have_the_distribution(shape, seed, given_class):
@@ -375,7 +375,7 @@ def test_rows_that_are_drawn_have_the_distribution(shape, seed, given_class):
 
 
 @settings(max_examples=6, deadline=None)
-@given(seeds, st.sampled_from([(4, 0), (2, 3)]))
+@given(seeds, st.sampled_from([(4, 0), (2, 3), (0, 3)]))
 def test_draws_are_distributed_as_those_of_the_network_classifier(seed, shape):
     case = Case(seed, *shape, n=60, holes=0.1)
     recipe = case.recipe(Laplace())

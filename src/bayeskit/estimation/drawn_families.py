@@ -38,7 +38,9 @@ def add_table_draws(shares: Shares, codes: Any, draws: Draws, first_row: int, ou
     A missing attribute that others of the row depend on is summed over.
     """
     codes = np.asarray(codes, dtype=np.int64)
-    holes = np.column_stack([shares.is_hole(j, codes[:, j]) for j in range(codes.shape[1])])
+    holes = np.zeros(codes.shape, np.bool_)
+    for j in range(codes.shape[1]):
+        holes[:, j] = shares.is_hole(j, codes[:, j])
     needed = _needed(shares, holes)
     whole = ~needed.any(axis=1)
     if whole.all():

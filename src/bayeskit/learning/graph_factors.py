@@ -155,11 +155,9 @@ class GraphFactors(DiscreteConditional):
 
     @cached_property
     def _states_of_missing(self) -> Flags:
-        return np.array([bool(self.is_state[j]) and is_discrete for is_discrete, j in self._all_places])
-
-    @property
-    def _all_places(self) -> list[tuple[bool, int]]:
-        return [self.places.get(name, (False, 0)) for name in self.dag.nodes]
+        """Of which nodes missing is a state, in the order of the graph."""
+        places = [self.places.get(name, (False, 0)) for name in self.dag.nodes]
+        return np.array([is_discrete and bool(self.is_state[j]) for is_discrete, j in places], np.bool_)
 
     def add_known(
         self,
