@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
+import pickle
 from dataclasses import replace
 from unittest import mock
 
@@ -519,6 +521,17 @@ def test_many_missing_states_are_summed_by_inference(numeric):
     with mock.patch.multiple(sums, MOST_STATES=1, MOST_MIXED_STATES=1, MOST_LEFT_OUT=1):
         close(estimate(statistics, recipe).joint_chunk(chunk), wanted, 1e-10)
         close(LeftOut(statistics, recipe).scores(chunk, case.weights)[0], left, 1e-9)
+
+
+def test_a_model_that_has_inferred_can_be_copied_and_pickled():
+    case = Case(11, 6, n=20, holes=0.5)
+    _, model, factors = made(case, case.recipe())
+    with mock.patch.object(sums, "MANY_ROWS", 0):
+        wanted = model.joint(case.encoded())
+    assert "exact" in factors.__dict__  # engines have locks
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        with mock.patch.object(sums, "MANY_ROWS", 0):
+            np.testing.assert_array_equal(other.joint(case.encoded()), wanted)
 
 
 def test_states_never_seen_are_one_more_state():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +81,10 @@ class GraphFactors(DiscreteConditional):
     statistics: Statistics
     anew: Callable[[Statistics], GraphFactors]
     max_memory: float
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is derived is made anew: engines hold locks, which cannot be copied.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def adds_prior(self) -> bool:  # type: ignore[override]
