@@ -16,7 +16,8 @@ from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.conditional import Conditional, DiscreteConditional
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.learning.graph_factors import GraphFactors, normalised, state_labels
+from bayeskit.learning.graph_factors import GraphFactors
+from bayeskit.learning.graph_network import normalised, state_labels
 from bayeskit.learning.model import Model
 from bayeskit.schema import Name, Variable
 

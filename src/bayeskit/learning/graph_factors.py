@@ -33,10 +33,11 @@ from bayeskit.estimation.families import FamilyTries
 from bayeskit.estimation.kernels.families import PLAIN
 from bayeskit.estimation.linear_family import LinearFamily
 from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.distributions import LinearGaussian, Table
-from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.graphs.network import Network
 from bayeskit.graphs.relations import ancestors, topological_order
-from bayeskit.schema import LARGEST_BYTE_TABLE, Label, Name, Schema, Variable
+from bayeskit.learning.graph_network import class_table, network_of_graph
+from bayeskit.learning.graph_tables import LogTables
+from bayeskit.schema import LARGEST_BYTE_TABLE, Name, Schema
 from bayeskit.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -45,9 +46,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-
-# Families of no more cells are looked up in a table.
-_MOST_CELLS = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +182,7 @@ class GraphFactors(DiscreteConditional):
         codes, target = chunk.codes, chunk.target
         alike = np.zeros((chunk.n_rows, 1))
         if own is None:
-            self._look_up(codes, out, alike)
+            self.log_tables.add(codes, out, alike)
         else:
             self.tables.add_known(codes, out, target, own, there)
             self.apart.add_known(codes, alike, None, own, there)
@@ -196,60 +194,10 @@ class GraphFactors(DiscreteConditional):
             weight = None if own is None else _counted(own, there, family.discrete)[rows]
             out[rows] += self._of_number(family, codes[rows], chunk.values[rows], target, rows, weight)
 
-    def _look_up(self, codes: Any, out: Floats, alike: Floats) -> None:
-        """Add the categorical attributes: from tables where there are any, by a walk through the counts elsewhere."""
-        members = np.array(self.members(), np.intp)
-        seen = (codes[:, members] < self.tables.trie.sizes[members]).all(axis=1)
-        rows = np.flatnonzero(seen)
-        whole = len(rows) == len(codes)
-        known = codes if whole else codes[rows]
-        for tries, to in ((self.tables, out), (self.apart, alike)):
-            logs = np.zeros((len(rows), to.shape[1]))
-            rest = []
-            for f, j in enumerate(tries.members()):
-                table = self._log_tables[j]
-                if table is None:
-                    rest.append(f)
-                    continue
-                place = np.zeros(len(rows), np.intp)
-                for i, size in zip((*tries.parents_of(j), j), table.shape):
-                    place = place * size + known[:, i]
-                logs += table.reshape(-1, to.shape[1])[place]
-            if rest:
-                tries.add_known(known, logs, families=rest)
-            to[rows] += logs
-            if not whole:
-                # Codes of missing and unseen values.
-                others = np.flatnonzero(~seen)
-                logs = np.zeros((len(others), to.shape[1]))
-                tries.add_known(codes[others], logs)
-                to[others] += logs
-
     @cached_property
-    def _log_tables(self) -> dict[int, Floats | None]:
-        """log P(x | parents) of the states of each categorical attribute, the class last; None: there is none.
-
-        A table is made of the counts where imaginary ones are added to them, and its cells are not many.
-        """
-        found: dict[int, Floats | None] = {}
-        for tries in (self.tables, self.apart):
-            for f, j in enumerate(tries.members()):
-                sizes = [int(tries.trie.sizes[i]) for i in (*tries.parents_of(j), j)]
-                small = math.prod(sizes) * self.schema.n_classes <= _MOST_CELLS
-                plain = tries.rule.mode[f] == PLAIN and not self.is_state[j]
-                found[j] = self._logs_of(tries, f, j) if small and plain else None
-        return found
-
-    def _logs_of(self, tries: FamilyTries, f: int, j: int) -> Floats:
-        counts = self.counts_of(self.statistics, j)[..., : tries.n_classes]
-        last = int(tries.trie.first_parent[f + 1]) + f
-        start, size = int(tries.rule.mass_start[last]), counts.shape[-2]
-        mass, total = tries.rule.mass[start : start + size], counts.sum(axis=-2, keepdims=True)
-        whole = total + tries.rule.mass_total[last]
-        there = whole > 0.0
-        with np.errstate(divide="ignore"):
-            share = np.where(there, (counts + mass[:, None]) / np.where(there, whole, 1.0), 1.0 / size)
-            return np.asarray(np.log(share))
+    def log_tables(self) -> LogTables:
+        """The small tables of categorical attributes."""
+        return LogTables.of(self)
 
     def _of_class(self, family: ClassFamily, chunk: Chunk, own: Floats | None, there: Flags | None) -> Floats:
         if own is None:
@@ -268,96 +216,7 @@ class GraphFactors(DiscreteConditional):
     @cached_property
     def network(self) -> Network:
         """The graph with its tables; a class without parents has all states alike, since P(c) is not held here."""
-        self._refuse_large()
-        nodes = []
-        for name, parents in zip(self.dag.nodes, self.dag.parents):
-            if name == self.target:
-                nodes.append(Node(self._class_variable, parents, Table(self._class_table(parents))))
-            elif self.places[name][0]:
-                nodes.append(Node(self._variable(name), parents, Table(self._table(name, parents))))
-            else:
-                nodes.append(Node(continuous(name), parents, self._lines(name, parents)))
-        return Network(tuple(nodes))
-
-    @property
-    def _class_variable(self) -> Variable:
-        return discrete(self.target, self.schema.target.states)
-
-    def _variable(self, name: Name) -> Variable:
-        j = self.places[name][1]
-        variable = self.schema.categorical[j]
-        # With its cut points a node of intervals can be told numbers.
-        return replace(discrete(name, state_labels(variable, self.codes_of(j))), cuts=variable.cuts)
-
-    def _refuse_large(self) -> None:
-        sizes = {
-            name: float(len(self.codes_of(j)))
-            for name, (is_discrete, j) in self.places.items()
-            if is_discrete
-        }
-        sizes[self.target] = float(self.schema.n_classes)
-        cells = {
-            node: math.prod(sizes.get(name, 1.0) for name in (node, *parents))
-            for node, parents in zip(self.dag.nodes, self.dag.parents)
-        }
-        largest = max(cells, key=cells.__getitem__)
-        if 8.0 * sum(cells.values()) > self.max_memory:
-            raise TooLarge(
-                8.0 * sum(cells.values()),
-                self.max_memory,
-                (largest, *self.dag.parents_of(largest)),
-                cells[largest],
-                "Take fewer parents (max_parents=), columns of fewer states, or fewer intervals.",
-            )
-
-    def _codes_of(self, names: Sequence[Name]) -> list[tuple[int, ...]]:
-        return [self.codes_of(self.places[name][1]) for name in names]
-
-    def _table(self, name: Name, parents: tuple[Name, ...]) -> Floats:
-        j = self.places[name][1]
-        # The model has its own order of parents, in which it backs off.
-        mine = self.parents_of(j)
-        names = [self.schema.categorical[i].name for i in mine]
-        table = self._tries(j).table_of(j, mine, self._codes_of([*names, name]))
-        order = [names.index(p) if p != self.target else table.ndim - 1 for p in parents]
-        if self.target not in parents:
-            table = table[..., 0]
-        return normalised(table.transpose([*order, len(names)]))
-
-    def _class_table(self, parents: tuple[Name, ...]) -> Floats:
-        k = self.schema.n_classes
-        if self.class_family is None:
-            return np.full(k, 1.0 / k)
-        rows, shape = self._configurations(parents)
-        return normalised(np.exp(self.class_family.log_prob(rows)).reshape(*shape, k))
-
-    def _configurations(self, names: Sequence[Name]) -> tuple[NDArray[np.int64], list[int]]:
-        """Return a row of codes for every configuration of some attributes, and the sizes of these."""
-        states = self._codes_of(names)
-        shape = [len(some) for some in states]
-        rows = np.zeros((math.prod(shape), len(self.schema.categorical)), np.int64)
-        behind = len(rows)
-        for name, some in zip(names, states):
-            behind //= len(some)
-            rows[:, self.places[name][1]] = np.resize(np.repeat(some, behind), len(rows))
-        return rows, shape
-
-    def _lines(self, name: Name, parents: tuple[Name, ...]) -> LinearGaussian:
-        family = next(family for family in self.numbers if family.child == self.places[name][1])
-        # Axes as the node has its discrete parents, the class among them.
-        names = [p for p in parents if p == self.target or self.places[p][0]]
-        above = [p for p in names if p != self.target]
-        rows, shape = self._configurations(above)
-        cell = family.cells_of(rows).reshape(*shape, family.n_classes)
-        if self.target in names:
-            wide = np.broadcast_to(cell, (*shape, self.schema.n_classes))
-            cell = np.moveaxis(wide, -1, names.index(self.target))
-        else:
-            cell = cell[..., 0]
-        numeric = [self.places[p][1] for p in parents if p not in names]
-        order = [family.above.index(j) for j in numeric]
-        intercept, slopes, variance = (part[cell] for part in family.lines)
-        return LinearGaussian(intercept, slopes[..., order], variance)
+        return network_of_graph(self)
 
     @cached_property
     def exact(self) -> Exact:
@@ -451,10 +310,11 @@ class GraphFactors(DiscreteConditional):
     # -- the tables of categorical attributes ----------------------------------------------------------
 
     def _tries(self, j: int) -> FamilyTries:
-        return self.tables if j in self._of_tables else self.apart
+        return self.tables if j in self.of_tables else self.apart
 
     @cached_property
-    def _of_tables(self) -> set[int]:
+    def of_tables(self) -> set[int]:
+        """The categorical children of the class, by number."""
         return set(self.tables.members())
 
     def members(self) -> list[int]:
@@ -478,7 +338,7 @@ class GraphFactors(DiscreteConditional):
         dense[keys] = weights
         inside = tuple(slice(0, radix - 1) for radix in radices)
         counts = np.asarray(dense.reshape(*radices, -1)[inside])
-        if j in self._of_tables:
+        if j in self.of_tables:
             return counts
         return np.broadcast_to(counts.sum(axis=-1, keepdims=True), counts.shape)
 
@@ -577,7 +437,7 @@ class GraphFactors(DiscreteConditional):
                 logs = np.log(np.where(there, table, 1.0))
                 total += float((mass[:, None] * logs).sum())
         if self.class_family is not None:
-            table = self._class_table(self.dag.parents_of(self.target))
+            table = class_table(self, self.dag.parents_of(self.target))
             mass = self.class_family.mass
             total += float((mass * np.log(np.where(mass > 0.0, table, 1.0))).sum())
         return total
@@ -588,21 +448,3 @@ def _counted(own: Floats, there: Flags | None, discrete: Sequence[int]) -> Float
     if there is None or not discrete:
         return own
     return np.where(there[:, list(discrete)].all(axis=1), own, 0.0)
-
-
-def normalised(rows: Floats) -> Floats:
-    """Return rows that sum to one: as they are but for rounding."""
-    sums = rows.sum(axis=-1, keepdims=True)
-    return np.where(np.abs(sums - 1.0) > 1e-12, rows / sums, rows)
-
-
-def state_labels(variable: Variable, codes: Sequence[int]) -> list[Label]:
-    """Return what the states of a node are called; missing and unseen by names that no state has."""
-    more: dict[int, Any] = {variable.size: "(missing)", variable.size + 1: "(unseen)"}
-    labels = [variable.states[code] for code in codes if code < variable.size]
-    for code in codes[len(labels) :]:
-        label = more[code]
-        while label in labels:
-            label = f"({label})"
-        labels.append(label)
-    return labels

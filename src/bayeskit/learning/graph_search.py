@@ -17,7 +17,7 @@ from bayeskit.errors import SettingError, SuspectResult, TooLarge
 from bayeskit.graphs.network import continuous, discrete
 from bayeskit.graphs.relations import markov_blanket
 from bayeskit.inference.exact import MAX_MEMORY
-from bayeskit.learning.graph_factors import state_labels
+from bayeskit.learning.graph_network import state_labels
 from bayeskit.learning.graphical import as_graph, class_node
 from bayeskit.learning.search.class_arcs import Parents, naive_arcs, tan_arcs
 from bayeskit.learning.search.conditional_scores import ConditionalScores
