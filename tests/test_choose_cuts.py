@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bayeskit import Batches
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
-from bayeskit.errors import InfiniteValue, SettingError, WeightError
+from bayeskit.errors import ColumnError, InfiniteValue, SettingError, WeightError
 from bayeskit.learning import choose_cuts
 from bayeskit.learning.choose_cuts import choose_cut_points
 from bayeskit.learning.cut_points import mdl_cut_points

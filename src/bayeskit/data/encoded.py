@@ -12,30 +12,6 @@ from numpy.typing import NDArray
 from bayeskit.data.chunk import CHUNK_ROWS, Chunk
 from bayeskit.schema import LARGEST_BYTE_TABLE, Schema, Variable
 
-
-@dataclass(frozen=True)
-class CodeColumn:
-    """A column in its own codes.
-
-    Attributes
-    ----------
-    own : integer array of shape (n,)
-        −1 means missing.
-    table : uint8 or uint32 array
-        ``table[own]`` are the codes of the schema; its last entry is where −1 points.
-    """
-
-    own: NDArray[Any]
-    table: NDArray[Any]
-
-    def __getitem__(self, rows: slice) -> NDArray[Any]:
-        """Return the schema's codes of some rows."""
-        return self.table.take(self.own[rows], mode="wrap")
-
-    def part(self, rows: slice) -> CodeColumn:
-        return CodeColumn(self.own[rows], self.table)
-
-
 Columns = NDArray[Any] | list[Any]
 
 

@@ -64,11 +64,12 @@ class Statistics:
     class_counts: Floats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # n(c), and the two parts that most estimates begin with; no statistics are without tables.
+        # The two parts that most estimates begin with, where they were counted, and n(c).
         for name in ("tables", "moments"):
             if name in self.parts:
                 object.__setattr__(self, name, self.parts[name])
-        object.__setattr__(self, "class_counts", self.tables.margin)
+        if "tables" in self.parts:
+            object.__setattr__(self, "class_counts", self.tables.margin)
 
     @classmethod
     def zero(cls, schema: Schema, plan: Plan) -> Statistics:
