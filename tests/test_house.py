@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import re
+import sys
+from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import bayeskit
+from bayeskit.kernel import compiling
 
 CLASSES = [value for name in bayeskit.__all__ if inspect.isclass(value := getattr(bayeskit, name))]
 MOST = 4
@@ -29,3 +35,36 @@ def test_get_params_lists_every_parameter(cls):
 
 def test_there_are_classes_to_look_at():
     assert {bayeskit.TAN, bayeskit.BayesianNetwork, bayeskit.LatentClass} <= set(CLASSES)
+
+
+def files_passed(run):
+    """Return the source files that a second call enters, as the walks of benchmarks/house.py do."""
+    home, found = Path(bayeskit.__file__).parent, set()
+
+    def note(frame, event, _):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and path.is_relative_to(home):
+            found.add(path.relative_to(home).as_posix())
+
+    with compiling():
+        run()
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            run()
+        finally:
+            sys.setprofile(before)
+    return found
+
+
+def test_the_walk_of_a_row_names_every_file_on_the_way():
+    page = (Path(__file__).parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    walk = page.split("## One row, followed")[1].split("\n## ")[0]
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"word": rng.choice(["u", "v", "w"], 20), "number": rng.normal(size=20)})
+    y = np.array(["no", "yes"] * 10)
+    passed = files_passed(lambda: bayeskit.NaiveBayes().fit(frame, y).predict_proba(frame))
+    named = set(re.findall(r"[\w/]+\.py", walk))
+    # A loop that is called by compiled code leaves no trace.
+    assert passed - {"kernel.py"} <= named and len(named) <= 30
+    assert {name for name in named if not (Path(bayeskit.__file__).parent / name).is_file()} == set()

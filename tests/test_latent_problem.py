@@ -25,8 +25,7 @@ from bayeskit.learning.mixtures.latent_model import by_weight, n_parameters, per
 from bayeskit.learning.mixtures.latent_problem import LatentProblem
 from bayeskit.learning.mixtures.latent_rows import hidden_class, latent_rows
 from bayeskit.learning.mixtures.latent_starts import random_starts, shares_start
-from bayeskit.learning.model import Model
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.model import Model, Recipe
 from bayeskit.priors import Lidstone, Smoothing
 from bayeskit.report.mixtures.class_profiles import MISSING, class_profiles
 from outside import DATA

@@ -13,8 +13,8 @@ from bayeskit.data.encode import Unseen
 from bayeskit.data.source import Source
 from bayeskit.errors import SettingError
 from bayeskit.learning.averaging import Averaging
+from bayeskit.learning.model import Form
 from bayeskit.learning.naive import Naive
-from bayeskit.learning.recipe import Form
 from bayeskit.learning.two_dependence import TwoDependence
 from bayeskit.priors import MEstimate, as_smoothing, backs_off
 from bayeskit.schema import Name, Schema

@@ -12,7 +12,7 @@ from bayeskit.classifiers.semi_naive import SemiNaive
 from bayeskit.data.encode import Unseen
 from bayeskit.errors import SettingError
 from bayeskit.learning.averaging import Averaging
-from bayeskit.learning.recipe import Form
+from bayeskit.learning.model import Form
 from bayeskit.priors import Laplace
 from bayeskit.schema import Name, Schema
 

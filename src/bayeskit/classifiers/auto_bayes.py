@@ -17,11 +17,10 @@ from bayeskit.errors import SettingError
 from bayeskit.estimation.class_prior import class_factors
 from bayeskit.learning.averaging import Averaging
 from bayeskit.learning.calibration import MOST_ROWS
-from bayeskit.learning.model import weighted_classes
+from bayeskit.learning.model import Form, RowChoice, weighted_classes
 from bayeskit.learning.naive import Naive
 from bayeskit.learning.one_dependence import Tree
 from bayeskit.learning.pool import Member, Pool, pool_weights, votes_left_out
-from bayeskit.learning.recipe import Form, RowChoice
 from bayeskit.learning.rows_again import learned_chunks, spread
 from bayeskit.priors import BackOff, MEstimate
 from bayeskit.schema import Name, Schema

@@ -42,8 +42,7 @@ from bayeskit.learning.calibration import calibrate, check_method, from_held
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.lazy import Lazy, Refresh
 from bayeskit.learning.leave_one_out import encode_learned, left_out_joint, log_posterior, mean_loss
-from bayeskit.learning.model import Model
-from bayeskit.learning.recipe import Recipe, RowChoice
+from bayeskit.learning.model import Model, Recipe, RowChoice
 from bayeskit.schema import Label, Name, Schema, Variable
 from bayeskit.statistics import Statistics
 

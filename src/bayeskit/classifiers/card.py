@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.classifiers.notebook import told
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.model import Recipe
 from bayeskit.schema import Schema, shorter
 from bayeskit.statistics.shown import statistics_html
 

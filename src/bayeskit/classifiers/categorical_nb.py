@@ -13,7 +13,7 @@ from bayeskit.classifiers.network import is_network
 from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError
 from bayeskit.estimation.table import TableConditional
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.model import Recipe
 from bayeskit.priors import Lidstone, Smoothing
 from bayeskit.schema import Schema
 

@@ -8,7 +8,7 @@ from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.naive_bayes import one_of
 from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.model import Recipe
 from bayeskit.priors import Lidstone
 from bayeskit.schema import Schema
 

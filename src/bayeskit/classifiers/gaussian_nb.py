@@ -12,7 +12,7 @@ from bayeskit.classifiers.network import is_network
 from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError
 from bayeskit.estimation.gaussian import Gaussian
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.model import Recipe
 from bayeskit.priors import Lidstone
 from bayeskit.schema import Schema
 

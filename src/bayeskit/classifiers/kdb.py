@@ -15,9 +15,8 @@ from bayeskit.errors import SettingError
 from bayeskit.graphs.dag import Dag
 from bayeskit.learning.families import WithParents
 from bayeskit.learning.fitted import Fitted
-from bayeskit.learning.model import weighted_classes
+from bayeskit.learning.model import Form, weighted_classes
 from bayeskit.learning.one_dependence import Tree, with_numeric
-from bayeskit.learning.recipe import Form
 from bayeskit.priors import BackOff
 from bayeskit.schema import Name, Schema
 from bayeskit.structure import learn

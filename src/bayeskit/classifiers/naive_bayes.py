@@ -3,24 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from bayeskit.classifiers.base import CountClassifier
-from bayeskit.classifiers.families import Choice, check_bernoulli, explain_families, kinds_of_families
 from bayeskit.classifiers.network import is_network
 from bayeskit.classifiers.tables import LabelledTable, labelled_table
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.encode import Unseen
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
-from bayeskit.errors import SettingError, UsageError
-from bayeskit.estimation.density import family_names
+from bayeskit.errors import ColumnError, SettingError, UsageError
+from bayeskit.estimation.density import family_names, why_hinted
 from bayeskit.learning.auto_families import compare_families
 from bayeskit.learning.fitted import Fitted
-from bayeskit.learning.recipe import Recipe, RowChoice
+from bayeskit.learning.model import Recipe, RowChoice
 from bayeskit.priors import as_smoothing
-from bayeskit.schema import Name, Schema, Variable
+from bayeskit.schema import Kind, Name, Schema, Variable
+
+_KIND: dict[str, Kind] = {"table": "categorical", "bernoulli": "categorical"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The family of one attribute.
+
+    Attributes
+    ----------
+    family : str
+    why : str
+    suggestion : str or None
+        Another family that may suit better; it is never taken by itself.
+    """
+
+    family: str
+    why: str
+    suggestion: str | None = None
+
+
+def kinds_of_families(families: Mapping[Name, str] | None) -> dict[Name, Kind]:
+    """Return the kind that each named family asks of its column."""
+    return {name: _KIND.get(family, "numeric") for name, family in (families or {}).items()}
+
+
+def check_bernoulli(schema: Schema, families: Mapping[Name, str]) -> None:
+    """Refuse more than two states where the family is Bernoulli."""
+    for variable in schema.categorical:
+        name, size = variable.name, variable.size
+        if families.get(name) == "bernoulli" and size > 2:
+            states = ", ".join(map(repr, variable.states[:5])) + (", …" if size > 5 else "")
+            raise ColumnError(
+                f"families[{name!r}] is 'bernoulli', of two states, and the column has {size}: {states}. Choose "
+                "'table', or leave the family out."
+            )
+
+
+def explain_families(
+    schema: Schema, recipe: Recipe, asked: Mapping[Name, str], hints: Mapping[Name, str], auto: bool = False
+) -> dict[Name, Choice]:
+    """Tell the family of every attribute and the reason for it."""
+    choices: dict[Name, Choice] = {}
+    for variable in schema.attributes:
+        name = variable.name
+        if name in asked:
+            why = "least leave-one-out log-loss" if auto else "asked for in families="
+            choices[name] = Choice(asked[name], why)
+        elif variable.kind == "categorical":
+            choices[name] = Choice("table", f"categorical, {variable.size} states")
+        elif variable.kind == "block":
+            choices[name] = Choice(recipe.block_family, f"a block of {variable.width} columns")
+        else:
+            hint = hints.get(name)
+            hint = None if hint == recipe.family(name) else hint
+            why = "numeric" + (f"; but {why_hinted(hint)}" if hint else "")
+            choices[name] = Choice(recipe.family(name), why, hint)
+    return choices
+
 
 _MISSING = ("ignore", "state")
 _UNSEEN = ("ignore", "smooth", "error")

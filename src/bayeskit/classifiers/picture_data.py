@@ -11,9 +11,8 @@ import numpy as np
 from bayeskit.classifiers.region_data import Reader, View, regions_of
 from bayeskit.data.encode import encode, match_columns
 from bayeskit.errors import UsageError
-from bayeskit.learning.model import Model, class_prior_of, weighted_classes
+from bayeskit.learning.model import Model, Recipe, class_prior_of, weighted_classes
 from bayeskit.learning.naive import Naive
-from bayeskit.learning.recipe import Recipe
 from bayeskit.priors import Lidstone, MEstimate, Smoothing, backs_off
 from bayeskit.report.charts.class_profile import ClassProfile, class_profile
 from bayeskit.report.charts.nomogram import Nomogram, nomogram

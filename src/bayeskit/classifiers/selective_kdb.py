@@ -18,8 +18,8 @@ from bayeskit.data.source import Source
 from bayeskit.estimation.class_prior import class_factors, given_class_prior
 from bayeskit.graphs.dag import Dag
 from bayeskit.learning.fitted import Fitted
+from bayeskit.learning.model import Form, RowChoice
 from bayeskit.learning.one_dependence import Tree
-from bayeskit.learning.recipe import Form, RowChoice
 from bayeskit.learning.rows_again import learned_chunks
 from bayeskit.learning.selective import Criterion, Selection, select
 from bayeskit.priors import BackOff

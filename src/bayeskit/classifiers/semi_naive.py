@@ -14,8 +14,8 @@ from bayeskit.data.source import Source
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.learning.choose_cuts import choose_cut_points
 from bayeskit.learning.fitted import Fitted
+from bayeskit.learning.model import Form, Recipe
 from bayeskit.learning.naive import Naive
-from bayeskit.learning.recipe import Form, Recipe
 from bayeskit.priors import MEstimate, as_smoothing, backs_off
 from bayeskit.schema import Name, Schema, Variable
 

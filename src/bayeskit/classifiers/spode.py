@@ -14,8 +14,8 @@ from bayeskit.data.encode import Unseen
 from bayeskit.data.source import Source
 from bayeskit.errors import SettingError
 from bayeskit.learning.averaging import Averaging
+from bayeskit.learning.model import Form, RowChoice
 from bayeskit.learning.one_dependence import OneDependence
-from bayeskit.learning.recipe import Form, RowChoice
 from bayeskit.learning.rows_again import learned_chunks
 from bayeskit.learning.super_parent import losses_by_folds, losses_left_out, star
 from bayeskit.priors import Laplace

@@ -10,8 +10,8 @@ from bayeskit.classifiers.structured import Structured
 from bayeskit.classifiers.structures import check_discrete, given_dag
 from bayeskit.data.encode import Unseen
 from bayeskit.errors import SettingError
+from bayeskit.learning.model import Form
 from bayeskit.learning.one_dependence import OneDependence, Tree
-from bayeskit.learning.recipe import Form
 from bayeskit.priors import BackOff
 from bayeskit.schema import Name, Schema
 

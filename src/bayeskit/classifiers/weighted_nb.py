@@ -17,8 +17,8 @@ from bayeskit.data.table import Table
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.leave_one_out import encode_learned
+from bayeskit.learning.model import Form, RowChoice
 from bayeskit.learning.naive import Naive
-from bayeskit.learning.recipe import Form, RowChoice
 from bayeskit.learning.weighting import Loss, Weighted, choose_weights
 from bayeskit.report import Explanation, explain
 from bayeskit.report.factors.weighted import weigh

@@ -13,9 +13,9 @@ from bayeskit.estimation.class_prior import ClassPrior
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.pair_cells import pair_cells
+from bayeskit.learning.model import Form, Recipe
 from bayeskit.learning.naive import Naive, presence_conditionals
 from bayeskit.learning.one_dependence import Constants, cell_gaussian, pair_constants, pairs_plan
-from bayeskit.learning.recipe import Form, Recipe
 from bayeskit.schema import Schema
 from bayeskit.statistics import Plan, Statistics
 

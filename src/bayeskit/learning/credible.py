@@ -19,8 +19,7 @@ from bayeskit.errors import NotSupported
 from bayeskit.estimation.class_prior import ClassPrior, class_factors
 from bayeskit.estimation.conditional import DrawRule, ParameterPosterior
 from bayeskit.estimation.posterior_draws import Draws, log_dirichlet
-from bayeskit.learning.model import class_prior_of, weighted_classes
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.model import Recipe, class_prior_of, weighted_classes
 from bayeskit.priors import MAP, BackOff
 from bayeskit.schema import Schema
 from bayeskit.statistics import Statistics

@@ -13,9 +13,9 @@ from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.families import estimate_families
 from bayeskit.estimation.kernels.families import BACK_OFF
 from bayeskit.graphs.dag import Dag
+from bayeskit.learning.model import Form, Recipe
 from bayeskit.learning.naive import Naive, presence_conditionals
 from bayeskit.learning.one_dependence import Constants, cell_gaussian, numeric_places
-from bayeskit.learning.recipe import Form, Recipe
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Pattern, Plan, Statistics
 

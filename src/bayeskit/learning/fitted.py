@@ -15,8 +15,7 @@ from bayeskit.data.table import Table
 from bayeskit.errors import BlockValue, DataError
 from bayeskit.estimation.class_prior import class_factors, given_class_prior
 from bayeskit.estimation.density import Shape, hinted_families, shapes_of
-from bayeskit.learning.model import Floats, Model, estimate, plan_for
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.model import Floats, Model, Recipe, estimate, plan_for
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.statistics import Plan, Statistics
 

@@ -22,9 +22,9 @@ from bayeskit.graphs.relations import topological_order
 from bayeskit.inference.exact import MAX_MEMORY
 from bayeskit.learning.families import settled_constants
 from bayeskit.learning.graph_factors import GraphFactors
+from bayeskit.learning.model import Form, Recipe
 from bayeskit.learning.naive import presence_conditionals
 from bayeskit.learning.one_dependence import Constants
-from bayeskit.learning.recipe import Form, Recipe
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.statistics import Pattern, Plan, Statistics
 from bayeskit.statistics.statistics import PARTS

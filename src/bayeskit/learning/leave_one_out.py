@@ -25,9 +25,8 @@ from bayeskit.data.source import Rows
 from bayeskit.errors import InfiniteValue, SettingError, UnseenClass
 from bayeskit.estimation.class_prior import class_factors, log_normalise
 from bayeskit.learning.fitted import Fitted
-from bayeskit.learning.model import Model, class_prior_of, estimate, weighted_classes
+from bayeskit.learning.model import Model, Recipe, class_prior_of, estimate, weighted_classes
 from bayeskit.learning.naive import Naive
-from bayeskit.learning.recipe import Recipe
 from bayeskit.schema import Schema
 from bayeskit.statistics import Statistics
 from bayeskit.statistics.part import never_counted

@@ -12,7 +12,7 @@ from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.density import ColumnSums, Density, family_of
 from bayeskit.estimation.presence import estimate_presence
 from bayeskit.estimation.table import estimate_tables
-from bayeskit.learning.recipe import Form, Recipe
+from bayeskit.learning.model import Form, Recipe
 from bayeskit.schema import Schema
 from bayeskit.statistics import Plan, Statistics
 

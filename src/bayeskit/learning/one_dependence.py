@@ -14,8 +14,8 @@ from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.pair_cells import pair_cells
 from bayeskit.graphs.dag import Dag
+from bayeskit.learning.model import Form, Recipe
 from bayeskit.learning.naive import Naive, presence_conditionals
-from bayeskit.learning.recipe import Form, Recipe
 from bayeskit.priors import BackOff
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.statistics import Pattern, Plan, Statistics

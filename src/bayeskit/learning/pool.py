@@ -18,8 +18,7 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.estimation.class_prior import ClassPrior, log_normalise
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.learning.leave_one_out import log_posterior
-from bayeskit.learning.model import Model, class_prior_of, estimate
-from bayeskit.learning.recipe import Form, Recipe
+from bayeskit.learning.model import Form, Model, Recipe, class_prior_of, estimate
 from bayeskit.priors import MEstimate, as_smoothing, backs_off
 from bayeskit.schema import Schema
 from bayeskit.statistics import Pattern, Plan, Statistics

@@ -14,9 +14,8 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.estimation.class_prior import ClassPrior, class_factors
 from bayeskit.graphs.dag import Dag
 from bayeskit.learning.averaging import Averaging
-from bayeskit.learning.model import class_prior_of, weighted_classes
+from bayeskit.learning.model import Recipe, class_prior_of, weighted_classes
 from bayeskit.learning.one_dependence import OneDependence
-from bayeskit.learning.recipe import Recipe
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Statistics
 

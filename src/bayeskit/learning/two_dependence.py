@@ -11,9 +11,9 @@ from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.two_parents import estimate_two_parents
 from bayeskit.graphs.dag import Dag
 from bayeskit.learning.averaging import Averaging
+from bayeskit.learning.model import Form, Recipe
 from bayeskit.learning.naive import presence_conditionals
 from bayeskit.learning.one_dependence import cell_gaussian, numeric_places, pairs_plan, with_numeric
-from bayeskit.learning.recipe import Form, Recipe
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Pattern, Plan, Statistics
 

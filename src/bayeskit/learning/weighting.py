@@ -24,9 +24,8 @@ from bayeskit.estimation.presence import Presence
 from bayeskit.estimation.table import TableConditional
 from bayeskit.estimation.weighted import WeightedGaussian, WeightedPresence, WeightedTables
 from bayeskit.kernel import kernel
-from bayeskit.learning.model import class_prior_of, weighted_classes
+from bayeskit.learning.model import Form, Recipe, class_prior_of, weighted_classes
 from bayeskit.learning.naive import Naive
-from bayeskit.learning.recipe import Form, Recipe
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Plan, Statistics
 

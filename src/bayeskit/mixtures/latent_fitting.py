@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from bayeskit.classifiers.families import check_bernoulli, kinds_of_families
+from bayeskit.classifiers.naive_bayes import check_bernoulli, kinds_of_families
 from bayeskit.counting.backends.threads import thread_count
 from bayeskit.data.encode import encode
 from bayeskit.data.labels import as_weights
@@ -25,8 +25,7 @@ from bayeskit.learning.mixtures.latent_model import all_equal, by_weight, n_para
 from bayeskit.learning.mixtures.latent_problem import LatentProblem
 from bayeskit.learning.mixtures.latent_rows import hidden_class, latent_rows
 from bayeskit.learning.mixtures.latent_starts import random_starts, shares_start
-from bayeskit.learning.model import Model
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.model import Model, Recipe
 from bayeskit.mixtures.component_choice import Candidate, candidate, choose, read_components
 from bayeskit.mixtures.latent_answers import LatentAnswers
 from bayeskit.mixtures.mixture_door import (

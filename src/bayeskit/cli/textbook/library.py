@@ -141,7 +141,7 @@ def naive_bayes(
     from bayeskit.data.source import Source
     from bayeskit.data.table import open_table
     from bayeskit.learning.fitted import Fitted
-    from bayeskit.learning.recipe import Recipe
+    from bayeskit.learning.model import Recipe
     from bayeskit.priors import as_smoothing
     from bayeskit.schema import Variable
 

@@ -15,8 +15,7 @@ from bayeskit.estimation.class_prior import normalise
 from bayeskit.learning.mixtures.latent_model import with_floor
 from bayeskit.learning.mixtures.latent_problem import LatentProblem
 from bayeskit.learning.mixtures.latent_rows import latent_rows
-from bayeskit.learning.model import Model, estimate
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.model import Model, Recipe, estimate
 from bayeskit.schema import Name
 from bayeskit.statistics import Statistics
 

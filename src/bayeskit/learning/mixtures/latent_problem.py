@@ -21,8 +21,7 @@ from bayeskit.learning.mixtures.latent_model import (
     with_floor,
 )
 from bayeskit.learning.mixtures.latent_rows import LatentRows, hidden_class
-from bayeskit.learning.model import Model, estimate, plan_for
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.model import Model, Recipe, estimate, plan_for
 from bayeskit.statistics import Statistics
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.tables import Tables

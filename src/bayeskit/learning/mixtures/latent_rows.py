@@ -14,8 +14,7 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.data.encoded import Encoded
 from bayeskit.errors import DataError
 from bayeskit.estimation.density import family_of
-from bayeskit.learning.model import plan_for
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.model import Recipe, plan_for
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Statistics
 

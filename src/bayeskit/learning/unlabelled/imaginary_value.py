@@ -14,9 +14,8 @@ import numpy as np
 
 from bayeskit.estimation.multinomial import imaginary_log
 from bayeskit.estimation.poisson import total_of
-from bayeskit.learning.model import Model
+from bayeskit.learning.model import Model, Recipe
 from bayeskit.learning.naive import Naive
-from bayeskit.learning.recipe import Recipe
 from bayeskit.statistics import Statistics
 
 

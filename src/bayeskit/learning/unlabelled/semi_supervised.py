@@ -30,8 +30,7 @@ from bayeskit.data.labels import LEAST_WEIGHT, batch_weights
 from bayeskit.data.source import Rows
 from bayeskit.learning.em import ROUNDING, Climb, Climbing, climb
 from bayeskit.learning.fitted import Fitted
-from bayeskit.learning.model import Model, estimate
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.model import Model, Recipe, estimate
 from bayeskit.learning.unlabelled.imaginary_value import imaginary_value
 from bayeskit.schema import Schema
 from bayeskit.statistics import Plan, Statistics

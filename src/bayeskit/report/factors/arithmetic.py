@@ -20,8 +20,7 @@ from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.presence import Presence
 from bayeskit.estimation.table import TableConditional
 from bayeskit.learning.graph_factors import GraphFactors
-from bayeskit.learning.model import Model
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.model import Model, Recipe
 from bayeskit.priors import one_more_cell
 from bayeskit.report.explanation import Attribute, Explanation, Factor, Form, LeftOut
 from bayeskit.report.factors.average import Average

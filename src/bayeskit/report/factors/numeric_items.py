@@ -10,7 +10,7 @@ import numpy as np
 from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.covariance import GaussianClasses
 from bayeskit.estimation.density import Formula, Parameter
-from bayeskit.learning.recipe import Recipe
+from bayeskit.learning.model import Recipe
 from bayeskit.report.explanation import Attribute, LeftOut
 from bayeskit.report.factors.dependence import Item, child_densities
 from bayeskit.report.factors.shares import Floats, shares, with_workings
