@@ -186,6 +186,8 @@ def _physical(series: Any) -> NDArray[Any]:
 def _factorize_arrow(column: Any) -> Coded:
     import pyarrow as pa
 
+    if pa.types.is_float16(column.type):
+        column = column.cast(pa.float32())  # PyArrow 17 cannot encode the short ones, and nothing is lost
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.chunk(0) if coded.num_chunks == 1 else coded.combine_chunks()
