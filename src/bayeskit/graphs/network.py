@@ -34,14 +34,12 @@ class Node:
     parents: tuple[Name, ...] = ()
     distribution: Distribution | None = None
     notes: Mapping[str, str] = field(default_factory=dict, compare=False)
+    name: Name = field(init=False, repr=False, compare=False)
+    is_discrete: bool = field(init=False, repr=False, compare=False)
 
-    @property
-    def name(self) -> Name:
-        return self.variable.name
-
-    @property
-    def is_discrete(self) -> bool:
-        return self.variable.kind == "categorical"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.variable.name)
+        object.__setattr__(self, "is_discrete", self.variable.kind == "categorical")
 
 
 @dataclass(frozen=True)

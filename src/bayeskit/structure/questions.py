@@ -5,8 +5,9 @@ Variables are numbers, sets of variables are whole numbers whose bits are the me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -64,16 +65,19 @@ def bits(members: Sequence[int]) -> int:
     return sum(1 << v for v in set(members))
 
 
-def members(some: int) -> Iterator[int]:
-    """Yield the variables of a set, the lowest first.
+@lru_cache(maxsize=2**14)
+def members(some: int) -> tuple[int, ...]:
+    """Return the variables of a set, the lowest first.
 
-    >>> list(members(10))
-    [1, 3]
+    >>> members(10)
+    (1, 3)
     """
+    found = []
     while some:
         low = some & -some
-        yield low.bit_length() - 1
+        found.append(low.bit_length() - 1)
         some ^= low
+    return tuple(found)
 
 
 def answer_all(search: Generator[Question, list[Any], T], answer: Callable[[Question], list[Any]]) -> T:

@@ -52,9 +52,9 @@ class NodeColumns:
     numbers: tuple[Floats | None, ...]
     n_rows: int
 
-    @property
+    @cached_property
     def names(self) -> tuple[Name, ...]:
-        return tuple(variable.name for variable in self.variables)
+        return tuple([variable.name for variable in self.variables])
 
     @cached_property
     def is_discrete(self) -> NDArray[np.bool_]:

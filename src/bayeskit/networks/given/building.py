@@ -43,7 +43,7 @@ def network_of(parents: Any = None, states: Any = None, name: str = "") -> Netwo
         return replace(known, name=name or known.name)
     graph = _graph_of(known)
     variables = _variables(states, graph.nodes)
-    return Network(tuple(Node(v, p) for v, p in zip(variables, graph.parents)), name)
+    return Network(tuple([Node(v, p) for v, p in zip(variables, graph.parents)]), name)
 
 
 def _graph_of(given: Any) -> Dag:

@@ -302,7 +302,7 @@ def _with_states(network: Network, columns: NodeColumns) -> Network:
 def _counted(network: Network, columns: NodeColumns, sample_weight: Any) -> NetworkCounts:
     if not network.nodes:
         raise DataError("The network has no nodes to fit.")
-    weights = as_weights(sample_weight, columns.n_rows)
+    weights = None if sample_weight is None else as_weights(sample_weight, columns.n_rows)
     _refuse_too_large(network)
     return NetworkCounts.of(network, columns, weights)
 

@@ -266,11 +266,12 @@ def learn_network(
             found = search_counts(counted, limits, settings, told)
         return _found_network(counted, found)._fit_counts(counted, how)
     states, hidden = declared_hidden(data, states) if structural else (states, ())
-    columns, weights = read_source(data, states, discretize, sample_weight, _for_reading(data, max_memory))
+    pieces = in_pieces(data)
+    columns, weights = read_source(data, states, discretize, sample_weight, _for_reading(pieces, max_memory))
     if structural:
         columns = with_hidden(columns, hidden)
         given["max_parents"] = MOST_PARENTS if max_parents is None else max_parents
-    limits, settings = read_settings(columns, method, score, **given, read_in_pieces=in_pieces(data))
+    limits, settings = read_settings(columns, method, score, **given, read_in_pieces=pieces)
     if structural:
         return learn_with_holes(columns, limits, settings, start, how["prior"], weights, progress=progress)
     with progress_of(progress, _told(method)) as told:
@@ -303,10 +304,8 @@ def _found_network(columns: NodeColumns | CountedColumns, found: Found) -> Bayes
         why = "The time limit passed" if found.stopped == "time" else "The search was interrupted"
         warnings.warn(f"{why}: this is the best network found so far.", SuspectResult, stacklevel=3)
     names = columns.names
-    nodes = (
-        Node(variable, tuple(names[p] for p in parents))
-        for variable, parents in zip(columns.variables, found.parents)
-    )
+    arcs = [tuple(names[p] for p in parents) for parents in found.parents]
+    nodes = [Node(variable, parents) for variable, parents in zip(columns.variables, arcs)]
     return BayesianNetwork._of(Network(tuple(nodes)))
 
 
@@ -325,14 +324,14 @@ def read_search(
         raise SettingError(
             f"method={STRUCTURAL!r} learns arcs and tables together. It is for learn_network; name a search."
         )
-    columns, _ = read_source(data, states, discretize, None, _for_reading(data, max_memory))
     pieces = in_pieces(data)
+    columns, _ = read_source(data, states, discretize, None, _for_reading(pieces, max_memory))
     limits, settings = read_settings(
         columns, method, score, max_memory=max_memory, read_in_pieces=pieces, **how
     )
     return columns, limits, settings
 
 
-def _for_reading(data: Any, max_memory: float | None) -> float:
+def _for_reading(pieces: bool, max_memory: float | None) -> float:
     """Return the bytes that rows may take: of a table in memory they are taken already."""
-    return allowed(max_memory) if in_pieces(data) else math.inf
+    return allowed(max_memory) if pieces else math.inf
