@@ -13,7 +13,7 @@ from bayeskit.estimation.density import ColumnSums, Density, family_of
 from bayeskit.estimation.presence import estimate_presence
 from bayeskit.estimation.table import estimate_tables
 from bayeskit.learning.model import Form, Recipe
-from bayeskit.schema import Schema
+from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Plan, Statistics
 
 
@@ -27,7 +27,9 @@ class Naive:
         patterns = {
             family: family_of(family).pattern for family in {recipe.numeric, *recipe.families.values()}
         }
-        grids = tuple(n for n in names if patterns[recipe.families.get(n, recipe.numeric)] == "grids")
+        grids: tuple[Name, ...] = ()
+        if "grids" in patterns.values():
+            grids = tuple(n for n in names if patterns[recipe.families.get(n, recipe.numeric)] == "grids")
         return Plan.naive(schema, scatter=names if recipe.covariance else (), grids=grids)
 
     def settled(self, statistics: Statistics, recipe: Recipe) -> Form:
