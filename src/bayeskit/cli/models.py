@@ -125,12 +125,9 @@ def class_counts(model: Any) -> list[float]:
         counts: list[float] = model.statistics_.class_counts.tolist()
         return counts
     network, target = model.network_, model.target_
-    if not hasattr(network._learned, "tables"):
+    if not hasattr(network._learned, "statistics"):
         return [float(network.n_rows_ * p) for p in network.query(target).values]
-    tables = network._learned.tables
-    place = tables.schema.position[target]
-    start, stop = tables.schema.offsets[place : place + 2].tolist()
-    return [float(n) for n in tables.tables.counts[start : stop - 1, 0]]
+    return [float(n) for n in network._learned.statistics.table(target)[:, 0]]
 
 
 def open_model(path: str, target: str | None = None) -> Opened:
