@@ -14,7 +14,7 @@ from bayeskit import TAN, BayesianNetwork, BayesNetClassifier, NaiveBayes, datas
 from bayeskit.errors import (
     ColumnError,
     DataError,
-    DataTypeError,
+    OneShotSource,
     SettingError,
     SuspectResult,
     TooLarge,
@@ -56,8 +56,13 @@ SETTINGS: list[dict[str, Any]] = [
     {"method": "tan"},
     {"method": "hill-climbing", "conditional": True},
     {"method": "tabu", "markov_blanket": False},
-    {"method": "k2", "discretize": 4},
-    {"method": "auto", "discretize": {"size": 3, "weight": [0.0, 2.0]}, "criterion": "bdeu"},
+    {"method": "k2", "numeric": 4},
+    {
+        "method": "auto",
+        "numeric": {"size": 3},
+        "cut_points": {"weight": [0.0, 2.0]},
+        "criterion": "bdeu",
+    },
 ]
 
 
@@ -66,7 +71,7 @@ def test_the_posteriors_are_those_of_the_network(settings: dict[str, Any]) -> No
     X, y = mixed_rows(missing=0.05)
     model = BayesNetClassifier(**settings).fit(X, y)
     posterior = model.predict_proba(X)
-    np.testing.assert_array_equal(posterior, model.network_.predict_proba(X, "y"))
+    np.testing.assert_allclose(posterior, model.network_.predict_proba(X, "y"), rtol=0, atol=1e-12)
     np.testing.assert_allclose(posterior.sum(axis=1), 1.0, atol=1e-12)
     np.testing.assert_array_equal(model.predict(X), posterior.argmax(axis=1))
     assert model.markov_blanket_ == tuple(c for c in X if c in model.network_.markov_blanket("y"))
@@ -75,15 +80,15 @@ def test_the_posteriors_are_those_of_the_network(settings: dict[str, Any]) -> No
 
 def test_method_naive_is_naive_bayes() -> None:
     X, y = mixed_rows(missing=0.1)
-    mine, theirs = BayesNetClassifier("naive", prior="laplace").fit(X, y), NaiveBayes().fit(X, y)
+    mine, theirs = BayesNetClassifier("naive", smoothing="laplace").fit(X, y), NaiveBayes().fit(X, y)
     np.testing.assert_allclose(mine.predict_proba(X), theirs.predict_proba(X), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 def test_method_tan_is_tan(missing: float) -> None:
     X, y = discrete_rows(missing=missing)
-    mine, theirs = BayesNetClassifier("tan", prior="laplace").fit(X, y), TAN(alpha=1.0).fit(X, y)
-    found = {name: parents[1:] for name, parents in mine.held_["structure"].items() if name != "y"}
+    mine, theirs = BayesNetClassifier("tan", smoothing="laplace").fit(X, y), TAN(alpha=1.0).fit(X, y)
+    found = {name: parents[1:] for name, parents in mine.structure_.items() if name != "y"}
     assert found == theirs.structure_
     np.testing.assert_allclose(mine.predict_proba(X), theirs.predict_proba(X), rtol=1e-9, atol=1e-12)
 
@@ -105,7 +110,7 @@ def test_the_tree_of_numbers_is_the_heaviest_by_partial_correlation() -> None:
         for pair in itertools.combinations("abc", 2)
     }
     best = max(itertools.combinations(told, 2), key=lambda pairs: sum(told[p] for p in pairs))
-    structure = BayesNetClassifier("tan").fit(X, y).held_["structure"]
+    structure = BayesNetClassifier("tan").fit(X, y).structure_
     arcs = {tuple(sorted((p, child))) for child, parents in structure.items() for p in parents if p != "y"}
     assert arcs == set(best) == {("a", "b"), ("b", "c")}
 
@@ -173,7 +178,7 @@ def test_at_least_as_right_as_naive_bayes(name: str, rows: int) -> None:
 def test_a_class_that_nothing_tells_of_gets_its_prior() -> None:
     rng = np.random.default_rng(0)
     X, y = {"a": rng.choice(["u", "v"], 300), "b": rng.normal(size=300)}, rng.choice(["p", "q", "q"], 300)
-    model = BayesNetClassifier(prior="mle").fit(X, y)
+    model = BayesNetClassifier(smoothing="mle").fit(X, y)
     assert model.markov_blanket_ == ()
     assert list(model.network_.nodes) == ["y"]
     prior = [(y == "p").mean(), (y == "q").mean()]
@@ -198,14 +203,8 @@ def test_odd_rows(settings: dict[str, Any]) -> None:
     }
     for name, (X, y) in cases.items():
         given = dict(settings)
-        if isinstance(given.get("discretize"), dict):
-            given["discretize"] = {k: v for k, v in given["discretize"].items() if k in X} or None
-        if given.get("discretize") is not None and len(y) < 30:
-            given["discretize"] = None
-        if given.get("criterion") == "bdeu" and given["discretize"] is None:
-            given["criterion"] = "bic"
-        if name == "constant columns" and given.get("criterion") == "bdeu":
-            given["discretize"]["c"] = [5.0]
+        if given.get("criterion") == "bdeu":  # which is of tables alone
+            given |= {"numeric": 3, "cut_points": {k: v for k, v in given["cut_points"].items() if k in X}}
         model = BayesNetClassifier(**given).fit(X, y)
         posterior = model.predict_proba(X)
         assert np.isfinite(posterior).all(), name
@@ -247,7 +246,8 @@ def test_required_and_forbidden_arcs_are_kept() -> None:
             markov_blanket=False,
             **settings,
         ).fit(X, y)
-        structure = model.held_["structure"]
+        structure = model.structure_
+        assert model.held_["structure"] == structure
         assert "colour" in structure["y"] and "shape" not in structure["y"]
         assert "y" not in structure["size"] and "y" not in structure["weight"]
     bounded = BayesNetClassifier(max_parents=1, conditional=True, markov_blanket=False).fit(X, y)
@@ -257,15 +257,23 @@ def test_required_and_forbidden_arcs_are_kept() -> None:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"method": "best"}, ["method", "best"]),
     ({"criterion": "accuracy"}, ["score", "accuracy"]),
-    ({"unseen": "smooth"}, ["unseen", "smooth"]),
+    ({"unseen": "perhaps"}, ["unseen", "perhaps"]),
+    ({"numeric": "kernel"}, ["numeric", "kernel"]),
+    ({"numeric": 1}, ["numeric", 1, 2]),
+    ({"numeric": {"size": True}}, ["numeric['size']", True]),
+    ({"numeric": {"nowhere": 3}}, ["numeric", "nowhere"]),
+    ({"numeric": {"colour": 3}}, ["numeric", "colour"]),
+    ({"cut_points": {"size": [2.0, 1.0]}}, ["size", "[2.0, 1.0]"]),
+    ({"smoothing": "laplace", "alpha": 1.0}, ["smoothing", "alpha"]),
+    ({"class_prior": [0.5, 0.3, 0.2], "required": [("colour", "y")]}, ["class_prior", "colour"]),
     ({"markov_blanket": "yes"}, ["markov_blanket", "yes"]),
-    ({"prior": "flat"}, ["flat"]),
+    ({"smoothing": "flat"}, ["flat"]),
     ({"method": "tan", "max_parents": 2}, ["method='tan'", "max_parents", "auto"]),
     ({"required": [("size", "y")]}, ["size", "continuous"]),
     ({"required": [("nowhere", "y")]}, ["required", "nowhere"]),
     ({"max_parents": -1}, ["max_parents", -1]),
-    ({"conditional": True, "criterion": "bdeu", "discretize": 3}, ["score='bdeu'", "bic", "aic"]),
-    ({"method": "ges"}, ["method='ges'", "discretize=", 'method="auto"']),
+    ({"conditional": True, "criterion": "bdeu", "numeric": 3}, ["score='bdeu'", "bic", "aic"]),
+    ({"method": "ges"}, ["method='ges'", 'method="auto"']),
 ]
 
 
@@ -278,12 +286,10 @@ def test_settings_that_mean_nothing(settings: dict[str, Any], says: list[object]
 
 def test_rows_that_cannot_be_taken() -> None:
     X, y = mixed_rows(60)
-    with refuses(DataTypeError, "list_iterator"):
+    with refuses(OneShotSource, "BayesNetClassifier", "list_iterator"):
         BayesNetClassifier().fit(iter([(X, y)]))
     with refuses(DataError, "BayesNetClassifier", 'target="..."'):
         BayesNetClassifier().fit(X)
-    with refuses(ColumnError, 30, "discretize={'age': 5}"):
-        BayesNetClassifier().fit({"age": np.arange(60)}, y)
     model = BayesNetClassifier("naive").fit(X, y)
     with refuses(ColumnError, "size"):
         model.predict({name: column for name, column in X.items() if name != "size"})
@@ -293,7 +299,10 @@ def test_rows_that_cannot_be_taken() -> None:
     set_max_memory(2**20)
     try:
         with refuses(TooLarge, "max_parents="):
-            BayesNetClassifier("tan").fit(wide, np.arange(300) % 2)
+            BayesNetClassifier("k2", required=[("a", "b"), ("y", "b")]).fit(wide, np.arange(300) % 2)
+        many = {name: np.arange(400_000) % 3 for name in "abc"}
+        with refuses(TooLarge, "set_max_memory"):
+            BayesNetClassifier(categorical_features="all").fit(many, np.arange(400_000) % 2)
     finally:
         set_max_memory(2**30)
 
@@ -310,7 +319,7 @@ def test_states_that_were_never_learned() -> None:
     with refuses(UnseenState, "mauve"):
         clone(model).set_params(unseen="error").fit(X, y).predict(odd)
     declared = BayesNetClassifier(
-        "naive", prior="laplace", states={"colour": ["red", "green", "blue", "mauve"]}
+        "naive", smoothing="laplace", states={"colour": ["red", "green", "blue", "mauve"]}
     )
     table = declared.fit(X, y).network_.cpt("colour")
     np.testing.assert_allclose(table.values[:, 3], 1.0 / (np.bincount(y) + 4.0), rtol=1e-12)
@@ -330,8 +339,8 @@ def test_the_conditional_search_tells_the_class_better_than_its_start() -> None:
     a, b = rng.integers(0, 2, 800), rng.integers(0, 2, 800)
     y = np.where(rng.random(800) < 0.9, a ^ b, 1 - (a ^ b))
     X = {"a": a, "b": b, "echo": np.where(rng.random(800) < 0.95, a, 1 - a), "noise": rng.integers(0, 2, 800)}
-    start = BayesNetClassifier("naive").fit(X, y)
-    told = BayesNetClassifier("naive", conditional=True).fit(X, y)
+    start = BayesNetClassifier("naive", categorical_features="all").fit(X, y)
+    told = BayesNetClassifier("naive", conditional=True, categorical_features="all").fit(X, y)
     assert start.score(X, y) < 0.65 < 0.88 < told.score(X, y)
     assert {"a", "b"} <= set(told.markov_blanket_) and "noise" not in told.markov_blanket_
 

@@ -31,7 +31,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--model",
         "net",
         "--param",
-        "discretize=2",
+        "numeric=2",
         "-o",
         folder / "n.bayes",
     )

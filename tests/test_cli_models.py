@@ -62,7 +62,7 @@ def test_a_fitted_file_is_the_model_of_python(melon: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_every_model_fits_and_predicts(name: str, melon: Path, tmp_path: Path) -> None:
     path = tmp_path / "m.bayes"
-    more = ("--param", "discretize=2") if name == "net" else ()
+    more = ("--param", "numeric=2") if name == "net" else ()
     done("fit", melon, "--target", "好瓜", "--model", name, "-o", path, *more)
     found = rows_of(done("predict", path, melon, "--proba"))
     assert [int(row["row"]) for row in found] == list(range(1, 18))

@@ -1,4 +1,4 @@
-"""The graph that a model holds: that of the network classifier, for any method; weights are rows; limits are kept."""
+"""The graph that a model holds: that of learn_network, for any method; weights are rows; limits are kept."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bayeskit import BayesNetClassifier
+from bayeskit import TAN, BayesNetClassifier, learn_network
 from bayeskit.data.encode import encode
 from bayeskit.data.table import open_table
 from bayeskit.errors import DataError, SettingError, TooLarge
+from bayeskit.graphs.dag import Dag
+from bayeskit.graphs.relations import markov_blanket
 from bayeskit.learning.graph_search import GraphSearch, searched_graph
 from bayeskit.schema import Schema, Variable
 from bayeskit.structure.scores import Score
@@ -58,23 +60,51 @@ METHODS = [
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("numeric", [False, True])
-def test_the_graph_is_that_of_the_network_classifier(method, numeric):
+def test_the_graph_is_that_of_learn_network_and_its_blanket(method, numeric):
     X, y = rows(1, numeric=numeric)
     if numeric and method in ("ges", "chow-liu"):
-        for fit in (
-            BayesNetClassifier(method).fit,
-            lambda X, y: searched_graph(encoded(X, y), GraphSearch(method)),
-        ):
-            with pytest.raises(SettingError, match=method):
-                fit(X, y)
+        with pytest.raises(SettingError, match=method):
+            searched_graph(encoded(X, y), GraphSearch(method))
         return
-    for more in ({}, {"conditional": True}, {"markov_blanket": False}):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            wanted = BayesNetClassifier(method, **more).fit(X, y).held_["structure"]
-            found = searched_graph(encoded(X, y), GraphSearch(method, **more))
-        assert found == wanted, more
-    assert json.loads(json.dumps(found)) == {name: list(parents) for name, parents in found.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = searched_graph(encoded(X, y), GraphSearch(method, markov_blanket=False))
+        near = searched_graph(encoded(X, y), GraphSearch(method))
+        if method not in ("naive", "tan"):
+            more = {"order": ["y", *X]} if method == "k2" else {}
+            wanted = learn_network({"y": y, **X}, method=method, **more)._network.dag.as_mapping()
+            assert {n: set(p) for n, p in whole.items()} == {n: set(p) for n, p in wanted.items()}
+    dag = Dag(tuple(whole), tuple(whole.values()))
+    kept = {"y", *markov_blanket(dag, "y")}
+    assert near == {n: tuple(p for p in ps if p in kept) for n, ps in whole.items() if n in kept}
+    if method == "naive":
+        assert whole == {"y": (), **dict.fromkeys(X, ("y",))}
+    if method == "tan":
+        discrete = {name: column for name, column in X.items() if name in "abc"}
+        tree = TAN().fit(discrete, y).structure_
+        assert {n: whole[n][1:] for n in discrete} == tree
+        assert not numeric or {whole["u"], whole["v"]} == {("y",), ("y", "v" if whole["u"][1:] else "u")}
+    assert json.loads(json.dumps(whole)) == {name: list(parents) for name, parents in whole.items()}
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+def test_going_on_by_the_class_tells_it_at_least_as_well(numeric):
+    X, y = rows(1, numeric=numeric)
+    model = BayesNetClassifier("naive", conditional=True, criterion="loglik").fit(X, y)
+    search = GraphSearch("naive", Score("loglik"), conditional=True)
+    assert model.held_["structure"] == searched_graph(encoded(X, y), search)
+    right = [
+        np.log(m.predict_proba(X)[np.arange(len(y)), y.astype(int)]).sum()
+        for m in (BayesNetClassifier("naive").fit(X, y), model)
+    ]
+    assert right[1] >= right[0]
+
+
+def test_a_column_of_numbers_without_a_number_has_no_place():
+    X, y = rows(2)
+    X["u"] = np.full(len(y), np.nan)
+    found = searched_graph(encoded(X, y), GraphSearch("hill-climbing", markov_blanket=False))
+    assert set(found) == {"y", "a", "b", "c", "v"}
 
 
 @pytest.mark.parametrize("method", ["tan", "hill-climbing", "chow-liu"])

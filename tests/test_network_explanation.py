@@ -201,9 +201,9 @@ def test_names_are_escaped() -> None:
     "options",
     [
         {"method": "naive"},
-        {"method": "tan", "prior": "laplace"},
-        {"method": "hill-climbing", "markov_blanket": False, "discretize": 3, "criterion": "aic"},
-        {"method": "tan", "discretize": 2, "prior": "mle"},
+        {"method": "tan", "smoothing": "laplace"},
+        {"method": "hill-climbing", "markov_blanket": False, "numeric": 3, "criterion": "aic"},
+        {"method": "tan", "numeric": 2, "smoothing": "mle"},
     ],
     ids=str,
 )

@@ -130,7 +130,7 @@ CASES: Cases = {
     ),
     "BayesNetClassifier": (
         lambda: fitted("BayesNetClassifier", CATEGORICAL, Y, method="tan"),
-        ["wind", "3 nodes"],
+        ["wind", "Arcs: y →", "Markov blanket"],
     ),
     "BayesDecision": (
         lambda: fitted("BayesDecision", MIXED, Y, estimator=bayeskit.NaiveBayes(), loss=LOSS, reject=0.5),

@@ -15,6 +15,7 @@ from scipy.special import gammaln
 from bayeskit import BayesianNetwork, learn_network
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult
 from bayeskit.inference.exact import Exact
+from bayeskit.inference.max_memory import set_max_memory
 from bayeskit.inference.potentials import Potentials
 from bayeskit.learning.networks import expected_families
 from bayeskit.learning.networks.expected_families import ExpectedFamilies
@@ -24,7 +25,6 @@ from bayeskit.learning.networks.row_patterns import RowPatterns
 from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.networks import arc_strengths
 from bayeskit.networks.examples import asia
-from bayeskit.networks.memory import set_max_memory
 from bayeskit.structure.questions import Family
 from bayeskit.structure.scores import Score
 from network_twin import random_network, spare

@@ -22,7 +22,7 @@ _HOMES = {
     "SelectiveKDB": "bayeskit.classifiers.selective_kdb",
     "AutoBayes": "bayeskit.classifiers.auto_bayes",
     "WeightedNB": "bayeskit.classifiers.weighted_nb",
-    "BayesNetClassifier": "bayeskit.classifiers.network_classifier.classifier",
+    "BayesNetClassifier": "bayeskit.classifiers.bayes_net",
     "BayesDecision": "bayeskit.classifiers.bayes_decision",
     "Discretizer": "bayeskit.classifiers.discretizer",
     "GaussianMixture": "bayeskit.mixtures.gaussian_mixture",
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from bayeskit.classifiers.aode import AODE
     from bayeskit.classifiers.auto_bayes import AutoBayes
     from bayeskit.classifiers.bayes_decision import BayesDecision
+    from bayeskit.classifiers.bayes_net import BayesNetClassifier
     from bayeskit.classifiers.categorical_nb import CategoricalNB
     from bayeskit.classifiers.discrete_nb import BernoulliNB, ComplementNB, MultinomialNB
     from bayeskit.classifiers.discretizer import Discretizer
@@ -80,7 +81,6 @@ if TYPE_CHECKING:
     from bayeskit.classifiers.gaussian_nb import GaussianNB
     from bayeskit.classifiers.kdb import KDB
     from bayeskit.classifiers.naive_bayes import NaiveBayes
-    from bayeskit.classifiers.network_classifier.classifier import BayesNetClassifier
     from bayeskit.classifiers.saving import load
     from bayeskit.classifiers.selective_kdb import SelectiveKDB
     from bayeskit.classifiers.spode import SPODE

@@ -78,7 +78,8 @@ def enter(
     if once:
         fine, says = fine.translate(dict.fromkeys(map(ord, SEMI_NAIVE))), f"{says}|Batches".lstrip("|")
     elif not sparse:
-        fine = _with_relatives(fine)
+        undecided = set(more.get("either", ""))
+        fine = "".join(letter for letter in _with_relatives(fine) if letter not in undecided)
         more = {
             key: _with_relatives(value) if key in ("either", "only") else value for key, value in more.items()
         }

@@ -44,10 +44,11 @@ BY_LETTER: dict[str, type[Any]] = {
     "L": SelectiveKDB,
     "W": WeightedNB,
     "U": AutoBayes,
+    "B": BayesNetClassifier,
 }
 EVERY = "".join(BY_LETTER)
 # These take what naive Bayes takes, but for sparse rows and for sources that can be read only once.
-SEMI_NAIVE = "STADKLWU"
+SEMI_NAIVE = "STADKLWUB"
 DENSE = "NGgk" + SEMI_NAIVE
 NUMBERS = "NGg"
 BLOCK = "bmc"
@@ -71,6 +72,13 @@ MORE: list[Any] = [
     *(cls(unseen="smooth") for cls in (SPODE, TAN, AODE, KDB)),
     AnDE(n=2, unseen="smooth"),
     TAN(calibration="temperature"),
+    BayesNetClassifier(categorical_features="all"),
+    BayesNetClassifier("naive"),
+    BayesNetClassifier("naive", numeric=6),
+    BayesNetClassifier("tan", markov_blanket=False),
+    BayesNetClassifier("tan", categorical_features="all", missing="state", smoothing="back-off"),
+    BayesNetClassifier("hill-climbing", conditional=True),
+    BayesNetClassifier("hill-climbing", numeric="mdl", unseen="smooth", calibration="temperature"),
 ]
 
 # All estimators and the settings of NaiveBayes and GaussianBayes that change the path through the code.
@@ -85,14 +93,6 @@ VARIANTS: list[Any] = [
     GaussianBayes("diagonal"),
     GaussianNB(n_jobs=2),
     *(pytest.param(estimator, marks=pytest.mark.slow) for estimator in MORE),
-]
-
-# Learned networks: fitted at once on rows in memory and not lazy, so they have no letter.
-NETWORKS: list[Any] = [
-    BayesNetClassifier(),
-    BayesNetClassifier("naive", discretize=6),
-    BayesNetClassifier("tan", markov_blanket=False),
-    BayesNetClassifier("hill-climbing", conditional=True),
 ]
 
 

@@ -69,7 +69,10 @@ def _arcs(model: CountClassifier) -> Iterator[str]:
     structure = getattr(model, "structure_", None)
     if structure is not None:
         arcs = [f"{parent} → {child}" for child, parents in structure.items() for parent in parents]
-        yield f"Arcs beside those of the class: {', '.join(arcs) or 'none'}."
+        which = "Arcs" if hasattr(model, "target_") else "Arcs beside those of the class"
+        yield f"{which}: {', '.join(arcs) or 'none'}."
+        if hasattr(model, "markov_blanket_"):
+            yield f"Markov blanket of the class: {', '.join(map(str, model.markov_blanket_)) or 'nothing'}."
 
 
 def _held(model: CountClassifier) -> Iterator[str]:

@@ -38,11 +38,11 @@ _HOMES = {
     "SelectiveKDB": "bayeskit.classifiers.selective_kdb",
     "AutoBayes": "bayeskit.classifiers.auto_bayes",
     "WeightedNB": "bayeskit.classifiers.weighted_nb",
+    "BayesNetClassifier": "bayeskit.classifiers.bayes_net",
 }
 # What is no structure over counts, and the function that rebuilds it: named, not imported, since mixtures build on
 # classifiers.
 _OTHERS: dict[Any, tuple[str, str]] = {
-    "BayesNetClassifier": ("bayeskit.classifiers.network_classifier.saving", "rebuilt_network_classifier"),
     "GaussianMixture": ("bayeskit.mixtures.saving", "rebuilt_mixture"),
     "LatentClass": ("bayeskit.mixtures.latent_saving", "rebuilt_mixture"),
 }

@@ -35,7 +35,7 @@ class SemiNaive(CountClassifier):
     alpha: float | None
     class_prior: Any
     class_weight: Any
-    numeric: str
+    numeric: Any
     cut_points: Mapping[Name, Any] | None
     categorical_features: Any
     states: Mapping[Any, Any] | None
@@ -67,8 +67,9 @@ class SemiNaive(CountClassifier):
     def _choose(self, source: Source) -> dict[str, Any]:
         source.need_many_passes(type(self).__name__)
         held: dict[str, Any] = {}
-        if self.numeric == "mdl":
-            held["cut_points"] = choose_cut_points(source, self._plain_reading(), dict(self.cut_points or {}))
+        if self.numeric != "gaussian" or self.cut_points:
+            given = dict(self.cut_points or {})
+            held["cut_points"] = choose_cut_points(source, self._plain_reading(), given, self.numeric)
         self._held = held
         return {**held, **self._choose_more(source)}
 
@@ -107,13 +108,17 @@ class SemiNaive(CountClassifier):
                 "Give smoothing= or alpha=, not both: alpha is short for smoothing=Lidstone(alpha)."
             )
         as_smoothing(self.smoothing, self.alpha, self._base_prior)
-        one_of("numeric", self.numeric, ("mdl", "gaussian"))
+        self._check_numeric()
         one_of("missing", self.missing, ("ignore", "state"))
         one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
         if self.cut_points is not None and not isinstance(self.cut_points, Mapping):
             raise SettingError(
                 f"cut_points is {self.cut_points!r}; give a mapping from column to ascending numbers."
             )
+
+    def _check_numeric(self) -> None:
+        """Refuse a way to read numbers that there is not."""
+        one_of("numeric", self.numeric, ("mdl", "gaussian"))
         if self.cut_points is not None and self.numeric != "mdl":
             raise SettingError('cut_points are for numeric="mdl"; with numeric="gaussian" nothing is cut.')
 

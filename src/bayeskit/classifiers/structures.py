@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
+from bayeskit.estimation.linear_family import LinearFamily
 from bayeskit.graphs.dag import Dag
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Statistics
 from bayeskit.statistics.gaussian_information import gaussian_information
 from bayeskit.statistics.information import conditional_mutual_information
+
+Floats = NDArray[np.float64]
 
 
 class Edge(NamedTuple):
@@ -74,6 +79,59 @@ def edges_of(structure: Mapping[Name, tuple[Name, ...]], statistics: Statistics)
                 value = float(np.asarray(shared)[number[parent], schema.numeric_index[child]])
             found.append(Edge(parent, child, value))
     return found
+
+
+def network_edges(
+    dag: Dag, target: Name, statistics: Statistics, numbers: Sequence[LinearFamily]
+) -> list[Edge]:
+    """Return all arcs of a graph over the class and the attributes: each with I(parent; child | other parents).
+
+    Parameters
+    ----------
+    dag : Dag
+    target : name of the class in it
+    statistics : Statistics
+        That hold the families of the graph, or all pairs where no attribute has more than one parent beside the class.
+    numbers : the numeric attributes given their parents
+    """
+    lines = {statistics.schema.numeric[family.child].name: family for family in numbers}
+    number = {target: -1, **{v.name: j for j, v in enumerate(statistics.schema.categorical)}}
+    found = []
+    for child, parents in zip(dag.nodes, dag.parents):
+        axes = () if child in lines else tuple(number[name] for name in (*parents, child))
+        counts = _family_counts(statistics, axes) if axes[:-1] else None
+        for place, parent in enumerate(parents):
+            if counts is None:
+                j = number.get(parent, statistics.schema.numeric_index.get(parent, -1))
+                value = lines[child].information(j, discrete=parent in number)
+            else:
+                table = np.moveaxis(counts, (place, len(parents)), (0, 1))
+                value = float(conditional_mutual_information(table.reshape(*table.shape[:2], -1)))
+            found.append(Edge(parent, child, value))
+    return found
+
+
+def _family_counts(statistics: Statistics, axes: Sequence[int]) -> Floats:
+    """Return how often each configuration of some attributes, and the class (−1), was counted: states only."""
+    categorical = statistics.schema.categorical
+    attributes = [j for j in axes if j >= 0]
+    if len(attributes) == 1:
+        order, counts = attributes, statistics.table(categorical[attributes[0]].name)
+    elif "pairs" in statistics.parts:
+        order, counts = attributes, _pair_counts(statistics, *attributes)
+    else:
+        families: Any = statistics.parts["families"]
+        members = [families.names_of(f) for f in range(len(families))]
+        f = next(f for f, family in enumerate(members) if set(family) == set(attributes))
+        order = [*members[f][1:], members[f][0]]
+        dense = np.zeros(math.prod(categorical[j].size + 1 for j in order) * statistics.schema.n_classes)
+        keys, weights = families.cells(f)
+        dense[keys] = weights
+        whole = dense.reshape(*(categorical[j].size + 1 for j in order), -1)
+        counts = whole[tuple(slice(0, -1) for _ in order)]
+    if -1 not in axes:
+        counts = counts.sum(axis=-1)
+    return np.asarray(counts).transpose([counts.ndim - 1 if j < 0 else order.index(j) for j in axes])
 
 
 def _pair_counts(statistics: Statistics, parent: int, child: int) -> Any:

@@ -112,24 +112,6 @@ def open_classifier(path: str) -> Any:
     return model
 
 
-def class_counts(model: Any) -> list[float]:
-    """Return how many rows each class has; after EM over a network, how many are expected.
-
-    Examples
-    --------
-    >>> from bayeskit import BayesNetClassifier
-    >>> class_counts(BayesNetClassifier("naive").fit([["a"], ["b"], ["b"]], [0, 1, 1]))
-    [1.0, 2.0]
-    """
-    if not hasattr(model, "target_"):
-        counts: list[float] = model.statistics_.class_counts.tolist()
-        return counts
-    network, target = model.network_, model.target_
-    if not hasattr(network._learned, "statistics"):
-        return [float(network.n_rows_ * p) for p in network.query(target).values]
-    return [float(n) for n in network._learned.statistics.table(target)[:, 0]]
-
-
 def open_model(path: str, target: str | None = None) -> Opened:
     """Open whatever predicts: a saved classifier, or a network and the node to be predicted."""
     if is_classifier(path) or not _is_network(path):

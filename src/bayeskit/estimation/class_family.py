@@ -73,14 +73,17 @@ class ClassFamily:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.log(np.where(total > 0.0, smoothed / total, 1.0 / max(len(self.mass), 1)))
 
-    def log_draws(self, codes: Any, draws: Draws) -> Floats:
-        """Return log P(c | parents) under every draw from its posterior: shape (n, draws, K)."""
+    def log_draws(self, codes: Any, draws: Draws, above_mode: float = 0.0) -> Floats:
+        """Return log P(c | parents) under every draw from its posterior: shape (n, draws, K).
+
+        ``above_mode`` is 1 where the imaginary rows are those of a mode: the posterior has one more in every cell.
+        """
         out = np.empty((len(codes), draws.n, len(self.mass)))
         keys = self._keys_of(codes)
         place = self._places(keys)
         for key in np.unique(keys).tolist():
             rows = np.flatnonzero(keys == key)
-            counts = (self.counts[place[rows[0]]] + self.mass)[:, None]
+            counts = (self.counts[place[rows[0]]] + self.mass + above_mode)[:, None]
             logs = draws.get((0, 1 + key), partial(log_dirichlet, counts=counts, draws=draws.n))
             out[rows] = logs[:, :, 0].T
         return out

@@ -56,13 +56,14 @@ class DrawnRows:
 class DrawRule(NamedTuple):
     """How tables are drawn, and of which model.
 
-    ``above_mode`` and ``by_rows`` say of each categorical attribute whether its estimate is a mode, and whether rows
-    chose its back-off.
+    ``above_mode`` and ``by_rows`` say of each categorical attribute whether its estimate is a mode (1 or 0), and
+    whether rows chose its back-off; ``class_above_mode`` says the first of the class.
     """
 
     who: str
     above_mode: Floats
     by_rows: NDArray[np.bool_]
+    class_above_mode: float
 
 
 class ParameterPosterior(Protocol):

@@ -37,6 +37,8 @@ def add_table_draws(shares: Shares, codes: Any, draws: Draws, first_row: int, ou
 
     A missing attribute that others of the row depend on is summed over.
     """
+    if not codes.shape[1]:
+        return
     codes = np.asarray(codes, dtype=np.int64)
     holes = np.zeros(codes.shape, np.bool_)
     for j in range(codes.shape[1]):

@@ -5,6 +5,7 @@ r"""Numeric attributes with any parents: a regression on the numeric ones for ea
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,6 +26,8 @@ Flags = NDArray[np.bool_]
 
 # A variance of less than this share of the attribute's own would make one row infinitely likely.
 LEAST_VARIANCE = 1e-9
+# A deviation of less than this share of the mean is a few last digits.
+_ROUNDING = 1e-14
 # Rows whose regressions are solved without them at a time.
 _BLOCK_ROWS = 4096
 # Singular directions of the parents' scatter below this share of the largest say nothing of the slopes.
@@ -75,7 +78,9 @@ def _described(whole: Regressions) -> tuple[Floats, Floats]:
     there = whole.n > 0.0
     mean, scatter = whole._centred
     variance = np.maximum(scatter[:, -1, -1], 0.0) / np.where(there, whole.n, 1.0)
-    return np.where(there, mean[:, -1], 0.0), np.where(there, variance, 0.0)
+    # What rounding leaves of a column that is constant, after rows came and went, is no spread.
+    spread = variance > (_ROUNDING * mean[:, -1]) ** 2
+    return np.where(there, mean[:, -1], 0.0), np.where(there & spread, variance, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +133,19 @@ class LinearFamily:
     def lines(self) -> Lines:
         """The regression of each cell, as in ``padded``."""
         return estimate_lines(self.padded, self.whole, self.unbiased)
+
+    def information(self, j: int, *, discrete: bool) -> float:
+        """Return I(x; parent | the other parents) in nats, by the lines with and without it; −1 is the class."""
+        if discrete:
+            at = len(self.discrete) if j < 0 else self.discrete.index(j)
+            fewer = _pooled(self.keys, self.sums, self.radices, at)[1]
+        else:
+            fewer = self.sums.columns([at for at, column in enumerate(self.columns) if column != j])
+        n, (without, within) = float(self.sums.n.sum()), map(self._log_variances, (fewer, self.sums))
+        return max(0.5 * (without - within) / n, 0.0) if n > 0.0 else 0.0
+
+    def _log_variances(self, sums: Regressions) -> float:
+        return float(sums.n @ np.log(estimate_lines(sums, self.whole, False).variance))
 
     def keys_of(self, codes: Any) -> Ids:
         """Return the key of each row's configuration in each class that is told apart: shape (n, K or 1).
@@ -295,17 +313,18 @@ def estimate_linear(
         there &= (code != radix - 1) | is_state[j]
     keys, sums = keys[there], sums.take(np.flatnonzero(there))
     if not has_class:
-        keys, sums = _without_class(keys, sums, radices[-1])
+        keys, sums = _pooled(keys, sums, radices, len(radices) - 1)
         radices = [*radices[:-1], 1]
     return LinearFamily(child, tuple(above), discrete, radices, keys, sums, unbiased)
 
 
-def _without_class(keys: Ids, sums: Regressions, n_classes: int) -> tuple[Ids, Regressions]:
-    """Add the cells of all classes."""
-    found, place = np.unique(keys // max(n_classes, 1), return_inverse=True)
-    classes = keys % max(n_classes, 1)
+def _pooled(keys: Ids, sums: Regressions, radices: list[int], at: int) -> tuple[Ids, Regressions]:
+    """Add the cells that differ in one digit of their keys alone, which is taken away."""
+    behind, radix = math.prod(radices[at + 1 :]), max(radices[at], 1)
+    found, place = np.unique(keys // (behind * radix) * behind + keys % behind, return_inverse=True)
+    digit = keys // behind % radix
     total = sums.take(np.empty(0, np.intp)).placed(np.empty(0, np.intp), len(found))
-    for c in range(n_classes):
-        mine = np.flatnonzero(classes == c)
+    for value in range(radix):
+        mine = np.flatnonzero(digit == value)
         total = total.merge(sums.take(mine).placed(place.ravel()[mine], len(found)))
     return found, total

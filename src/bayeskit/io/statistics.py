@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.counting.regression_families import LARGEST
 from bayeskit.errors import DataError, ModelFormatError
 from bayeskit.io.labels import from_plain, to_plain
 from bayeskit.io.saved import Arrays, Saved, as_path, naming, read_saved, write_saved
@@ -388,6 +389,8 @@ def _flaw_of_regressions(arrays: dict[str, NDArray[Any]]) -> str | None:
     for name, size in (("pivot", n @ m), ("first", n @ m), ("second", n @ (m * m))):
         if len(arrays[name]) != size:
             return f"its array regressions/{name} does not fit the cells of its families"
+    if np.abs(arrays["pivot"]).max(initial=0.0) > LARGEST:
+        return "its array regressions/pivot holds numbers whose squares cannot be summed"
     begin = 0
     for cells, width in zip(n.tolist(), m.tolist()):
         square = second[begin : begin + cells * width * width].reshape(cells, width, width)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayeskit.errors import ModelFormatError
 from bayeskit.graphs.dag import Dag
 from bayeskit.learning.calibration import from_held
-from bayeskit.learning.graphical import as_graph, check_graph
+from bayeskit.learning.graphical import class_node
 from bayeskit.schema import Schema, Variable
 
 Floats = NDArray[np.float64]
@@ -116,22 +116,16 @@ def _is_order(value: Any, schema: Schema) -> bool:
 
 
 def _is_structure(value: Any, schema: Schema) -> bool:
-    """Parents by name, without a cycle: the graph itself refuses one."""
-    if not isinstance(value, dict) or not _are_names(tuple(value), schema):
-        return False
-    known = all(_are_names(parents, schema) for parents in value.values())
-    return known and bool(Dag(tuple(value), tuple(value.values())).nodes or not value)
-
-
-def _is_graph(value: Any, schema: Schema) -> bool:
-    """Parents by name over the class and columns: the graph itself refuses what is none."""
+    """Parents by name, without a cycle: the graph itself refuses one. In a network the class is a node, too."""
     if not isinstance(value, dict) or not all(type(parents) is tuple for parents in value.values()):
         return False
-    dag = as_graph(value, schema)
-    if len(dag.nodes) < len(value):
-        return False
-    check_graph(dag, schema)
-    return True
+    nodes = {*schema.position, class_node(schema)}
+    known = all(len(set(names)) == len(names) and nodes.issuperset(names) for names in value.values())
+    return (
+        known
+        and nodes.issuperset(value)
+        and bool(Dag(tuple(value), tuple(value.values())).nodes or not value)
+    )
 
 
 def _are_structures(value: Any, schema: Schema) -> bool:
@@ -201,7 +195,6 @@ _CHECKS: dict[str, Check] = {
     "families": _are_families,
     "structure": _is_structure,
     "structures": _are_structures,
-    "graph": _is_graph,
     "order": _is_order,
     "weights": _are_weights,
     "scores": _are_scores,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from bayeskit.data.labels import as_labels, batch_weights, encode_labels
 from bayeskit.data.reading import Reading, cut_variable
 from bayeskit.data.source import Rows, Source
 from bayeskit.errors import NeedsRows, SettingError
-from bayeskit.learning.cut_points import mdl_cut_points
+from bayeskit.learning.cut_points import frequency_cut_points, mdl_cut_points
 from bayeskit.schema import Name, Schema, Variable
 
 Cuts = dict[Name, tuple[float, ...]]
@@ -63,23 +64,32 @@ class _Sample:
         return np.concatenate([np.ones(len(c)) if w is None else w for _, c, w in self.parts])
 
 
-def choose_cut_points(source: Source, reading: Reading, given: Cuts) -> Cuts:
-    """Return the cut points of every numeric column: as given, or where they tell the classes apart (MDL).
+def choose_cut_points(source: Source, reading: Reading, given: Cuts, numeric: Any = "mdl") -> Cuts:
+    """Return the cut points of numeric columns: as given, or as ``numeric`` says.
 
     Rows in memory are all looked at. Of a source in batches at most about a million are, evenly spread, so that memory
     does not grow with it.
+
+    Parameters
+    ----------
+    source, reading, given
+    numeric : "mdl", "gaussian", int, or mapping from column to one of these
+        Cut where the classes are told apart (MDL), do not cut, or cut into so many intervals of about equally many
+        rows. What a mapping does not name is not cut.
     """
     schema: Schema | None = None
     target = Variable("y", "categorical")
     backend = backend_of(source)
     if backend is not None:
-        return _given_cuts(source, backend.schema(source, reading, target), given)
+        return _given_cuts(source, backend.schema(source, reading, target), given, numeric)
     sample = _Sample()
     for rows in source:
         if schema is None:
             schema = reading.schema_of(rows.table, target)
             _check_given(given, schema)
-        wanted = [v for v in schema.numeric if v.name not in given]
+            if isinstance(numeric, Mapping):
+                _check_given(numeric, schema, "numeric")
+        wanted = _to_choose(schema, given, numeric)
         if not wanted:
             break
         target = _absorb(rows, schema, wanted, target, sample)
@@ -88,40 +98,52 @@ def choose_cut_points(source: Source, reading: Reading, given: Cuts) -> Cuts:
     weights, found = None, dict[Name, tuple[float, ...]]()
     if sample.parts:
         weights = sample.weights
-    wanted_names = [v.name for v in schema.numeric if v.name not in given]
+    wanted_names = [v.name for v in _to_choose(schema, given, numeric)]
     for v in schema.numeric:
         if v.name in given:
             found[v.name] = cut_variable(v.name, given[v.name]).cuts or ()
-        else:
-            values = sample.column(wanted_names.index(v.name))
-            cuts = mdl_cut_points(values, sample.codes, target.size, weights, name=v.name)
+        elif v.name in wanted_names:
+            values, how = sample.column(wanted_names.index(v.name)), _way(numeric, v.name)
+            if how == "mdl":
+                cuts = mdl_cut_points(values, sample.codes, target.size, weights, name=v.name)
+            else:
+                cuts = frequency_cut_points(values, how, weights, name=v.name)
             found[v.name] = tuple(cuts.tolist())
     return found
 
 
-def _given_cuts(source: Source, schema: Schema, given: Cuts) -> Cuts:
+def _way(numeric: Any, name: Name) -> Any:
+    return numeric.get(name, "gaussian") if isinstance(numeric, Mapping) else numeric
+
+
+def _to_choose(schema: Schema, given: Cuts, numeric: Any) -> list[Variable]:
+    """Return the columns whose cut points rows must choose."""
+    return [v for v in schema.numeric if v.name not in given and _way(numeric, v.name) != "gaussian"]
+
+
+def _given_cuts(source: Source, schema: Schema, given: Cuts, numeric: Any) -> Cuts:
     """Return the cut points given of a source without rows; it has none to choose others from."""
     _check_given(given, schema)
-    wanted = [v.name for v in schema.numeric if v.name not in given]
+    wanted = [v.name for v in _to_choose(schema, given, numeric)]
     if wanted:
         shown = ", ".join(map(repr, wanted[:5]))
         raise NeedsRows(
-            'numeric="mdl"',
+            'numeric="mdl"' if numeric == "mdl" else f"numeric={numeric!r}",
             source.data,
             f'Give the cut points of {shown} with cut_points=, or use numeric="gaussian".',
         )
-    return {v.name: cut_variable(v.name, given[v.name]).cuts or () for v in schema.numeric}
+    return {v.name: cut_variable(v.name, given[v.name]).cuts or () for v in schema.numeric if v.name in given}
 
 
-def _check_given(given: Cuts, schema: Schema) -> None:
-    """Refuse cut points of a column that is not there, or not numeric."""
+def _check_given(given: Mapping[Name, Any], schema: Schema, setting: str = "cut_points") -> None:
+    """Refuse to cut a column that is not there, or not numeric."""
     for name in given:
         if name not in schema.position:
             known = ", ".join(map(repr, list(schema.position)[:12]))
-            raise SettingError(f"cut_points names {name!r}, which is no column. The columns are {known}.")
+            raise SettingError(f"{setting} names {name!r}, which is no column. The columns are {known}.")
         if schema[name].kind != "numeric":
             raise SettingError(
-                f"cut_points names {name!r}, which is {schema[name].kind}: only numbers can be cut into intervals."
+                f"{setting} names {name!r}, which is {schema[name].kind}: only numbers can be cut into intervals."
             )
 
 

@@ -34,14 +34,16 @@ _BLOCK, _BLOCK_OF_TEXTS = 2**18, 2**22
 class Drawn(NamedTuple):
     """A model whose tables can be drawn: the posteriors of its conditionals and of P(c), both of the raw counts.
 
-    ``factors`` are the weights of the classes, which shift P(c) but stand for no more rows. ``adds_prior`` is False
-    where a conditional holds P(c | parents) itself.
+    ``factors`` are the weights of the classes, which shift P(c) but stand for no more rows. ``above_mode`` is 1 where
+    the imaginary rows of P(c) are those of a mode. ``adds_prior`` is False where a conditional holds P(c | parents)
+    itself.
     """
 
     schema: Schema
     posteriors: tuple[ParameterPosterior, ...]
     prior: ClassPrior
     factors: Floats
+    above_mode: float
     adds_prior: bool = True
 
     def log_posteriors(self, chunk: Chunk, draws: Draws) -> Floats:
@@ -65,7 +67,7 @@ class Drawn(NamedTuple):
         """log P(c) of each draw, shape (draws, K); all alike where it was given."""
         if self.prior.mass is None:
             return np.repeat(self.prior.log[None], draws.n, axis=0)
-        counts = (self.prior.counts + self.prior.mass)[:, None]
+        counts = (self.prior.counts + self.prior.mass + self.above_mode)[:, None]
         logs = draws.get((0,), lambda rng: log_dirichlet(rng, counts, draws.n))[:, :, 0].T
         with np.errstate(divide="ignore"):
             logs = logs + np.log(self.factors)
@@ -84,7 +86,7 @@ def drawn_of(statistics: Statistics, recipe: Recipe, who: str) -> Drawn:
     priors = [recipe.smoothing.of(v) for v in schema.categorical]
     above_mode = np.array([isinstance(prior, MAP) for prior in priors], dtype=np.float64)
     by_rows = np.array([isinstance(p, BackOff) and p.constants is None for p in priors], dtype=np.bool_)
-    rule = DrawRule(who, above_mode, by_rows)
+    rule = DrawRule(who, above_mode, by_rows, float(isinstance(recipe.class_smoothing, MAP)))
     try:
         conditionals = form.conditionals(statistics, raw, prior)
         posteriors = tuple(conditional.posterior(rule) for conditional in conditionals)
@@ -96,7 +98,7 @@ def drawn_of(statistics: Statistics, recipe: Recipe, who: str) -> Drawn:
         ) from None
     weights = np.ones(schema.n_classes) if factors is None else factors
     adds_prior = all(conditional.adds_prior for conditional in conditionals)
-    return Drawn(schema, posteriors, prior, weights, adds_prior)
+    return Drawn(schema, posteriors, prior, weights, rule.class_above_mode, adds_prior)
 
 
 def blocks_of(encoded: Encoded, draws: int) -> list[tuple[int, int]]:

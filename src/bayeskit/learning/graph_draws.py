@@ -40,10 +40,12 @@ class GraphPosterior:
     factors: GraphFactors
     tables: ParameterPosterior
     apart: ParameterPosterior
+    class_above_mode: float
 
     @classmethod
     def of(cls, factors: GraphFactors, rule: DrawRule) -> GraphPosterior:
-        return cls(factors, factors.tables.posterior(rule), factors.apart.posterior(rule))
+        tables, apart = factors.tables.posterior(rule), factors.apart.posterior(rule)
+        return cls(factors, tables, apart, rule.class_above_mode)
 
     def add(self, chunk: Chunk, draws: Draws, out: Floats) -> None:
         hidden = self.factors.hidden(self.factors.known(chunk))
@@ -79,7 +81,7 @@ class GraphPosterior:
         self.apart.add(chunk, draws, alike)
         out += alike
         if factors.class_family is not None:
-            out += factors.class_family.log_draws(chunk.codes, draws)
+            out += factors.class_family.log_draws(chunk.codes, draws, self.class_above_mode)
         for family in numbers:
             rows = np.flatnonzero(~np.isnan(chunk.values[:, family.child]))
             out[rows] += family.log_draws(chunk.codes[rows], chunk.values[rows], draws)

@@ -35,6 +35,7 @@ from bayeskit.estimation.linear_family import LinearFamily
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.network import Network
 from bayeskit.graphs.relations import ancestors, topological_order
+from bayeskit.inference.max_memory import get_max_memory
 from bayeskit.learning.graph_network import class_table, network_of_graph
 from bayeskit.learning.graph_tables import LogTables
 from bayeskit.schema import LARGEST_BYTE_TABLE, Name, Schema
@@ -66,7 +67,6 @@ class GraphFactors(DiscreteConditional):
     numbers : tuple of LinearFamily
         The numeric attributes, parents before children.
     statistics, anew : what it was estimated from, and how it is estimated from other statistics
-    max_memory : bytes that exact inference may use
     """
 
     schema: Schema
@@ -78,7 +78,6 @@ class GraphFactors(DiscreteConditional):
     numbers: tuple[LinearFamily, ...]
     statistics: Statistics
     anew: Callable[[Statistics], GraphFactors]
-    max_memory: float
 
     def __getstate__(self) -> dict[str, Any]:
         # What is derived is made anew: engines hold locks, which cannot be copied.
@@ -87,6 +86,13 @@ class GraphFactors(DiscreteConditional):
     @property
     def adds_prior(self) -> bool:  # type: ignore[override]
         return self.class_family is None
+
+    @property
+    def is_separate(self) -> bool:  # type: ignore[override]
+        """Whether no two attributes depend on each other, given the class."""
+        above = self.dag.parents_of(self.target)
+        others = (name for name in self.dag.nodes if name != self.target)
+        return len(above) <= 1 and all(set(self.dag.parents_of(name)) <= {self.target} for name in others)
 
     @property
     def is_state(self) -> Flags:
@@ -298,7 +304,7 @@ class GraphFactors(DiscreteConditional):
         nodes = tuple(node for node in self.network.nodes if node.is_discrete)
         seen = np.array([given if node.name == self.target else -1 for node in nodes], np.int64)
         posterior = posterior_network(
-            Potentials.of(Network(nodes)), Evidence(seen), max_memory=self.max_memory
+            Potentials.of(Network(nodes)), Evidence(seen), max_memory=get_max_memory()
         )
         drawn, codes = Forward.of(posterior).codes(n, rng), self._no_codes(n)
         for at, node in enumerate(nodes):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bayeskit.errors import TooLarge
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.inference.max_memory import get_max_memory
 from bayeskit.schema import Label, Name, Variable
 
 if TYPE_CHECKING:
@@ -54,11 +55,11 @@ def _refuse_large(graph: GraphFactors) -> None:
         node: math.prod(sizes.get(name, 1.0) for name in (node, *parents))
         for node, parents in zip(graph.dag.nodes, graph.dag.parents)
     }
-    if 8.0 * sum(cells.values()) > graph.max_memory:
+    if 8.0 * sum(cells.values()) > get_max_memory():
         largest = max(cells, key=cells.__getitem__)
         raise TooLarge(
             8.0 * sum(cells.values()),
-            graph.max_memory,
+            get_max_memory(),
             (largest, *graph.dag.parents_of(largest)),
             cells[largest],
             "Take fewer parents (max_parents=), columns of fewer states, or fewer intervals.",

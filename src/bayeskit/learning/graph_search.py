@@ -5,20 +5,25 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.data.chunk import Chunk
 from bayeskit.data.columns import refuse_beyond
 from bayeskit.data.encoded import Encoded
-from bayeskit.errors import SettingError, SuspectResult, TooLarge
+from bayeskit.data.source import Source
+from bayeskit.errors import DataError, SettingError, SuspectResult, TooLarge
+from bayeskit.estimation.class_prior import class_factors
 from bayeskit.graphs.network import continuous, discrete
 from bayeskit.graphs.relations import markov_blanket
 from bayeskit.inference.exact import MAX_MEMORY
+from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.graph_network import state_labels
 from bayeskit.learning.graphical import as_graph, class_node
+from bayeskit.learning.rows_again import learned_chunks
 from bayeskit.learning.search.class_arcs import Parents, naive_arcs, tan_arcs
 from bayeskit.learning.search.conditional_scores import ConditionalScores
 from bayeskit.learning.search.node_columns import LARGEST, NodeColumns
@@ -36,6 +41,7 @@ from bayeskit.structure.search.conditional import conditional
 Floats = NDArray[np.float64]
 
 METHODS = ("naive", "tan", *SEARCHES)
+_FEWER_ROWS = "Raise it with bayeskit.networks.set_max_memory, leave columns out, or take a part of the rows."
 # What is known before a search, by the name of the setting.
 LIMITS = ("required", "forbidden", "tiers", "max_parents")
 
@@ -142,6 +148,39 @@ def searched_graph(encoded: Encoded, search: GraphSearch) -> Parents:
     return ordered
 
 
+def gathered(trial: Fitted, source: Source, max_memory: float) -> Encoded:
+    """Hold all rows of a source in the codes of what was counted from it; those without weight are left out.
+
+    Codes beyond ``max_memory`` are refused before they are held.
+    """
+    schema, recipe = trial.schema, trial.recipe
+    assert recipe is not None
+    factors = class_factors(recipe.class_weight, trial.statistics.class_counts, schema.target)
+    found: list[Chunk] = []
+    held = 0
+    for chunk in learned_chunks(trial, source):
+        held += chunk.codes.nbytes + chunk.values.nbytes
+        if held > max_memory:
+            names = tuple(schema.position)
+            rows = sum(each.n_rows for each in (*found, chunk))
+            raise TooLarge(held, max_memory, names, rows * len(names), _FEWER_ROWS)
+        if factors is not None:
+            chunk = replace(chunk, weights=chunk.row_weights * factors[chunk.target])
+        found.append(chunk)
+    if not found:
+        raise DataError("Every row has weight 0, so there is no row to learn a network from.")
+    return Encoded(
+        schema,
+        sum(chunk.n_rows for chunk in found),
+        np.concatenate([chunk.codes for chunk in found]),
+        np.concatenate([chunk.values for chunk in found]),
+        target=np.concatenate([chunk.target for chunk in found if chunk.target is not None]),
+        weights=None
+        if all(chunk.weights is None for chunk in found)
+        else np.concatenate([chunk.row_weights for chunk in found]),
+    )
+
+
 def node_columns(encoded: Encoded, missing: str = "ignore") -> tuple[NodeColumns, Floats | None]:
     """Return the class and the attributes as a search reads them, and the weights; rows without weight are left out."""
     schema, n = encoded.schema, encoded.n_rows
@@ -153,10 +192,12 @@ def node_columns(encoded: Encoded, missing: str = "ignore") -> tuple[NodeColumns
     place = {v.name: j for j, v in enumerate(schema.categorical)}
     for variable in schema.attributes:
         if variable.kind == "numeric":
+            column = chunk.values[:, [schema.numeric_index[variable.name]]]
+            if np.isnan(column).all():
+                continue
+            refuse_beyond(column, [variable.name], LARGEST)
             variables.append(continuous(variable.name))
             codes.append(None)
-            column = chunk.values[:, [schema.numeric_index[variable.name]]]
-            refuse_beyond(column, [variable.name], LARGEST)
             numbers.append(np.ascontiguousarray(column[:, 0]))
         elif variable.size:
             own = chunk.codes[:, place[variable.name]].astype(np.int64)

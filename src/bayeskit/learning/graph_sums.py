@@ -20,6 +20,7 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.errors import InfiniteValue
 from bayeskit.estimation.linear_family import LinearFamily
 from bayeskit.inference.gaussian.evidence import HybridEvidence
+from bayeskit.inference.max_memory import get_max_memory
 from bayeskit.learning.graph_factors import Flags, Floats, GraphFactors
 
 Codes = NDArray[np.int64]
@@ -260,14 +261,14 @@ def _log_prob(factors: GraphFactors, codes: Codes, values: Floats, sizes: Codes)
     """Return log P of rows that all lack a discrete node (the code after its last state), or have numbers."""
     if not factors.network.is_discrete:
         rows = (HybridEvidence.of_row(*row, sizes) for row in zip(codes, values))
-        return np.array([factors.hybrid.log_probability(row, factors.max_memory) for row in rows])
+        return np.array([factors.hybrid.log_probability(row, get_max_memory()) for row in rows])
     out, missing = np.empty(len(codes)), codes >= sizes
     left = np.ones(len(codes), np.bool_)
     while left.any():
         # A batch does not look at its target: any variable that is missing in a row will do for it.
         target = int(missing[left].sum(axis=0).argmax())
         now = left & missing[:, target]
-        out[now] = factors.exact.batch(codes[now], target, factors.max_memory)[1]
+        out[now] = factors.exact.batch(codes[now], target, get_max_memory())[1]
         left &= ~now
     return out
 

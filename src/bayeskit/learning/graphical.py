@@ -19,7 +19,6 @@ from bayeskit.estimation.levels import states_of_missing
 from bayeskit.estimation.linear_family import LinearFamily, estimate_linear
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.relations import topological_order
-from bayeskit.inference.exact import MAX_MEMORY
 from bayeskit.learning.families import settled_constants
 from bayeskit.learning.graph_factors import GraphFactors
 from bayeskit.learning.model import Form, Recipe
@@ -49,7 +48,6 @@ class Graphical:
         when the model backs off.
     constants : back-off constants of the children of the class and of all other attributes, or None where they are
         still to be chosen
-    max_memory : bytes that exact inference may use for a row with missing cells
 
     Examples
     --------
@@ -62,11 +60,15 @@ class Graphical:
 
     dag: Dag
     constants: tuple[Constants, Constants] | None = None
-    max_memory: float = MAX_MEMORY
 
     def plan(self, schema: Schema, recipe: Recipe) -> Plan:
         """Ask for each attribute with its parents and the class, and for the class with its parents."""
         parts = _Parts(self.dag, schema)
+        if parts.of_class and recipe.class_prior is not None:
+            raise SettingError(
+                f"class_prior is given, and in this graph the class has the parents {list(parts.of_class)!r}: there is "
+                "no P(c) to put it in the place of. Leave class_prior out, or turn these arcs round."
+            )
         patterns = [*Plan.naive(schema).patterns]
         if parts.families:
             patterns.append(Pattern("families", parts.families))
@@ -104,7 +106,6 @@ class Graphical:
             counted.numbers(),
             statistics,
             partial(self.factors, recipe=recipe),
-            self.max_memory,
         )
 
 
@@ -200,11 +201,6 @@ class _Counted:
     def class_family(self) -> ClassFamily | None:
         if not self.parts.of_class:
             return None
-        if self.recipe.class_prior is not None:
-            raise SettingError(
-                f"class_prior is given, and in this graph the class has the parents {list(self.parts.of_class)!r}: "
-                "there is no P(c) to put it in the place of. Leave class_prior out, or turn these arcs round."
-            )
         families = self._counted("families", [self.parts.of_class])
         schema, prior = self.statistics.schema, self.recipe.class_smoothing
         return estimate_class_family(families, 0, schema, prior, self.is_state)

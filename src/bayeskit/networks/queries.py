@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from bayeskit.data.labels import as_weights
 from bayeskit.errors import DataError, SuspectResult
 from bayeskit.graphs.field import Field
+from bayeskit.inference.max_memory import allowed
 from bayeskit.networks.arguments import choice
 from bayeskit.networks.data_rows import Rows, Unseen
 from bayeskit.networks.discrete import DiscreteDoor
 from bayeskit.networks.door import MostProbable
 from bayeskit.networks.kept import Kept
-from bayeskit.networks.memory import allowed
 from bayeskit.schema import Label, Name
 
 if TYPE_CHECKING:

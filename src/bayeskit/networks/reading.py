@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.graphs.field import Field
+from bayeskit.inference.max_memory import allowed
 from bayeskit.io.networks.registry import read_model
 from bayeskit.networks.arguments import switch
-from bayeskit.networks.memory import allowed
 
 if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork

@@ -57,7 +57,7 @@ def fit(
     counts. What --model net finds is a model like any other; 'bayeskit network' shows and asks the network in it.
     """
     from bayeskit.cli.estimators import made, parameters_of
-    from bayeskit.cli.models import class_counts, refuse_network_suffix
+    from bayeskit.cli.models import refuse_network_suffix
     from bayeskit.cli.output import note, noting_compilation
     from bayeskit.cli.rows import opened
     from bayeskit.cli.writing import replaced
@@ -75,7 +75,7 @@ def fit(
             by_batch = model != "net"
             estimator.fit(rows.for_learning() if by_batch else rows.columns(), target=target)
         estimator.save(temporary)
-    _tell(estimator, class_counts(estimator), rows.shown, common, output)
+    _tell(estimator, estimator.statistics_.class_counts.tolist(), rows.shown, common, output)
     if data != "-" and not common.as_json:
         note(common.say(WORDS["next"]) + f"bayeskit explain {output} {data} --row 1")
 

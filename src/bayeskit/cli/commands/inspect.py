@@ -39,11 +39,10 @@ def inspect(model: ModelFile, common: Common) -> None:
 
 def described(estimator: Any) -> dict[str, Any]:
     """Return what there is to tell, as plain values."""
-    from bayeskit.cli.models import class_counts
     from bayeskit.report.plain import plain
 
     schema = estimator.schema_
-    counts = class_counts(estimator)
+    counts = estimator.statistics_.class_counts.tolist()
     defaults = type(estimator)().get_params(deep=False)
     changed = {k: v for k, v in estimator.get_params(deep=False).items() if repr(v) != repr(defaults.get(k))}
     return {

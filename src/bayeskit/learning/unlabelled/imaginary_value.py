@@ -14,13 +14,14 @@ import numpy as np
 
 from bayeskit.estimation.multinomial import imaginary_log
 from bayeskit.estimation.poisson import total_of
+from bayeskit.learning.graphical import Graphical
 from bayeskit.learning.model import Model, Recipe
 from bayeskit.learning.naive import Naive
 from bayeskit.statistics import Statistics
 
 
 def imaginary_value(model: Model, statistics: Statistics, recipe: Recipe) -> float:
-    """Return Σ a log θ over the tables of naive Bayes; 0 for any other form.
+    """Return Σ a log θ over the tables of naive Bayes or of a graph; 0 for any other form.
 
     The imaginary rows of an attribute of counts have its mean in ``statistics``, those of all rows: it is the same
     however unlabelled rows are shared among the classes.
@@ -35,10 +36,10 @@ def imaginary_value(model: Model, statistics: Statistics, recipe: Recipe) -> flo
     ... ))
     True
     """
-    if not isinstance(recipe.form, Naive):
+    if not isinstance(recipe.form, (Naive, Graphical)):
         return 0.0
     value = 0.0
-    if recipe.class_prior is None:
+    if recipe.class_prior is None and model.adds_prior:
         target = model.schema.target
         value += imaginary_log(recipe.class_smoothing.cells(target, 1), model.log_prior)
     mean = np.zeros(0)

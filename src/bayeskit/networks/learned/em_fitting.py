@@ -18,6 +18,7 @@ from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, Incompatible, NotConverged, SettingError, SuspectResult
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network
+from bayeskit.inference.max_memory import get_max_memory
 from bayeskit.learning.em import Climb, Climbing
 from bayeskit.learning.networks.network_em import NetworkProblem
 from bayeskit.learning.networks.network_starts import start_network, with_tables_of
@@ -27,7 +28,6 @@ from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
 from bayeskit.networks.arguments import number_below, switch, whole_number
 from bayeskit.networks.data_rows import columns_of
 from bayeskit.networks.learned.climbs import Climbed
-from bayeskit.networks.memory import get_max_memory
 from bayeskit.schema import Name
 
 Floats = NDArray[np.float64]

@@ -11,6 +11,7 @@ from bayeskit.data.labels import as_weights
 from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, DataError, Incompatible, SettingError, TooLarge, UsageError
 from bayeskit.graphs.network import Network, discrete
+from bayeskit.inference.max_memory import get_max_memory
 from bayeskit.learning.networks.network_counts import NetworkCounts, configurations
 from bayeskit.learning.networks.network_estimates import estimated
 from bayeskit.learning.search.counted_columns import CountedColumns
@@ -20,7 +21,6 @@ from bayeskit.networks.data_rows import columns_of
 from bayeskit.networks.learned.climbs import Climbed
 from bayeskit.networks.learned.em_fitting import EmSettings, climb_network, read_hidden, read_known
 from bayeskit.networks.learned.prior_network import imaginary_rows
-from bayeskit.networks.memory import get_max_memory
 from bayeskit.priors import Laplace, as_prior, backs_off
 from bayeskit.schema import Name
 

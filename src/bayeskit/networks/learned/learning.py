@@ -11,6 +11,7 @@ from bayeskit.counting.backend import backend_of
 from bayeskit.data.source import Source
 from bayeskit.errors import NeedsRows, SettingError, SuspectResult
 from bayeskit.graphs.network import Network, Node
+from bayeskit.inference.max_memory import allowed
 from bayeskit.learning.progress import progress_of
 from bayeskit.learning.search.counted_columns import CountedColumns, counted_columns, given_counts
 from bayeskit.learning.search.node_columns import NodeColumns, in_pieces, read_source
@@ -19,7 +20,6 @@ from bayeskit.networks.arguments import number_below, whole_number
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.learned.fitting import fit_settings
 from bayeskit.networks.learned.structural_learning import declared_hidden, learn_with_holes, with_hidden
-from bayeskit.networks.memory import allowed
 from bayeskit.schema import Name
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.limits import read_limits

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from bayeskit.errors import SettingError
-from bayeskit.networks.arguments import is_number
 
 DEFAULT = 2**30
 
@@ -46,7 +45,8 @@ def allowed(max_memory: float | None) -> float:
 
 
 def _checked(given: Any, name: str) -> float:
-    if not is_number(given) or math.isnan(given) or given <= 0:
+    number = isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
+    if not number or math.isnan(given) or given <= 0:
         raise SettingError(f"{name} is {given!r}; give a positive number of bytes, such as 2**30.")
     # A plain number of Python: sizes beyond 64 bits are compared with it.
     return given.item() if isinstance(given, np.generic) else given  # type: ignore[no-any-return]
