@@ -156,8 +156,11 @@ CASES: dict[str, tuple[World, Callable[[], Any]]] = {
     "TAN, back-off, the tree found": (TREE, TAN),
     "KDB of two parents, back-off": (CHAIN, lambda: KDB(structure=TWO)),
     "BayesNetClassifier, BDeu (its default)": (TREE, lambda: network(ARCS)),
-    "BayesNetClassifier, Laplace": (TREE, lambda: network(ARCS, prior="laplace")),
-    "BayesNetClassifier, Laplace, the tree found": (TREE, lambda: BayesNetClassifier("tan", prior="laplace")),
+    "BayesNetClassifier, Laplace": (TREE, lambda: network(ARCS, smoothing="laplace")),
+    "BayesNetClassifier, Laplace, the tree found": (
+        TREE,
+        lambda: BayesNetClassifier("tan", smoothing="laplace"),
+    ),
     "BayesNetClassifier, gaussian": (NUMBERS, lambda: BayesNetClassifier("naive")),
 }
 

@@ -273,7 +273,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"required": [("nowhere", "y")]}, ["required", "nowhere"]),
     ({"max_parents": -1}, ["max_parents", -1]),
     ({"conditional": True, "criterion": "bdeu", "numeric": 3}, ["score='bdeu'", "bic", "aic"]),
-    ({"method": "ges"}, ["method='ges'", 'method="auto"']),
+    ({"method": "ges"}, ["method='ges'", "numeric=", 'method="auto"']),
 ]
 
 

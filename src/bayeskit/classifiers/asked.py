@@ -94,9 +94,8 @@ class Asked(ClassifierMixin, BaseEstimator):
 
         A question is worth the bits that its answer is expected to tell about the class or, with a loss, the risk
         that it is expected to save; less what it costs. Every state of an attribute is gone through, with what the
-        model expects of it given the values present; a number is weighed on 200 quantiles of the model's own, but in a
-        BayesNetClassifier, where only columns of ``network_`` can tell anything and numbers are left out. Posteriors
-        are those before ``calibration``.
+        model expects of it given the values present; a number is weighed on 200 quantiles of the model's own.
+        Posteriors are those before ``calibration``.
 
         Parameters
         ----------
@@ -248,7 +247,7 @@ class Asked(ClassifierMixin, BaseEstimator):
     def class_profile(
         self, attributes: Sequence[Name] | None = None, *, most: int = 8, lang: str = "en"
     ) -> ClassProfile:
-        """Show how each attribute is distributed in each class: as naive Bayes estimates it, or by the network.
+        """Show how each attribute is distributed in each class, as naive Bayes estimates it.
 
         Parameters
         ----------

@@ -86,11 +86,6 @@ MESSAGES = {
     "X has {n} features, but {who} is expecting {width} features as input.": (
         "表中有 {n} 列，而 {who} 学习时有 {width} 列。"
     ),
-    "Input y contains NaN: the class of row {row} is missing. Leave such rows out, or pass --param "
-    "semi_supervised=true "
-    "to learn from them.": (
-        "第 {row} 行（从 0 数起）没有类别。请去掉这样的行，或用 --param semi_supervised=true 让模型也从中学习。"
-    ),
     "Input y contains NaN: the class of row {row} is missing; leave rows without one out, or let a classifier learn "
     "from them too with --param semi_supervised=true.": (
         "第 {row} 行（从 0 数起）没有类别。请去掉这样的行，或用 --param semi_supervised=true 让模型也从中学习。"

@@ -34,8 +34,11 @@ MESSAGES = {
         "如果信得过文件，可在 Python 中提高上限：read_network(path, max_memory={bytes})。"
     ),
     "Observe some of these.": "请观测其中一些结点。",
-    "Take fewer parents (max_parents=), columns of fewer states, or fewer intervals (discretize=).": (
-        "请减少父结点（max_parents=）、列的取值或区间的个数（discretize=）。"
+    "Take fewer parents (max_parents=), columns of fewer states, or fewer intervals.": (
+        "请减少父结点（max_parents=）、列的取值或区间的个数。"
+    ),
+    "Raise it with bayeskit.networks.set_max_memory, leave columns out, or take a part of the rows.": (
+        "请用 bayeskit.networks.set_max_memory 提高上限，或去掉一些列，或只取一部分样本。"
     ),
     'Raise max_memory=, leave columns out, or use method="auto".': (
         "请用 --drop 去掉一些列，或改用 --method auto。"

@@ -67,21 +67,6 @@ MESSAGES = {
     "The two models were learned from different columns: {list_a} and {list_b}.": (
         "两个模型学习时所用的列不同：{list_a} 与 {list_b}。"
     ),
-    "The two models were learned from different columns, and cannot be added.": (
-        "两个模型学习时所用的列不同，不能合并。"
-    ),
-    "The two models hold different {key}, chosen from different rows. Fit one, and let partial_fit add the "
-    "rows of the "
-    "other.": "两个模型由不同的样本选定了不同的 {key}。请先学习一个，再用 update 加入另一个的样本。",
-    "These are all the rows that the model has learned: nothing is left of it. Fit anew.": (
-        "这就是模型学习过的全部样本，遗忘后什么也不剩。请重新学习（fit）。"
-    ),
-    "{verb} needs counts, and a model that unlabelled rows took part in by EM has none: what such a row "
-    "tells depends on "
-    "all the others. Give all rows to fit.": (
-        "{verb} 需要计数，而由 EM 从无标记样本学得的模型没有计数：这样的样本说明什么，取决于其余所有样本。"
-        "请用全部样本重新学习（fit）。"
-    ),
     "The two models hold different {key}, chosen from different rows: {a} and {b}. Fit one, and let the "
     "other take over "
     "what it holds (cut_points=, structure=, …), or learn from the rows of both.": (

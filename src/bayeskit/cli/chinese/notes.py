@@ -58,11 +58,6 @@ MESSAGES = {
     "step; a smaller unlabelled_weight often settles sooner.": (
         "{n} 步之后，无标记样本的归属仍在变化。所得是最好的一步的模型；减小 unlabelled_weight 往往收敛更快。"
     ),
-    "EM over the unlabelled rows was still moving after {n} steps (see history_). The network is that of "
-    "the best step; "
-    "a smaller unlabelled_weight often settles sooner.": (
-        "{n} 步之后，EM 仍未收敛。所得是最好的一步的网络；减小 unlabelled_weight 往往收敛更快。"
-    ),
     "--param semi_supervised=true, and no row (of any weight) is without a label. None and NaN are missing labels, "
     "−1 is where "
     "all labels are whole numbers; name another value with missing_label=.": (

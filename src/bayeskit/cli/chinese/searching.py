@@ -44,9 +44,9 @@ MESSAGES = {
         "请用 auto、hill-climbing、tabu、order、exact 或 pc。"
     ),
     "method={method} takes discrete columns or continuous ones, not both together: an arc between the two kinds has "
-    'only one direction. Use discretize=, or method="auto".': (
+    'only one direction. Use discretize= (numeric= of a classifier), or method="auto".': (
         "--method {method} 要求各列全是离散的，或全是连续的：两者之间的边只能有一个方向。"
-        "请用 --discretize，或改用 --method auto。"
+        "请用 --discretize（分类器用 numeric=），或改用 --method auto。"
     ),
     "The search over classes of equivalent graphs takes no required or forbidden arcs and no tiers: all graphs of a "
     'class would have to keep them. Use method="auto" or "hill-climbing".': (

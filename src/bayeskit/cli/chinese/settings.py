@@ -77,8 +77,25 @@ MESSAGES = {
         "smoothing 中的 {name} 不是属性。属性有 {list}，另有 'categorical' 和 'numeric' 两类。"
     ),
     "weights names {name}, which is no attribute. There are {list}.": "weights 中的 {name} 不是属性。属性有 {list}。",
-    "cut_points names {name}, which is no column. The columns are {list}.": (
-        "cut_points 中的 {name} 不是列名。各列是 {list}。"
+    "{setting} names {name}, which is {kind}: only numbers can be cut into intervals.": (
+        "{setting} 中的 {name} 是 {kind}，只有数字才能切分成区间。"
+    ),
+    "{setting} is {value}; give a number of intervals of at least 2.": (
+        "{setting} 的值 {value} 不可用：区间至少要有 2 个。"
+    ),
+    'method={method} has its own arcs and cannot keep {known}. Use "auto" or "hill-climbing".': (
+        "method={method} 的边是固定的，不能遵守 {known}。请用 auto 或 hill-climbing。"
+    ),
+    "class_prior is given, and in this graph the class has the parents {list}: there is no P(c) to put it in the "
+    "place of. Leave class_prior out, or turn these arcs round.": (
+        "给定了 class_prior，而在这个图中类别有父结点 {list}，没有可以代替的 P(c)。"
+        "请去掉 class_prior，或把这些边反过来。"
+    ),
+    "Every row has weight 0, so there is no row to learn a network from.": (
+        "每一行的权重都是 0，没有可以用来学习网络的样本。"
+    ),
+    "{setting} names {name}, which is no column. The columns are {list}.": (
+        "{setting} 中的 {name} 不是列名。各列是 {list}。"
     ),
     "categorical_features names {name}, which is no column. The columns are {list}.": (
         "categorical_features 中的 {name} 不是列名。各列是 {list}。"

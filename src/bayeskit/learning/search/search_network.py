@@ -185,7 +185,7 @@ def _require_free(arcs: Arcs, columns: NodeColumns | CountedColumns, method: str
     if 0 < columns.is_discrete.sum() < arcs.n:
         raise SettingError(
             f"method={method!r} takes discrete columns or continuous ones, not both together: an arc between the two "
-            'kinds has only one direction. Use discretize=, or method="auto".'
+            'kinds has only one direction. Use discretize= (numeric= of a classifier), or method="auto".'
         )
     if not arcs.is_free:
         raise SettingError(
