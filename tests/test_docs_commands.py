@@ -15,8 +15,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "docs/guide/command_line.md", ROOT / "docs/zh-CN/guide/command_line.md"]
 TOURS = [ROOT / "docs/tour.md", ROOT / "docs/zh-CN/tour.md"]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-# These have tests of their own, and take seconds.
-ELSEWHERE = ("compare",)
+# These have tests of their own, and take seconds, or ask which shell runs them.
+ELSEWHERE = ("compare", "--install-completion")
 
 
 def blocks(page: str) -> list[tuple[list[str], str | None]]:

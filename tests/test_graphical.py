@@ -34,6 +34,7 @@ from bayeskit.report.contribution_logs import separate_logs
 from bayeskit.report.factors.arithmetic import explain
 from bayeskit.report.row import one_row
 from bayeskit.schema import Schema, Variable
+from refusals import refuses
 
 PRIORS = [BDeu(1.0), BDeu(10.0), Laplace(), MEstimate(2.0), MAP(Dirichlet(2))]
 
@@ -393,20 +394,19 @@ def test_tables_are_told_with_the_counts_behind_them():
 def test_graphs_that_are_none_of_these_columns_are_refused():
     schema = Case(0, 2, 1).schema
     for parents, nodes, named in (
-        ({"d0": ()}, ["d0"], "'y'"),
-        ({"y": (), "q": ("y",)}, ["y", "q"], "'q'"),
-        ({"y": ("z0",), "z0": ()}, ["y", "z0"], "'z0'"),
-        ({"d0": ("z0",), "z0": ("y",)}, ["y", "d0", "z0"], "'d0' is discrete"),
+        ({"d0": ()}, ["d0"], "y"),
+        ({"y": (), "q": ("y",)}, ["y", "q"], "q"),
+        ({"y": ("z0",), "z0": ()}, ["y", "z0"], "z0"),
+        ({"d0": ("z0",), "z0": ("y",)}, ["y", "d0", "z0"], "d0"),
     ):
-        with pytest.raises(SettingError, match=named):
+        with refuses(SettingError, named):
             Graphical(Dag.of(parents, nodes)).plan(schema, Recipe())
 
 
 def test_a_file_may_hold_a_graph_and_nothing_that_is_none():
     schema = Case(0, 2, 1).schema
-    check_held({"graph": {"y": ("d0",), "d0": (), "z0": ("y", "d0")}}, schema)
+    check_held({"structure": {"y": ("d0",), "d0": (), "z0": ("y", "d0")}}, schema)
     for graph in (
-        {"d0": ()},
         {"y": ["d0"], "d0": ()},
         {"y": (), "q": ()},
         {"y": ("q",)},
@@ -415,7 +415,7 @@ def test_a_file_may_hold_a_graph_and_nothing_that_is_none():
         [("y", ())],
     ):
         with pytest.raises((ModelFormatError, SettingError, CyclicGraph)):
-            check_held({"graph": graph}, schema)
+            check_held({"structure": graph}, schema)
 
 
 def test_a_class_prior_has_no_place_where_the_class_has_parents():

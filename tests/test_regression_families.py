@@ -21,6 +21,7 @@ from bayeskit.io.statistics import load_statistics, pack_statistics, save_statis
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Embedding, Pattern, Plan, Statistics, Term
 from bayeskit.statistics.regression_families import RegressionFamilies
+from refusals import refuses
 
 FAMILIES = (("u",), ("v", "u"), ("w", "x0", "v", "x1", "u"), ("u", "x1"))
 NUMERIC = ("u", "v", "w")
@@ -252,13 +253,13 @@ def embedded(family):
 @pytest.mark.parametrize(
     ("family", "error", "name"),
     [
-        (("x0",), ColumnError, "'x0'"),
-        (("u", "z"), ColumnError, "'z'"),
+        (("x0",), ColumnError, "x0"),
+        (("u", "z"), ColumnError, "z"),
         (("u", "v", "v"), ColumnError, "twice"),
     ],
 )
 def test_families_that_are_none_are_refused(family, error, name):
-    with pytest.raises(error, match=name):
+    with refuses(error, name):
         RegressionFamilies.zero(schema_of(), (family,))
 
 
@@ -331,30 +332,30 @@ def test_saving_and_loading_gives_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("name", "damage", "message"),
     [
-        ("keys", lambda a: a[::-1].copy(), "not in ascending order"),
-        ("keys", lambda a: np.r_[a[:-1], 10**6], "does not have"),
-        ("keys", lambda a: a[:-1], "does not fit the cells"),
-        ("starts", lambda a: a + 1, "does not fit the cells"),
+        ("keys", lambda a: a[::-1].copy(), "ascending"),
+        ("keys", lambda a: np.r_[a[:-1], 10**6], "regressions/keys"),
+        ("keys", lambda a: a[:-1], "cells"),
+        ("starts", lambda a: a + 1, "cells"),
         ("weight", lambda a: -a, "negative"),
-        ("weight", lambda a: a * 0.0, "without weight|no remainder"),
-        ("weight_low", lambda a: a[:-1], "no remainder"),
-        ("first", lambda a: a[:-1], "no remainder|does not fit"),
-        ("pivot", lambda a: a[:-1], "does not fit"),
+        ("weight", lambda a: a * 0.0, "weight"),
+        ("weight_low", lambda a: a[:-1], "remainder"),
+        ("first", lambda a: a[:-1], "regressions/first"),
+        ("pivot", lambda a: a[:-1], "regressions/pivot"),
         ("second", lambda a: a * np.nan, "NaN"),
         ("second", lambda a: a + np.arange(len(a)), "symmetric"),
         ("second", lambda a: a * 1e301, "covariance"),
-        ("second", lambda a: -a, "negative squares"),
-        ("members", lambda a: a[::-1].copy(), "schema and plan"),
-        ("columns", lambda a: a * 0, "schema and plan"),
-        ("column_bounds", lambda a: a * 0, "schema and plan"),
-        ("radices", lambda a: a + 1, "schema and plan"),
-        ("bounds", lambda a: a * 0, "schema and plan"),
+        ("second", lambda a: -a, "squares"),
+        ("members", lambda a: a[::-1].copy(), "plan"),
+        ("columns", lambda a: a * 0, "plan"),
+        ("column_bounds", lambda a: a * 0, "plan"),
+        ("radices", lambda a: a + 1, "plan"),
+        ("bounds", lambda a: a * 0, "plan"),
     ],
 )
 def test_damaged_files_are_refused(name, damage, message):
     content, arrays = pack_statistics(counted_plan())
     arrays[f"regressions/{name}"] = damage(arrays[f"regressions/{name}"])
-    with pytest.raises(ModelFormatError, match=message):
+    with refuses(ModelFormatError, message):
         unpack_statistics(content, arrays)
 
 

@@ -82,8 +82,12 @@ class Deferred:
                         names[name] = names[name].made()
                 self._made = self._make(self.py_func)
                 _deferred[self._made] = self
-                type(self).__call__ = staticmethod(self._made)  # type: ignore[method-assign]
+                self._step_aside()
         return self._made
+
+    def _step_aside(self) -> None:
+        """Be what was made from now on."""
+        type(self).__call__ = staticmethod(self._made)  # type: ignore[method-assign]
 
     def plain(self) -> Callable[..., Any]:
         """Return the function in plain Python, its loops metered, its numbers those of compiled code."""

@@ -18,6 +18,7 @@ from bayeskit import (
 )
 from bayeskit.errors import ColumnError, DataError, DataTypeError, InfiniteValue, UnseenState, WeightError
 from bayeskit.learning.search.node_columns import read_nodes
+from refusals import refuses
 
 LABELS = ["u", "v", "u", "v"]
 
@@ -59,15 +60,15 @@ def test_infinity_is_named_with_its_column_and_row(door, form):
 @pytest.mark.parametrize(
     ("weights", "says"),
     [
-        ([1.0, 2.0], "2 row weights for 4 rows"),
-        ([1.0, -2.0, 1.0, 1.0], "row 1 is -2.0"),
-        ([1.0, 1.0, np.nan, 1.0], "row 2 is nan"),
-        ([0.0] * 4, "zero"),
-        (["a"] * 4, "not numbers"),
+        ([1.0, 2.0], [2, 4]),
+        ([1.0, -2.0, 1.0, 1.0], [1, -2.0]),
+        ([1.0, 1.0, np.nan, 1.0], [2, "nan"]),
+        ([0.0] * 4, ["zero"]),
+        (["a"] * 4, ["numbers"]),
     ],
 )
 def test_weights_that_mean_nothing(door, weights, says):
-    with pytest.raises(WeightError, match=says):
+    with refuses(WeightError, *says):
         DOORS[door](numbers(), weights)
 
 
@@ -75,23 +76,23 @@ def test_weights_that_mean_nothing(door, weights, says):
 @pytest.mark.parametrize(
     ("rows", "error", "says"),
     [
-        ({"a": [0.5, 1.5], "b": [0.5]}, DataError, "different lengths"),
-        ({"a": 3, "b": [0.5]}, DataTypeError, "'a'"),
-        ({"a": [], "b": []}, DataError, "0 sample"),
-        (pd.DataFrame([[0.5, 1.5]], columns=["a", "a"]), ColumnError, "'a'"),
-        (3, DataTypeError, "Rows were expected, not int"),
-        (numbers(b=np.array(["2020-01-01"] * 4, "M8[D]")), ColumnError, "'b' holds dates"),
+        ({"a": [0.5, 1.5], "b": [0.5]}, DataError, ["lengths", "[1, 2]"]),
+        ({"a": 3, "b": [0.5]}, DataTypeError, ["a"]),
+        ({"a": [], "b": []}, DataError, [0, "sample"]),
+        (pd.DataFrame([[0.5, 1.5]], columns=["a", "a"]), ColumnError, ["a"]),
+        (3, DataTypeError, ["int"]),
+        (numbers(b=np.array(["2020-01-01"] * 4, "M8[D]")), ColumnError, ["b", "dates"]),
     ],
     ids=["lengths", "no column", "empty", "twice", "no rows", "dates"],
 )
 def test_what_is_no_table(door, rows, error, says):
-    with pytest.raises(error, match=says):
+    with refuses(error, *says):
         DOORS[door](rows)
 
 
 @pytest.mark.parametrize("make", [TAN, LatentClass, GaussianMixture, Discretizer])
 def test_sparse_matrices_are_refused_alike(make):
-    with pytest.raises(DataTypeError, match=f"{make.__name__} needs dense data"):
+    with refuses(DataTypeError, make.__name__):
         make().fit(sparse.csr_matrix(np.eye(4)), LABELS)
 
 

@@ -222,9 +222,9 @@ def encode_column(coded: Coded, variable: Variable, policy: Policy) -> tuple[Var
     other = size if policy == "ignore" else size + 1
     table = np.array([*(variable.codes.get(label, other) for label in labels), size])
     if policy == "error" and (table > size).any():
-        for code, label in _present(coded):
-            if label not in variable.codes:
-                raise _unseen(variable, label, int((np.asarray(coded.codes) == code).argmax()))
+        strange = np.flatnonzero(table.take(coded.codes, mode="wrap") > size)
+        if len(strange):
+            raise _unseen(variable, labels[int(coded.codes[strange[0]])], int(strange[0]))
     dtype = np.uint8 if size <= LARGEST_BYTE_TABLE else np.uint32
     return variable, CodeColumn(coded.codes, table.astype(dtype))
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayeskit.errors import ModelFormatError
 from bayeskit.graphs.dag import Dag
 from bayeskit.learning.calibration import from_held
-from bayeskit.learning.graphical import class_node
+from bayeskit.learning.graphical import as_graph, check_graph, class_node
 from bayeskit.schema import Schema, Variable
 
 Floats = NDArray[np.float64]
@@ -121,11 +121,11 @@ def _is_structure(value: Any, schema: Schema) -> bool:
         return False
     nodes = {*schema.position, class_node(schema)}
     known = all(len(set(names)) == len(names) and nodes.issuperset(names) for names in value.values())
-    return (
-        known
-        and nodes.issuperset(value)
-        and bool(Dag(tuple(value), tuple(value.values())).nodes or not value)
-    )
+    if not known or not nodes.issuperset(value):
+        return False
+    if class_node(schema) in value:
+        check_graph(as_graph(value, schema), schema)
+    return bool(Dag(tuple(value), tuple(value.values())).nodes or not value)
 
 
 def _are_structures(value: Any, schema: Schema) -> bool:

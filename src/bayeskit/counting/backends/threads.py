@@ -110,7 +110,7 @@ def count_rows(encoded: Encoded, plan: Plan, n_jobs: int | None = None) -> Stati
     # Large tables are seldom worth filling for a few rows: adding two of them costs more than counting.
     step = CHUNK_ROWS * max(1, memory_of(plan, encoded.schema) // _FREE_BYTES)
     bounds = encoded.bounds(step)
-    if len(bounds) == 1:
+    if len(bounds) == 1 and thread_count(n_jobs):  # which refuses what is no number of threads
         return count(encoded.chunk(*bounds[0], by_column=True), encoded.schema, plan)
     results = in_order(
         lambda a, b: count(encoded.chunk(a, b, by_column=True), encoded.schema, plan), bounds, n_jobs
