@@ -181,7 +181,6 @@ def read_source(
     max_memory: float = math.inf,
     *,
     only: Sequence[Name] | None = None,
-    continuous: Sequence[Name] = (),
     known: Mapping[Name, Variable] | None = None,
 ) -> tuple[NodeColumns, Floats | None]:
     """Read rows: text, categories, booleans and whole numbers are discrete, floats are continuous.
@@ -199,7 +198,6 @@ def read_source(
     max_memory : bytes that the codes of a file or of batches may take
     only : names, optional
         Read these columns, which must be there, and no others.
-    continuous : names of columns that are numbers whatever they look like
     known : {column: the variable that it is}, optional
 
     Returns
@@ -215,7 +213,7 @@ def read_source(
     >>> columns.names, columns.codes[0], weights
     (('rain',), array([0, 1, 0, 0], dtype=uint8), array([2., 1., 3., 4.]))
     """
-    reading, for_all = _reading(states, discretize, continuous, known or {})
+    reading, for_all = _reading(states, discretize, known or {})
     in_source = isinstance(sample_weight, str) or not in_pieces(data)
     source = Source(data, weights=sample_weight if in_source else None, columns=only, has_class=False)
     rows = gather(source, reading, EVERYTHING, max_memory=max_memory)
@@ -230,12 +228,10 @@ def in_pieces(data: Any) -> bool:
     return not Source(data).in_memory
 
 
-def _reading(
-    states: Any, discretize: Any, continuous: Sequence[Name], known: Mapping[Name, Variable]
-) -> tuple[Reading, int | None]:
+def _reading(states: Any, discretize: Any, known: Mapping[Name, Variable]) -> tuple[Reading, int | None]:
     """Say to the reader of rows what was said of nodes; return also into how many intervals to cut all floats."""
     check_states({} if states is None else states)
-    measured = {*continuous, *(name for name, given in (states or {}).items() if _is_float(given))}
+    measured = {name for name, given in (states or {}).items() if _is_float(given)}
     by_name = discretize if isinstance(discretize, Mapping) else {}
     cuts = {
         name: given if isinstance(given, (Sequence, np.ndarray)) else _intervals(given)
