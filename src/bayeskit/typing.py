@@ -1,0 +1,46 @@
+"""What users hand over, as types: the words of every signature that takes rows, labels, weights, seeds or paths.
+
+They say what is accepted, for readers and type checkers; what a value really is, the reader of it finds out. A check
+of a setting takes ``object``: anything may come, and what is wrong is refused by name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayeskit.schema import Name
+
+
+@runtime_checkable
+class Frame(Protocol):
+    """A data frame (pandas, Polars, PyArrow) or a sparse matrix: rows and columns with a shape."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+
+Floats: TypeAlias = NDArray[np.float64]
+Codes: TypeAlias = NDArray[np.integer]
+Array: TypeAlias = NDArray[np.generic]
+
+PathLike: TypeAlias = str | os.PathLike[str]
+# Rows: an array, rows of cells, a frame, a sparse matrix; from a file or in batches too where a verb says so.
+TableLike: TypeAlias = ArrayLike | Frame | Sequence[Sequence[object]] | Mapping[Name, Sequence[object]]
+RowSource: TypeAlias = TableLike | PathLike | Iterable[object]
+# One row: its cells in order, or by the names of columns.
+RowLike: TypeAlias = ArrayLike | Frame | Sequence[object] | Mapping[Name, object]
+# A label for each row; missing labels may be among them.
+LabelsLike: TypeAlias = ArrayLike | Frame | Sequence[Hashable]
+# A weight for each row, or the column that holds them.
+WeightsLike: TypeAlias = ArrayLike | Frame | Name
+Seed: TypeAlias = int | np.integer | np.random.Generator | np.random.RandomState | None
+
+ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Hashable, float] | None
+CategoricalFeatures: TypeAlias = (
+    Literal["from_dtype", "all"] | Sequence[Name] | Sequence[int] | Sequence[bool] | None
+)
