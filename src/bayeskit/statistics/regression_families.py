@@ -124,8 +124,12 @@ class RegressionFamilies:
         weight = None if gone is None or "tables" not in gone else gone["tables"].margin[classes]
         left = mine.subtract(theirs, weight)
         if gone is not None and "moments" in gone:
-            doubt = _doubt(left, gone["moments"], classes, list(self.numeric_of(f)))
+            lost, columns = gone["moments"], list(self.numeric_of(f))
+            doubt = _doubt(left.mean, lost, classes, columns)
             left = left.without_spread(np.where((theirs.n != 0.0)[:, None], doubt, 0.0))
+            whole = left.whole()
+            everywhere = _doubt(whole.mean, lost.pooled(), np.zeros(1, np.int64), columns)
+            left = left.with_one_value(whole, everywhere[0])
         return keys, left
 
     def scale(self, factor: float | Floats) -> Self:
@@ -273,11 +277,11 @@ def _added(a: Cells, b: Cells) -> Cells:
     return keys, mine.merge(others)
 
 
-def _doubt(left: Regressions, gone: Moments, classes: Ids, columns: list[int]) -> Floats:
+def _doubt(mean: Floats, gone: Moments, classes: Ids, columns: list[int]) -> Floats:
     """Return how much spread rounding may have left in each cell and column: see `Moments.without_rounding`."""
     centre, weight, around = gone.mean()[0], gone.weight, gone.centred()
     place = classes[:, None], columns
-    return np.asarray(ROUNDING * (around[place] + weight[place] * (centre[place] - left.mean) ** 2))
+    return np.asarray(ROUNDING * (around[place] + weight[place] * (centre[place] - mean) ** 2))
 
 
 def _listed(table: CellTable, schema: Schema) -> Cells:

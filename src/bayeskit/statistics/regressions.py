@@ -150,6 +150,16 @@ class Regressions:
             return self
         return self._recentred(np.asarray(constant.any(axis=1)))._flattened(constant)
 
+    def with_one_value(self, whole: Regressions, doubt: Floats) -> Regressions:
+        """Return the sums with columns given one value in all cells whose Σ(z − mean)² in ``whole`` is at most this."""
+        spread = np.diagonal(whole._centred[1], axis1=1, axis2=2)[0]
+        constant = (doubt > 0.0) & (spread > 0.0) & (spread <= doubt)
+        if not constant.any():
+            return self
+        here = constant & (self.n > 0.0)[:, None]
+        value = whole._recentred(np.ones(1, np.bool_)).pivot
+        return self.about(np.where(here, value, self.pivot))._flattened(here)
+
     def scale(self, factor: float | Floats) -> Regressions:
         """Multiply the weights by a factor, or by one for each cell."""
         by = np.broadcast_to(np.asarray(factor, np.float64), self.n.shape)
