@@ -297,7 +297,13 @@ class WittenBell:
     """
 
 
-def backs_off(prior: Any) -> bool:
+# A prior of anything; as users write one: by name or, for Lidstone, as a number; and for all attributes of a model.
+AnyPrior = Prior | NormalInverseGamma | BackOff | WittenBell
+PriorLike = AnyPrior | str | float
+SmoothingLike = PriorLike | Mapping[Any, PriorLike] | None
+
+
+def backs_off(prior: object) -> bool:
     """Tell whether a prior needs the level below, so that it has no cells of its own."""
     return isinstance(prior, (BackOff, WittenBell))
 

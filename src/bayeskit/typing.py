@@ -7,8 +7,8 @@ of a setting takes ``object``: anything may come, and what is wrong is refused b
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,17 +30,22 @@ Array: TypeAlias = NDArray[np.generic]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 # Rows: an array, rows of cells, a frame, a sparse matrix; from a file or in batches too where a verb says so.
-TableLike: TypeAlias = ArrayLike | Frame | Sequence[Sequence[object]] | Mapping[Name, Sequence[object]]
+# A mapping's keys are Any: names of any one kind, since a dict of strings is no mapping of all that can be a name.
+TableLike: TypeAlias = ArrayLike | Frame | Sequence[Sequence[object]] | Mapping[Any, Collection[object]]
 RowSource: TypeAlias = TableLike | PathLike | Iterable[object]
 # One row: its cells in order, or by the names of columns.
-RowLike: TypeAlias = ArrayLike | Frame | Sequence[object] | Mapping[Name, object]
+RowLike: TypeAlias = ArrayLike | Frame | Sequence[object] | Mapping[Any, object]
 # A label for each row; missing labels may be among them.
 LabelsLike: TypeAlias = ArrayLike | Frame | Sequence[Hashable]
 # A weight for each row, or the column that holds them.
 WeightsLike: TypeAlias = ArrayLike | Frame | Name
 Seed: TypeAlias = int | np.integer | np.random.Generator | np.random.RandomState | None
 
-ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Hashable, float] | None
+# P(c): in the order of the classes, or by class.
+ClassPriorLike: TypeAlias = ArrayLike | Mapping[Any, float] | None
+ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float] | None
 CategoricalFeatures: TypeAlias = (
     Literal["from_dtype", "all"] | Sequence[Name] | Sequence[int] | Sequence[bool] | None
 )
+# What each action costs under each class: actions × classes, or by their names.
+LossLike: TypeAlias = ArrayLike | Frame | Mapping[Any, Mapping[Any, float]] | None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.aode import check_count
 from bayeskit.classifiers.semi_naive import SemiNaive
@@ -16,10 +17,11 @@ from bayeskit.learning.averaging import Averaging
 from bayeskit.learning.model import Form
 from bayeskit.learning.naive import Naive
 from bayeskit.learning.two_dependence import TwoDependence
-from bayeskit.priors import MEstimate, as_smoothing, backs_off
-from bayeskit.schema import Name, Schema
+from bayeskit.priors import MEstimate, SmoothingLike, as_smoothing, backs_off
+from bayeskit.schema import Label, Name, Schema
 from bayeskit.statistics.information import class_information
 from bayeskit.statistics.triples import within_budget
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
 
 
 class AnDE(SemiNaive):
@@ -78,21 +80,21 @@ class AnDE(SemiNaive):
         *,
         min_count: float = 1,
         memory: int = 2**29,
-        smoothing: Any = None,
+        smoothing: SmoothingLike = None,
         alpha: float | None = None,
-        class_prior: Any = None,
-        class_weight: Any = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
         numeric: str = "mdl",
-        cut_points: Mapping[Name, Any] | None = None,
-        categorical_features: Any = "from_dtype",
-        states: Mapping[Any, Any] | None = None,
+        cut_points: Mapping[Any, ArrayLike] | None = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        states: Mapping[Any, Collection[Label]] | None = None,
         missing: str = "ignore",
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         n_jobs: int | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.n = n
         self.min_count = min_count

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.naive_bayes import one_of
 from bayeskit.classifiers.semi_naive import SemiNaive
@@ -13,8 +15,9 @@ from bayeskit.data.encode import Unseen
 from bayeskit.errors import SettingError
 from bayeskit.learning.averaging import Averaging
 from bayeskit.learning.model import Form
-from bayeskit.priors import Laplace
-from bayeskit.schema import Name, Schema
+from bayeskit.priors import Laplace, SmoothingLike
+from bayeskit.schema import Label, Name, Schema
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
 
 
 class AODE(SemiNaive):
@@ -72,21 +75,21 @@ class AODE(SemiNaive):
         min_count: float = 1,
         weights: str | None = None,
         subsumption: bool | int = False,
-        smoothing: Any = None,
+        smoothing: SmoothingLike = None,
         alpha: float | None = None,
-        class_prior: Any = None,
-        class_weight: Any = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
         numeric: str = "mdl",
-        cut_points: Mapping[Name, Any] | None = None,
-        categorical_features: Any = "from_dtype",
-        states: Mapping[Any, Any] | None = None,
+        cut_points: Mapping[Any, ArrayLike] | None = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        states: Mapping[Any, Collection[Label]] | None = None,
         missing: str = "ignore",
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         n_jobs: int | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.min_count = min_count
         self.weights = weights
@@ -132,8 +135,8 @@ class AODE(SemiNaive):
             check_count("subsumption", self.subsumption)
 
 
-def check_count(name: str, value: Any, of: str = "rows") -> None:
+def check_count(name: str, value: object, of: str = "rows") -> None:
     """Refuse what is no number of rows, or of something else."""
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not number or not np.isfinite(value) or value < 0:
+    number = value if isinstance(value, (int, float, np.integer, np.floating)) else math.nan
+    if isinstance(value, bool) or not np.isfinite(number) or number < 0:
         raise SettingError(f"{name} is {value!r}; it must be a number of {of}, 0 or more.")

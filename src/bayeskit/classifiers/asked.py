@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from bayeskit.classifiers.doors import labels_of
@@ -15,6 +15,7 @@ from bayeskit.classifiers.notebook import html_repr, mimebundle
 from bayeskit.data.table import Table, open_table
 from bayeskit.errors import SettingError
 from bayeskit.schema import Label, Name, Schema
+from bayeskit.typing import LabelsLike, LossLike, RowLike, Seed, TableLike
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.region_data import View
@@ -52,7 +53,7 @@ class Asked(ClassifierMixin, BaseEstimator):
 
     # -- reasons -------------------------------------------------------------------------------
 
-    def contributions(self, X: Any, against: Any = None) -> Contributions:
+    def contributions(self, X: TableLike, against: Label | None = None) -> Contributions:
         r"""Return what each attribute adds to the log-odds of each class, and the class prior first.
 
         Over the columns they add up to :math:`\log P(c \mid x) - \log P(c' \mid x)`, before ``calibration``.
@@ -88,7 +89,12 @@ class Asked(ClassifierMixin, BaseEstimator):
         return contributions_of(columns, classes, logs, against)
 
     def ask_next(
-        self, row: Any = None, costs: Any = None, loss: Any = None, *, lang: str = "en"
+        self,
+        row: RowLike | None = None,
+        costs: Mapping[Any, float] | None = None,
+        loss: LossLike = None,
+        *,
+        lang: str = "en",
     ) -> Questions:
         """Return which missing value of a row is most worth asking for, as a ranked table.
 
@@ -117,7 +123,7 @@ class Asked(ClassifierMixin, BaseEstimator):
         """
         return self._questions({} if row is None else row, costs, loss, lang)
 
-    def novelty(self, X: Any, n_drawn: int = 2000, seed: Any = 0) -> Novelty:
+    def novelty(self, X: TableLike, n_drawn: int = 2000, seed: Seed = 0) -> Novelty:
         """Return how strange rows are to the model: log P(x) among that of rows it would draw itself.
 
         No row is kept by a model, so rows are compared with what its distribution gives, not with those it learned.
@@ -144,7 +150,7 @@ class Asked(ClassifierMixin, BaseEstimator):
         return self._strangeness(open_table(X), int(n_drawn), seed)
 
     def predict_interval(
-        self, X: Any, level: float = 0.9, *, draws: int = 1000, seed: int = 0
+        self, X: TableLike, level: float = 0.9, *, draws: int = 1000, seed: int = 0
     ) -> PosteriorInterval:
         r"""Return credible intervals of P(c | x) of each row: 0.9 from 3 rows is not 0.9 from 3,000.
 
@@ -207,7 +213,7 @@ class Asked(ClassifierMixin, BaseEstimator):
         label: Label | None = None,
         *,
         against: Label | None = None,
-        row: Any = None,
+        row: RowLike | None = None,
         most: int = 12,
         lang: str = "en",
     ) -> Nomogram:
@@ -271,9 +277,9 @@ class Asked(ClassifierMixin, BaseEstimator):
         x: Name,
         y: Name,
         *,
-        given: Mapping[Name, Any] | None = None,
-        rows: Any = None,
-        labels: Any = None,
+        given: Mapping[Any, object] | None = None,
+        rows: TableLike | None = None,
+        labels: LabelsLike | None = None,
         grid: int = 60,
         lang: str = "en",
     ) -> Regions:
@@ -304,8 +310,8 @@ class Asked(ClassifierMixin, BaseEstimator):
 
     def reliability(
         self,
-        X: Any,
-        y: Any,
+        X: TableLike,
+        y: ArrayLike,
         *,
         label: Label | None = None,
         bins: int = 10,
@@ -332,7 +338,7 @@ class Asked(ClassifierMixin, BaseEstimator):
         posterior = self.predict_proba(X)
         return reliability(y, posterior, self.classes_, label=label, bins=bins, strategy=strategy, lang=lang)
 
-    def reject_curve(self, X: Any, y: Any, *, lang: str = "en") -> RejectCurve:
+    def reject_curve(self, X: TableLike, y: ArrayLike, *, lang: str = "en") -> RejectCurve:
         """Show the error of the rows that are answered when the least sure ones are rejected.
 
         Parameters
@@ -344,7 +350,9 @@ class Asked(ClassifierMixin, BaseEstimator):
 
         return reject_curve(y, self.predict_proba(X), self.classes_, lang=lang)
 
-    def cost_curve(self, X: Any, y: Any, *, label: Label | None = None, lang: str = "en") -> CostCurve:
+    def cost_curve(
+        self, X: TableLike, y: ArrayLike, *, label: Label | None = None, lang: str = "en"
+    ) -> CostCurve:
         """Show what mistakes about a class cost, for every proportion of the costs of false alarms and misses.
 
         Parameters
@@ -439,7 +447,7 @@ class Asked(ClassifierMixin, BaseEstimator):
         """What needed rows to be chosen."""
 
     @abstractmethod
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: TableLike) -> Floats:
         """Return P(c | x) of each row: shape (n, K)."""
 
     @abstractmethod
@@ -451,10 +459,12 @@ class Asked(ClassifierMixin, BaseEstimator):
         """Return the columns, and the logarithms whose sum over them is log P(c, x): shape (n, columns, K)."""
 
     @abstractmethod
-    def _questions(self, row: Any, costs: Any, loss: Any, lang: str) -> Questions: ...
+    def _questions(
+        self, row: RowLike, costs: Mapping[Any, float] | None, loss: LossLike, lang: str
+    ) -> Questions: ...
 
     @abstractmethod
-    def _strangeness(self, table: Table, n_drawn: int, seed: Any) -> Novelty: ...
+    def _strangeness(self, table: Table, n_drawn: int, seed: Seed) -> Novelty: ...
 
     @abstractmethod
     def _posterior_draws(self, table: Table, draws: Draws) -> Iterator[tuple[Any, Floats]]:
@@ -462,7 +472,7 @@ class Asked(ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _nomogram(
-        self, label: Label | None, against: Label | None, row: Any, most: int, lang: str
+        self, label: Label | None, against: Label | None, row: RowLike | None, most: int, lang: str
     ) -> Nomogram: ...
 
     @abstractmethod

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.kdb import check_depth, held_form, learned_structure
 from bayeskit.classifiers.selective_kdb import choose_selection
@@ -23,7 +24,8 @@ from bayeskit.learning.one_dependence import Tree
 from bayeskit.learning.pool import Member, Pool, pool_weights, votes_left_out
 from bayeskit.learning.rows_again import learned_chunks, spread
 from bayeskit.priors import BackOff, MEstimate
-from bayeskit.schema import Name, Schema
+from bayeskit.schema import Label, Schema
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
 
 MEMBERS = ("nb", "tan", "aode", "kdb", "skdb")
 
@@ -94,19 +96,19 @@ class AutoBayes(SemiNaive):
         members: Sequence[str] = MEMBERS,
         k: int = 2,
         max_k: int = 5,
-        class_prior: Any = None,
-        class_weight: Any = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
         numeric: str = "mdl",
-        cut_points: Mapping[Name, Any] | None = None,
-        categorical_features: Any = "from_dtype",
-        states: Mapping[Any, Any] | None = None,
+        cut_points: Mapping[Any, ArrayLike] | None = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        states: Mapping[Any, Collection[Label]] | None = None,
         missing: str = "ignore",
         unseen: Unseen = "ignore",
         calibration: str | None = "temperature",
         n_jobs: int | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.members = members
         self.k = k

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
@@ -45,6 +45,7 @@ from bayeskit.learning.leave_one_out import encode_learned, left_out_joint, log_
 from bayeskit.learning.model import Model, Recipe, RowChoice
 from bayeskit.schema import Label, Name, Schema, Variable
 from bayeskit.statistics import Statistics
+from bayeskit.typing import LabelsLike, LossLike, PathLike, RowLike, RowSource, Seed, TableLike, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.region_data import View
@@ -112,9 +113,9 @@ class CountClassifier(Asked):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: RowSource,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
         *,
         target: Name | None = None,
         columns: Sequence[Name] | None = None,
@@ -161,10 +162,10 @@ class CountClassifier(Asked):
 
     def partial_fit(
         self,
-        X: Any,
-        y: Any = None,
-        classes: Any = None,
-        sample_weight: Any = None,
+        X: RowSource,
+        y: LabelsLike | None = None,
+        classes: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
         *,
         target: Name | None = None,
     ) -> Self:
@@ -198,14 +199,27 @@ class CountClassifier(Asked):
             self._renew()
         return self
 
-    def relearn(self, X: Any, y: Any = None, sample_weight: Any = None, **source: Any) -> Self:
+    def relearn(
+        self,
+        X: RowSource,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        **source: Any,
+    ) -> Self:
         """Choose anew, from these rows, what is held (cut points, structure, weights), and learn from them.
 
         The same as ``fit``: what later batches do not change is decided again.
         """
         return self.fit(X, y, sample_weight, **source)
 
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: Name | None = None) -> Self:
+    def forget(
+        self,
+        X: RowSource,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        *,
+        target: Name | None = None,
+    ) -> Self:
         """Take rows away that were learned before: the model is then that of the other rows.
 
         Where some cell would hold less than nothing the rows cannot have been counted: that is refused,
@@ -250,10 +264,10 @@ class CountClassifier(Asked):
 
     def lazy(
         self,
-        source: Any,
-        target: Any,
+        source: RowSource,
+        target: str | LabelsLike,
         *,
-        sample_weight: Any = None,
+        sample_weight: WeightsLike | None = None,
         columns: Sequence[Name] | None = None,
         exclude: Sequence[Name] | None = None,
         encoding: str | None = None,
@@ -283,12 +297,11 @@ class CountClassifier(Asked):
                 "fit, or semi_supervised=False."
             )
         refuse_sparse(self, source)
-        named = isinstance(target, str)
-        y, column = (None, target) if named else (target, None)
+        y, column = (None, target) if isinstance(target, str) else (target, None)
         opened = Source(source, y, sample_weight, column, columns, exclude, encoding)
         opened.need_many_passes("A lazy model")
         self._counted_elsewhere(opened)
-        variable = Variable(target if named else "y", "categorical")
+        variable = Variable("y" if column is None else column, "categorical")
         with self._holding(opened):
             if self.calibration is not None:
                 judged = self._new_fitted(variable)
@@ -298,7 +311,7 @@ class CountClassifier(Asked):
         for name in ("_fitted", "feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
         self._lazy = Lazy(opened, fitted, refresh, cache_bytes)
-        self._class_dtype = None if named else getattr(np.asarray(target), "dtype", None)
+        self._class_dtype = None if y is None else np.asarray(y).dtype
         return self
 
     def refresh(self) -> Self:
@@ -308,7 +321,7 @@ class CountClassifier(Asked):
         self._lazy.drop()
         return self
 
-    def save(self, path: Any) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the model to one file: data, never code. Read it with :func:`bayeskit.load`."""
         from bayeskit.classifiers.saving import save_model
 
@@ -345,17 +358,17 @@ class CountClassifier(Asked):
 
     # -- answers -------------------------------------------------------------------------------
 
-    def predict_joint_log_proba(self, X: Any) -> Floats:
+    def predict_joint_log_proba(self, X: TableLike) -> Floats:
         """Return log P(c, x) of each row, without normalisation: shape (n, K)."""
         return self._joint(X)[0]
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: TableLike) -> Floats:
         """Return log P(c | x) of each row: shape (n, K)."""
         joint, model = self._joint(X)
         warn_of_impossible(log_normalise(joint, model.log_prior))
         return self._calibrated(joint, model.schema)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: TableLike) -> Floats:
         """Return P(c | x) of each row: shape (n, K); rows are finite and sum to one."""
         joint, model = self._joint(X)
         if "calibration" in self._held:
@@ -364,7 +377,7 @@ class CountClassifier(Asked):
         warn_of_impossible(normalise(joint, model.log_prior))
         return joint
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: TableLike) -> NDArray[Any]:
         """Return the most probable class of each row; of equals the first."""
         joint, model = self._joint(X)
         codes = np.empty(len(joint), dtype=np.intp)
@@ -375,7 +388,7 @@ class CountClassifier(Asked):
             warn_of_impossible(choose(joint, model.log_prior, codes))
         return self._labels(model.schema)[codes]
 
-    def log_evidence(self, X: Any) -> Floats:
+    def log_evidence(self, X: TableLike) -> Floats:
         """Return log P(x) = log Σ_c P(c, x) of each row: how likely the row itself is."""
         joint, model = self._joint(X)
         if not model.is_distribution:
@@ -390,7 +403,12 @@ class CountClassifier(Asked):
         return np.asarray(evidence)
 
     def leave_one_out(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, target: Name | None = None
+        self,
+        X: RowSource,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        *,
+        target: Name | None = None,
     ) -> Floats:
         """Return P(c | x) of rows that were learned, each by the model of all the others: shape (n, K).
 
@@ -408,9 +426,9 @@ class CountClassifier(Asked):
 
     def loo_score(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: RowSource,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
         *,
         scoring: str = "log-loss",
         target: Name | None = None,
@@ -427,7 +445,7 @@ class CountClassifier(Asked):
         """
         return mean_loss(*self._left_out(Source(X, y, sample_weight, target)), scoring)
 
-    def sample(self, n: int, seed: Any = None, given_class: Any = None) -> tuple[Any, Any]:
+    def sample(self, n: int, seed: Seed = None, given_class: Label | None = None) -> tuple[Any, Any]:
         """Draw rows from the model: (X, y), as a frame where the model was learned from one.
 
         A numeric attribute that the model has cut into intervals is drawn as the label of its interval. AnDE(n=2),
@@ -449,12 +467,12 @@ class CountClassifier(Asked):
 
     def explain(
         self,
-        row: Any,
+        row: RowLike,
         *,
         lang: str = "en",
-        loss: Any = None,
+        loss: LossLike = None,
         reject: float | None = None,
-        actions: Any = None,
+        actions: Sequence[Label] | None = None,
     ) -> Explanation:
         """Take the prediction of one row apart: the prior, each attribute's factor with the counts behind it.
 
@@ -502,13 +520,13 @@ class CountClassifier(Asked):
         parts = [np.concatenate(arrays) for arrays in zip(*pieces)]
         return parts[0], parts[1], parts[2]
 
-    def _log_excess(self, X: Any, model: Model) -> Floats:
+    def _log_excess(self, X: TableLike, model: Model) -> Floats:
         fitted = self._reader("log_evidence")
         assert fitted.recipe is not None
         encoded = fitted.encode(open_table(X), model.schema, fitted.recipe.unseen)
         return np.concatenate([model.log_excess(chunk) for chunk in encoded.chunks()])
 
-    def _joint(self, X: Any) -> tuple[Floats, Model]:
+    def _joint(self, X: TableLike) -> tuple[Floats, Model]:
         table = open_table(X)
         if self._lazy is not None:
             return self._lazy.joint(table)
@@ -535,12 +553,14 @@ class CountClassifier(Asked):
 
         return contribution_logs(self, table)
 
-    def _questions(self, row: Any, costs: Any, loss: Any, lang: str) -> Questions:
+    def _questions(
+        self, row: RowLike, costs: Mapping[Any, float] | None, loss: LossLike, lang: str
+    ) -> Questions:
         from bayeskit.classifiers.explaining import questions
 
         return questions(self, row, costs, loss, lang)
 
-    def _strangeness(self, table: Table, n_drawn: int, seed: Any) -> Novelty:
+    def _strangeness(self, table: Table, n_drawn: int, seed: Seed) -> Novelty:
         from bayeskit.classifiers.novelty import novelty_of
 
         return novelty_of(self._model, self._reader("novelty"), table, n_drawn, seed, type(self).__name__)
@@ -551,7 +571,7 @@ class CountClassifier(Asked):
         return posterior_draws(self, table, draws)
 
     def _nomogram(
-        self, label: Label | None, against: Label | None, row: Any, most: int, lang: str
+        self, label: Label | None, against: Label | None, row: RowLike | None, most: int, lang: str
     ) -> Nomogram:
         from bayeskit.classifiers.picture_data import nomogram_of
 
@@ -612,7 +632,7 @@ class CountClassifier(Asked):
             wants_hints=self._wants_hints,
         )
 
-    def _adopt(self, fitted: Fitted, y: Any) -> None:
+    def _adopt(self, fitted: Fitted, y: LabelsLike | None) -> None:
         self.__dict__.pop("_lazy", None)
         self._fitted = fitted
         dtype = getattr(y, "dtype", None)
@@ -649,7 +669,7 @@ class CountClassifier(Asked):
         return "_fitted" in self.__dict__ or "_lazy" in self.__dict__
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 200 else text[:200] + "…"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import column_or_1d, get_tags
@@ -20,6 +21,8 @@ from bayeskit.decision.loss import read_loss
 from bayeskit.decision.names import FloatArray
 from bayeskit.decision.posterior import read_posterior
 from bayeskit.errors import DataError, SettingError, UnseenClass
+from bayeskit.schema import Label
+from bayeskit.typing import LabelsLike, LossLike, TableLike
 
 
 class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -65,9 +68,9 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         estimator: Any,
-        loss: Any = None,
+        loss: LossLike = None,
         reject: float | None = None,
-        actions: Any = None,
+        actions: Sequence[Label] | None = None,
         prefit: bool = False,
     ) -> None:
         self.estimator = estimator
@@ -76,7 +79,12 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.actions = actions
         self.prefit = prefit
 
-    def fit(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> BayesDecision:
+    def fit(
+        self,
+        X: TableLike | None = None,
+        y: LabelsLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> BayesDecision:
         """Fit a clone of the classifier, and read the loss for its classes.
 
         Parameters
@@ -111,7 +119,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 delattr(self, name)
         return self
 
-    def _fit_params(self, sample_weight: Any) -> dict[str, Any]:
+    def _fit_params(self, sample_weight: ArrayLike | None) -> dict[str, Any]:
         if get_config()["enable_metadata_routing"]:
             given = {} if sample_weight is None else {"sample_weight": sample_weight}
             return dict(process_routing(self, "fit", **given).estimator.fit)
@@ -124,29 +132,29 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
         return {"sample_weight": sample_weight}
 
-    def decide(self, X: Any) -> Decision:
+    def decide(self, X: TableLike) -> Decision:
         """Decide for each row; the result also has the risks and what was rejected."""
         check_is_fitted(self, "estimator_")
         return settle(self._posterior(X), self._table, self.reject, self._label)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: TableLike) -> NDArray[Any]:
         """The action for each row: a name, or the name for rejecting ("reject" unless given)."""
         return np.asarray(self.decide(X))
 
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: TableLike) -> NDArray[Any]:
         """The posteriors of the classifier, columns in the order of `classes_`."""
         check_is_fitted(self, "estimator_")
         return np.asarray(self.estimator_.predict_proba(X))
 
-    def predict_risk(self, X: Any) -> FloatArray:
+    def predict_risk(self, X: TableLike) -> FloatArray:
         """The conditional risk of each action, shape (n, actions), columns in the order of `actions_`."""
         check_is_fitted(self, "estimator_")
         return self._table.risks(self._posterior(X))
 
-    def _posterior(self, X: Any) -> FloatArray:
+    def _posterior(self, X: TableLike) -> FloatArray:
         return read_posterior(self.predict_proba(X))[0]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
         """Minus the mean loss suffered; with no loss given, one minus the mean 0/1 loss, the accuracy.
 
         A rejected row costs `reject` in both. Higher is better, as scikit-learn expects.
@@ -164,7 +172,9 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 )
             suffered[strange] = 1.0  # whatever was said, it was wrong
         suffered = np.where(decision.rejected, decision.risk, suffered)
-        mean = float(np.average(suffered, weights=sample_weight))
+        mean = float(
+            np.average(suffered, weights=None if sample_weight is None else np.asarray(sample_weight))
+        )
         return 1.0 - mean if self.loss is None else -mean
 
     def get_metadata_routing(self) -> MetadataRouter:

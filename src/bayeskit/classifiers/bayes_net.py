@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.dependent_table import DependentTable
@@ -25,9 +26,10 @@ from bayeskit.learning.graphical import Graphical, as_graph, class_node
 from bayeskit.learning.model import Form, RowChoice, weighted_classes
 from bayeskit.learning.naive import Naive
 from bayeskit.learning.one_dependence import Tree
-from bayeskit.priors import BDeu, as_smoothing, backs_off
-from bayeskit.schema import Name, Schema, Variable
+from bayeskit.priors import BDeu, SmoothingLike, as_smoothing, backs_off
+from bayeskit.schema import Label, Name, Schema, Variable
 from bayeskit.structure.scores import as_score
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike
 
 
 class BayesNetClassifier(Structured):
@@ -114,7 +116,7 @@ class BayesNetClassifier(Structured):
         self,
         method: str = "auto",
         *,
-        criterion: Any = "bic",
+        criterion: str | None = "bic",
         markov_blanket: bool = True,
         conditional: bool = False,
         required: Iterable[Any] = (),
@@ -123,21 +125,21 @@ class BayesNetClassifier(Structured):
         max_parents: int | None = None,
         time_limit: float | None = None,
         seed: int = 0,
-        smoothing: Any = None,
+        smoothing: SmoothingLike = None,
         alpha: float | None = None,
-        class_prior: Any = None,
-        class_weight: Any = None,
-        numeric: Any = "gaussian",
-        cut_points: Mapping[Name, Any] | None = None,
-        categorical_features: Any = "from_dtype",
-        states: Mapping[Any, Any] | None = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
+        numeric: str | int | Mapping[Any, str | int] = "gaussian",
+        cut_points: Mapping[Any, ArrayLike] | None = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        states: Mapping[Any, Collection[Label]] | None = None,
         missing: str = "ignore",
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         n_jobs: int | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.method = method
         self.criterion = criterion
@@ -282,14 +284,13 @@ class BayesNetClassifier(Structured):
     def _check_numeric(self) -> None:
         ways = self.numeric if isinstance(self.numeric, Mapping) else {None: self.numeric}
         for name, way in ways.items():
-            whole = isinstance(way, (int, np.integer)) and not isinstance(way, bool)
             setting = "numeric" if name is None else f"numeric[{name!r}]"
-            if not whole:
+            if not isinstance(way, (int, np.integer)) or isinstance(way, bool):
                 one_of(setting, way, ("gaussian", "mdl"))
             elif way < 2:
                 raise SettingError(f"{setting} is {way!r}; give a number of intervals of at least 2.")
 
-    def _adopt(self, fitted: Fitted, y: Any) -> None:
+    def _adopt(self, fitted: Fitted, y: LabelsLike | None) -> None:
         # Here a numeric attribute may be the parent of another: numeric ones alone are nothing to warn of.
         CountClassifier._adopt(self, fitted, y)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bayeskit.classifiers.notebook import told
 from bayeskit.learning.model import Recipe
@@ -82,7 +82,7 @@ def _held(model: CountClassifier) -> Iterator[str]:
             yield f"Held {name.replace('_', ' ')}: {_value(value)}."
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_value(part)}" for key, part in value.items())
     if isinstance(value, (list, tuple)):

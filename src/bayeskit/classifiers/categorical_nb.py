@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.discrete_nb import usable_alpha
@@ -15,7 +15,8 @@ from bayeskit.errors import SettingError
 from bayeskit.estimation.table import TableConditional
 from bayeskit.learning.model import Recipe
 from bayeskit.priors import Lidstone, Smoothing
-from bayeskit.schema import Schema
+from bayeskit.schema import Label, Schema
+from bayeskit.typing import ClassPriorLike, ClassWeight
 
 Floats = NDArray[np.float64]
 
@@ -63,14 +64,14 @@ class CategoricalNB(CountClassifier):
         alpha: float = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: Any = None,
-        class_weight: Any = None,
+        class_prior: ClassPriorLike = None,
+        min_categories: ArrayLike | None = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
         calibration: str | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha

@@ -6,7 +6,7 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.network import is_network
@@ -14,14 +14,15 @@ from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.learning.model import Recipe
 from bayeskit.priors import LARGEST, Lidstone
-from bayeskit.schema import Schema
+from bayeskit.schema import Label, Schema
+from bayeskit.typing import ClassPriorLike, ClassWeight
 
 Floats = NDArray[np.float64]
 
 _SMALLEST_ALPHA = 1e-10
 
 
-def usable_alpha(alpha: Any, force_alpha: bool) -> Any:
+def usable_alpha(alpha: ArrayLike, force_alpha: bool) -> Any:
     """Check alpha: a number or one for each column, none negative; tiny ones are lifted unless forced."""
     try:
         numbers = np.asarray(alpha, dtype=np.float64)
@@ -144,16 +145,16 @@ class MultinomialNB(DiscreteNB):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: ArrayLike = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
-        class_weight: Any = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
         calibration: str | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -205,17 +206,17 @@ class ComplementNB(DiscreteNB):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: ArrayLike = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: ClassPriorLike = None,
         norm: bool = False,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
         calibration: str | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -272,17 +273,17 @@ class BernoulliNB(DiscreteNB):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: ArrayLike = 1.0,
         force_alpha: bool = True,
         binarize: float | None = 0.0,
         fit_prior: bool = True,
-        class_prior: Any = None,
-        class_weight: Any = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
         calibration: str | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha

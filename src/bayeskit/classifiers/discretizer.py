@@ -26,6 +26,7 @@ from bayeskit.learning.cut_points import (
     width_cut_points,
 )
 from bayeskit.schema import Kind, Name, Schema, Variable
+from bayeskit.typing import Codes, Floats, LabelsLike, TableLike, WeightsLike
 
 _METHODS = ("mdl", "frequency", "width", "proportional")
 
@@ -84,7 +85,9 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.output = output
         self.columns = columns
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: TableLike, y: LabelsLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> Self:
         """Find the cut points of each numeric column.
 
         Parameters
@@ -125,7 +128,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.array(table.names, dtype=object)
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: TableLike) -> Any:
         """Give the interval of each value; see the notes above for the type."""
         check_is_fitted(self, "cut_points_")
         table = match_columns(
@@ -177,7 +180,9 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 raise ColumnError(f"columns names {given!r}, which is no column. The columns are {shown}.")
         return names
 
-    def _find(self, table: Table, j: int, codes: Any, n_classes: int, weights: Any) -> NDArray[np.float64]:
+    def _find(
+        self, table: Table, j: int, codes: Codes | None, n_classes: int, weights: Floats | None
+    ) -> NDArray[np.float64]:
         values, name = table.numbers(j), table.names[j]
         match self.method:
             case "mdl":

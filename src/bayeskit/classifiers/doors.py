@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,10 @@ from bayeskit.data.source import Source
 from bayeskit.errors import DataError, DataTypeError, Incompatible, SettingError, SuspectResult, UnseenClass
 from bayeskit.learning.fitted import Fitted
 from bayeskit.schema import Name, Schema, Variable, label_order
+from bayeskit.typing import LabelsLike
+
+if TYPE_CHECKING:
+    from bayeskit.classifiers.asked import Asked
 
 
 def warn_of_impossible(count: int) -> None:
@@ -27,7 +31,7 @@ def warn_of_impossible(count: int) -> None:
         )
 
 
-def announced(classes: Any, name: Name) -> Variable:
+def announced(classes: LabelsLike | None, name: Name) -> Variable:
     """Return the target variable of the classes announced to ``partial_fit``."""
     if classes is None:
         return Variable(name, "categorical")
@@ -39,7 +43,7 @@ def announced(classes: Any, name: Name) -> Variable:
     return Variable(name, "categorical", tuple(unique), n_declared=len(unique), closed=True)
 
 
-def check_announced(classes: Any, fitted: Fitted) -> None:
+def check_announced(classes: LabelsLike | None, fitted: Fitted) -> None:
     if classes is None or (
         isinstance(classes, np.ndarray) and tuple(classes.tolist()) == fitted.schema.target.states
     ):
@@ -67,7 +71,7 @@ def same(a: Any, b: Any) -> bool:
         return False
 
 
-def plain_dtype(y: Any) -> np.dtype[Any] | None:
+def plain_dtype(y: object) -> np.dtype[Any] | None:
     """The dtype that a plain list of labels would have."""
     return np.asarray(y).dtype if isinstance(y, (list, tuple)) and y else None
 
@@ -98,7 +102,7 @@ def labels_of(schema: Schema, dtype: np.dtype[Any] | None) -> NDArray[Any]:
     return np.array(states, dtype=dtype)
 
 
-def not_fitted(model: Any) -> NotFittedError:
+def not_fitted(model: object) -> NotFittedError:
     """Return the error of asking before ``fit``, in the words that scikit-learn's users know."""
     return NotFittedError(
         f"This {type(model).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments "
@@ -106,7 +110,7 @@ def not_fitted(model: Any) -> NotFittedError:
     )
 
 
-def refuse_sparse(model: Any, X: Any) -> None:
+def refuse_sparse(model: Asked, X: object) -> None:
     """Refuse a sparse matrix where a classifier has no use for one."""
     if not model._accepts_sparse and hasattr(X, "tocsr"):
         raise DataTypeError(
@@ -115,7 +119,7 @@ def refuse_sparse(model: Any, X: Any) -> None:
         )
 
 
-def say_y_is_needed(model: Any, source: Source) -> None:
+def say_y_is_needed(model: object, source: Source) -> None:
     """Refuse rows in memory that come without their classes."""
     if source.in_memory and source.y is None and source.target is None:
         raise DataError(
@@ -124,7 +128,7 @@ def say_y_is_needed(model: Any, source: Source) -> None:
         )
 
 
-def check_same_settings(mine: Any, its: Any) -> None:
+def check_same_settings(mine: Asked, its: Asked) -> None:
     """Refuse to add two models up that are of different classes or were made with different parameters."""
     if type(its) is not type(mine):
         raise Incompatible(f"A {type(mine).__name__} cannot take in a {type(its).__name__}.")

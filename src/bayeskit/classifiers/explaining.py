@@ -14,6 +14,7 @@ from bayeskit.data.table import Table
 from bayeskit.estimation.class_prior import log_normalise
 from bayeskit.report import Explanation, explain
 from bayeskit.schema import Name
+from bayeskit.typing import LossLike, RowLike
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.base import CountClassifier
@@ -61,7 +62,9 @@ def contribution_logs(classifier: CountClassifier, table: Table) -> tuple[tuple[
     return explained_logs(pages, names)
 
 
-def questions(classifier: CountClassifier, row: Any, costs: Any, loss: Any, lang: str) -> Questions:
+def questions(
+    classifier: CountClassifier, row: RowLike, costs: Mapping[Any, float] | None, loss: LossLike, lang: str
+) -> Questions:
     """Rank the values that a row lacks by what they are expected to tell."""
     from bayeskit.classifiers.questions import answer_tables
     from bayeskit.report import one_row

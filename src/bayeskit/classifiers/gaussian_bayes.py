@@ -10,7 +10,8 @@ from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError
 from bayeskit.learning.model import Recipe
 from bayeskit.priors import Lidstone
-from bayeskit.schema import Schema
+from bayeskit.schema import Label, Schema
+from bayeskit.typing import ClassPriorLike, ClassWeight
 
 
 class GaussianBayes(CountClassifier):
@@ -47,15 +48,15 @@ class GaussianBayes(CountClassifier):
         self,
         covariance: str = "full",
         *,
-        shrinkage: Any = None,
+        shrinkage: float | str | None = None,
         variance: str = "mle",
-        class_prior: Any = None,
-        class_weight: Any = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
         calibration: str | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.covariance = covariance
         self.shrinkage = shrinkage

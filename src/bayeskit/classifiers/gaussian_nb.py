@@ -14,7 +14,8 @@ from bayeskit.errors import SettingError
 from bayeskit.estimation.gaussian import Gaussian
 from bayeskit.learning.model import Recipe
 from bayeskit.priors import Lidstone
-from bayeskit.schema import Schema
+from bayeskit.schema import Label, Schema
+from bayeskit.typing import ClassPriorLike, ClassWeight
 
 Floats = NDArray[np.float64]
 
@@ -54,14 +55,14 @@ class GaussianNB(CountClassifier):
     def __init__(
         self,
         *,
-        priors: Any = None,
+        priors: ClassPriorLike = None,
         var_smoothing: float = 1e-9,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
         calibration: str | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ def quantiles(shares: Floats, at: tuple[float, float, float]) -> Floats:
     return np.stack([first, 1.0 - first[::-1]], axis=2)
 
 
-def checked_interval(level: Any, draws: Any, seed: Any) -> tuple[float, int, int]:
+def checked_interval(level: float, draws: int, seed: int) -> tuple[float, int, int]:
     """Return level, draws and seed as numbers, or refuse them."""
     number = isinstance(level, (int, float, np.integer, np.floating)) and not isinstance(level, bool)
     if not number or not 0.0 < float(level) < 1.0:

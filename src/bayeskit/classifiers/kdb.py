@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.structured import Structured
 from bayeskit.classifiers.structures import given_dag
@@ -17,10 +18,11 @@ from bayeskit.learning.families import WithParents
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Form, weighted_classes
 from bayeskit.learning.one_dependence import Tree, with_numeric
-from bayeskit.priors import BackOff
-from bayeskit.schema import Name, Schema
+from bayeskit.priors import BackOff, SmoothingLike
+from bayeskit.schema import Label, Schema
 from bayeskit.structure import learn
 from bayeskit.structure.k_dependence import k_dependence
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
 
 
 class KDB(Structured):
@@ -69,28 +71,28 @@ class KDB(Structured):
     _base_prior = BackOff()
 
     k: int
-    structure: Mapping[Name, Any] | None
+    structure: Mapping[Any, Any] | None
 
     def __init__(
         self,
         k: int = 2,
         *,
-        structure: Mapping[Name, Any] | None = None,
-        smoothing: Any = None,
+        structure: Mapping[Any, Any] | None = None,
+        smoothing: SmoothingLike = None,
         alpha: float | None = None,
-        class_prior: Any = None,
-        class_weight: Any = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
         numeric: str = "mdl",
-        cut_points: Mapping[Name, Any] | None = None,
-        categorical_features: Any = "from_dtype",
-        states: Mapping[Any, Any] | None = None,
+        cut_points: Mapping[Any, ArrayLike] | None = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        states: Mapping[Any, Collection[Label]] | None = None,
         missing: str = "ignore",
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         n_jobs: int | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.k = k
         self.structure = structure
@@ -140,13 +142,12 @@ def learned_structure(trial: Fitted, k: int) -> Dag:
     return Dag((*dag.nodes, *numeric), (*dag.parents, *(whole.parents_of(name) for name in numeric)))
 
 
-def held_form(structure: Mapping[Name, Any]) -> Form:
+def held_form(structure: Mapping[Any, Any]) -> Form:
     """Return the form of a structure that is held."""
     return WithParents(Dag(tuple(structure), tuple(tuple(parents) for parents in structure.values())))
 
 
-def check_depth(name: str, value: Any) -> None:
+def check_depth(name: str, value: object) -> None:
     """Refuse what is no number of parents."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or not 0 <= value <= 64:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value <= 64:
         raise SettingError(f"{name} is {value!r}; it must be a whole number from 0 to 64.")

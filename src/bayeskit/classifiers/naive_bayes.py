@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.network import is_network
@@ -18,8 +18,9 @@ from bayeskit.estimation.density import family_names, why_hinted
 from bayeskit.learning.auto_families import compare_families
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Recipe, RowChoice
-from bayeskit.priors import as_smoothing
-from bayeskit.schema import Kind, Name, Schema, Variable
+from bayeskit.priors import AnyPrior, SmoothingLike, as_smoothing
+from bayeskit.schema import Kind, Label, Name, Schema, Variable
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike, RowSource
 
 _KIND: dict[str, Kind] = {"table": "categorical", "bernoulli": "categorical"}
 
@@ -144,22 +145,22 @@ class NaiveBayes(CountClassifier):
     def __init__(
         self,
         *,
-        smoothing: Any = None,
+        smoothing: SmoothingLike = None,
         alpha: float = 1.0,
-        class_prior: Any = None,
-        class_weight: Any = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
         variance: str = "mle",
         numeric: str = "gaussian",
-        families: Any = None,
-        categorical_features: Any = "from_dtype",
-        states: Mapping[Any, Any] | None = None,
+        families: Mapping[Any, str] | Literal["auto"] | None = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        states: Mapping[Any, Collection[Label]] | None = None,
         missing: str = "ignore",
         unseen: Unseen = "ignore",
         n_jobs: int | None = None,
         calibration: str | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.smoothing = smoothing
         self.alpha = alpha
@@ -210,7 +211,7 @@ class NaiveBayes(CountClassifier):
         compared = compare_families(chunks, schema, trial.statistics, trial.recipe.alpha)
         return {name: candidates.best for name, candidates in compared.items()}
 
-    def lazy(self, source: Any, target: Any, **options: Any) -> Self:
+    def lazy(self, source: RowSource, target: str | LabelsLike, **options: Any) -> Self:
         if self.families == "auto":
             raise UsageError(
                 'families="auto" chooses from rows at fit; a lazy model counts nothing before it is asked.'
@@ -266,7 +267,7 @@ class NaiveBayes(CountClassifier):
             unseen=self.unseen,
         )
 
-    def _adopt(self, fitted: Fitted, y: Any) -> None:
+    def _adopt(self, fitted: Fitted, y: LabelsLike | None) -> None:
         if "bernoulli" in self._asked.values():
             check_bernoulli(fitted.schema, self._asked)
         super()._adopt(fitted, y)
@@ -290,12 +291,12 @@ class NaiveBayes(CountClassifier):
             one_of(f"families[{name!r}]", family, (*family_names(), "bernoulli", "table"))
 
 
-def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Refuse a setting that is not one of the words allowed."""
     if value not in allowed:
         raise SettingError(f"{name} is {value!r}; choose from {', '.join(map(repr, allowed))}.")
 
 
-def smoothing_alpha(prior: Any) -> float:
+def smoothing_alpha(prior: AnyPrior) -> float:
     """The pseudo-count a cell for families that are no tables."""
     return float(getattr(prior, "alpha", 1.0))

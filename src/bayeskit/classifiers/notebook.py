@@ -15,13 +15,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from sklearn import get_config
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from bayeskit.visible import escape
 
 
-def html_repr(estimator: Any) -> str:
+def html_repr(estimator: BaseEstimator) -> str:
     """Return the ``_card()`` of an estimator once it is fitted, its parameters before."""
     try:
         check_is_fitted(estimator)
@@ -31,7 +32,7 @@ def html_repr(estimator: Any) -> str:
     return card
 
 
-def mimebundle(estimator: Any, **kwargs: Any) -> dict[str, str]:
+def mimebundle(estimator: BaseEstimator, **kwargs: Any) -> dict[str, str]:
     """Return an estimator as Jupyter wants to be shown it: as text, and as HTML unless that is turned off."""
     bundle = {"text/plain": repr(estimator)}
     if get_config()["display"] == "diagram":

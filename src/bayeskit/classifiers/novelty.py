@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,9 +13,10 @@ from bayeskit.data.table import Table
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Model
 from bayeskit.report.novelty import Novelty, conflicts, shares_among
+from bayeskit.typing import Seed
 
 
-def novelty_of(model: Model, fitted: Fitted, table: Table, n_drawn: int, seed: Any, who: str) -> Novelty:
+def novelty_of(model: Model, fitted: Fitted, table: Table, n_drawn: int, seed: Seed, who: str) -> Novelty:
     """Draw rows, and say how many of them are at most as probable as each row of a table."""
     refuse_scores(model, who, "novelty")
     assert fitted.recipe is not None

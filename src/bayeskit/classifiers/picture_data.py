@@ -22,6 +22,7 @@ from bayeskit.report.row import one_row
 from bayeskit.report.shown import Shown
 from bayeskit.schema import Label, Name
 from bayeskit.statistics import Statistics
+from bayeskit.typing import RowLike
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.base import CountClassifier
@@ -34,7 +35,12 @@ def _recipe(model: CountClassifier) -> tuple[Recipe, Any]:
 
 
 def nomogram_of(
-    model: CountClassifier, label: Label | None, against: Label | None, row: Any, most: int, lang: str
+    model: CountClassifier,
+    label: Label | None,
+    against: Label | None,
+    row: RowLike | None,
+    most: int,
+    lang: str,
 ) -> Nomogram:
     """Make the nomogram of a classifier."""
     recipe, fitted = _recipe(model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from bayeskit.errors import ColumnError, DataError, SettingError, UsageError
 from bayeskit.report.charts.regions import Regions, Side
 from bayeskit.report.charts.words import chart_words
 from bayeskit.schema import Name, Schema
+from bayeskit.typing import LabelsLike, TableLike
+
+if TYPE_CHECKING:
+    from bayeskit.classifiers.asked import Asked
 
 
 class View(NamedTuple):
@@ -20,7 +24,7 @@ class View(NamedTuple):
 
     x: Name
     y: Name
-    given: Mapping[Name, Any] | None
+    given: Mapping[Any, object] | None
     rows: Any
     labels: Any
     grid: int
@@ -35,7 +39,7 @@ class Reader(NamedTuple):
     who: str
 
 
-def regions_of(model: Any, reader: Reader, span: Callable[[Name, int], Any], view: View) -> Regions:
+def regions_of(model: Asked, reader: Reader, span: Callable[[Name, int], Any], view: View) -> Regions:
     """Ask a classifier for the posterior over two of its attributes; ``span`` tells which numbers one has."""
     x, y, given, rows, labels, grid, lang = view
     chart_words(lang)
@@ -108,7 +112,7 @@ def _rows(schema: Schema, cells: Mapping[Name, Any], n: int, named: bool) -> Any
 
 
 def _dots(
-    model: Any, reader: Reader, rows: Any, labels: Any, x: Name, y: Name
+    model: Asked, reader: Reader, rows: TableLike | None, labels: LabelsLike | None, x: Name, y: Name
 ) -> tuple[tuple[Any, Any, int], ...]:
     if rows is None:
         return ()

@@ -20,6 +20,7 @@ from bayeskit.io.trial import check_held, try_answers
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import plan_for
 from bayeskit.schema import Name, Schema
+from bayeskit.typing import PathLike
 
 # What a file may name, and where it is. A file names nothing else: it is data, never code.
 _HOMES = {
@@ -52,7 +53,7 @@ _FIELDS = ("estimator", "parameters", "statistics", "named", "names", "hints", "
 _CLASS_DTYPES = "iufbUSO"
 
 
-def save_model(estimator: CountClassifier, path: Any) -> None:
+def save_model(estimator: CountClassifier, path: PathLike) -> None:
     """Write a fitted classifier to one file, whole or not at all.
 
     Parameters
@@ -94,7 +95,7 @@ def save_model(estimator: CountClassifier, path: Any) -> None:
     write_saved(Saved("model", manifest, arrays), place)
 
 
-def load(path: Any, classes: Iterable[type] = ()) -> Any:
+def load(path: PathLike, classes: Iterable[type] = ()) -> Any:
     """Read a classifier or a mixture that was saved: it predicts the same, bit for bit, and can go on learning.
 
     Nothing in the file is run, and no module that it names is imported. A file that is damaged, foreign or newer is
@@ -177,7 +178,7 @@ def _rebuilt(saved: Saved, own: dict[Any, type[CountClassifier]]) -> CountClassi
 
 
 def _unfitted(
-    name: Any, parameters: dict[str, Any], own: dict[Any, type[CountClassifier]]
+    name: str, parameters: dict[str, Any], own: dict[Any, type[CountClassifier]]
 ) -> CountClassifier:
     if name not in _HOMES and name not in own:
         raise ModelFormatError(
@@ -206,7 +207,7 @@ def _class_of(name: str) -> type[CountClassifier]:
     return found
 
 
-def class_dtype(code: Any) -> np.dtype[Any] | None:
+def class_dtype(code: object) -> np.dtype[Any] | None:
     """Read the dtype of labels."""
     if code is None:
         return None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.classifiers.kdb import check_depth, held_form, learned_structure
 from bayeskit.classifiers.naive_bayes import one_of
@@ -22,8 +22,9 @@ from bayeskit.learning.model import Form, RowChoice
 from bayeskit.learning.one_dependence import Tree
 from bayeskit.learning.rows_again import learned_chunks
 from bayeskit.learning.selective import Criterion, Selection, select
-from bayeskit.priors import BackOff
-from bayeskit.schema import Name, Schema
+from bayeskit.priors import BackOff, SmoothingLike
+from bayeskit.schema import Label, Name, Schema
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
 
 # Bytes of codes that are held in memory while attributes are chosen; rows beyond that are not looked at for it.
 _MOST_BYTES = 2**30
@@ -78,28 +79,28 @@ class SelectiveKDB(Structured):
     _holds = frozenset({"structure", "k", "losses"})
 
     max_k: int
-    criterion: str
+    criterion: Criterion
 
     def __init__(
         self,
         max_k: int = 5,
         *,
-        criterion: str = "rmse",
-        smoothing: Any = None,
+        criterion: Criterion = "rmse",
+        smoothing: SmoothingLike = None,
         alpha: float | None = None,
-        class_prior: Any = None,
-        class_weight: Any = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
         numeric: str = "mdl",
-        cut_points: Mapping[Name, Any] | None = None,
-        categorical_features: Any = "from_dtype",
-        states: Mapping[Any, Any] | None = None,
+        cut_points: Mapping[Any, ArrayLike] | None = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        states: Mapping[Any, Collection[Label]] | None = None,
         missing: str = "ignore",
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         n_jobs: int | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.max_k = max_k
         self.criterion = criterion
@@ -158,7 +159,9 @@ class SelectiveKDB(Structured):
         one_of("criterion", self.criterion, get_args(Criterion))
 
 
-def choose_selection(trial: Fitted, source: Source, max_k: int, criterion: Any) -> tuple[Dag, Selection]:
+def choose_selection(
+    trial: Fitted, source: Source, max_k: int, criterion: Criterion
+) -> tuple[Dag, Selection]:
     """Learn the structure of kDB from pairs that were counted, then choose attributes and k on the rows."""
     dag = learned_structure(trial, max_k)
     schema, recipe = trial.schema, trial.recipe

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
+
+from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.naive_bayes import one_of
@@ -16,8 +18,9 @@ from bayeskit.learning.choose_cuts import choose_cut_points
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Form, Recipe
 from bayeskit.learning.naive import Naive
-from bayeskit.priors import MEstimate, as_smoothing, backs_off
-from bayeskit.schema import Name, Schema, Variable
+from bayeskit.priors import AnyPrior, MEstimate, SmoothingLike, as_smoothing, backs_off
+from bayeskit.schema import Label, Name, Schema, Variable
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike
 
 
 class SemiNaive(CountClassifier):
@@ -29,23 +32,23 @@ class SemiNaive(CountClassifier):
 
     _accepts_sparse = False
     # The prior where neither smoothing nor alpha is given.
-    _base_prior: Any = None
+    _base_prior: AnyPrior | None = None
 
-    smoothing: Any
+    smoothing: SmoothingLike
     alpha: float | None
-    class_prior: Any
-    class_weight: Any
-    numeric: Any
-    cut_points: Mapping[Name, Any] | None
-    categorical_features: Any
-    states: Mapping[Any, Any] | None
+    class_prior: ClassPriorLike
+    class_weight: ClassWeight
+    numeric: str | int | Mapping[Any, str | int]
+    cut_points: Mapping[Any, ArrayLike] | None
+    categorical_features: CategoricalFeatures
+    states: Mapping[Any, Collection[Label]] | None
     missing: str
     unseen: Unseen
     calibration: str | None
     n_jobs: int | None
     semi_supervised: bool
     unlabelled_weight: float | str
-    missing_label: Any
+    missing_label: Label | None
 
     # -- what was found ------------------------------------------------------------------------
 
@@ -122,7 +125,7 @@ class SemiNaive(CountClassifier):
         if self.cut_points is not None and self.numeric != "mdl":
             raise SettingError('cut_points are for numeric="mdl"; with numeric="gaussian" nothing is cut.')
 
-    def _adopt(self, fitted: Fitted, y: Any) -> None:
+    def _adopt(self, fitted: Fitted, y: LabelsLike | None) -> None:
         super()._adopt(fitted, y)
         if not fitted.schema.categorical and fitted.schema.numeric:
             warnings.warn(

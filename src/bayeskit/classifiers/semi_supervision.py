@@ -18,6 +18,7 @@ from bayeskit.learning.em import Climb
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.unlabelled.semi_supervised import Parted
 from bayeskit.learning.unlabelled.unlabelled_weight import Weighed, check_weight, weigh
+from bayeskit.typing import LabelsLike
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.asked import Asked
@@ -95,7 +96,7 @@ def complete(model: Asked, fitted: Fitted, kept: list[Encoded], unlabelled: Sour
     return completion_of(found.weight, climb, found.losses)
 
 
-def label_source(y: Any) -> Any:
+def label_source(y: LabelsLike | None) -> Any:
     """What tells the dtype of the classes: None, so that the classes do, where y holds missing labels too."""
     found = np.asarray(y) if isinstance(y, (list, tuple)) else y
     return None if getattr(getattr(found, "dtype", None), "kind", "O") == "O" else y

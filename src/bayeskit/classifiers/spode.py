@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.naive_bayes import one_of
 from bayeskit.classifiers.structured import Structured
@@ -18,8 +19,9 @@ from bayeskit.learning.model import Form, RowChoice
 from bayeskit.learning.one_dependence import OneDependence
 from bayeskit.learning.rows_again import learned_chunks
 from bayeskit.learning.super_parent import losses_by_folds, losses_left_out, star
-from bayeskit.priors import Laplace
-from bayeskit.schema import Name, Schema
+from bayeskit.priors import Laplace, SmoothingLike
+from bayeskit.schema import Label, Name, Schema
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
 
 
 class SPODE(Structured):
@@ -65,29 +67,29 @@ class SPODE(Structured):
 
     super_parent: Name | None
     select: str
-    structure: Mapping[Name, Any] | None
+    structure: Mapping[Any, Any] | None
 
     def __init__(
         self,
         *,
         super_parent: Name | None = None,
         select: str = "loo",
-        structure: Mapping[Name, Any] | None = None,
-        smoothing: Any = None,
+        structure: Mapping[Any, Any] | None = None,
+        smoothing: SmoothingLike = None,
         alpha: float | None = None,
-        class_prior: Any = None,
-        class_weight: Any = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
         numeric: str = "mdl",
-        cut_points: Mapping[Name, Any] | None = None,
-        categorical_features: Any = "from_dtype",
-        states: Mapping[Any, Any] | None = None,
+        cut_points: Mapping[Any, ArrayLike] | None = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        states: Mapping[Any, Collection[Label]] | None = None,
         missing: str = "ignore",
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         n_jobs: int | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.super_parent = super_parent
         self.select = select

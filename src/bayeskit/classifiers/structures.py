@@ -28,7 +28,7 @@ class Edge(NamedTuple):
     information: float
 
 
-def given_dag(structure: Any, schema: Schema, most: int | None) -> Dag:
+def given_dag(structure: Mapping[Any, Any], schema: Schema, most: int | None) -> Dag:
     """Read a structure that was given: no cycles, parents that are discrete, not more of them than allowed."""
     dag = Dag.of(structure, (v.name for v in schema.attributes))
     discrete = {v.name for v in schema.categorical}
@@ -52,7 +52,7 @@ def given_dag(structure: Any, schema: Schema, most: int | None) -> Dag:
     return dag
 
 
-def check_discrete(setting: str, name: Any, schema: Schema) -> None:
+def check_discrete(setting: str, name: object, schema: Schema) -> None:
     """Refuse a name that is none of the discrete attributes."""
     discrete = [v.name for v in schema.categorical]
     if isinstance(name, Hashable) and name in discrete:

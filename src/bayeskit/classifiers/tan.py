@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
+
+from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.naive_bayes import one_of
 from bayeskit.classifiers.structured import Structured
@@ -12,8 +14,9 @@ from bayeskit.data.encode import Unseen
 from bayeskit.errors import SettingError
 from bayeskit.learning.model import Form
 from bayeskit.learning.one_dependence import OneDependence, Tree
-from bayeskit.priors import BackOff
-from bayeskit.schema import Name, Schema
+from bayeskit.priors import BackOff, SmoothingLike
+from bayeskit.schema import Label, Name, Schema
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
 
 
 class TAN(Structured):
@@ -69,29 +72,29 @@ class TAN(Structured):
 
     root: Name | None
     penalty: str | None
-    structure: Mapping[Name, Any] | None
+    structure: Mapping[Any, Any] | None
 
     def __init__(
         self,
         *,
         root: Name | None = None,
         penalty: str | None = None,
-        structure: Mapping[Name, Any] | None = None,
-        smoothing: Any = None,
+        structure: Mapping[Any, Any] | None = None,
+        smoothing: SmoothingLike = None,
         alpha: float | None = None,
-        class_prior: Any = None,
-        class_weight: Any = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
         numeric: str = "mdl",
-        cut_points: Mapping[Name, Any] | None = None,
-        categorical_features: Any = "from_dtype",
-        states: Mapping[Any, Any] | None = None,
+        cut_points: Mapping[Any, ArrayLike] | None = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        states: Mapping[Any, Collection[Label]] | None = None,
         missing: str = "ignore",
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         n_jobs: int | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.root = root
         self.penalty = penalty

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.semi_naive import SemiNaive
@@ -20,9 +21,11 @@ from bayeskit.learning.leave_one_out import encode_learned
 from bayeskit.learning.model import Form, RowChoice
 from bayeskit.learning.naive import Naive
 from bayeskit.learning.weighting import Loss, Weighted, choose_weights
+from bayeskit.priors import SmoothingLike
 from bayeskit.report import Explanation, explain
 from bayeskit.report.factors.weighted import weigh
-from bayeskit.schema import Name, Schema
+from bayeskit.schema import Label, Name, Schema
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike, Seed
 
 
 class WeightedNB(SemiNaive):
@@ -78,21 +81,21 @@ class WeightedNB(SemiNaive):
         self,
         *,
         weights: Mapping[Name, float] | None = None,
-        smoothing: Any = None,
+        smoothing: SmoothingLike = None,
         alpha: float | None = None,
-        class_prior: Any = None,
-        class_weight: Any = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
         numeric: str = "mdl",
-        cut_points: Mapping[Name, Any] | None = None,
-        categorical_features: Any = "from_dtype",
-        states: Mapping[Any, Any] | None = None,
+        cut_points: Mapping[Any, ArrayLike] | None = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        states: Mapping[Any, Collection[Label]] | None = None,
         missing: str = "ignore",
         unseen: Unseen = "ignore",
         calibration: str | None = None,
         n_jobs: int | None = None,
         semi_supervised: bool = False,
         unlabelled_weight: float | str = 1.0,
-        missing_label: Any = None,
+        missing_label: Label | None = None,
     ) -> None:
         self.weights = weights
         self.smoothing = smoothing
@@ -127,7 +130,7 @@ class WeightedNB(SemiNaive):
         labels = self._labels(model.schema).tolist()
         return weigh(explain(plain, statistics, fitted.recipe, table, labels, lang=lang), self.weights_)
 
-    def sample(self, n: int, seed: Any = None, given_class: Any = None) -> tuple[Any, Any]:
+    def sample(self, n: int, seed: Seed = None, given_class: Label | None = None) -> tuple[Any, Any]:
         """Refuse: a weighted product is no distribution of rows."""
         raise UsageError(
             "WeightedNB scores classes without a distribution of rows, so none can be drawn. Use NaiveBayes."
@@ -161,7 +164,7 @@ class WeightedNB(SemiNaive):
             raise SettingError(f"weights names {strange!r}, which is no attribute. There are {known}.")
         return Weighted(dict(self.weights))
 
-    def _adopt(self, fitted: Fitted, y: Any) -> None:
+    def _adopt(self, fitted: Fitted, y: LabelsLike | None) -> None:
         # Here no attribute is a parent: numeric ones alone are nothing to warn of.
         CountClassifier._adopt(self, fitted, y)
 
