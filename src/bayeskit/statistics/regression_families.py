@@ -16,8 +16,8 @@ from bayeskit.statistics.cells import CellTable, digits_of, key_of, shape_of
 from bayeskit.statistics.double import Twofold
 from bayeskit.statistics.families import LARGEST_KEY, Ids
 from bayeskit.statistics.moments import Moments
-from bayeskit.statistics.part import ROUNDING, Embedding, Floats, Gone
-from bayeskit.statistics.regressions import Regressions
+from bayeskit.statistics.part import Embedding, Floats, Gone
+from bayeskit.statistics.regressions import Lost, Regressions
 from bayeskit.statistics.term import Pattern, Term
 
 # The class stands among the members of a family as this number.
@@ -124,13 +124,23 @@ class RegressionFamilies:
         weight = None if gone is None or "tables" not in gone else gone["tables"].margin[classes]
         left = mine.subtract(theirs, weight)
         if gone is not None and "moments" in gone:
-            lost, columns = gone["moments"], list(self.numeric_of(f))
-            doubt = _doubt(left.mean, lost, classes, columns)
-            left = left.without_spread(np.where((theirs.n != 0.0)[:, None], doubt, 0.0))
-            whole = left.whole()
-            everywhere = _doubt(whole.mean, lost.pooled(), np.zeros(1, np.int64), columns)
-            left = left.with_one_value(whole, everywhere[0])
+            left = self._cleared(f, keys, left, gone["moments"], theirs.n != 0.0)
         return keys, left
+
+    def without_rounding(self, gone: Moments) -> Self:
+        """Clear what rounding may have left of the rows that are gone, see `Moments.without_rounding`."""
+        return self.with_cells(
+            (keys, self._cleared(f, keys, sums, gone, np.zeros(len(keys), np.bool_)))
+            for f, (keys, sums) in enumerate(self.cells)
+        )
+
+    def _cleared(
+        self, f: int, keys: Ids, sums: Regressions, gone: Moments, touched: NDArray[np.bool_]
+    ) -> Regressions:
+        columns, classes = list(self.numeric_of(f)), keys % self.radices_of(f)[-1]
+        lost, in_all = (_described(moments, columns) for moments in (gone, gone.pooled()))
+        by_cell = lost[0][classes], lost[1][classes], lost[2][classes]
+        return sums.without_rounding(by_cell, in_all, touched) if len(keys) else sums
 
     def scale(self, factor: float | Floats) -> Self:
         if np.ndim(factor) == 0:
@@ -277,11 +287,9 @@ def _added(a: Cells, b: Cells) -> Cells:
     return keys, mine.merge(others)
 
 
-def _doubt(mean: Floats, gone: Moments, classes: Ids, columns: list[int]) -> Floats:
-    """Return how much spread rounding may have left in each cell and column: see `Moments.without_rounding`."""
-    centre, weight, around = gone.mean()[0], gone.weight, gone.centred()
-    place = classes[:, None], columns
-    return np.asarray(ROUNDING * (around[place] + weight[place] * (centre[place] - mean) ** 2))
+def _described(moments: Moments, columns: list[int]) -> Lost:
+    """Return weight, mean and spread of some attributes, by class."""
+    return moments.weight[:, columns], moments.mean()[0][:, columns], moments.centred()[:, columns]
 
 
 def _listed(table: CellTable, schema: Schema) -> Cells:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,8 @@ from bayeskit.statistics.regression_sums import sum_products
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+# Rows that are gone: their weight, their mean and Σw(z − mean)².
+Lost = tuple[Floats, Floats, Floats]
 
 # A cell whose mean lies further than this many standard deviations from its pivot is recentred.
 FARTHEST = 10.0
@@ -142,23 +144,34 @@ class Regressions:
         rounding = ROUNDING * (np.abs(other.n) if gone is None else gone)
         return left._without((other.n != 0.0) & (left.n <= rounding))
 
-    def without_spread(self, doubt: Floats) -> Regressions:
-        """Return the sums with columns made constant whose Σ(z − mean)² is at most this, shape (cells, m)."""
-        spread = np.diagonal(self._centred[1], axis1=1, axis2=2)
-        constant = (doubt > 0.0) & (spread <= doubt) & (self.n > 0.0)[:, None]
-        if not constant.any():
-            return self
-        return self._recentred(np.asarray(constant.any(axis=1)))._flattened(constant)
+    def without_rounding(self, lost: Lost, lost_in_all: Lost, touched: Flags) -> Regressions:
+        """Clear the spread that rounding may have left of the rows that are gone, see `Moments.without_rounding`.
 
-    def with_one_value(self, whole: Regressions, doubt: Floats) -> Regressions:
-        """Return the sums with columns given one value in all cells whose Σ(z − mean)² in ``whole`` is at most this."""
-        spread = np.diagonal(whole._centred[1], axis1=1, axis2=2)[0]
-        constant = (doubt > 0.0) & (spread > 0.0) & (spread <= doubt)
-        if not constant.any():
-            return self
-        here = constant & (self.n > 0.0)[:, None]
-        value = whole._recentred(np.ones(1, np.bool_)).pivot
-        return self.about(np.where(here, value, self.pivot))._flattened(here)
+        ``lost`` describes these rows for each cell and column, ``lost_in_all`` for each column; ``touched`` are the
+        cells that some were taken from now.
+        """
+        constant, value = self._constant_but_for(lost, touched[:, None])
+        left = self._at(value, constant) if constant.any() else self
+        # A column that is constant but for rounding has one value in all cells.
+        whole = left.whole()
+        constant, value = whole._constant_but_for(lost_in_all, touched.any(keepdims=True)[:, None])
+        constant &= _spread(whole) > 0.0
+        return left._at(value, constant & (left.n > 0.0)[:, None]) if constant.any() else left
+
+    def _constant_but_for(self, lost: Lost, touched: Flags) -> tuple[Flags, Floats]:
+        """Say which columns have no spread but what the rows that are gone may have left, and which value."""
+        weight, centre, around = lost
+        n = np.where(self.n > 0.0, self.n, np.inf)[:, None]
+        around = around + weight * (centre - self.mean) ** 2
+        error = ROUNDING * np.sqrt(weight * around) / n  # of the mean
+        in_doubt = np.where(touched, ROUNDING * around, self.n[:, None] * error**2)
+        constant = (self.n > 0.0)[:, None] & (_spread(self) <= in_doubt)
+        return constant, np.where(np.abs(self.mean) <= error, 0.0, self.mean)
+
+    def _at(self, value: Floats, where: Flags) -> Regressions:
+        """Return the same sums with columns that are constant: all rows have these values."""
+        left = self._recentred(np.asarray(where.any(axis=1)))._flattened(where)
+        return replace(left, pivot=np.where(where, value, left.pivot))
 
     def scale(self, factor: float | Floats) -> Regressions:
         """Multiply the weights by a factor, or by one for each cell."""
@@ -284,6 +297,11 @@ def _least_squares(a: Floats, b: Floats) -> Floats:
     kept = values > _COLLINEAR * values[:, :1]
     share = (np.swapaxes(u, 1, 2) @ b[:, :, None])[:, :, 0] * kept / np.where(kept, values, 1.0)
     return np.asarray((np.swapaxes(v, 1, 2) @ share[:, :, None])[:, :, 0])
+
+
+def _spread(sums: Regressions) -> Floats:
+    """Return Σ(z − mean)² of every cell and column."""
+    return np.diagonal(sums._centred[1], axis1=1, axis2=2)
 
 
 def _squares(second: Twofold) -> Floats:

@@ -41,6 +41,12 @@ PARTS: dict[PatternKind, type[Any]] = {
 _WEIGHTS: frozenset[PatternKind] = frozenset(("tables", "totals"))
 _SPREADS: frozenset[PatternKind] = frozenset(("moments", "scatter"))
 REMEMBERED = _WEIGHTS | _SPREADS
+# By which of these each part of values is cleared of rounding.
+_CLEARED_BY: dict[PatternKind, PatternKind] = {
+    "moments": "moments",
+    "scatter": "scatter",
+    "regressions": "moments",
+}
 
 
 @dataclass(frozen=True)
@@ -139,9 +145,9 @@ class Statistics:
     def merge(self, other: Statistics) -> Statistics:
         a, b = self._aligned(other)
         parts, gone = _merged(a.parts, b.parts), _merged(a.gone, b.gone)
-        for kind in _SPREADS & gone.keys():
-            if gone[kind].weight.any():
-                parts[kind] = parts[kind].without_rounding(gone[kind])
+        for kind, remembered in _CLEARED_BY.items():
+            if kind in parts and remembered in gone and gone[remembered].weight.any():
+                parts[kind] = parts[kind].without_rounding(gone[remembered])
         return replace(a, parts=parts, gone=gone)
 
     def subtract(self, other: Statistics) -> Statistics:
