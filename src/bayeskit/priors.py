@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
 from bayeskit.schema import Name, Schema, Variable
+from bayeskit.typing import Floats
 
 __all__ = [
     "MAP",
@@ -39,7 +39,6 @@ __all__ = [
     "one_more_cell",
 ]
 
-Floats = NDArray[np.float64]
 
 # Imaginary rows are added up over cells, and what they add up to must be a number.
 LARGEST = 1e300
@@ -298,7 +297,8 @@ class WittenBell:
 
 
 # A prior of anything; as users write one: by name or, for Lidstone, as a number; and for all attributes of a model.
-AnyPrior = Prior | NormalInverseGamma | BackOff | WittenBell
+TablePrior = Prior | BackOff | WittenBell
+AnyPrior = TablePrior | NormalInverseGamma
 PriorLike = AnyPrior | str | float
 SmoothingLike = PriorLike | Mapping[Any, PriorLike] | None
 
@@ -312,7 +312,7 @@ def backs_off(prior: object) -> bool:
 PRIORS = (Lidstone, Dirichlet, MEstimate, BDeu, MAP, NormalInverseGamma, BackOff, WittenBell)
 
 
-def joint_cells(prior: Any, variables: Sequence[Variable], n_classes: int) -> Floats:
+def joint_cells(prior: TablePrior, variables: Sequence[Variable], n_classes: int) -> Floats:
     """Return the imaginary count of each cell of P(c, x_i, x_j, …), the same for every class.
 
     >>> joint_cells(MEstimate(1), [Variable("x", "categorical", ("a", "b"))], 5)
@@ -322,7 +322,7 @@ def joint_cells(prior: Any, variables: Sequence[Variable], n_classes: int) -> Fl
     if isinstance(prior, (MEstimate, BDeu)):
         rows = prior.m if isinstance(prior, MEstimate) else prior.ess
         return np.full(shape, rows / max(n_classes * int(np.prod(shape)), 1))
-    if backs_off(prior):
+    if isinstance(prior, (BackOff, WittenBell)):
         return joint_cells(MEstimate(1.0), variables, n_classes)
     if isinstance(prior, Lidstone):
         return np.full(shape, float(prior.alpha))
@@ -343,7 +343,7 @@ _BY_NAME: dict[str, Any] = {
 }
 
 
-def as_prior(spec: Any) -> Any:
+def as_prior(spec: object) -> Any:
     """Turn a prior, a name or a number into a prior.
 
     >>> as_prior("laplace"), as_prior(0.5)
@@ -411,7 +411,7 @@ class Smoothing:
                 raise SettingError(f"{name!r} is {kind}, so its prior is {wanted}, not {given!r}.")
 
 
-def as_smoothing(smoothing: Any, alpha: float | None, base: Any = None) -> Smoothing:
+def as_smoothing(smoothing: SmoothingLike, alpha: float | None, base: AnyPrior | None = None) -> Smoothing:
     """Read the ``smoothing`` and ``alpha`` parameters of a classifier.
 
     A mapping goes from attribute names or kinds ("categorical", "numeric") to priors. A numeric prior
@@ -427,7 +427,7 @@ def as_smoothing(smoothing: Any, alpha: float | None, base: Any = None) -> Smoot
     return found
 
 
-def _as_smoothing(smoothing: Any, base: Any) -> Smoothing:
+def _as_smoothing(smoothing: SmoothingLike, base: AnyPrior | None) -> Smoothing:
     if smoothing is None:
         return Smoothing(base, {})
     if isinstance(smoothing, Mapping):

@@ -33,7 +33,7 @@ DEEPEST_NAME, LONGEST_NUMBER = 8, 2**12
 LARGEST_CODE = 2**20
 
 
-def label_order(label: Any) -> tuple[int, Any]:
+def label_order(label: object) -> tuple[int, Any]:
     """Give a key that sorts any labels, also of kinds that Python will not compare.
 
     Numbers come first, then strings, then the rest by the name of their type.
@@ -62,7 +62,7 @@ def first_twice(names: Iterable[Name]) -> Name | None:
     return None
 
 
-def column_name(name: Any) -> Name:
+def column_name(name: object) -> Name:
     """Return the name of a column as it is kept; refuse one that could not be asked for again after saving.
 
     Text of a subclass (a member of an enumeration, text of NumPy) is kept as plain text.
@@ -118,7 +118,7 @@ def sorted_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(sorted(labels) if plain else sorted(labels, key=label_order))
 
 
-def state_code(name: Name, states: Sequence[Label], value: Any) -> int:
+def state_code(name: Name, states: Sequence[Label], value: object) -> int:
     """Return the place of a value among the states of a node: by equality, else by how it is written.
 
     Parameters
@@ -151,14 +151,14 @@ def state_code(name: Name, states: Sequence[Label], value: Any) -> int:
     raise UnseenState(f"{name!r} has no state {value!r} (it has {listing}).")
 
 
-def _equal(state: Any, value: Any) -> bool:
+def _equal(state: object, value: object) -> bool:
     try:
         return bool(state == value)
     except (TypeError, ValueError):  # an array, or something that refuses to be compared
         return False
 
 
-def _written(value: Any) -> set[str]:
+def _written(value: object) -> set[str]:
     """Return the ways in which a value may stand in a file."""
     forms = {str(value)}
     if isinstance(value, bool):

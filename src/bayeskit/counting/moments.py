@@ -13,7 +13,7 @@ from bayeskit.kernel import fma, kernel
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import double
 from bayeskit.statistics.moments import Moments, exponent_for
-from bayeskit.statistics.part import Floats
+from bayeskit.typing import Floats
 
 # The low parts are plain sums of rounding errors. Folding them into the high parts this often keeps
 # them, and so their own rounding, small.

@@ -11,7 +11,7 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.kernel import kernel
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.pairs import Pairs
-from bayeskit.statistics.part import Floats
+from bayeskit.typing import Floats
 
 _U = np.uintp
 

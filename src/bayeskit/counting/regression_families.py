@@ -12,9 +12,9 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError
 from bayeskit.schema import Schema
 from bayeskit.statistics.cells import key_of
-from bayeskit.statistics.part import Floats
 from bayeskit.statistics.regression_families import Cells, RegressionFamilies
 from bayeskit.statistics.regressions import Regressions
+from bayeskit.typing import Floats
 
 # Squares of larger values, summed over many rows, would leave the range of doubles.
 LARGEST = 1e100

@@ -12,9 +12,9 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.double import Twofold
-from bayeskit.statistics.part import Floats
 from bayeskit.statistics.regression_sums import sum_products
 from bayeskit.statistics.scatter import Scatter
+from bayeskit.typing import Floats
 
 # Fourth powers of larger values, summed over many rows and columns, would leave the range of doubles.
 LARGEST = 1e70

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.counting.backends.threads import COUNTERS
 from bayeskit.counting.kernels import soft as kernels
@@ -17,8 +16,7 @@ from bayeskit.schema import Schema
 from bayeskit.statistics import Plan, Statistics
 from bayeskit.statistics.tables import Tables
 from bayeskit.statistics.totals import Totals, empty_sums
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 def count_soft(chunk: Chunk, shares: Floats, schema: Schema, plan: Plan) -> Statistics:

@@ -13,7 +13,7 @@ from bayeskit.kernel import fma, kernel
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import double
 from bayeskit.statistics.moments import Moments, exponent_for
-from bayeskit.statistics.part import Floats
+from bayeskit.typing import Floats
 
 # The room of one class and 32 columns: pivot, then weight, first and second, each as high and low.
 PACK = 7 * WIDTH

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,7 @@ def _all_numbers(array: NDArray[Any]) -> bool:
     return True  # also where nothing is there: a later category is then refused, not mistaken
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """None, NaN (a signalling one, too), NaT and pandas' NA are missing; a string never is."""
     if value is None:
         return True
@@ -220,7 +220,7 @@ def native_order(array: NDArray[Any]) -> NDArray[Any]:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _fits_a_float(value: Any) -> bool:
+def _fits_a_float(value: SupportsFloat) -> bool:
     try:
         float(value)
     except OverflowError:

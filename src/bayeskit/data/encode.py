@@ -15,6 +15,7 @@ from bayeskit.data.labels import as_labels, batch_weights, encode_labels
 from bayeskit.data.table import Table
 from bayeskit.errors import ColumnError, InfiniteValue, UnseenState
 from bayeskit.schema import LARGEST_BYTE_TABLE, Label, Name, Schema, Variable, state_code
+from bayeskit.typing import LabelsLike, WeightsLike
 
 # Up to so many states it is quicker to count the absent ones than to look for them first.
 MOST_PROVISIONAL = 4_096
@@ -61,8 +62,8 @@ def encode(
     schema: Schema,
     policy: Policy,
     *,
-    y: Any = None,
-    weights: Any = None,
+    y: LabelsLike | None = None,
+    weights: WeightsLike | None = None,
     with_target: bool = False,
     threshold: float | None = None,
 ) -> Encoded:

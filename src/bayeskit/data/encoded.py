@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from bayeskit.data.chunk import CHUNK_ROWS, Chunk
 from bayeskit.schema import LARGEST_BYTE_TABLE, Schema, Variable
@@ -121,7 +121,7 @@ def code_moves(before: Variable, after: Variable) -> NDArray[Any]:
     return np.array([*(after.codes.get(s, after.size) for s in before.states), after.size], dtype=dtype)
 
 
-def _rows_of(columns: Columns, rows: slice, n_rows: int, dtype: Any) -> Any:
+def _rows_of(columns: Columns, rows: slice, n_rows: int, dtype: DTypeLike) -> Any:
     if isinstance(columns, np.ndarray):
         return np.ascontiguousarray(columns[rows], dtype=dtype)
     tile = np.empty((n_rows, len(columns)), dtype=dtype)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from copy import copy
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,17 @@ from bayeskit.data.formats import LOOKS, Field, Parquet, Text
 from bayeskit.data.spelling import note_spellings
 from bayeskit.errors import ColumnError, DataError, SettingError
 
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
 Arrays = list[NDArray[Any]]
 # Small: a long list of tuples keeps the garbage collector busy (122,880 at a time took 2.3 times as long).
 _ROWS_AT_ONCE = 2048
 
 
-def pieces(connection: Any, query: str, fields: Sequence[Field], size: int) -> Iterator[Arrays]:
+def pieces(
+    connection: DuckDBPyConnection, query: str, fields: Sequence[Field], size: int
+) -> Iterator[Arrays]:
     """Run a query and give its columns piece by piece; how long a piece is, is left to DuckDB."""
     try:
         import pyarrow  # noqa: F401
@@ -32,7 +37,9 @@ def pieces(connection: Any, query: str, fields: Sequence[Field], size: int) -> I
     return _by_arrow(connection, query, fields, size)
 
 
-def _by_arrow(connection: Any, query: str, fields: Sequence[Field], size: int) -> Iterator[Arrays]:
+def _by_arrow(
+    connection: DuckDBPyConnection, query: str, fields: Sequence[Field], size: int
+) -> Iterator[Arrays]:
     # From a relation, not from execute(): the latter would hold all rows first.
     relation = connection.sql(query)
     # The second name is the older one; DuckDB 2.0 warns that it will go.
@@ -43,7 +50,7 @@ def _by_arrow(connection: Any, query: str, fields: Sequence[Field], size: int) -
             yield [np.array(array, dtype=dtype_of(field)) for field, array in zip(fields, arrays)]
 
 
-def _by_rows(connection: Any, query: str, fields: Sequence[Field]) -> Iterator[Arrays]:
+def _by_rows(connection: DuckDBPyConnection, query: str, fields: Sequence[Field]) -> Iterator[Arrays]:
     result = connection.execute(query)
     while rows := result.fetchmany(_ROWS_AT_ONCE):
         yield [np.array(column, dtype=dtype_of(field)) for field, column in zip(fields, zip(*rows))]
@@ -333,7 +340,7 @@ def _chosen(
 
 
 def _count(
-    connection: Any, table: str, fields: list[Field], tests: list[list[str]]
+    connection: DuckDBPyConnection, table: str, fields: list[Field], tests: list[list[str]]
 ) -> tuple[int, list[tuple[int, dict[str, int]]]]:
     """How many rows there are; for each column how many cells are filled and how many pass each test."""
     rows, counts = 0, []
@@ -344,7 +351,7 @@ def _count(
             asked.append(f"count({field.column})")
             # Not FILTER: each such aggregate holds a buffer for all columns (500 of them took 5 GB).
             asked += [f"count(CASE WHEN {LOOKS[kind].format(field.column)} THEN 1 END)" for kind in kinds]
-        rows, *answers = connection.execute(f"SELECT {', '.join(asked)} FROM {table}").fetchone()
+        [(rows, *answers)] = connection.execute(f"SELECT {', '.join(asked)} FROM {table}").fetchall()
         answer = iter(answers)
         counts += [(next(answer), {kind: next(answer) for kind in kinds}) for kinds in kept]
     return rows, counts

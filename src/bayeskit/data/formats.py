@@ -13,11 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bayeskit.data.encodings import GZIP_MAGIC, blocks, decoded, is_utf8, resolve, utf8_copy
 from bayeskit.data.spelling import SPELLINGS, spelling_of
 from bayeskit.errors import ColumnError, DataError, SettingError, SourceNote
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 SEPARATORS = (",", "\t", ";", "|")
 _HEAD = 1 << 20
@@ -231,7 +234,7 @@ class Text:
             with utf8_copy(self.path, self.encoding, newlines=self.even) as copy:
                 yield copy
 
-    def fields(self, connection: Any, table: str) -> list[Field]:
+    def fields(self, connection: DuckDBPyConnection, table: str) -> list[Field]:
         # Numbers for names: DuckDB takes "a" and "A" for the same one.
         return [Field(name, f"c{place}") for place, name in enumerate(self.names)]
 
@@ -277,7 +280,7 @@ class Parquet:
         """The file as a FROM clause names it."""
         yield f"read_parquet({literal(self.path, self.shown)}, hive_partitioning = false)"
 
-    def fields(self, connection: Any, table: str) -> list[Field]:
+    def fields(self, connection: DuckDBPyConnection, table: str) -> list[Field]:
         tree = f"SELECT name, num_children FROM parquet_schema({literal(self.path, self.shown)})"
         nodes = iter(connection.execute(tree).fetchall()[1:])
         names = [_skip_children(node, nodes) for node in nodes]

@@ -20,12 +20,12 @@ from bayeskit.errors import ColumnError, DataTypeError
 from bayeskit.schema import Kind, Name
 
 
-def is_relation(data: Any) -> bool:
+def is_relation(data: object) -> bool:
     """Tell a DuckDB relation without importing DuckDB."""
     return type(data).__name__ == "DuckDBPyRelation"
 
 
-def is_frame(data: Any) -> bool:
+def is_frame(data: object) -> bool:
     """Tell a data frame from an array without importing any frame library."""
     return hasattr(data, "__narwhals_dataframe__") or (
         not hasattr(data, "collect")

@@ -17,8 +17,7 @@ from bayeskit.data.source import Source, is_path
 from bayeskit.data.table import Table
 from bayeskit.errors import ColumnError, DataError, TooLarge
 from bayeskit.schema import Name, Schema, Variable
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 _WORDS = {"states": "states", "whole": "whole numbers", "numbers": "fractions or missing cells"}
 

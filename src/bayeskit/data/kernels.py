@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from bayeskit.kernel import kernel
 
@@ -37,7 +37,7 @@ def code_runs(
     first: NDArray[np.int64],
     size: NDArray[np.int64],
     other: NDArray[np.int64],
-    dtype: Any,
+    dtype: DTypeLike,
 ) -> tuple[NDArray[Any], int]:
     """Code columns whose states are runs of whole numbers; return the codes and a row with another value, or −1."""
     if matrix.dtype != np.uint8:
@@ -87,7 +87,7 @@ def column_bounds(matrix: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def look_up_codes(
-    matrix: NDArray[Any], low: NDArray[Any], tables: list[NDArray[Any]], dtype: Any
+    matrix: NDArray[Any], low: NDArray[Any], tables: list[NDArray[Any]], dtype: DTypeLike
 ) -> NDArray[Any]:
     """Replace every value v of column j by ``tables[j][v − low[j]]``."""
     starts = np.concatenate([[0], np.cumsum([len(t) for t in tables])[:-1]]).astype(np.uintp)

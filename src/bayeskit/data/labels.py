@@ -11,6 +11,7 @@ from bayeskit.data.columns import Coded, factorize_array
 from bayeskit.data.frames import factorize_series, readable
 from bayeskit.errors import DataError, DataTypeError, UnseenClass, WeightError
 from bayeskit.schema import Variable
+from bayeskit.typing import WeightsLike
 
 # Sums of weights are multiplied with squares and fourth powers of values; these leave room for that.
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
@@ -106,7 +107,7 @@ def factorize_labels(y: Any) -> Coded:
     return coded
 
 
-def _in_run(y: Any, first: int, size: int) -> bool:
+def _in_run(y: object, first: int, size: int) -> bool:
     if not isinstance(y, np.ndarray) or y.dtype.kind not in "iu" or not len(y):
         return False
     return bool(y.min() >= first and y.max() < first + size)
@@ -147,7 +148,7 @@ def encode_labels(
     return target, found.astype(np.uint32)
 
 
-def as_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
+def as_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float64] | None:
     """Check the weights of all rows there are: finite, none negative, not all zero; None where all are one."""
     array = batch_weights(weights, n_rows)
     if array is not None:
@@ -155,7 +156,7 @@ def as_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
     return array
 
 
-def batch_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
+def batch_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float64] | None:
     """Check the weights of some rows of a source; whether all of it weighs enough, the whole must tell."""
     if weights is None:
         return None

@@ -15,6 +15,7 @@ from bayeskit.data.labels import as_labels, batch_weights
 from bayeskit.data.source import Rows
 from bayeskit.errors import SettingError
 from bayeskit.schema import Label
+from bayeskit.typing import Array, LabelsLike
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class MissingLabels:
     minus_one: bool = False
 
     @classmethod
-    def found(cls, rows: Iterable[Rows], value: Any = None) -> MissingLabels:
+    def found(cls, rows: Iterable[Rows], value: object = None) -> MissingLabels:
         """Look through all labels: where they are whole numbers and no value was named, −1 stands for missing.
 
         Labels of 1 and −1 alone could be two classes as well, and are refused.
@@ -60,7 +61,7 @@ class MissingLabels:
             )
         return cls(minus_one=True)
 
-    def rows(self, y: Any, n_rows: int) -> NDArray[np.bool_]:
+    def rows(self, y: LabelsLike | None, n_rows: int) -> NDArray[np.bool_]:
         """Say of each row whether its label is missing."""
         labels = as_labels(y, n_rows)
         named = -1 if self.minus_one else self.value
@@ -86,7 +87,7 @@ class MissingLabels:
         return None if part is None else Rows(part.table, None, part.weights)
 
 
-def check_missing_label(value: Any) -> None:
+def check_missing_label(value: object) -> None:
     """Refuse what cannot be a label."""
     if isinstance(value, (list, tuple, dict, set, np.ndarray)):
         raise SettingError(f"missing_label is {value!r}; give the one value that stands for a missing label.")
@@ -100,11 +101,11 @@ def _part(batch: Rows, rows: NDArray[np.intp]) -> Rows | None:
     return Rows(batch.table.take(rows), labels[rows], None if weights is None else weights[rows])
 
 
-def _coded(labels: Any) -> Coded:
+def _coded(labels: Array) -> Coded:
     return factorize_array(labels, "y") if isinstance(labels, np.ndarray) else factorize_series(labels, "y")
 
 
-def _whole_numbers(labels: Any) -> set[Label] | None:
+def _whole_numbers(labels: Array) -> set[Label] | None:
     """The labels that are there, where all are whole numbers; None where one is not."""
     if not isinstance(labels, np.ndarray) or labels.dtype.kind not in "iuO":
         return None

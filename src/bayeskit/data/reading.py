@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.data.columns import is_missing
 from bayeskit.data.table import Table
@@ -173,13 +173,13 @@ class Reading:
         return chosen
 
 
-def check_states(states: Any) -> None:
+def check_states(states: Mapping[Any, Any] | None) -> None:
     """Refuse what declares no states of columns."""
     if not isinstance(states, Mapping):
         raise SettingError(f"states is {states!r}; give a mapping from column to list of states.")
 
 
-def cut_variable(name: Name, cuts: Any) -> Variable:
+def cut_variable(name: Name, cuts: ArrayLike) -> Variable:
     """Return the variable of a numeric column that is read as intervals.
 
     >>> cut_variable("密度", [0.38]).states

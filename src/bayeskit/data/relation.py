@@ -117,7 +117,7 @@ class Relation:
         return self.native.types[self.places[j]]
 
 
-def python_label(value: Any) -> Any:
+def python_label(value: object) -> Any:
     """Return a value of DuckDB as the label that a column of Python values would have.
 
     >>> python_label(2.0), python_label("2")

@@ -12,6 +12,7 @@ from bayeskit.data.labels import batch_weights, check_total, weight_of
 from bayeskit.data.table import Table, open_table
 from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource, WeightError
 from bayeskit.schema import Name
+from bayeskit.typing import LabelsLike, WeightsLike
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Batches:
         return iter(self.make())
 
 
-def is_path(data: Any) -> bool:
+def is_path(data: object) -> bool:
     return isinstance(data, (str, os.PathLike))
 
 
@@ -172,7 +173,7 @@ class Source:
             )
         return self._split(open_table(batch), None, self.weights)
 
-    def _split(self, table: Table, y: Any, weights: Any) -> Rows:
+    def _split(self, table: Table, y: LabelsLike | None, weights: WeightsLike | None) -> Rows:
         """Part the target and weight columns from the attributes; keep and leave out columns by name."""
         taken: list[Name] = []
         if self.target is not None:

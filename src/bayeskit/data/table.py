@@ -23,6 +23,7 @@ from bayeskit.data.columns import (
 from bayeskit.data.frames import factorize_series, is_frame, numbers_of_series, open_frame, series_kind
 from bayeskit.errors import ColumnError, DataError, DataTypeError
 from bayeskit.schema import Kind, Name, column_name, first_twice
+from bayeskit.typing import TableLike
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def column_names(width: int) -> tuple[str, ...]:
     return tuple(f"x{j}" for j in range(width))
 
 
-def open_table(data: Any) -> Table:
+def open_table(data: TableLike) -> Table:
     """Open rows in memory: arrays, lists, frames, mappings of columns, sparse matrices."""
     if type(data) is np.ndarray:
         return _open_array(data)
@@ -171,7 +172,7 @@ def open_table(data: Any) -> Table:
     return _open_array(_array_of(data))
 
 
-def open_dense(data: Any, who: str) -> Table:
+def open_dense(data: TableLike, who: str) -> Table:
     """Open rows for someone who takes no sparse matrix."""
     table = open_table(data)
     if table.block is not None:
@@ -265,7 +266,7 @@ class _Columns(Sequence[NDArray[Any]]):
         return native_order(column)
 
 
-def _one_column(name: Any, column: Any) -> Any:
+def _one_column(name: Name, column: Any) -> Any:
     strange = isinstance(column, (str, bytes)) or not hasattr(column, "__iter__")
     if strange or getattr(column, "ndim", 1) != 1:
         raise DataTypeError(

@@ -14,8 +14,9 @@ from bayeskit.schema import Name, Schema
 from bayeskit.statistics import double
 from bayeskit.statistics.cells import CellTable
 from bayeskit.statistics.moments import Integers, Moments, moment_cells, put_moments
-from bayeskit.statistics.part import Embedding, Floats, Gone
+from bayeskit.statistics.part import Embedding, Gone
 from bayeskit.statistics.term import Pattern, Term
+from bayeskit.typing import Floats
 
 # Bytes that the moments of all cells may take.
 LARGEST = 2**31

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import DataError
 from bayeskit.schema import Schema
-from bayeskit.statistics.part import Floats
 from bayeskit.statistics.term import Term
+from bayeskit.typing import Floats
 
 # Sums of fractional weights that were added in another order differ by less than this share.
 _ROUNDING = 1e-6

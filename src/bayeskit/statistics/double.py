@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.kernel import fma, kernel
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 # 2^27 + 1 cuts a double into two halves of 26 bits, whose products are exact.
 _CUT = 134_217_729.0

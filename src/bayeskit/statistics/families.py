@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from bayeskit.errors import ColumnError, DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, digits_of, key_of, shape_of
-from bayeskit.statistics.part import Embedding, Floats, Gone, left_of, weight_gone
+from bayeskit.statistics.part import Embedding, Gone, left_of, weight_gone
 from bayeskit.statistics.term import Pattern, Term
+from bayeskit.typing import Floats
 
 Ids = NDArray[np.int64]
 Cells = tuple[Ids, Floats]

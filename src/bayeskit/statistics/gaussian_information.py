@@ -7,7 +7,7 @@ import numpy as np
 from bayeskit.schema import Schema
 from bayeskit.statistics.cell_moments import CellMoments
 from bayeskit.statistics.moments import Moments
-from bayeskit.statistics.part import Floats
+from bayeskit.typing import Floats
 
 # No variance is below this share of the attribute's variance over all classes.
 FLOOR = 1e-9

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, shown
-from bayeskit.statistics.part import ROUNDING_OF_ONE, Embedding, Floats, Gone, weight_gone
+from bayeskit.statistics.part import ROUNDING_OF_ONE, Embedding, Gone, weight_gone
 from bayeskit.statistics.term import Pattern, Term
+from bayeskit.typing import Floats
 
 Ids = NDArray[np.int64]
 

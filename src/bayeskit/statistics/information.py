@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.statistics.pairs import Pairs
-from bayeskit.statistics.part import Floats
+from bayeskit.typing import Floats
 
 # Cells of a table of pairs whose logarithms are taken at a time: a few MB of temporaries.
 _CELLS = 2**18

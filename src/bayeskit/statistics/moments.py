@@ -14,8 +14,9 @@ from bayeskit.schema import Name, Schema
 from bayeskit.statistics import double
 from bayeskit.statistics.cells import CellTable, of_planes, put_planes, shown
 from bayeskit.statistics.double import Twofold
-from bayeskit.statistics.part import ROUNDING, Embedding, Floats, Gone
+from bayeskit.statistics.part import ROUNDING, Embedding, Gone
 from bayeskit.statistics.term import Pattern, Term
+from bayeskit.typing import Floats
 
 # Squares of values between these powers of two keep all their digits in a double-double.
 LARGEST_POWER = 400

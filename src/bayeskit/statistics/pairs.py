@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, shape_of
-from bayeskit.statistics.part import Embedding, Floats, Gone, left_of, weight_gone
+from bayeskit.statistics.part import Embedding, Gone, left_of, weight_gone
 from bayeskit.statistics.tables import Tables
 from bayeskit.statistics.term import Pattern, Term
+from bayeskit.typing import Floats
 
 # Bytes that one table of pairs may take. It grows with the square of all states together.
 LARGEST = 2**29

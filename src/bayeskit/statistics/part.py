@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import NotCounted
 from bayeskit.schema import Name, Schema
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit.statistics.cells import CellTable
     from bayeskit.statistics.term import Term
 
-Floats = NDArray[np.float64]
 
 # What is left of a weight is rounding where it is below this share of what was taken away: the weight 0.7·0.7 that
 # a row of weight 1 has after fading twice is not 0.49, and whoever forgets it can name it to one double only.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -16,9 +16,10 @@ from bayeskit.statistics.cells import CellTable, digits_of, key_of, shape_of
 from bayeskit.statistics.double import Twofold
 from bayeskit.statistics.families import LARGEST_KEY, Ids
 from bayeskit.statistics.moments import Moments
-from bayeskit.statistics.part import Embedding, Floats, Gone
+from bayeskit.statistics.part import Embedding, Gone
 from bayeskit.statistics.regressions import Lost, Regressions
 from bayeskit.statistics.term import Pattern, Term
+from bayeskit.typing import Floats
 
 # The class stands among the members of a family as this number.
 CLASS = -1
@@ -243,7 +244,7 @@ class RegressionFamilies:
 _FIXED = ("members", "bounds", "radices", "columns", "column_bounds")
 
 
-def _checked(family: Any, position: Mapping[Name, int], schema: Schema) -> Any:
+def _checked(family: Sequence[int], position: Mapping[Name, int], schema: Schema) -> Any:
     child, *parents = family
     if child not in schema.numeric_index:
         raise ColumnError(f"There is no numeric attribute {child!r} to make a regression of.")
@@ -255,7 +256,7 @@ def _checked(family: Any, position: Mapping[Name, int], schema: Schema) -> Any:
     return family
 
 
-def _check_size(schema: Schema, family: Any, sizes: list[int]) -> None:
+def _check_size(schema: Schema, family: Sequence[int], sizes: list[int]) -> None:
     cells = math.prod(size + 1 for size in sizes) * schema.n_classes
     if cells > LARGEST_KEY:
         raise DataError(

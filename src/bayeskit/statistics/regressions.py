@@ -12,8 +12,8 @@ from bayeskit.errors import Incompatible
 from bayeskit.statistics.double import Twofold
 from bayeskit.statistics.part import ROUNDING, never_counted
 from bayeskit.statistics.regression_sums import sum_products
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 # Rows that are gone: their weight, their mean and Σw(z − mean)².
 Lost = tuple[Floats, Floats, Floats]

@@ -13,8 +13,9 @@ from bayeskit.errors import Incompatible
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, of_planes, put_planes
 from bayeskit.statistics.double import Twofold
-from bayeskit.statistics.part import ONE_ROW, ROUNDING, Embedding, Floats, Gone, weight_gone
+from bayeskit.statistics.part import ONE_ROW, ROUNDING, Embedding, Gone, weight_gone
 from bayeskit.statistics.term import Pattern, Term
+from bayeskit.typing import Floats
 
 # A class whose mean lies further than this many standard deviations from its pivot is recentred.
 FARTHEST = 10.0

@@ -16,13 +16,14 @@ from bayeskit.statistics.families import Families
 from bayeskit.statistics.grids import Grids
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.pairs import Pairs
-from bayeskit.statistics.part import Embedding, Floats, Part, never_counted
+from bayeskit.statistics.part import Embedding, Part, never_counted
 from bayeskit.statistics.regression_families import RegressionFamilies
 from bayeskit.statistics.scatter import Scatter
 from bayeskit.statistics.tables import Tables
 from bayeskit.statistics.term import PatternKind, Plan, Term
 from bayeskit.statistics.totals import Totals
 from bayeskit.statistics.triples import Triples
+from bayeskit.typing import Floats
 
 PARTS: dict[PatternKind, type[Any]] = {
     "tables": Tables,

@@ -11,8 +11,9 @@ import numpy as np
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, shape_of
 from bayeskit.statistics.double import Twofold
-from bayeskit.statistics.part import ROUNDING, Embedding, Floats, Gone, never_counted
+from bayeskit.statistics.part import ROUNDING, Embedding, Gone, never_counted
 from bayeskit.statistics.term import Pattern, Term
+from bayeskit.typing import Floats
 
 # Weights with no more binary digits after the point are added and taken away without rounding.
 _FRACTION_BITS = 16

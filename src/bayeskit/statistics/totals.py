@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from bayeskit.errors import DataError, Incompatible
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, of_planes, put_planes
-from bayeskit.statistics.part import ROUNDING_OF_ONE, Embedding, Floats, Gone
+from bayeskit.statistics.part import ROUNDING_OF_ONE, Embedding, Gone
 from bayeskit.statistics.term import Pattern, Term
+from bayeskit.typing import Floats
 
 # How far below zero taking away may leave a fractional total (tf-idf weights), as a part of what was there
 # before. Nothing real can lie there, so more is forgiven than above zero.

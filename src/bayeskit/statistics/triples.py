@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, shape_of
-from bayeskit.statistics.part import Embedding, Floats, Gone, left_of, weight_gone
+from bayeskit.statistics.part import Embedding, Gone, left_of, weight_gone
 from bayeskit.statistics.tables import Tables
 from bayeskit.statistics.term import Pattern, Term
+from bayeskit.typing import Floats
 
 # Bytes that the counts of triples and the look-up table made of them may take together. They grow with the
 # third power of the attributes.
