@@ -15,7 +15,7 @@ from bayeskit.classifiers.notebook import html_repr, mimebundle
 from bayeskit.data.table import Table, open_table
 from bayeskit.errors import SettingError
 from bayeskit.schema import Label, Name, Schema
-from bayeskit.typing import LabelsLike, LossLike, RowLike, Seed, TableLike
+from bayeskit.typing import Floats, LabelsLike, LossLike, RowLike, Seed, TableLike
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.region_data import View
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from bayeskit.report.information_value import Questions
     from bayeskit.report.novelty import Novelty
     from bayeskit.report.posterior_interval import PosteriorInterval
-
-Floats = NDArray[np.float64]
 
 
 class Asked(ClassifierMixin, BaseEstimator):

@@ -45,7 +45,17 @@ from bayeskit.learning.leave_one_out import encode_learned, left_out_joint, log_
 from bayeskit.learning.model import Model, Recipe, RowChoice
 from bayeskit.schema import Label, Name, Schema, Variable
 from bayeskit.statistics import Statistics
-from bayeskit.typing import LabelsLike, LossLike, PathLike, RowLike, RowSource, Seed, TableLike, WeightsLike
+from bayeskit.typing import (
+    Floats,
+    LabelsLike,
+    LossLike,
+    PathLike,
+    RowLike,
+    RowSource,
+    Seed,
+    TableLike,
+    WeightsLike,
+)
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.region_data import View
@@ -54,8 +64,6 @@ if TYPE_CHECKING:
     from bayeskit.report.charts import ClassProfile, Nomogram, Regions
     from bayeskit.report.information_value import Questions
     from bayeskit.report.novelty import Novelty
-
-Floats = NDArray[np.float64]
 
 
 class CountClassifier(Asked):

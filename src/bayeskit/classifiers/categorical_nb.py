@@ -16,9 +16,7 @@ from bayeskit.estimation.table import TableConditional
 from bayeskit.learning.model import Recipe
 from bayeskit.priors import Lidstone, Smoothing
 from bayeskit.schema import Label, Schema
-from bayeskit.typing import ClassPriorLike, ClassWeight
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import ClassPriorLike, ClassWeight, Floats
 
 
 class CategoricalNB(CountClassifier):

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import ColumnError, UsageError
 from bayeskit.estimation.conditional import DiscreteConditional
 from bayeskit.schema import Label, Name, Schema
 from bayeskit.statistics import Statistics
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 # A table of more cells is nothing to look at, and one of many parents may not fit at all.
 MOST_CELLS = 1_000_000

@@ -6,7 +6,7 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.network import is_network
@@ -15,9 +15,7 @@ from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.learning.model import Recipe
 from bayeskit.priors import LARGEST, Lidstone
 from bayeskit.schema import Label, Schema
-from bayeskit.typing import ClassPriorLike, ClassWeight
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import ClassPriorLike, ClassWeight, Floats
 
 _SMALLEST_ALPHA = 1e-10
 

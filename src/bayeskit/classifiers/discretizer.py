@@ -26,7 +26,7 @@ from bayeskit.learning.cut_points import (
     width_cut_points,
 )
 from bayeskit.schema import Kind, Name, Schema, Variable
-from bayeskit.typing import Codes, Floats, LabelsLike, TableLike, WeightsLike
+from bayeskit.typing import Floats, LabelsLike, TableLike, WeightsLike
 
 _METHODS = ("mdl", "frequency", "width", "proportional")
 
@@ -181,7 +181,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return names
 
     def _find(
-        self, table: Table, j: int, codes: Codes | None, n_classes: int, weights: Floats | None
+        self, table: Table, j: int, codes: Any, n_classes: int, weights: Floats | None
     ) -> NDArray[np.float64]:
         values, name = table.numbers(j), table.names[j]
         match self.method:

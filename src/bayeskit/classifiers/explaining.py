@@ -7,20 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.data.encode import encode, match_columns
 from bayeskit.data.table import Table
 from bayeskit.estimation.class_prior import log_normalise
 from bayeskit.report import Explanation, explain
 from bayeskit.schema import Name
-from bayeskit.typing import LossLike, RowLike
+from bayeskit.typing import Floats, LossLike, RowLike
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.base import CountClassifier
     from bayeskit.report.information_value import Questions
-
-Floats = NDArray[np.float64]
 
 
 def explained(classifier: CountClassifier, table: Table, lang: str) -> Explanation:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.network import is_network
@@ -15,9 +14,7 @@ from bayeskit.estimation.gaussian import Gaussian
 from bayeskit.learning.model import Recipe
 from bayeskit.priors import Lidstone
 from bayeskit.schema import Label, Schema
-from bayeskit.typing import ClassPriorLike, ClassWeight
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import ClassPriorLike, ClassWeight, Floats
 
 
 class GaussianNB(CountClassifier):

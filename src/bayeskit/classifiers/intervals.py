@@ -6,17 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.data.table import Table
 from bayeskit.errors import SettingError
 from bayeskit.estimation.posterior_draws import Draws
 from bayeskit.learning.credible import blocks_of, drawn_of
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.base import CountClassifier
-
-Floats = NDArray[np.float64]
 
 
 def posterior_draws(model: CountClassifier, table: Table, draws: Draws) -> Iterator[tuple[slice, Floats]]:

@@ -20,12 +20,12 @@ from bayeskit.learning.graph_factors import GraphFactors
 from bayeskit.learning.graph_network import normalised, state_labels
 from bayeskit.learning.model import Model
 from bayeskit.schema import Name, Variable
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.base import CountClassifier
     from bayeskit.networks.bayesian_network import BayesianNetwork
 
-Floats = NDArray[np.float64]
 
 # 128 MiB of numbers: a table over all configurations of many parents is far larger than the counts behind it.
 MOST_CELLS = 2**24

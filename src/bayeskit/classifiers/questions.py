@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.classifiers.sampling import draw_codes
 from bayeskit.data.chunk import Chunk
@@ -14,8 +13,8 @@ from bayeskit.errors import UsageError
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Model
 from bayeskit.schema import Label, Name
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Answers = tuple[Name, Floats, Sequence[Label] | None]
 
 # A number is weighed at so many quantiles of what the model would draw, from so many draws.

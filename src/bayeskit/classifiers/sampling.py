@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
-from bayeskit.estimation.conditional import Codes, Conditional, DrawnRows, Floats
+from bayeskit.estimation.conditional import Codes, Conditional, DrawnRows
 from bayeskit.learning.model import Model
 from bayeskit.schema import Label, Schema
+from bayeskit.typing import Floats
 
 
 def draw_classes(model: Model, n: int, rng: np.random.Generator, given_class: Label | None) -> Codes:

@@ -7,7 +7,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
 from bayeskit.estimation.linear_family import LinearFamily
@@ -16,8 +15,7 @@ from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Statistics
 from bayeskit.statistics.gaussian_information import gaussian_information
 from bayeskit.statistics.information import conditional_mutual_information
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 class Edge(NamedTuple):

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.classifiers.dependent_table import DependentTable, dependent_table
 from bayeskit.errors import ColumnError, UsageError
@@ -14,8 +13,7 @@ from bayeskit.estimation.conditional import DiscreteConditional
 from bayeskit.learning.model import Model
 from bayeskit.schema import Label, Name, Schema
 from bayeskit.statistics import Statistics
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True)

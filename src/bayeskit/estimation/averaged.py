@@ -29,12 +29,13 @@ from bayeskit.estimation.kernels.averaged import (
 )
 from bayeskit.estimation.kernels.pair_cells import fill_averaged
 from bayeskit.estimation.one_parent import OneParent
-from bayeskit.estimation.pair_cells import Floats, PairCells
+from bayeskit.estimation.pair_cells import PairCells
 from bayeskit.priors import Smoothing, joint_cells
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics.information import class_information
 from bayeskit.statistics.pairs import Pairs
 from bayeskit.statistics.part import never_counted
+from bayeskit.typing import Floats
 
 # Doubles of the scores of one block of rows: they stay in the second cache.
 _BLOCK = 2**15
@@ -277,7 +278,7 @@ class Averaged(Conditional):
                 conditional.add_left_out(part, own[rest], found)
         out[rest] += found
 
-    def _without_general(self, codes: Any, own: Floats) -> Any:
+    def _without_general(self, codes: Codes, own: Floats) -> Any:
         if self.subsumption is None:
             return codes
         gone = self.cells.real + np.uintp(2)

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.estimation.kernels.families import left_over
 from bayeskit.estimation.kernels.trie import Trie, find_cell
@@ -24,6 +23,7 @@ from bayeskit.kernel import kernel
 from bayeskit.schema import Schema
 from bayeskit.statistics.families import Cells, Families
 from bayeskit.statistics.pairs import Pairs
+from bayeskit.typing import Floats
 
 
 @kernel
@@ -115,8 +115,6 @@ def add_losses(
                         total += others[e] * shares[at, e]
                     losses[at] -= n * np.log(weight * share / total)
 
-
-Floats = NDArray[np.float64]
 
 GRID = 2.0 ** np.arange(-2, 9)
 GRID.flags.writeable = False

@@ -17,8 +17,7 @@ from bayeskit.estimation.kernels.left_out import DUST, score_bernoulli
 from bayeskit.estimation.multinomial import checked_alpha, entries_of, imaginary_log
 from bayeskit.statistics.part import never_counted
 from bayeskit.statistics.totals import Totals
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import SettingError
-from bayeskit.estimation.conditional import Floats
 from bayeskit.estimation.density import SMALLEST_DEVIATION
 from bayeskit.estimation.gaussian import estimate_gaussian, infinite_value
 from bayeskit.estimation.kernels.cell_gaussian import add_scores
@@ -27,6 +26,7 @@ from bayeskit.schema import Schema
 from bayeskit.statistics.cell_moments import CellMoments
 from bayeskit.statistics.moments import Integers, Moments
 from bayeskit.statistics.part import never_counted
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

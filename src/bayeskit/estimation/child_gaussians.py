@@ -16,12 +16,12 @@ from bayeskit.estimation.conditional import (
     Conditional,
     DrawnRows,
     DrawRule,
-    Floats,
     Nodes,
     ParameterPosterior,
     Workings,
 )
 from bayeskit.estimation.posterior_draws import Draws, Normals
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

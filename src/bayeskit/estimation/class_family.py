@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,8 @@ from bayeskit.schema import Schema
 from bayeskit.statistics.cells import digits_of, key_of
 from bayeskit.statistics.families import Families
 from bayeskit.statistics.part import never_counted
+from bayeskit.typing import Codes, Floats
 
-Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
@@ -49,15 +48,15 @@ class ClassFamily:
     counts: Floats
     mass: Floats
 
-    def log_prob(self, codes: Any) -> Floats:
+    def log_prob(self, codes: Codes) -> Floats:
         """Return log P(c | parents) of rows that have all parents: shape (n, K)."""
         return self._logs(self.counts_of(codes))
 
-    def counts_of(self, codes: Any) -> Floats:
+    def counts_of(self, codes: Codes) -> Floats:
         """Return n(parents, c) of the parents of each row: shape (n, K)."""
         return np.asarray(self.counts[self._places(self._keys_of(codes))])
 
-    def log_left_out(self, codes: Any, target: Any, own: Floats) -> Floats:
+    def log_left_out(self, codes: Codes, target: Codes | None, own: Floats) -> Floats:
         """Return the same as if ``own`` of each row's weight had not been counted."""
         counts, each = self.counts_of(codes), np.arange(len(codes))
         held = counts[each, target]
@@ -73,7 +72,7 @@ class ClassFamily:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.log(np.where(total > 0.0, smoothed / total, 1.0 / max(len(self.mass), 1)))
 
-    def log_draws(self, codes: Any, draws: Draws, above_mode: float = 0.0) -> Floats:
+    def log_draws(self, codes: Codes, draws: Draws, above_mode: float = 0.0) -> Floats:
         """Return log P(c | parents) under every draw from its posterior: shape (n, draws, K).
 
         ``above_mode`` is 1 where the imaginary rows are those of a mode: the posterior has one more in every cell.
@@ -88,7 +87,7 @@ class ClassFamily:
             out[rows] = logs[:, :, 0].T
         return out
 
-    def _keys_of(self, codes: Any) -> Ids:
+    def _keys_of(self, codes: Codes) -> Ids:
         """Return the configuration of the parents of each row, −1 where one has a state that was never seen."""
         digits = [codes[:, j].astype(np.int64) for j in self.parents]
         seen = np.ones(len(codes), np.bool_)

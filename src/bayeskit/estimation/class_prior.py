@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from bayeskit.errors import SettingError
 from bayeskit.kernel import kernel
 from bayeskit.priors import Prior
 from bayeskit.schema import Variable
+from bayeskit.typing import ClassPriorLike, ClassWeight, Floats
 
 
 @kernel
@@ -93,9 +94,6 @@ def choose(joint: Any, log_prior: Any, out: Any) -> int:
     return impossible
 
 
-Floats = NDArray[np.float64]
-
-
 @dataclass(frozen=True, eq=False)
 class ClassPrior:
     """P(c), and what it is without a row.
@@ -139,7 +137,7 @@ def estimate_class_prior(counts: Floats, target: Variable, prior: Prior) -> Floa
     return np.asarray(smoothed / total)
 
 
-def given_class_prior(class_prior: Any, target: Variable) -> Floats:
+def given_class_prior(class_prior: ClassPriorLike, target: Variable) -> Floats:
     """Check a class prior given as numbers in the order of the classes, by label, or as "uniform"."""
     if isinstance(class_prior, str):
         if class_prior != "uniform":
@@ -154,9 +152,9 @@ def given_class_prior(class_prior: Any, target: Variable) -> Floats:
             raise SettingError(
                 f"class_prior names the classes {list(class_prior)!r}, but the classes are {target.listing()}."
             )
-        values = [class_prior[label] for label in target.states]
+        values: list[Any] = [class_prior[label] for label in target.states]
     else:
-        values = list(class_prior) if hasattr(class_prior, "__iter__") else [class_prior]
+        values = list(class_prior) if isinstance(class_prior, Iterable) else [class_prior]
     try:
         prior = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -175,7 +173,7 @@ def given_class_prior(class_prior: Any, target: Variable) -> Floats:
     return prior
 
 
-def class_factors(class_weight: Any, counts: Floats, target: Variable) -> Floats | None:
+def class_factors(class_weight: ClassWeight, counts: Floats, target: Variable) -> Floats | None:
     """Return the factor of each class's weight, or None where there is nothing to do.
 
     Weighting the rows of a class is scaling its sums, so it needs no second look at the rows.

@@ -19,6 +19,7 @@ from bayeskit.estimation.multinomial import checked_alpha, entries_of
 from bayeskit.kernel import kernel
 from bayeskit.statistics.part import never_counted
 from bayeskit.statistics.totals import Totals
+from bayeskit.typing import Floats
 
 
 @kernel
@@ -86,9 +87,6 @@ def score_complement(
                 score /= total
             scores[i, c] = score
     return 0.0
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import NotSupported
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit.estimation.density import Formula
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from bayeskit.statistics import Statistics
     from bayeskit.statistics.moments import Moments
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 

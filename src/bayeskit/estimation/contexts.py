@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from bayeskit.priors import Smoothing, joint_cells
 from bayeskit.schema import Schema
 from bayeskit.statistics.triples import Triples, class_width
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 # Cells of the look-up table that are made at a time: temporaries of a few MB.

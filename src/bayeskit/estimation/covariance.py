@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from bayeskit.data.chunk import Chunk
-from bayeskit.estimation.conditional import Codes, Conditional, DrawnRows, Floats, Workings
+from bayeskit.estimation.conditional import Codes, Conditional, DrawnRows, Workings
 from bayeskit.estimation.gaussian import infinite_value
 from bayeskit.estimation.shrinkage import Shrinkage, checked_shrinkage, ledoit_wolf, regular, shrunk
 from bayeskit.kernel import kernel
 from bayeskit.statistics.scatter import Scatter
+from bayeskit.typing import Floats
 
 HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 

@@ -22,7 +22,6 @@ from bayeskit.estimation.conditional import (
     Component,
     DrawnRows,
     DrawRule,
-    Floats,
     Nodes,
     ParameterPosterior,
     Profiles,
@@ -30,6 +29,7 @@ from bayeskit.estimation.conditional import (
 )
 from bayeskit.schema import Name
 from bayeskit.statistics import Statistics
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit.statistics.grids import Grids

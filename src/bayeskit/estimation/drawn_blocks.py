@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayeskit.counting.totals import is_sparse
@@ -14,8 +13,7 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.estimation.bernoulli_block import BernoulliBlock
 from bayeskit.estimation.multinomial import Multinomial
 from bayeskit.estimation.posterior_draws import NEVER, Draws, keyed, log_dirichlet, log_gamma_draws
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 # Cells drawn at a time: all draws of a large vocabulary together would not fit.
 _AT_ONCE = 2**21

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +13,8 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.errors import UsageError
 from bayeskit.estimation.drawn_shares import Shares
 from bayeskit.estimation.posterior_draws import Draws, log_dirichlet, log_dirichlet_about
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 # As many joint states of missing parents as a prediction sums over.
@@ -32,7 +31,7 @@ class TablePosterior:
         add_table_draws(self.shares, chunk.codes, draws, chunk.first_row, out)
 
 
-def add_table_draws(shares: Shares, codes: Any, draws: Draws, first_row: int, out: Floats) -> None:
+def add_table_draws(shares: Shares, codes: Codes, draws: Draws, first_row: int, out: Floats) -> None:
     """Add log P(x | c) of each row under each draw of the tables to ``out`` of shape (n, draws, K).
 
     A missing attribute that others of the row depend on is summed over.

@@ -23,8 +23,8 @@ from bayeskit.estimation.pair_cells import BACK_OFF as PAIRS_BACK_OFF
 from bayeskit.estimation.pair_cells import IMAGINARY
 from bayeskit.estimation.table import TableConditional
 from bayeskit.schema import LARGEST_BYTE_TABLE
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 # For each attribute, whether rows chose the constants of its back-off.
 Flags = NDArray[np.bool_]

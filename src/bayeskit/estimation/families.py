@@ -36,8 +36,7 @@ from bayeskit.schema import LARGEST_BYTE_TABLE, Schema
 from bayeskit.statistics import Statistics
 from bayeskit.statistics.families import Families
 from bayeskit.statistics.part import never_counted
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Codes, Floats
 
 # Rows scored at a time: their products stay in the second cache while the families pass over them.
 _BLOCK_ROWS = 4096
@@ -87,7 +86,7 @@ class FamilyTries(DiscreteConditional):
         if least < 0.0:
             raise never_counted(least)
 
-    def _add(self, codes: Any, target: Any, own: Floats, out: Floats) -> float:
+    def _add(self, codes: Codes, target: Any, own: Floats, out: Floats) -> float:
         """Add the rows without holes a block at a time, then the others one by one."""
         holes = np.empty(len(codes), np.bool_)
         n_holes = find_holes(self.trie, codes, holes)
@@ -104,9 +103,9 @@ class FamilyTries(DiscreteConditional):
 
     def add_known(
         self,
-        codes: Any,
+        codes: Codes,
         out: Floats,
-        target: Any = None,
+        target: Codes | None = None,
         own: Floats | None = None,
         there: NDArray[np.bool_] | None = None,
         families: Sequence[int] | None = None,
@@ -131,8 +130,8 @@ class FamilyTries(DiscreteConditional):
 
     def _add_whole(
         self,
-        codes: Any,
-        target: Any,
+        codes: Codes,
+        target: Codes,
         own: Floats,
         out: Floats,
         there: NDArray[np.bool_] | None = None,
@@ -261,7 +260,7 @@ class FamilyTries(DiscreteConditional):
             ) from None
         return Order(np.array(forwards[::-1], np.int64), family_of)
 
-    def _scratch(self, n_rows: int, dtype: Any) -> Scratch:
+    def _scratch(self, n_rows: int, dtype: np.dtype[Any] | type[np.generic]) -> Scratch:
         d, n_families, k = len(self.trie.sizes), len(self.trie.child), self.n_classes
         of_attributes, of_families = np.empty((3, d + 3), np.int64), np.empty((2, n_families), np.int64)
         return Scratch(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import InfiniteValue
-from bayeskit.estimation.conditional import Codes, DrawRule, Floats, Look, Nodes, ParameterPosterior
+from bayeskit.estimation.conditional import Codes, DrawRule, Look, Nodes, ParameterPosterior
 from bayeskit.estimation.density import (
     SMALLEST_DEVIATION,
     ColumnSums,
@@ -30,6 +30,7 @@ from bayeskit.kernel import fma, kernel
 from bayeskit.statistics import double
 from bayeskit.statistics.moments import Integers, Moments
 from bayeskit.statistics.part import ONE_ROW, never_counted
+from bayeskit.typing import Floats
 
 
 @kernel

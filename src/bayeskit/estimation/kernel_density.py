@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import NotSupported, SettingError
-from bayeskit.estimation.conditional import Codes, DrawRule, Floats, Nodes, ParameterPosterior
+from bayeskit.estimation.conditional import Codes, DrawRule, Nodes, ParameterPosterior
 from bayeskit.estimation.density import ColumnSums, Density, FamilyWords, Formula, Parameter, Shape
 from bayeskit.kernel import kernel
 from bayeskit.statistics.grids import Grid, Grids
 from bayeskit.statistics.part import ONE_ROW
+from bayeskit.typing import Floats
 
 # Rows taken at a time, one attribute after the other, so that the table of one stays in the cache.
 _BLOCK = 512

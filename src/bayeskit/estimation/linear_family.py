@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,8 @@ from bayeskit.estimation.posterior_draws import Draws, normal_draws
 from bayeskit.statistics.cells import digits_of, key_of
 from bayeskit.statistics.regression_families import RegressionFamilies
 from bayeskit.statistics.regressions import Regressions
+from bayeskit.typing import Codes, Floats
 
-Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
@@ -147,7 +147,7 @@ class LinearFamily:
     def _log_variances(self, sums: Regressions) -> float:
         return float(sums.n @ np.log(estimate_lines(sums, self.whole, False).variance))
 
-    def keys_of(self, codes: Any) -> Ids:
+    def keys_of(self, codes: Codes) -> Ids:
         """Return the key of each row's configuration in each class that is told apart: shape (n, K or 1).
 
         One with a state that was never seen has a key below zero.
@@ -168,17 +168,17 @@ class LinearFamily:
         place = np.minimum(np.searchsorted(self.keys, keys), last - 1)
         return np.where(self.keys[place] == keys, place, last).astype(np.int64)
 
-    def cells_of(self, codes: Any) -> Ids:
+    def cells_of(self, codes: Codes) -> Ids:
         """Return the cell of each row in each class that is told apart."""
         return self.cell_of(self.keys_of(codes))
 
-    def log_prob(self, codes: Any, values: Floats) -> Floats:
+    def log_prob(self, codes: Codes, values: Floats) -> Floats:
         """Return log p(x | parents) of rows that have the whole family: shape (n, K), or (n, 1) without the class."""
         _refuse_infinite(values, self.columns)
         cell = self.cells_of(codes)
         return self._log_density(values, *(part[cell] for part in self.lines))
 
-    def log_left_out(self, codes: Any, values: Floats, target: Any, own: Floats) -> Floats:
+    def log_left_out(self, codes: Codes, values: Floats, target: Codes | None, own: Floats) -> Floats:
         """Return the same as if ``own`` of each row's weight had not been counted."""
         out = self.log_prob(codes, values)
         rows = np.flatnonzero(own > 0.0)
@@ -189,7 +189,7 @@ class LinearFamily:
             )
         return out
 
-    def _without(self, codes: Any, values: Floats, target: NDArray[np.intp], own: Floats) -> Floats:
+    def _without(self, codes: Codes, values: Floats, target: NDArray[np.intp], own: Floats) -> Floats:
         """Solve anew: each row's own cell, and with it all that goes by the spread of the column."""
         z, cell, each = values[:, self.columns], self.cells_of(codes), np.arange(len(codes))
         mine = np.zeros(cell.shape, np.bool_)
@@ -250,7 +250,7 @@ class LinearFamily:
         turned = rng.standard_normal((n, width)) @ _root(scatter[cell, :-1, :-1])
         return np.hstack([centre[cell, -1] + away, sigma, slopes + sigma * turned])
 
-    def log_draws(self, codes: Any, values: Floats, draws: Draws) -> Floats:
+    def log_draws(self, codes: Codes, values: Floats, draws: Draws) -> Floats:
         """Return log p(x | parents) under every draw: shape (n, draws, K or 1)."""
         _refuse_infinite(values, self.columns)
         keys = self.keys_of(codes)

@@ -18,8 +18,7 @@ from bayeskit.estimation.kernels.block import add_product, add_scores
 from bayeskit.estimation.kernels.left_out import score_multinomial
 from bayeskit.statistics.part import never_counted
 from bayeskit.statistics.totals import Totals
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +205,6 @@ def log_coefficient(block: Any) -> Floats:
     return np.where(np.isfinite(coefficient), coefficient, -np.inf)
 
 
-def _log_factorial(counts: Any) -> Any:
+def _log_factorial(counts: Floats) -> Any:
     """log x!, inf where x is below zero."""
     return np.where(counts < 0, np.inf, gammaln(counts + 1.0))

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from bayeskit.data.chunk import Chunk
-from bayeskit.estimation.conditional import Codes, DrawRule, Floats, ParameterPosterior
+from bayeskit.estimation.conditional import Codes, DrawRule, ParameterPosterior
 from bayeskit.estimation.density import ColumnSums, Density, FamilyWords, Formula, Parameter, Summary
 from bayeskit.estimation.poisson import estimate_poisson, total_of
 from bayeskit.estimation.posterior_draws import NEVER, Draws, log_gamma_draws
 from bayeskit.schema import Name
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.part import never_counted
+from bayeskit.typing import Floats
 
 # Rows taken at a time, so that the working arrays stay in the cache.
 _BLOCK = 2_048

@@ -17,9 +17,10 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.estimation.conditional import DiscreteConditional, DrawRule, ParameterPosterior, Workings
 from bayeskit.estimation.kernels.one_parent import add_by_messages, add_children
 from bayeskit.estimation.kernels.pair_cells import fill_children
-from bayeskit.estimation.pair_cells import Floats, PairCells
+from bayeskit.estimation.pair_cells import PairCells
 from bayeskit.statistics import Statistics
 from bayeskit.statistics.part import never_counted
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,16 +6,17 @@ with holes, and answers with the row itself left out.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.priors import BackOff, BDeu, Smoothing, WittenBell, one_more_cell
+from bayeskit.priors import AnyPrior, BackOff, BDeu, Smoothing, WittenBell, one_more_cell
 from bayeskit.schema import Schema
 from bayeskit.statistics.pairs import Pairs
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.uintp]
 
 # How the prior of an attribute works: imaginary counts, back-off with constants, back-off by Witten and Bell.
@@ -65,7 +66,13 @@ class PairCells(NamedTuple):
 
 
 def pair_cells(
-    pairs: Pairs, schema: Schema, smoothing: Smoothing, constants: Any, *, missing: str, unseen: str
+    pairs: Pairs,
+    schema: Schema,
+    smoothing: Smoothing,
+    constants: Sequence[float] | None,
+    *,
+    missing: str,
+    unseen: str,
 ) -> PairCells:
     """Lay counts and priors out for the kernels.
 
@@ -112,7 +119,7 @@ def pair_cells(
     )
 
 
-def _mode(prior: Any) -> int:
+def _mode(prior: AnyPrior) -> int:
     if isinstance(prior, WittenBell):
         return WITTEN_BELL
     return BACK_OFF if isinstance(prior, BackOff) else IMAGINARY

@@ -13,7 +13,7 @@ from scipy.special import gammaln
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import DataError, SettingError
-from bayeskit.estimation.conditional import Codes, DrawRule, Floats, Look, Nodes, ParameterPosterior
+from bayeskit.estimation.conditional import Codes, DrawRule, Look, Nodes, ParameterPosterior
 from bayeskit.estimation.density import (
     LARGEST_COUNT,
     ColumnSums,
@@ -30,6 +30,7 @@ from bayeskit.estimation.posterior_draws import NEVER, Draws, log_gamma_draws
 from bayeskit.schema import Name
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.part import never_counted
+from bayeskit.typing import Floats
 
 # Rows taken at a time, so that the working arrays stay in the cache.
 _BLOCK = 2_048

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.estimation.density import SMALLEST_DEVIATION
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 # A logarithm in the place of −∞ where it may be multiplied by 0.
 NEVER = -1e300

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,9 @@ from bayeskit.estimation.conditional import (
     Workings,
 )
 from bayeskit.estimation.posterior_draws import Draws, log_dirichlet, log_normalised
+from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.part import never_counted
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -116,10 +116,10 @@ class Presence(Component):
     def n_free(self) -> int:
         return len(self.columns)
 
-    def flat(self, pooled: Any) -> list[Floats]:
+    def flat(self, pooled: Moments | None) -> list[Floats]:
         return [self.log_present, self.log_missing]
 
-    def unflat(self, take: Callable[[tuple[int, ...]], Floats], pooled: Any) -> Self:
+    def unflat(self, take: Callable[[tuple[int, ...]], Floats], pooled: Moments | None) -> Self:
         shape = self.log_present.shape
         logs = log_normalised(np.stack([take(shape), take(shape)]))
         return self.moved(log_present=logs[0], log_missing=logs[1])

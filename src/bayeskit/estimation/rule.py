@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.estimation.back_off import choose_constants
 from bayeskit.estimation.kernels.families import BACK_OFF, PLAIN, WITTEN_BELL, Rule
 from bayeskit.estimation.kernels.trie import Trie
-from bayeskit.priors import BackOff, Smoothing, WittenBell, one_more_cell
+from bayeskit.priors import BackOff, Smoothing, TablePrior, WittenBell, one_more_cell
 from bayeskit.schema import Schema
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 def make_rule(
@@ -67,7 +64,7 @@ def n_states(trie: Trie, j: int) -> int:
     return int(trie.sizes[j]) + bool(trie.is_state[j])
 
 
-def _masses(trie: Trie, f: int, level: int, prior: Any, schema: Schema, unseen: bool) -> Floats:
+def _masses(trie: Trie, f: int, level: int, prior: TablePrior, schema: Schema, unseen: bool) -> Floats:
     """Return the imaginary counts of the child's states, of missing and of unseen."""
     child, first = int(trie.child[f]), int(trie.first_parent[f])
     if isinstance(prior, (BackOff, WittenBell)):
@@ -78,7 +75,7 @@ def _masses(trie: Trie, f: int, level: int, prior: Any, schema: Schema, unseen: 
     return np.asarray([*cells, more * bool(trie.is_state[child]), more * unseen])
 
 
-def _levels_of(trie: Trie, f: int, prior: Any, constants: Floats | None) -> Floats:
+def _levels_of(trie: Trie, f: int, prior: TablePrior, constants: Floats | None) -> Floats:
     deepest = int(trie.first_parent[f + 1] - trie.first_parent[f])
     if not isinstance(prior, BackOff):
         return np.zeros(deepest + 1)

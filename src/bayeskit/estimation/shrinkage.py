@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from bayeskit.errors import DataError, SettingError
-from bayeskit.estimation.conditional import Floats
 from bayeskit.statistics.scatter import Scatter
+from bayeskit.typing import Floats
 
 Shrinkage = float | Literal["ledoit-wolf"] | None
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from bayeskit.data.chunk import Chunk
-from bayeskit.estimation.conditional import DrawRule, Floats, Nodes, ParameterPosterior
+from bayeskit.estimation.conditional import DrawRule, Nodes, ParameterPosterior
 from bayeskit.estimation.density import (
     SMALLEST_DEVIATION,
     ColumnSums,
@@ -30,6 +30,7 @@ from bayeskit.kernel import fma, kernel
 from bayeskit.priors import NormalInverseGamma
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.part import never_counted
+from bayeskit.typing import Floats
 
 # So many factors 1 + z² are multiplied before a logarithm is taken: a product overflows only where the
 # values lie absurdly far out, and such a row is scored again one logarithm at a time.

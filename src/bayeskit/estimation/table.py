@@ -33,7 +33,9 @@ from bayeskit.kernel import kernel
 from bayeskit.priors import Lidstone, Smoothing, one_more_cell
 from bayeskit.schema import Schema
 from bayeskit.statistics import Statistics
+from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.part import never_counted
+from bayeskit.typing import Floats
 
 _U = np.uintp
 
@@ -109,9 +111,6 @@ def add_eights(codes: Any, offsets: Any, table: Any, out: Any) -> None:
             out[i, 6] += a6
         if n_classes > 7:
             out[i, 7] += a7
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,10 +288,10 @@ class TableConditional(DiscreteConditional, Component):
     def n_free(self) -> int:
         return sum(max(rows.stop - rows.start - 1, 0) for rows in self._states)
 
-    def flat(self, pooled: Any) -> list[Floats]:
+    def flat(self, pooled: Moments | None) -> list[Floats]:
         return [self.log_table]
 
-    def unflat(self, take: Callable[[tuple[int, ...]], Floats], pooled: Any) -> Self:
+    def unflat(self, take: Callable[[tuple[int, ...]], Floats], pooled: Moments | None) -> Self:
         """Normalise each attribute's table over its states, and over missing where that is a state."""
         table = take(self.log_table.shape).copy()
         for rows in self._states:

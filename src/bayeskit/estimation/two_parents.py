@@ -18,13 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import SettingError
 from bayeskit.estimation.conditional import Conditional
-from bayeskit.estimation.contexts import Contexts, Floats, Layout, find_contexts, look_up
+from bayeskit.estimation.contexts import Contexts, Layout, find_contexts, look_up
 from bayeskit.estimation.kernels.two_parents import add_two_parents
 from bayeskit.estimation.kernels.two_parents_left_out import add_left_out_two_parents
 from bayeskit.priors import Smoothing, backs_off
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.part import never_counted
 from bayeskit.statistics.triples import Triples
+from bayeskit.typing import Floats
 
 # Rows that are scored while one pair's part of the look-up table is in the cache.
 _TILE = 4096

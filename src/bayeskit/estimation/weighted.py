@@ -15,11 +15,12 @@ from typing import ClassVar
 import numpy as np
 
 from bayeskit.data.chunk import Chunk
-from bayeskit.estimation.conditional import Conditional, Floats
+from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.gaussian import Counted, Gaussian, add_log_density, infinite_value
 from bayeskit.estimation.kernels.gaussian import TILE
 from bayeskit.estimation.presence import Presence
 from bayeskit.estimation.table import CountedTables, TableConditional
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

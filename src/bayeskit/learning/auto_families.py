@@ -18,8 +18,7 @@ from bayeskit.estimation.density import LARGEST_COUNT, ColumnSums, Density, fami
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Statistics
 from bayeskit.statistics.moments import Moments
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True)

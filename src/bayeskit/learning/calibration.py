@@ -5,12 +5,12 @@ No row is set aside for it: each is judged by the model of the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.source import Source
@@ -21,6 +21,7 @@ from bayeskit.learning.leave_one_out import LeftOut, log_posterior
 from bayeskit.learning.model import class_prior_of, weighted_classes
 from bayeskit.learning.rows_again import learned_chunks, spread
 from bayeskit.schema import Label
+from bayeskit.typing import Floats
 
 
 @kernel
@@ -50,7 +51,7 @@ def pool_violators(share: Any, weight: Any, size: Any) -> None:
         stop -= size[run]
 
 
-def isotonic(share: Any, weight: Any) -> Any:
+def isotonic(share: ArrayLike, weight: ArrayLike) -> Floats:
     """Return the ascending sequence nearest to ``share``.
 
     >>> isotonic(np.array([0.0, 1.0, 0.0, 1.0]), np.ones(4)).tolist()
@@ -61,7 +62,6 @@ def isotonic(share: Any, weight: Any) -> Any:
     return pooled
 
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 METHODS = ("temperature", "isotonic")
@@ -203,7 +203,7 @@ def from_held(held: Mapping[str, Any]) -> Temperature | Isotonic | None:
     raise ModelFormatError(f"{str(plain)[:200]} is no calibration. Fit the model again, then save it.")
 
 
-def check_method(method: Any) -> None:
+def check_method(method: object) -> None:
     """Refuse what is no method of calibration."""
     if method is not None and not (isinstance(method, str) and method in METHODS):
         raise SettingError(f"calibration is {method!r}; choose from None, {', '.join(map(repr, METHODS))}.")
@@ -262,7 +262,7 @@ def _wanted_shares(fitted: Fitted, target: Codes, weights: Floats) -> Floats:
     return factors * (weights.sum() / total) if total > 0.0 else np.ones_like(weights)
 
 
-def _root(slopes: Any) -> float:
+def _root(slopes: Callable[[float], tuple[float, float, float]]) -> float:
     """Find where an ascending slope is 0 between the bounds, by Newton's steps kept inside a bracket."""
     slope, bend, size = slopes(1.0)
     if abs(slope) <= 1e-15 * size:
@@ -285,7 +285,7 @@ def _normalised(log_share: Floats) -> Floats:
     return np.asarray(log_share - np.log(np.exp(log_share).sum(axis=1, keepdims=True)))
 
 
-def _ascends(at: Any, share: Any) -> bool:
+def _ascends(at: ArrayLike, share: ArrayLike) -> bool:
     """Whether a curve is one: as many shares as places, both ascending between 0 and 1."""
     x, y = np.asarray(at, dtype=np.float64), np.asarray(share, dtype=np.float64)
     fine = x.ndim == 1 and x.shape == y.shape and len(x) > 0

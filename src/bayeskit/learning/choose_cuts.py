@@ -64,7 +64,9 @@ class _Sample:
         return np.concatenate([np.ones(len(c)) if w is None else w for _, c, w in self.parts])
 
 
-def choose_cut_points(source: Source, reading: Reading, given: Cuts, numeric: Any = "mdl") -> Cuts:
+def choose_cut_points(
+    source: Source, reading: Reading, given: Cuts, numeric: str | int | Mapping[Any, str | int] = "mdl"
+) -> Cuts:
     """Return the cut points of numeric columns: as given, or as ``numeric`` says.
 
     Rows in memory are all looked at. Of a source in batches at most about a million are, evenly spread, so that memory
@@ -112,16 +114,18 @@ def choose_cut_points(source: Source, reading: Reading, given: Cuts, numeric: An
     return found
 
 
-def _way(numeric: Any, name: Name) -> Any:
+def _way(numeric: str | int | Mapping[Any, str | int], name: Name) -> Any:
     return numeric.get(name, "gaussian") if isinstance(numeric, Mapping) else numeric
 
 
-def _to_choose(schema: Schema, given: Cuts, numeric: Any) -> list[Variable]:
+def _to_choose(schema: Schema, given: Cuts, numeric: str | int | Mapping[Any, str | int]) -> list[Variable]:
     """Return the columns whose cut points rows must choose."""
     return [v for v in schema.numeric if v.name not in given and _way(numeric, v.name) != "gaussian"]
 
 
-def _given_cuts(source: Source, schema: Schema, given: Cuts, numeric: Any) -> Cuts:
+def _given_cuts(
+    source: Source, schema: Schema, given: Cuts, numeric: str | int | Mapping[Any, str | int]
+) -> Cuts:
     """Return the cut points given of a source without rows; it has none to choose others from."""
     _check_given(given, schema)
     wanted = [v.name for v in _to_choose(schema, given, numeric)]

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.encoded import Encoded
@@ -23,8 +22,7 @@ from bayeskit.learning.model import Recipe, class_prior_of, weighted_classes
 from bayeskit.priors import MAP, BackOff
 from bayeskit.schema import Schema
 from bayeskit.statistics import Statistics
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 # Doubles of one block of rows under all draws: what a second cache holds. Texts are multiplied in larger ones, since
 # their words are drawn for each block.

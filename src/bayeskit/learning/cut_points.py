@@ -10,14 +10,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.data.labels import as_weights
 from bayeskit.errors import DataError, InfiniteValue, SettingError, UnseenClass
 from bayeskit.learning.kernels.cut_points import CUT, cut, fill_information
 from bayeskit.schema import Name
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 # Entries of the table of x·log₂x: 16 MB. Larger counts take their logarithm.
 LARGEST_TABLE = 2**21
@@ -41,7 +40,12 @@ class Values(NamedTuple):
 
 
 def mdl_cut_points(
-    values: Any, codes: Any, n_classes: int, weights: Any = None, *, name: Name = "values"
+    values: ArrayLike,
+    codes: ArrayLike,
+    n_classes: int,
+    weights: ArrayLike | None = None,
+    *,
+    name: Name = "values",
 ) -> Floats:
     r"""Cut where it tells the classes apart by more than it costs to say so (Fayyad and Irani).
 
@@ -101,7 +105,9 @@ def mdl_cut_points(
     return midpoints(ordered, np.flatnonzero(gaps == CUT))
 
 
-def frequency_cut_points(values: Any, n_bins: int, weights: Any = None, *, name: Name = "values") -> Floats:
+def frequency_cut_points(
+    values: ArrayLike, n_bins: int, weights: ArrayLike | None = None, *, name: Name = "values"
+) -> Floats:
     """Cut into intervals of about equal numbers of rows.
 
     The k-th cut goes between the two neighbouring values where the weight below comes nearest to k/n_bins
@@ -116,7 +122,9 @@ def frequency_cut_points(values: Any, n_bins: int, weights: Any = None, *, name:
     return _even_cuts(usable(values, weights, name), n_bins)
 
 
-def proportional_cut_points(values: Any, weights: Any = None, *, name: Name = "values") -> Floats:
+def proportional_cut_points(
+    values: ArrayLike, weights: ArrayLike | None = None, *, name: Name = "values"
+) -> Floats:
     """Cut N rows into about √N intervals of about √N rows (Yang and Webb, ECML 2001).
 
     Examples
@@ -128,7 +136,9 @@ def proportional_cut_points(values: Any, weights: Any = None, *, name: Name = "v
     return _even_cuts(rows, min(math.isqrt(max(int(rows.total * rows.unit), 1)), max(len(rows.values), 1)))
 
 
-def width_cut_points(values: Any, n_bins: int, weights: Any = None, *, name: Name = "values") -> Floats:
+def width_cut_points(
+    values: ArrayLike, n_bins: int, weights: ArrayLike | None = None, *, name: Name = "values"
+) -> Floats:
     """Cut the range of the values into intervals of equal width; some may hold no row.
 
     Weights matter only where they are 0: such rows do not widen the range.
@@ -165,7 +175,7 @@ def midpoints(ordered: Floats, places: NDArray[np.intp]) -> Floats:
     return np.where(middle < b, middle, a)
 
 
-def usable(values: Any, weights: Any, name: Name) -> Values:
+def usable(values: ArrayLike, weights: ArrayLike | None, name: Name) -> Values:
     """Leave out rows without value or weight, refuse infinity, and count weights in whole units."""
     numbers = np.asarray(values)
     if numbers.ndim != 1 or numbers.dtype.kind not in "iufb":
@@ -232,7 +242,7 @@ def _even_cuts(rows: Values, n_bins: int) -> Floats:
     return midpoints(ordered, places[chosen[(chosen > 0) & (chosen < len(below) - 1)] - 1])
 
 
-def _as_codes(codes: Any, n_classes: int, n_rows: int) -> NDArray[Any]:
+def _as_codes(codes: ArrayLike, n_classes: int, n_rows: int) -> NDArray[Any]:
     array = np.asarray(codes)
     if array.shape != (n_rows,) or array.dtype.kind not in "iu":
         raise DataError(
@@ -244,7 +254,7 @@ def _as_codes(codes: Any, n_classes: int, n_rows: int) -> NDArray[Any]:
     return array.astype(np.uint8 if n_classes <= 256 else np.uint32)
 
 
-def check_bins(n_bins: Any) -> None:
+def check_bins(n_bins: object) -> None:
     """Refuse a number of intervals that is none."""
     if isinstance(n_bins, bool) or not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
         raise SettingError(f"n_bins is {n_bins!r}; a whole number of intervals, at least 1, is needed.")

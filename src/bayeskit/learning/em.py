@@ -18,12 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import BayeskitError, DataError
 from bayeskit.learning.interrupts import interrupts
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 # How fast longer extrapolations are allowed while they succeed.
 _GROWTH = 4.0
 
@@ -111,7 +110,7 @@ class Accelerated(Problem[P, S], Protocol[P, S]):
         """Return logarithms of probabilities (−inf where zero), means, log-Cholesky factors, … as one vector."""
         ...
 
-    def unflat(self, vector: Any) -> P:
+    def unflat(self, vector: Floats) -> P:
         """Return the parameters that a vector stands for; probabilities are normalised."""
         ...
 

@@ -15,9 +15,10 @@ from bayeskit.data.table import Table
 from bayeskit.errors import BlockValue, DataError
 from bayeskit.estimation.class_prior import class_factors, given_class_prior
 from bayeskit.estimation.density import Shape, hinted_families, shapes_of
-from bayeskit.learning.model import Floats, Model, Recipe, estimate, plan_for
+from bayeskit.learning.model import Model, Recipe, estimate, plan_for
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.statistics import Plan, Statistics
+from bayeskit.typing import Floats
 
 
 def without_idle_states(encoded: Encoded, before: Schema, plan: Plan, n_jobs: int | None) -> Encoded:

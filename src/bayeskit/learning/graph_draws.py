@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from bayeskit.errors import UsageError
 from bayeskit.estimation.conditional import DrawRule, ParameterPosterior
 from bayeskit.estimation.linear_family import LinearFamily
 from bayeskit.estimation.posterior_draws import Draws
-from bayeskit.learning.graph_factors import Flags, Floats, GraphFactors
+from bayeskit.learning.graph_factors import Flags, GraphFactors
 from bayeskit.learning.graph_sums import (
     MOST_LEFT_OUT,
     Holes,
@@ -24,6 +24,7 @@ from bayeskit.learning.graph_sums import (
     sum_over_states,
     together_and_apart,
 )
+from bayeskit.typing import Floats
 
 # Doubles of a block of rows under all draws.
 _BLOCK = 2**21
@@ -72,7 +73,7 @@ class GraphPosterior:
         k = self.factors.schema.n_classes
         return sum_over_states(chunk, holes, logs_of, max(1, _BLOCK // (draws.n * k)))
 
-    def _logs(self, chunk: Chunk, draws: Draws, numbers: Any) -> Floats:
+    def _logs(self, chunk: Chunk, draws: Draws, numbers: Sequence[LinearFamily]) -> Floats:
         """Return log P(x | c) under every draw of rows that lack no parent: shape (n, draws, K)."""
         factors = self.factors
         out = np.zeros((chunk.n_rows, draws.n, factors.schema.n_classes))

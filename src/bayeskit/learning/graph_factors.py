@@ -40,12 +40,12 @@ from bayeskit.learning.graph_network import class_table, network_of_graph
 from bayeskit.learning.graph_tables import LogTables
 from bayeskit.schema import LARGEST_BYTE_TABLE, Name, Schema
 from bayeskit.statistics import Statistics
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit.inference.exact import Exact
     from bayeskit.inference.gaussian.hybrid import Hybrid
 
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
@@ -211,7 +211,13 @@ class GraphFactors(DiscreteConditional):
         return family.log_left_out(chunk.codes, chunk.target, _counted(own, there, family.parents))
 
     def _of_number(
-        self, family: LinearFamily, codes: Any, values: Floats, target: Any, rows: Codes, own: Floats | None
+        self,
+        family: LinearFamily,
+        codes: Codes,
+        values: Floats,
+        target: Any,
+        rows: Codes,
+        own: Floats | None,
     ) -> Floats:
         if own is None:
             return family.log_prob(codes, values)

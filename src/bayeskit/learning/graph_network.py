@@ -15,11 +15,10 @@ from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.inference.max_memory import get_max_memory
 from bayeskit.schema import Label, Name, Variable
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit.learning.graph_factors import GraphFactors
-
-Floats = NDArray[np.float64]
 
 
 def network_of_graph(graph: GraphFactors) -> Network:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.data.columns import refuse_beyond
@@ -37,8 +36,7 @@ from bayeskit.structure.limits import read_limits
 from bayeskit.structure.questions import bits, members
 from bayeskit.structure.scores import Score
 from bayeskit.structure.search.conditional import conditional
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 METHODS = ("naive", "tan", *SEARCHES)
 _FEWER_ROWS = "Raise it with bayeskit.networks.set_max_memory, leave columns out, or take a part of the rows."

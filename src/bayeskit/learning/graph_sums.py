@@ -21,7 +21,8 @@ from bayeskit.errors import InfiniteValue
 from bayeskit.estimation.linear_family import LinearFamily
 from bayeskit.inference.gaussian.evidence import HybridEvidence
 from bayeskit.inference.max_memory import get_max_memory
-from bayeskit.learning.graph_factors import Flags, Floats, GraphFactors
+from bayeskit.learning.graph_factors import Flags, GraphFactors
+from bayeskit.typing import Floats
 
 Codes = NDArray[np.int64]
 

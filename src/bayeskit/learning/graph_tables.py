@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.estimation.families import FamilyTries
 from bayeskit.estimation.kernels.families import PLAIN
+from bayeskit.typing import Codes, Floats
 
 if TYPE_CHECKING:
     from bayeskit.learning.graph_factors import GraphFactors
 
-Floats = NDArray[np.float64]
 
 # A family of more cells is left to its sparse counts.
 MOST_CELLS = 2**16
@@ -53,7 +52,7 @@ class LogTables:
                     found[j] = _logs(tries, f, counts)
         return cls(graph.tables, graph.apart, found)
 
-    def add(self, codes: Any, out: Floats, alike: Floats) -> None:
+    def add(self, codes: Codes, out: Floats, alike: Floats) -> None:
         """Add the children of the class to ``out`` (n, K), and what is the same in all classes to ``alike`` (n, 1)."""
         members = np.array([*self.tables.members(), *self.apart.members()], np.intp)
         seen = (codes[:, members] < self.tables.trie.sizes[members]).all(axis=1)
@@ -66,7 +65,7 @@ class LogTables:
                 tries.add_known(codes[others], logs)
                 to[others] += logs
 
-    def _looked_up(self, tries: FamilyTries, codes: Any) -> Floats:
+    def _looked_up(self, tries: FamilyTries, codes: Codes) -> Floats:
         """Return the log-probability of rows whose values are all states: shape (n, K or 1)."""
         logs, rest = np.zeros((len(codes), tries.n_classes)), []
         for f, j in enumerate(tries.members()):

@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType
 
 
 @contextmanager
@@ -17,7 +17,7 @@ def interrupts() -> Iterator[threading.Event]:
         yield event
         return
 
-    def note(number: int, frame: Any) -> None:
+    def note(number: int, frame: FrameType | None) -> None:
         if event.is_set():
             raise KeyboardInterrupt
         event.set()

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.counting.backend import backend_of
 from bayeskit.counting.tally import Tally
@@ -23,9 +22,9 @@ from bayeskit.learning.model import Model, estimate, plan_for
 from bayeskit.learning.naive import Naive
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Statistics
+from bayeskit.typing import Floats
 
 Refresh = Literal["manual", "always"] | float
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from bayeskit.learning.naive import Naive
 from bayeskit.schema import Schema
 from bayeskit.statistics import Statistics
 from bayeskit.statistics.part import never_counted
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Scores = tuple[Floats, Floats]
 
 SCORINGS = ("log-loss", "error", "rmse", "brier")

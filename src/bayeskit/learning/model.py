@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.counting.backends.threads import in_order
 from bayeskit.data.chunk import Chunk
@@ -24,6 +23,7 @@ from bayeskit.estimation.conditional import Conditional
 from bayeskit.priors import Lidstone, Smoothing
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Plan, Statistics
+from bayeskit.typing import Floats
 
 
 class Form(Protocol):
@@ -106,9 +106,6 @@ class Recipe:
         """The weight of imaginary rows where a family is no table."""
         default = self.smoothing.default
         return float(default.alpha) if isinstance(default, Lidstone) else 1.0
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

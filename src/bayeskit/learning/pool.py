@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.data.chunk import Chunk
 from bayeskit.estimation.class_prior import ClassPrior, log_normalise
@@ -22,8 +21,7 @@ from bayeskit.learning.model import Form, Model, Recipe, class_prior_of, estimat
 from bayeskit.priors import MEstimate, as_smoothing, backs_off
 from bayeskit.schema import Schema
 from bayeskit.statistics import Pattern, Plan, Statistics
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True)

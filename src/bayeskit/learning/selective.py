@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,11 @@ from bayeskit.estimation.kernels.trie import Trie
 from bayeskit.estimation.levels import lay_tries
 from bayeskit.estimation.rule import n_states
 from bayeskit.learning.kernels.selective import MCC, RMSE, add_losses, number_kinds
-from bayeskit.priors import BackOff, Lidstone, Smoothing
+from bayeskit.priors import BackOff, Lidstone, Prior, Smoothing
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.families import Families
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Criterion = Literal["rmse", "log-loss", "error", "mcc"]
 
 # Bytes of counts that are kept between the levels of back-off.
@@ -57,7 +57,7 @@ def select(
     *,
     max_k: int,
     criterion: Criterion = "rmse",
-    class_smoothing: Any = None,
+    class_smoothing: Prior | None = None,
     class_prior: Floats | None = None,
     constants: Floats | None = None,
     missing: str = "ignore",

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.counting.backends.threads import count
 from bayeskit.data.chunk import Chunk
@@ -18,8 +17,7 @@ from bayeskit.learning.model import Recipe, class_prior_of, weighted_classes
 from bayeskit.learning.one_dependence import OneDependence
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Statistics
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 FOLDS = 10
 # Scores of a block of rows: one for each row and super-parent (in every class).

@@ -28,6 +28,7 @@ from bayeskit.learning.model import Form, Recipe, class_prior_of, weighted_class
 from bayeskit.learning.naive import Naive
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Plan, Statistics
+from bayeskit.typing import Floats
 
 _U = np.uintp
 # The logarithm of the least double: where an attribute of weight 0 would rule a class out, its slope is −∞.
@@ -104,7 +105,6 @@ def add_loss(
     return loss
 
 
-Floats = NDArray[np.float64]
 Chunks = Callable[[], Iterable[Chunk]]
 
 # The largest slope of the mean loss that counts as level, and the most steps taken towards it.

@@ -11,6 +11,7 @@ from bayeskit.schema import Schema
 from bayeskit.statistics import Plan
 from bayeskit.statistics.information import class_information, pair_information
 from bayeskit.structure import Learner
+from bayeskit.typing import Floats
 
 # Informations that differ by less are the same number added up in different orders.
 _TIE = 1e-12
@@ -37,6 +38,6 @@ def k_dependence(schema: Schema, k: int) -> Learner:
     return Dag(tuple(names[j] for j in order), tuple(parents))
 
 
-def _descending(values: Any) -> list[int]:
+def _descending(values: Floats) -> list[int]:
     found: list[int] = np.argsort(-np.round(np.asarray(values) / _TIE), kind="stable").tolist()
     return found

@@ -81,7 +81,7 @@ def read_limits(
     return Arcs(tuple(allowed), tuple(needed), most)
 
 
-def _pairs(given: Any, setting: str) -> Iterable[Any]:
+def _pairs(given: object, setting: str) -> Iterable[Any]:
     if given is None:
         return ()
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):

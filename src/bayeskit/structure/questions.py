@@ -10,10 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
 T = TypeVar("T")
 
 

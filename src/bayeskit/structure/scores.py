@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from bayeskit.errors import SettingError
 
@@ -44,7 +43,7 @@ class Score:
         return -1.0 if self.name == "k2" else self.ess
 
 
-def as_score(score: Any, ess: float = 1.0) -> Score:
+def as_score(score: object, ess: float = 1.0) -> Score:
     """Read a score given by name; "mdl" is another word for "bic"."""
     if isinstance(score, Score):
         return score

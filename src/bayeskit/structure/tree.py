@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.graphs.dag import Dag
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Plan
 from bayeskit.statistics.information import pair_information
+from bayeskit.statistics.pairs import Pairs
 from bayeskit.structure import Learner
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 # Informations that differ by less are the same number added up in different orders.
 _TIE = 1e-12
@@ -52,7 +51,7 @@ def tree(
     return Dag(names, tuple(above[name] for name in names))
 
 
-def _penalised(information: Floats, pairs: Any, penalty: str) -> Floats:
+def _penalised(information: Floats, pairs: Pairs, penalty: str) -> Floats:
     """Return N·I less what the parameters of each arc cost, N being the rows where both are present."""
     d, n_classes = len(information), len(pairs.margin)
     sizes = np.diff(pairs.offsets) - 1

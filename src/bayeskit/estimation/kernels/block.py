@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.counting.kernels.totals import locked
 from bayeskit.counting.totals import is_sparse, refuse_unusable
 from bayeskit.errors import ColumnError
 from bayeskit.kernel import intrinsic, kernel
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 # How many words ahead the table is fetched: long enough to hide the way to memory, short enough to stay.
 _AHEAD = np.uintp(16)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
 
 
@@ -47,7 +45,9 @@ class Components:
     collapsed: tuple[int, ...] = ()
 
     @classmethod
-    def of_precisions(cls, weights: Any, means: Any, precisions: Any, covariance_type: str) -> Components:
+    def of_precisions(
+        cls, weights: Floats, means: Floats, precisions: Floats, covariance_type: str
+    ) -> Components:
         """Take up inverses of covariances, in the shapes of covariances."""
         given = np.asarray(precisions, dtype=np.float64)
         if covariance_type in ("full", "tied"):

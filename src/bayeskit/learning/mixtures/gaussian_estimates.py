@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from bayeskit.errors import DataError
 from bayeskit.learning.mixtures.components import Components
 from bayeskit.learning.mixtures.gaussian_sums import GaussianSums
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 # scikit-learn adds this to the weight of every component; with it numbers agree to the last digits.
 _EPS = float(np.finfo(np.float64).eps)
 _HAIR = 10.0 * _EPS

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.counting.backends.threads import in_order
 from bayeskit.errors import DataError
@@ -17,8 +16,8 @@ from bayeskit.learning.mixtures.gaussian_sums import GaussianSums
 from bayeskit.learning.mixtures.kernels.diagonal import diagonal_log_joint, diagonal_sums
 from bayeskit.learning.mixtures.kernels.shares import BLOCK, LANES, STRETCH
 from bayeskit.learning.mixtures.kernels.whole import whole_log_joint, whole_sums
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 T = TypeVar("T")
 # Rows of one piece of work. Results are added piece by piece, so it must not depend on the number of threads.
 _PIECE = 8192

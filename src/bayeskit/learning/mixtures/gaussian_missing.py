@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
+
 Indices = NDArray[np.intp]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import DataError
 from bayeskit.learning.mixtures.components import Components, factors
@@ -13,8 +12,7 @@ from bayeskit.learning.mixtures.gaussian_estimates import estimate
 from bayeskit.learning.mixtures.gaussian_expectation import expected_sums, log_joint_of
 from bayeskit.learning.mixtures.gaussian_missing import MissingPatterns
 from bayeskit.learning.mixtures.gaussian_sums import GaussianSums
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

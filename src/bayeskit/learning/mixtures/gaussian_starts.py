@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.errors import SettingError
 from bayeskit.learning.mixtures.components import Components, factors
@@ -13,8 +11,8 @@ from bayeskit.learning.mixtures.gaussian_estimates import estimate
 from bayeskit.learning.mixtures.gaussian_expectation import expected_sums, log_joint_of
 from bayeskit.learning.mixtures.gaussian_problem import GaussianProblem
 from bayeskit.learning.mixtures.gaussian_sums import GaussianSums
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 _MOST_STEPS = 100
 # Centres that move less than this, in squares of the columns' spread, stand still (scikit-learn's).
@@ -135,9 +133,9 @@ def start(
     how: str,
     rng: np.random.Generator,
     *,
-    weights_init: Any = None,
-    means_init: Any = None,
-    precisions_init: Any = None,
+    weights_init: ArrayLike | None = None,
+    means_init: ArrayLike | None = None,
+    precisions_init: ArrayLike | None = None,
 ) -> Components:
     """Return components to start from.
 
@@ -185,7 +183,7 @@ def start(
     return Components(weights, means, found.covariances, kind, found.collapsed)
 
 
-def _checked(values: Any, name: str, shape: tuple[int, ...]) -> Floats | None:
+def _checked(values: ArrayLike | None, name: str, shape: tuple[int, ...]) -> Floats | None:
     if values is None:
         return None
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.data.encode import encode, match_columns
 from bayeskit.data.encoded import Encoded
@@ -18,8 +17,7 @@ from bayeskit.learning.mixtures.latent_rows import latent_rows
 from bayeskit.learning.model import Model, Recipe, estimate
 from bayeskit.schema import Name
 from bayeskit.statistics import Statistics
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,7 @@ from bayeskit.estimation.posterior_draws import log_normalised
 from bayeskit.learning.model import Model
 from bayeskit.statistics import Statistics
 from bayeskit.statistics.moments import Moments
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 def components_of(model: Model) -> tuple[Component, ...]:

@@ -25,8 +25,7 @@ from bayeskit.learning.model import Model, Recipe, estimate, plan_for
 from bayeskit.statistics import Statistics
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.tables import Tables
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 def padded_width(n_components: int) -> int:
@@ -215,7 +214,7 @@ class LatentProblem:
         """Return logarithms of probabilities, means in units of the overall spread, logarithms of deviations."""
         return flat(parameters, self.rows.pooled)
 
-    def unflat(self, vector: Any) -> Model:
+    def unflat(self, vector: Floats) -> Model:
         """Return the model that a vector stands for."""
         return unflat(vector, self.whole, self.rows.pooled)
 

@@ -17,8 +17,8 @@ from bayeskit.estimation.density import family_of
 from bayeskit.learning.model import Recipe, plan_for
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Statistics
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 

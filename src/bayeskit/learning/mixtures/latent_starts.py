@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.learning.mixtures.latent_problem import LatentProblem
 from bayeskit.learning.model import Model
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 def shares_start(problem: LatentProblem, share: Floats) -> Model:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from bayeskit.errors import TooLarge
 from bayeskit.graphs.network import Network
 from bayeskit.schema import Name
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # The most ways to fill the missing discrete cells of one row.

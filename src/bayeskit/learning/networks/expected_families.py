@@ -13,8 +13,8 @@ from bayeskit.errors import TooLarge
 from bayeskit.inference.exact import MAX_MEMORY, Exact
 from bayeskit.learning.networks.row_patterns import RowPatterns
 from bayeskit.structure.questions import members
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _Rows = tuple[Ints, Floats, Floats]
 

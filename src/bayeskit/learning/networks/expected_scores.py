@@ -13,8 +13,8 @@ from bayeskit.learning.networks.expected_families import ExpectedFamilies
 from bayeskit.learning.search.family_scores import MOST_CONFIGURATIONS
 from bayeskit.structure.questions import Family, Question, members
 from bayeskit.structure.scores import Score
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 

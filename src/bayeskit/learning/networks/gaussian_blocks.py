@@ -19,8 +19,8 @@ from bayeskit.learning.networks.network_counts import configurations
 from bayeskit.schema import Name
 from bayeskit.statistics.double import Twofold
 from bayeskit.statistics.regressions import Regressions
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 

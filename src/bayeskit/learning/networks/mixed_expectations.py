@@ -16,8 +16,8 @@ from bayeskit.counting.backends.threads import in_order
 from bayeskit.errors import TooLarge
 from bayeskit.learning.networks.discrete_completions import Completions
 from bayeskit.learning.networks.gaussian_blocks import BlockSums, GaussianBlock, Normals
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.counting.backends.threads import count
 from bayeskit.data.chunk import Chunk
@@ -22,8 +21,7 @@ from bayeskit.statistics import Pattern, Plan, Statistics
 from bayeskit.statistics.cells import key_of
 from bayeskit.statistics.regression_families import RegressionFamilies
 from bayeskit.statistics.regressions import Regressions
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,10 +21,10 @@ from bayeskit.inference.potentials import Potentials
 from bayeskit.learning.networks.network_estimates import estimated
 from bayeskit.learning.networks.row_patterns import RowPatterns, family_counts
 from bayeskit.learning.search.node_columns import NodeColumns
-from bayeskit.priors import MLE
+from bayeskit.priors import MLE, Prior
 from bayeskit.schema import Name
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # A probability that falls below this is on its way to zero, and is there: products of many such numbers would leave
@@ -97,7 +97,7 @@ class NetworkProblem:
         network: Network,
         columns: NodeColumns,
         weights: Floats | None = None,
-        prior: Any = None,
+        prior: Prior | None = None,
         imaginary: Mapping[Name, Floats] | None = None,
         *,
         hard: bool = False,

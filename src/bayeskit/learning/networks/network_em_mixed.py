@@ -21,11 +21,10 @@ from bayeskit.learning.networks.mixed_expectations import MixedRows
 from bayeskit.learning.networks.network_counts import configurations
 from bayeskit.learning.networks.network_estimates import estimated
 from bayeskit.learning.search.node_columns import NodeColumns
-from bayeskit.priors import MLE
+from bayeskit.priors import MLE, Prior
 from bayeskit.schema import Name
 from bayeskit.statistics.regressions import Regressions
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +96,7 @@ class MixedNetworkProblem:
         network: Network,
         columns: NodeColumns,
         weights: Floats | None = None,
-        prior: Any = None,
+        prior: Prior | None = None,
         imaginary: Mapping[Name, Floats] | None = None,
         variance: str = "mle",
         *,

@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.estimation.linear_family import estimate_lines
 from bayeskit.graphs.distributions import Distribution, LinearGaussian, Table
 from bayeskit.graphs.network import Network
 from bayeskit.learning.networks.network_counts import NetworkCounts, configurations
+from bayeskit.priors import Prior
 from bayeskit.schema import Name
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 def estimated(
-    network: Network, counts: NetworkCounts, prior: Any, imaginary: Mapping[Name, Floats], variance: str
+    network: Network, counts: NetworkCounts, prior: Prior, imaginary: Mapping[Name, Floats], variance: str
 ) -> Network:
     """Return the network with every distribution estimated anew.
 
@@ -43,7 +41,7 @@ def estimated(
     return replace(network, nodes=tuple(nodes))
 
 
-def _table(cells: Floats, network: Network, name: Name, prior: Any, imaginary: Floats | None) -> Floats:
+def _table(cells: Floats, network: Network, name: Name, prior: Prior, imaginary: Floats | None) -> Floats:
     variable = network[name].variable
     if imaginary is None:
         imaginary = prior.cells(variable, math.prod(cells.shape[:-1]))

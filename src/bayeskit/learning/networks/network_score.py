@@ -14,10 +14,16 @@ from bayeskit.learning.search.regression_scores import MixedScores
 from bayeskit.schema import Name
 from bayeskit.structure.questions import Family, bits
 from bayeskit.structure.scores import as_score
+from bayeskit.typing import RowSource
 
 
 def score(
-    network: Any, data: Any, name: str = "bic", states: Mapping[Name, Any] | None = None, *, ess: float = 1.0
+    network: Network | Dag,
+    data: RowSource,
+    name: str = "bic",
+    states: Mapping[Name, Any] | None = None,
+    *,
+    ess: float = 1.0,
 ) -> float:
     """Return the score of a graph on the scale of the log-likelihood; larger is better.
 
@@ -59,7 +65,7 @@ def score(
     return float(sum(answer[0] for answer in scores([Family(v, mine) for v, mine in enumerate(parents)])))
 
 
-def _dag(network: Any, columns: tuple[Name, ...]) -> Dag:
+def _dag(network: Network | Dag, columns: tuple[Name, ...]) -> Dag:
     """Read a graph over all columns; what it names must be a column."""
     value = getattr(network, "_network", network)
     if isinstance(value, Network):

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.graphs.distributions import Deterministic, Distribution, LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node
@@ -15,8 +14,7 @@ from bayeskit.learning.networks.network_estimates import estimated
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.priors import BDeu
 from bayeskit.schema import Name
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 # A restart multiplies each probability by a number of mean 1 and variance 1/so much.
 STEADINESS = 4.0

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.inference.potentials import Potentials
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 

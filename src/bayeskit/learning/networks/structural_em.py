@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import TooLarge
 from bayeskit.graphs.distributions import Table
@@ -39,8 +38,8 @@ from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import members
 from bayeskit.structure.search.hill_climbing import hill_climbing
 from bayeskit.structure.search.moves import slack
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Parents = tuple[int, ...]
 
 # EM between two graphs: a step that gains less than this a row is the last, and there are never more than so many.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import DataError
 from bayeskit.learning.search.family_scores import FamilyScores
@@ -13,8 +12,7 @@ from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Graph
 from bayeskit.structure.scores import Score
 from bayeskit.structure.search.auto import auto, legal
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 def start_graph(

@@ -19,8 +19,7 @@ from bayeskit.learning.search.remembered_tests import RememberedTests
 from bayeskit.structure.questions import Question, Test, members
 from bayeskit.structure.scores import Score
 from bayeskit.structure.tests_of_independence import as_independence_test, default_test
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 class CorrelationTests(RememberedTests):

@@ -9,15 +9,13 @@ from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.learning.search.search_network import Settings, search_network
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import bits, members
 from bayeskit.structure.search.partial import Partial, complete
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 def arc_frequencies(

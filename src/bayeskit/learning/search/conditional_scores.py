@@ -15,11 +15,12 @@ from bayeskit.graphs.network import Network, Node
 from bayeskit.learning.networks.network_counts import NetworkCounts
 from bayeskit.learning.networks.network_estimates import estimated
 from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.priors import Prior
 from bayeskit.structure.questions import members
 from bayeskit.structure.scores import Score
 from bayeskit.structure.search.conditional import Deciding
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # What each family says of each row and class is kept up to so many bytes.
@@ -48,7 +49,7 @@ class ConditionalScores:
         self,
         columns: NodeColumns,
         target: int,
-        prior: Any,
+        prior: Prior,
         score: Score,
         weights: Floats | None = None,
     ) -> None:

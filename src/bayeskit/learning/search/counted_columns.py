@@ -25,8 +25,8 @@ from bayeskit.statistics import Pattern, Plan, Statistics
 from bayeskit.structure.questions import Question, Test, members
 from bayeskit.structure.scores import Score
 from bayeskit.structure.tests_of_independence import as_independence_test, default_test
+from bayeskit.typing import Floats, RowSource, WeightsLike
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Cells = tuple[dict[int, NDArray[np.intp]], Floats]
 
@@ -239,7 +239,7 @@ class CountedAnswers:
         return CountedAnswers(self._columns, score)
 
 
-def given_counts(statistics: Any, states: Mapping[Name, Any] | None) -> CountedColumns:
+def given_counts(statistics: Statistics, states: Mapping[Name, Any] | None) -> CountedColumns:
     """Read the columns whose counts a function gives; their states must be declared."""
     if not callable(statistics):
         raise SettingError(
@@ -256,7 +256,11 @@ def given_counts(statistics: Any, states: Mapping[Name, Any] | None) -> CountedC
 
 
 def counted_columns(
-    backend: Backend, data: Any, states: Mapping[Name, Any] | None, discretize: Any, sample_weight: Any
+    backend: Backend,
+    data: RowSource,
+    states: Mapping[Name, Any] | None,
+    discretize: str | int | Mapping[Any, Any] | None,
+    sample_weight: WeightsLike | None,
 ) -> CountedColumns:
     """Read the columns of a source that a backend counts; all must be discrete."""
     source = Source(data, weights=sample_weight)
@@ -275,7 +279,7 @@ def counted_columns(
     )
 
 
-def _cuts(data: Any, discretize: Any) -> dict[Name, Any]:
+def _cuts(data: RowSource, discretize: str | int | Mapping[Any, Any] | None) -> dict[Name, Any]:
     if discretize is None:
         return {}
     chosen = discretize if isinstance(discretize, Mapping) else {"": discretize}

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from bayeskit.errors import DataError
@@ -15,8 +14,7 @@ from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Pattern, Plan, Statistics
 from bayeskit.structure.questions import Family, Question, members
 from bayeskit.structure.scores import Score
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 # There is no class: every row has the same one.
 EVERYTHING = Variable("everything", "categorical", ("everything",), n_declared=1, closed=True)

@@ -14,8 +14,8 @@ from bayeskit.counting.kernels.weighted_extensions import score_weighted
 from bayeskit.learning.search.packed_rows import PackedRows
 from bayeskit.structure.questions import Family, Question, members
 from bayeskit.structure.scores import Score
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # A table of more cells than this, and than a few for each row, is not laid out: the cells that occur are sorted.

@@ -16,8 +16,8 @@ from bayeskit.learning.search.packed_rows import PackedRows
 from bayeskit.learning.search.remembered_tests import RememberedTests
 from bayeskit.structure.questions import Test, members
 from bayeskit.structure.tests_of_independence import as_independence_test
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Tests with adjusted degrees of freedom find for independence where a cell has fewer rows than this.

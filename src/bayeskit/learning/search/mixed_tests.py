@@ -13,8 +13,7 @@ from bayeskit.learning.search.packed_rows import PackedRows
 from bayeskit.learning.search.remembered_tests import RememberedTests
 from bayeskit.structure.questions import Test, members
 from bayeskit.structure.tests_of_independence import as_independence_test
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 # A variance of less than this share of the column's own counts as this share: an exact copy is no reason for an
 # infinite likelihood.

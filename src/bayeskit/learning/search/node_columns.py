@@ -25,8 +25,8 @@ from bayeskit.errors import ColumnError, SettingError, SourceNote
 from bayeskit.learning.cut_points import frequency_cut_points
 from bayeskit.learning.search.counted_scores import EVERYTHING
 from bayeskit.schema import Name, Variable
+from bayeskit.typing import Floats, RowSource, WeightsLike
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Codes = NDArray[Any]
 
@@ -174,10 +174,10 @@ def read_nodes(data: Any, *settings: Any, **more: Any) -> NodeColumns:
 
 
 def read_source(
-    data: Any,
+    data: RowSource,
     states: Mapping[Name, Any] | None = None,
-    discretize: Any = None,
-    sample_weight: Any = None,
+    discretize: str | int | Mapping[Any, Any] | None = None,
+    sample_weight: WeightsLike | None = None,
     max_memory: float = math.inf,
     *,
     only: Sequence[Name] | None = None,
@@ -223,12 +223,16 @@ def read_source(
     return _cut(rows, reading, for_all), weights
 
 
-def in_pieces(data: Any) -> bool:
+def in_pieces(data: RowSource) -> bool:
     """Tell whether rows come in pieces: from a file, batches or an iterator of tables."""
     return not Source(data).in_memory
 
 
-def _reading(states: Any, discretize: Any, known: Mapping[Name, Variable]) -> tuple[Reading, int | None]:
+def _reading(
+    states: Mapping[Any, Any] | None,
+    discretize: str | int | Mapping[Any, Any] | None,
+    known: Mapping[Name, Variable],
+) -> tuple[Reading, int | None]:
     """Say to the reader of rows what was said of nodes; return also into how many intervals to cut all floats."""
     check_states({} if states is None else states)
     measured = {name for name, given in (states or {}).items() if _is_float(given)}
@@ -250,11 +254,11 @@ def _reading(states: Any, discretize: Any, known: Mapping[Name, Variable]) -> tu
     return reading, None if discretize is None or isinstance(discretize, Mapping) else _intervals(discretize)
 
 
-def _is_float(given: Any) -> bool:
+def _is_float(given: object) -> bool:
     return given is float or (isinstance(given, str) and given == "continuous")
 
 
-def _intervals(given: Any) -> int:
+def _intervals(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 2:
         raise SettingError(
             f"discretize is {given!r}; give a number of intervals of at least 2, or a mapping from column to "

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from bayeskit.counting.kernels.bit_families import count_bits, pack_states
 from bayeskit.counting.kernels.extensions import family_code
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # More configurations than this, and than rows, are numbered anew: those that occur.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
 from bayeskit.learning.search.family_scores import MOST_CONFIGURATIONS, FamilyScores
@@ -13,8 +12,7 @@ from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.statistics.regressions import Regressions
 from bayeskit.structure.questions import Family, Question, members
 from bayeskit.structure.scores import Score
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 # A residual variance of less than this share of the column's own counts as this share: an exact copy is no reason for
 # an infinite score.

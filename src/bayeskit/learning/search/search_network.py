@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +26,7 @@ from bayeskit.structure.search.k2 import k2
 from bayeskit.structure.search.mmhc import mmhc
 from bayeskit.structure.search.order import order_search
 from bayeskit.structure.search.pc import pc
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Codes, Floats
 
 METHODS = ("auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc")
 
@@ -194,7 +192,7 @@ def _require_free(arcs: Arcs, columns: NodeColumns | CountedColumns, method: str
         )
 
 
-def moved(arcs: Arcs, place: Any, back: Any) -> Arcs:
+def moved(arcs: Arcs, place: Codes, back: Codes) -> Arcs:
     """Return the limits of the columns in their new places."""
     if arcs.is_free:
         return arcs

@@ -22,7 +22,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.counting.kernels.soft import share_rows
 from bayeskit.counting.soft import count_soft
@@ -34,8 +33,7 @@ from bayeskit.learning.interrupts import interrupts
 from bayeskit.learning.model import Model, estimate
 from bayeskit.learning.unlabelled.semi_supervised import MOST_STEPS, Completed, Parted
 from bayeskit.statistics import Statistics
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 # Shares are still when they change by less than this in the mean over unlabelled rows, of which each shares out 1.
 STILL = 1e-4

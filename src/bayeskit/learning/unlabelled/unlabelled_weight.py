@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -39,10 +38,10 @@ class Weighed:
     losses: dict[float, float] = field(default_factory=dict)
 
 
-def check_weight(weight: Any) -> None:
+def check_weight(weight: object) -> None:
     """Refuse what is no weight of unlabelled rows."""
-    number = isinstance(weight, (int, float, np.integer, np.floating)) and not isinstance(weight, bool)
-    if weight != "loo" if isinstance(weight, str) else not (number and 0.0 <= weight <= 1.0):
+    number = weight if isinstance(weight, (int, float, np.integer, np.floating)) else np.nan
+    if weight != "loo" if isinstance(weight, str) else isinstance(weight, bool) or not 0.0 <= number <= 1.0:
         raise SettingError(
             f'unlabelled_weight is {weight!r}; it must be a number from 0 to 1, or "loo" to choose one by '
             "leave-one-out."

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayeskit.structure.questions import Family, Floats, Graph, Search, Stop
+from bayeskit.structure.questions import Family, Graph, Search, Stop
 from bayeskit.structure.search.moves import slack
+from bayeskit.typing import Floats
 
 
 def chow_liu(n: int, root: int = 0) -> Search:

@@ -14,6 +14,8 @@ from bayeskit.structure.search.operators import Change, can_insert, delete, dele
 from bayeskit.structure.search.partial import Partial, complete, extension
 
 Steps = Generator[Question, list[Any], None]
+Apply = Callable[[Partial, Change], Partial]
+IsValid = Callable[[Partial, Change], bool]
 
 
 def equivalence(arcs: Arcs, start: Sequence[int] | None = None) -> Search:
@@ -72,8 +74,8 @@ class Classes:
     def phase(
         self,
         steps: Callable[..., Any],
-        apply: Callable[[Partial, Change], Partial],
-        is_valid: Callable[[Partial, Change], bool],
+        apply: Apply,
+        is_valid: IsValid,
     ) -> Steps:
         """Take the best step of one kind until none gains."""
         n = self.arcs.n
@@ -93,7 +95,7 @@ class Classes:
             if not self._take_best(known, apply, is_valid):
                 return
 
-    def _take_best(self, known: list[list[Change]], apply: Any, is_valid: Any) -> bool:
+    def _take_best(self, known: list[list[Change]], apply: Apply, is_valid: IsValid) -> bool:
         for change in heapq.merge(*known):
             if is_valid(self.partial, change):
                 parents = extension(apply(self.partial, change))

@@ -7,12 +7,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError, TooLarge
 from bayeskit.kernel import kernel
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Family, Graph, Question, Search, Stop, members
+from bayeskit.typing import Floats
 
 
 @kernel
@@ -50,8 +50,6 @@ def best_networks(best_parents: Any, totals: Any, sinks: Any, n: int) -> None:
         totals[some] = largest
         sinks[some] = sink
 
-
-Floats = NDArray[np.float64]
 
 MAX_MEMORY = 2**30
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.questions import Family, Floats, Question, members
+from bayeskit.structure.questions import Family, Question, members
+from bayeskit.typing import Floats
 
 Bools = NDArray[np.bool_]
 
