@@ -13,6 +13,7 @@ from bayeskit.data.chunk import Chunk
 from bayeskit.estimation.conditional import Codes, DrawRule, ParameterPosterior
 from bayeskit.estimation.density import ColumnSums, Density, FamilyWords, Formula, Parameter
 from bayeskit.estimation.posterior_draws import Draws, log_gamma_draws
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)
