@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayeskit.schema import Name
+from bayeskit.schema import Label, Name
 
 
 @runtime_checkable
@@ -39,6 +39,12 @@ RowLike: TypeAlias = ArrayLike | Frame | Sequence[object] | Mapping[Any, object]
 LabelsLike: TypeAlias = ArrayLike | Frame | Sequence[Hashable]
 # A weight for each row, or the column that holds them.
 WeightsLike: TypeAlias = ArrayLike | Frame | Name
+# One column or node by its name, or several.
+NamesLike: TypeAlias = Name | Iterable[Name]
+# The states of a node in their order; float or "continuous" for a node of numbers; None where they are not known yet.
+StatesLike: TypeAlias = Iterable[Label] | type[float] | Literal["continuous"] | None
+# Into how many intervals numbers are cut, or where, for all columns or by column.
+CutsLike: TypeAlias = int | Mapping[Any, int | Sequence[float]] | None
 Seed: TypeAlias = int | np.integer | np.random.Generator | np.random.RandomState | None
 
 # P(c): in the order of the classes, or by class.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.decision.names import (
     FloatArray,
@@ -20,6 +20,10 @@ from bayeskit.decision.names import (
     match,
 )
 from bayeskit.errors import ColumnError, DataError, DataTypeError, SettingError
+from bayeskit.typing import Frame
+
+# A loss as users write it: costs by action and class; None is the 0/1 loss.
+LossLike: TypeAlias = ArrayLike | Frame | Mapping[Any, Mapping[Any, float]] | None
 
 
 @dataclass(frozen=True, eq=False)

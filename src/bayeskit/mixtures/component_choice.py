@@ -177,7 +177,7 @@ def candidate(
     )
 
 
-def read_components(n_components: Any, n_rows: int) -> tuple[tuple[int, ...], str | None]:
+def read_components(n_components: object, n_rows: int) -> tuple[tuple[int, ...], str | None]:
     """Return the numbers of components to try, and the criterion (None where there is nothing to choose).
 
     >>> read_components("aic", 4), read_components(range(2, 4), 100), read_components(3, 100)

@@ -27,6 +27,7 @@ from bayeskit.report.html import as_html
 from bayeskit.report.page import Page
 from bayeskit.report.text import as_text
 from bayeskit.schema import Name
+from bayeskit.typing import LabelsLike, PathLike, TableLike, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit.report.picture import Picture
@@ -116,29 +117,29 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
     random_state: Any
     n_jobs: int | None
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
+    def predict(self, X: TableLike) -> NDArray[np.int64]:
         """Return the most probable component of each row."""
         return np.asarray(self._log_joint(X).argmax(axis=1), dtype=np.int64)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: TableLike) -> Floats:
         """Return the probability of each component given each row, of shape (n, components)."""
         return shares_of(self._log_joint(X))[0]
 
-    def score_samples(self, X: Any) -> Floats:
+    def score_samples(self, X: TableLike) -> Floats:
         """Return the logarithm of the density at each row; 0 where every cell is missing."""
         return shares_of(self._log_joint(X))[1]
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> float:
         """Return the mean log-density of the rows."""
         found = self.score_samples(X)
         weights = as_weights(sample_weight, len(found))
         return float(found.mean() if weights is None else weights @ found / weights.sum())
 
-    def bic(self, X: Any, sample_weight: Any = None) -> float:
+    def bic(self, X: TableLike, sample_weight: WeightsLike | None = None) -> float:
         """Return Schwarz's criterion on these rows, −2 log L + p log n; the lower the better."""
         return float(self._criteria(X, sample_weight).bic)
 
-    def aic(self, X: Any, sample_weight: Any = None) -> float:
+    def aic(self, X: TableLike, sample_weight: WeightsLike | None = None) -> float:
         """Return Akaike's criterion on these rows, −2 log L + 2 p; the lower the better."""
         return float(self._criteria(X, sample_weight).aic)
 
@@ -167,11 +168,11 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
 
     def plot(
         self,
-        X: Any,
+        X: TableLike,
         *,
         columns: Sequence[Any] | None = None,
-        labels: Any = None,
-        path: Any = None,
+        labels: LabelsLike | None = None,
+        path: PathLike | None = None,
         lang: str = "en",
     ) -> Picture:
         """Draw rows over two columns in the colour of their component, and an ellipse round each component.
@@ -214,7 +215,7 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
             picture.save(path)
         return picture
 
-    def _criteria(self, X: Any, sample_weight: Any) -> Any:
+    def _criteria(self, X: TableLike, sample_weight: WeightsLike | None) -> Any:
         found = self.score_samples(X)
         weights = as_weights(sample_weight, len(found))
         total = float(len(found) if weights is None else weights.sum())
@@ -229,7 +230,7 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
         collapsed = getattr(self, "collapsed_", ())
         return Components(self.weights_, self.means_, self.covariances_, self.covariance_type_, collapsed)
 
-    def _log_joint(self, X: Any) -> Floats:
+    def _log_joint(self, X: TableLike) -> Floats:
         check_is_fitted(self)
         values, _ = read_numbers(X, type(self).__name__, self._columns)
         return log_joint(values, self._components(), self.n_jobs)

@@ -32,6 +32,7 @@ from bayeskit.mixtures.mixture_door import (
     warn_of_ridge,
 )
 from bayeskit.mixtures.numeric_rows import NumericColumns, refuse_empty
+from bayeskit.typing import WeightsLike
 
 Floats = NDArray[np.float64]
 INITS = ("weights_init", "means_init", "precisions_init")
@@ -76,7 +77,11 @@ class GaussianFitting(GaussianAnswers):
         return types
 
     def _fit(
-        self, settings: ClimbSettings, values: Floats, columns: NumericColumns, sample_weight: Any
+        self,
+        settings: ClimbSettings,
+        values: Floats,
+        columns: NumericColumns,
+        sample_weight: WeightsLike | None,
     ) -> None:
         values, weights = with_weight(values, as_weights(sample_weight, len(values)))
         if len(values) < 2:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn, Self
+from typing import NoReturn, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.data.labels import as_weights
 from bayeskit.errors import UsageError
@@ -14,6 +14,7 @@ from bayeskit.mixtures.gaussian_fitting import GaussianFitting, with_weight
 from bayeskit.mixtures.mixture_door import warn_of_collapse
 from bayeskit.mixtures.numeric_rows import read_numbers
 from bayeskit.mixtures.online_em import mix_in, sums_of
+from bayeskit.typing import PathLike, Seed, TableLike, WeightsLike
 
 
 class GaussianMixture(GaussianFitting):
@@ -106,10 +107,10 @@ class GaussianMixture(GaussianFitting):
         max_iter: int = 100,
         n_init: int = 1,
         init_params: str = "kmeans",
-        weights_init: Any = None,
-        means_init: Any = None,
-        precisions_init: Any = None,
-        random_state: Any = None,
+        weights_init: ArrayLike | None = None,
+        means_init: ArrayLike | None = None,
+        precisions_init: ArrayLike | None = None,
+        random_state: Seed = None,
         warm_start: bool = False,
         verbose: int = 0,
         verbose_interval: int = 10,
@@ -139,7 +140,7 @@ class GaussianMixture(GaussianFitting):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> Self:
         """Find the components of rows.
 
         Parameters
@@ -155,11 +156,13 @@ class GaussianMixture(GaussianFitting):
         self._fit(settings, values, columns, sample_weight)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
+    def fit_predict(
+        self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None
+    ) -> NDArray[np.int64]:
         """Find the components of rows, and return the most probable one of each."""
         return self.fit(X, y, sample_weight).predict(X)
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> Self:
         """Take in a batch by one step of online EM; the first batch is fitted.
 
         Steps become smaller with every batch, see :mod:`bayeskit.mixtures.online_em`. The likelihood may fall; the
@@ -180,14 +183,14 @@ class GaussianMixture(GaussianFitting):
         warn_of_collapse(self.collapsed_, stacklevel=3)
         return self
 
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> NoReturn:
+    def forget(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> NoReturn:
         """Refuse: what a row added was shared out under parameters that have changed since, and is not known."""
         raise UsageError(
             "A mixture cannot forget rows: each was shared out among the components under parameters that have changed "
             "since, so what it added is not known. Fit again without them."
         )
 
-    def save(self, path: Any) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the mixture to one file: data, never code. Read it with :func:`bayeskit.load`."""
         from bayeskit.mixtures.saving import save_mixture
 

@@ -14,6 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from bayeskit.data.columns import is_missing
 from bayeskit.errors import DataError
 from bayeskit.schema import Label, label_order
+from bayeskit.typing import LabelsLike
 
 
 class Matching(dict[Label, Label]):
@@ -53,10 +54,11 @@ class Matching(dict[Label, Label]):
         title = f"Components matched to labels: {self.accuracy:.1%} of the rows agree"
         return as_html(Page(title, ("component", "label", *map(str, self.labels)), rows, (), ()))
 
-    def translate(self, components: Any) -> NDArray[Any]:
+    def translate(self, components: LabelsLike) -> NDArray[Any]:
         """Return the label of each component; a component that was not there when matching is an error."""
-        found = np.empty(len(components), dtype=object)
-        for row, component in enumerate(listed(components, "components")):
+        given = listed(components, "components")
+        found = np.empty(len(given), dtype=object)
+        for row, component in enumerate(given):
             if component not in self:
                 shown = ", ".join(map(repr, self.components[:12]))
                 raise DataError(f"Row {row} is of component {component!r}; those matched are {shown}.")
@@ -64,7 +66,7 @@ class Matching(dict[Label, Label]):
         return found
 
 
-def match_labels(components: Any, labels: Any) -> Matching:
+def match_labels(components: LabelsLike, labels: LabelsLike) -> Matching:
     """Give each component the class it stands for, so that as many rows as can be agree.
 
     One component a class and one class a component, by the assignment that agrees in most rows (the Hungarian
@@ -119,7 +121,7 @@ def match_labels(components: Any, labels: Any) -> Matching:
     return Matching(pairs, rows, columns, table)
 
 
-def listed(values: Any, what: str) -> list[Any]:
+def listed(values: LabelsLike, what: str) -> list[Any]:
     """Return values of any library, one for each row, as a list of Python's own."""
     array: Any = values if hasattr(values, "ndim") else np.asarray(_listed(values, what), dtype=object)
     if array.ndim != 1:

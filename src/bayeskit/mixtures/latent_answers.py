@@ -23,6 +23,7 @@ from bayeskit.mixtures.mixture_door import whole
 from bayeskit.report.mixtures.class_profiles import ClassProfiles, class_profiles
 from bayeskit.schema import Schema
 from bayeskit.statistics import Statistics
+from bayeskit.typing import Seed, TableLike, WeightsLike
 
 Floats = NDArray[np.float64]
 
@@ -36,11 +37,11 @@ class LatentAnswers(DensityMixin, BaseEstimator):
     n_jobs: int | None
     _fitted: LatentFit
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
+    def predict(self, X: TableLike) -> NDArray[np.int64]:
         """Return the most probable component of each row; of equals the first."""
         return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: TableLike) -> Floats:
         """Return P(k | x) of each row: shape (n, components); rows are finite and sum to one.
 
         A row that is impossible under every component gets the weights of the components, with a warning.
@@ -49,25 +50,25 @@ class LatentAnswers(DensityMixin, BaseEstimator):
         warn_of_impossible(impossible)
         return share
 
-    def score_samples(self, X: Any) -> Floats:
+    def score_samples(self, X: TableLike) -> Floats:
         """Return log P(x) of each row: 0 where every cell is missing, −inf where it is impossible."""
         joint = self._state().joint(open_dense(X, type(self).__name__), self.n_jobs)
         return np.asarray(logsumexp(joint, axis=1))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> float:
         """Return the mean of log P(x) over the rows."""
         found, weights = self._weighed(X, sample_weight)
         return float(_total(found, weights) / weights.sum())
 
-    def bic(self, X: Any, sample_weight: Any = None) -> float:
+    def bic(self, X: TableLike, sample_weight: WeightsLike | None = None) -> float:
         """Return Schwarz's criterion on these rows, −2 log L + p log n; the lower the better."""
         return self._criteria(X, sample_weight).bic
 
-    def aic(self, X: Any, sample_weight: Any = None) -> float:
+    def aic(self, X: TableLike, sample_weight: WeightsLike | None = None) -> float:
         """Return Akaike's criterion on these rows, −2 log L + 2 p; the lower the better."""
         return self._criteria(X, sample_weight).aic
 
-    def entropy(self, X: Any, sample_weight: Any = None) -> float:
+    def entropy(self, X: TableLike, sample_weight: WeightsLike | None = None) -> float:
         r"""Return how sure the components of these rows are, from 0 (not at all) to 1 (wholly).
 
         .. math:: R^2 = 1 + \frac{\sum_i w_i \sum_k r_{ik} \log r_{ik}}{\log K \sum_i w_i}
@@ -81,7 +82,7 @@ class LatentAnswers(DensityMixin, BaseEstimator):
             return 1.0
         return float(1.0 + np.average(lost, weights=weights) / np.log(share.shape[1]))
 
-    def sample(self, n_samples: int = 1, seed: Any = None) -> tuple[Any, NDArray[np.int64]]:
+    def sample(self, n_samples: int = 1, seed: Seed = None) -> tuple[Any, NDArray[np.int64]]:
         """Draw rows and tell the component of each; a frame where the model was learned from one.
 
         Parameters
@@ -136,12 +137,12 @@ class LatentAnswers(DensityMixin, BaseEstimator):
             )
         return self._fitted
 
-    def _weighed(self, X: Any, sample_weight: Any) -> tuple[Floats, Floats]:
+    def _weighed(self, X: TableLike, sample_weight: WeightsLike | None) -> tuple[Floats, Floats]:
         found = self.score_samples(X)
         weights = as_weights(sample_weight, len(found))
         return found, np.ones(len(found)) if weights is None else weights
 
-    def _criteria(self, X: Any, sample_weight: Any) -> Candidate:
+    def _criteria(self, X: TableLike, sample_weight: WeightsLike | None) -> Candidate:
         found, weights = self._weighed(X, sample_weight)
         total = float(weights.sum())
         return candidate(self.n_components_, "", _total(found, weights), self.n_parameters_, total, True)

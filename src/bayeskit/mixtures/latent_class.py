@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.data.labels import as_weights
 from bayeskit.data.table import open_dense
 from bayeskit.errors import UsageError
 from bayeskit.mixtures.latent_fitting import LatentFitting
 from bayeskit.mixtures.online_em import step_size
+from bayeskit.typing import CategoricalFeatures, PathLike, Seed, TableLike, WeightsLike
 
 
 class LatentClass(LatentFitting):
@@ -103,7 +104,7 @@ class LatentClass(LatentFitting):
         *,
         families: Mapping[Any, str] | None = None,
         states: Mapping[Any, Any] | None = None,
-        categorical_features: Any = "from_dtype",
+        categorical_features: CategoricalFeatures = "from_dtype",
         missing: str = "ignore",
         alpha: float = 0.0,
         variance_floor: float = 1e-9,
@@ -113,7 +114,7 @@ class LatentClass(LatentFitting):
         n_init: int = 10,
         accelerate: bool = True,
         time_limit: float | None = None,
-        random_state: Any = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> None:
@@ -134,7 +135,14 @@ class LatentClass(LatentFitting):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, start: Any = None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: object = None,
+        sample_weight: WeightsLike | None = None,
+        *,
+        start: ArrayLike | LatentClass | None = None,
+    ) -> Self:
         """Find the components of rows.
 
         Parameters
@@ -149,11 +157,13 @@ class LatentClass(LatentFitting):
         self._fit(self._checked(), open_dense(X, type(self).__name__), sample_weight, start)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
+    def fit_predict(
+        self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None
+    ) -> NDArray[np.int64]:
         """Find the components of rows, and return the most probable one of each."""
         return self.fit(X, y, sample_weight).predict(X)
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> Self:
         """Take in a batch by one step of online EM; the first batch is fitted.
 
         Steps become smaller with every batch, see :mod:`bayeskit.mixtures.online_em`. States that are new are added.
@@ -169,14 +179,14 @@ class LatentClass(LatentFitting):
         self._fitted = self._fitted.moved(table, weights, share, self.n_jobs)
         return self
 
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> NoReturn:
+    def forget(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> NoReturn:
         """Refuse: what a row added was shared out under parameters that have changed since, and is not known."""
         raise UsageError(
             "A model of hidden classes cannot forget rows: each was shared out among the components under parameters "
             "that have changed since, so what it added is not known. Fit again without them."
         )
 
-    def save(self, path: Any) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the model to one file: data, never code. Read it with :func:`bayeskit.load`."""
         from bayeskit.mixtures.latent_saving import save_latent
 

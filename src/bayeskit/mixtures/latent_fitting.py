@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from bayeskit.classifiers.naive_bayes import check_bernoulli, kinds_of_families
@@ -40,6 +41,7 @@ from bayeskit.mixtures.mixture_door import (
 )
 from bayeskit.priors import Lidstone, Smoothing
 from bayeskit.statistics import Statistics
+from bayeskit.typing import WeightsLike
 
 Found = tuple[LatentProblem, Climb[Model], list[float]]
 
@@ -112,7 +114,13 @@ class LatentFitting(LatentAnswers):
                 f"random_state is {self.random_state!r}; give a whole number, a numpy RandomState or None."
             ) from None
 
-    def _fit(self, settings: ClimbSettings, table: Table, sample_weight: Any, start: Any) -> None:
+    def _fit(
+        self,
+        settings: ClimbSettings,
+        table: Table,
+        sample_weight: WeightsLike | None,
+        start: ArrayLike | LatentAnswers | None,
+    ) -> None:
         schema, recipe = self._reading().schema_of(table, hidden_class(1)), self._recipe()
         weights = as_weights(sample_weight, table.n_rows)
         rows = latent_rows(replace(encode(table, schema, "grow"), weights=weights), recipe, self.n_jobs)
@@ -163,17 +171,16 @@ class LatentFitting(LatentAnswers):
         _warn_of_components(problem, model, statistics)
 
     def _starts(
-        self, problem: LatentProblem, n: int, seed: int, start: Any, table: Table
+        self, problem: LatentProblem, n: int, seed: int, start: ArrayLike | LatentAnswers | None, table: Table
     ) -> list[Callable[[], Model]]:
         k = problem.n_components
         if k == 1:
             return [lambda: problem.whole]
         if start is None:
             return random_starts(problem, n, seed)
+        share: object = start
         if isinstance(start, LatentAnswers):
             share, _ = start._state().shares(table, self.n_jobs)
-        else:
-            share = start
         return [partial(shares_start, problem, check_shares(share, table.n_rows, k))]
 
     def _name_columns(self, table: Table) -> None:

@@ -22,6 +22,7 @@ from bayeskit.learning.model import Model, estimate, plan_for
 from bayeskit.mixtures.latent_class import LatentClass
 from bayeskit.mixtures.saved_parts import packed, unpacked
 from bayeskit.statistics import Statistics
+from bayeskit.typing import PathLike
 
 Floats = NDArray[np.float64]
 
@@ -31,7 +32,7 @@ _FIELDS = ("parameters", "statistics", "names", "facts", "choice")
 _WAY_OUT = "Save it again."
 
 
-def save_latent(mixture: LatentClass, path: Any) -> None:
+def save_latent(mixture: LatentClass, path: PathLike) -> None:
     """Write a fitted model to one file, whole or not at all."""
     place, state = as_path(path), mixture._state()
     content = packed(mixture, LatentClass, _FACTS)

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayeskit.counting.backends.threads import thread_count
 from bayeskit.errors import NotConverged, SettingError, SuspectResult
-from bayeskit.learning.em import Climb, Climbing
+from bayeskit.learning.em import Climb, Climbing, Problem
 from bayeskit.learning.mixtures.components import Components
 from bayeskit.learning.progress import progress_of
 from bayeskit.learning.restarts import climb_best
@@ -70,10 +70,9 @@ def read_settings(mixture: Any) -> ClimbSettings:
     )
 
 
-def whole(name: str, value: Any, least: int) -> int:
+def whole(name: str, value: object, least: int) -> int:
     """Read a setting that is a whole number."""
-    known = type(value) is int or isinstance(value, np.integer)
-    if not known or value < least:
+    if not (type(value) is int or isinstance(value, np.integer)) or value < least:
         raise SettingError(f"{name} is {value!r}; give a whole number of at least {least}.")
     return int(value)
 
@@ -87,7 +86,7 @@ def real(name: str, value: Any, least: float) -> float:
     return float(value)
 
 
-def truth(name: str, value: Any) -> bool:
+def truth(name: str, value: object) -> bool:
     """Read a setting that is True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise SettingError(f"{name} is {value!r}; give True or False.")
@@ -95,7 +94,7 @@ def truth(name: str, value: Any) -> bool:
 
 
 def run_climb(
-    problem: Any, starts: Sequence[Callable[[], P]], settings: ClimbSettings, total: float
+    problem: Problem[P, Any], starts: Sequence[Callable[[], P]], settings: ClimbSettings, total: float
 ) -> tuple[Climb[P], list[float]]:
     """Climb from every start for a few steps, and from the best to the end.
 

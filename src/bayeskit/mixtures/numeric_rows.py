@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from bayeskit.data.encode import encode, match_columns
 from bayeskit.data.table import Table, open_dense
 from bayeskit.errors import ColumnError, SettingError
 from bayeskit.schema import Name, Schema, Variable, column_name
+from bayeskit.typing import TableLike
 
 Floats = NDArray[np.float64]
 # The square of a larger number is no float.
@@ -40,7 +42,7 @@ class NumericColumns:
         """The columns as variables, without a class."""
         return Schema(tuple(Variable(n, "numeric") for n in self.labels), Variable("y", "categorical"))
 
-    def two(self, columns: Any) -> list[int]:
+    def two(self, columns: Sequence[Any] | None) -> list[int]:
         """Return the places of two columns, given by name or place; None means the first two.
 
         >>> NumericColumns(3, ("a", "b", "c")).two(["c", 0])
@@ -63,7 +65,9 @@ class NumericColumns:
         return places
 
 
-def read_numbers(X: Any, who: str, columns: NumericColumns | None = None) -> tuple[Floats, NumericColumns]:
+def read_numbers(
+    X: TableLike, who: str, columns: NumericColumns | None = None
+) -> tuple[Floats, NumericColumns]:
     """Return the rows as an array of shape (n, d) in C order, and what their columns are.
 
     Parameters

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, fields
 from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from bayeskit.errors import ModelFormatError, UsageError
 from bayeskit.io.labels import from_plain, to_plain
@@ -33,7 +34,7 @@ _FACTS: dict[str, Callable[[Any], bool]] = {
 _TRACKS = ("history_", "starts_")
 
 
-def packed(mixture: Any, kind: Any, facts: Sequence[str]) -> dict[str, Any]:
+def packed(mixture: BaseEstimator, kind: type[BaseEstimator], facts: Sequence[str]) -> dict[str, Any]:
     """Return the plain content of a mixture; a subclass is refused, since a file does not hold its code."""
     if type(mixture) is not kind:
         raise UsageError(
@@ -83,7 +84,7 @@ def unpacked(
     return found
 
 
-def _choice(criterion: Any, candidates: Any) -> ComponentChoice:
+def _choice(criterion: str, candidates: Iterable[Iterable[Any]]) -> ComponentChoice:
     """Return the models that were tried; each must be told as one is, or they could not be compared."""
     found = ComponentChoice(tuple(Candidate(*each) for each in candidates), criterion)
     for one in found.candidates:

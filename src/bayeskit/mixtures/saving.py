@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,13 +13,14 @@ from bayeskit.learning.mixtures.components import Components
 from bayeskit.mixtures.gaussian_mixture import GaussianMixture
 from bayeskit.mixtures.numeric_rows import LARGEST, NumericColumns
 from bayeskit.mixtures.saved_parts import packed, unpacked
+from bayeskit.typing import PathLike
 
 _ARRAYS = ("weights_", "means_", "covariances_", "history_", "starts_")
 _FACTS = ("converged_", "n_iter_", "fell_", "lower_bound_", "lower_bounds_", "rows_seen_")
 _FIELDS = ("parameters", "covariance_type", "collapsed", "width", "names", "facts", "choice")
 
 
-def save_mixture(mixture: GaussianMixture, path: Any) -> None:
+def save_mixture(mixture: GaussianMixture, path: PathLike) -> None:
     """Write a fitted mixture to one file, whole or not at all."""
     place = as_path(path)
     check_is_fitted(mixture)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayeskit.errors import SettingError
 
 
-def whole_number(value: Any, name: str, least: int) -> int:
+def whole_number(value: object, name: str, least: int) -> int:
     """Return a whole number that is not too small.
 
     >>> whole_number(np.int64(3), "n", 0)
@@ -22,7 +22,7 @@ def whole_number(value: Any, name: str, least: int) -> int:
     return int(value)
 
 
-def number_below(value: Any, name: str, below: float = math.inf) -> float:
+def number_below(value: object, name: str, below: float = math.inf) -> float:
     """Return a number from 0 to below a bound."""
     if not is_number(value) or not 0 <= value < below:
         upper = "" if math.isinf(below) else f" and below {below:g}"
@@ -30,14 +30,14 @@ def number_below(value: Any, name: str, below: float = math.inf) -> float:
     return float(value)
 
 
-def switch(value: Any, name: str) -> bool:
+def switch(value: object, name: str) -> bool:
     """Return True or False; ``"no"`` is neither."""
     if not isinstance(value, (bool, np.bool_)):
         raise SettingError(f"{name} is {value!r}; it may be True or False.")
     return bool(value)
 
 
-def choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+def choice(value: object, name: str, choices: tuple[str, ...]) -> str:
     """Return one of some words.
 
     >>> choice("up", "direction", ("down", "right"))
@@ -50,12 +50,12 @@ def choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     return value
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Tell whether a value is one real number, of Python or of NumPy; True and False are none."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
-def real_numbers(value: Any) -> NDArray[np.float64] | None:
+def real_numbers(value: object) -> NDArray[np.float64] | None:
     """Return real numbers as an array of their own; None for texts, complex numbers, masked cells, ragged lists.
 
     >>> real_numbers([1, 0.5])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -10,12 +11,13 @@ from bayeskit.learning.networks.network_counts import NetworkCounts
 from bayeskit.networks import drawing, sampling, writing
 from bayeskit.networks.analyses import analysis
 from bayeskit.networks.editing import Editing
-from bayeskit.networks.given.building import network_of
+from bayeskit.networks.given.building import GraphLike, network_of
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.learned.climbs import Climbed
 from bayeskit.networks.learned.fitting import Fitting
 from bayeskit.networks.queries import Queries
 from bayeskit.networks.structure import Structure
+from bayeskit.typing import StatesLike
 from bayeskit.visible import visible
 
 # A network of more nodes than this is counted, not spelt out.
@@ -78,7 +80,13 @@ class BayesianNetwork(Fitting, Structure, Editing, Queries):
     write = writing.write
     to_json = writing.to_json
 
-    def __init__(self, parents: Any = None, states: Any = None, *, name: str = "") -> None:
+    def __init__(
+        self,
+        parents: GraphLike | None = None,
+        states: StatesLike | Mapping[Any, StatesLike] = None,
+        *,
+        name: str = "",
+    ) -> None:
         self._become(network_of(parents, states, name))
 
     @classmethod

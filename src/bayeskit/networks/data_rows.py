@@ -13,6 +13,7 @@ from bayeskit.data.encode import code_column
 from bayeskit.data.table import Table, open_table
 from bayeskit.errors import ColumnError, UnseenState
 from bayeskit.schema import Name, Variable
+from bayeskit.typing import TableLike
 
 Floats = NDArray[np.float64]
 Codes = NDArray[Any]
@@ -41,7 +42,7 @@ class Rows:
     array([1, 2, 0], dtype=uint8)
     """
 
-    def __init__(self, data: Any, variables: Sequence[Variable], unseen: Unseen) -> None:
+    def __init__(self, data: TableLike, variables: Sequence[Variable], unseen: Unseen) -> None:
         self.variables = tuple(variables)
         self._unseen = unseen
         self._coded: dict[int, Codes] = {}

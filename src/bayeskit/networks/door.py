@@ -32,7 +32,7 @@ class MostProbable(dict[Name, Label]):
 
     __slots__ = ("log_probability",)
 
-    def __init__(self, states: Mapping[Name, Label], log_probability: float) -> None:
+    def __init__(self, states: Mapping[Any, Label], log_probability: float) -> None:
         super().__init__(states)
         self.log_probability = log_probability
 
@@ -92,7 +92,7 @@ def minimal_conflict(items: Sequence[T], impossible: Callable[[list[T]], bool]) 
     return [items[i] for i in sorted(needed)]
 
 
-Given = Mapping[Name, Any] | None
+Given = Mapping[Any, Any] | None
 
 # To find a smallest part of impossible evidence so many questions are asked; then what is left of it is named whole.
 MOST_QUESTIONS = 1000
@@ -127,7 +127,7 @@ class Door(ABC):
             raise SettingError(f"{first_twice(names)!r} was asked for twice. Name each node once.")
         return places
 
-    def discrete_target(self, name: Any) -> int:
+    def discrete_target(self, name: Name) -> int:
         """Return the place of the one node whose states are to be predicted."""
         place = self.reader.place(name, "it is the target")
         if self.variables[place].kind != "categorical":

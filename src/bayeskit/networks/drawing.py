@@ -18,8 +18,9 @@ from bayeskit.report.drawing.scene import network_scene
 from bayeskit.report.networks.html import network_html
 from bayeskit.report.picture import Picture
 from bayeskit.schema import Name, state_code
+from bayeskit.typing import PathLike
 
-Given = Mapping[Name, Any] | None
+Given = Mapping[Any, Any] | None
 
 
 class Drawn(Protocol):
@@ -40,7 +41,7 @@ def plot(
     soft: Given = None,
     bars: bool = True,
     direction: Literal["down", "right"] = "down",
-    path: Any = None,
+    path: PathLike | None = None,
 ) -> Picture:
     """Draw the network; a notebook shows the picture at once.
 
@@ -87,7 +88,7 @@ def page(self: Drawn) -> str:
     return network_html(self._network, n_parameters)
 
 
-def _beliefs(drawn: Drawn, evidence: Given, soft: Given) -> Mapping[Name, Any] | None:
+def _beliefs(drawn: Drawn, evidence: Given, soft: Given) -> Mapping[Any, Any] | None:
     """Return what to draw in the boxes; None where there is nothing to draw."""
     try:
         drawn._network.require_distributions()

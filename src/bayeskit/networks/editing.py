@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.graphs.distributions import Distribution, LinearGaussian, Table
@@ -19,8 +20,9 @@ from bayeskit.networks.given.axes import numbers
 from bayeskit.networks.given.building import state_labels, variable_of
 from bayeskit.networks.given.regression import regression
 from bayeskit.networks.given.special import deterministic, noisy_max, noisy_or
-from bayeskit.networks.given.tables import read_table, table_of
+from bayeskit.networks.given.tables import CptLike, read_table, table_of
 from bayeskit.schema import Label, Name, Variable, first_twice, state_code
+from bayeskit.typing import NamesLike, StatesLike
 
 
 class Editing:
@@ -57,7 +59,7 @@ class Editing:
             raise UsageError(f"{name!r} has no distribution yet. Call {way_out}({name!r}, ...) or fit.")
         return found
 
-    def set_cpt(self, name: Name, table: Any, *, normalize: bool = False) -> Self:
+    def set_cpt(self, name: Name, table: CptLike, *, normalize: bool = False) -> Self:
         """Give a node its conditional probabilities.
 
         Parameters
@@ -90,7 +92,7 @@ class Editing:
         return self
 
     def set_noisy_or(
-        self, name: Name, causes: Mapping[Name, Any], leak: float = 0.0, *, present: Label | None = None
+        self, name: Name, causes: Mapping[Any, Any], leak: float = 0.0, *, present: Label | None = None
     ) -> Self:
         r"""Make a node the noisy-OR of its parents.
 
@@ -115,7 +117,9 @@ class Editing:
         """
         return self._set(name, noisy_or(self._network, name, causes, leak, present))
 
-    def set_noisy_max(self, name: Name, causes: Mapping[Name, Any], leak: Any = None) -> Self:
+    def set_noisy_max(
+        self, name: Name, causes: Mapping[Any, Any], leak: ArrayLike | Mapping[Any, float] | None = None
+    ) -> Self:
         """Make a node the largest of what each of its parents alone would bring about.
 
         Parameters
@@ -157,8 +161,8 @@ class Editing:
     def set_gaussian(
         self,
         name: Name,
-        intercept: Any,
-        coefficients: Mapping[Name, float] | None = None,
+        intercept: float | Mapping[Any, Any],
+        coefficients: Mapping[Any, float] | None = None,
         variance: float | None = None,
     ) -> Self:
         r"""Make a continuous node a regression on its parents with Gaussian noise.
@@ -190,7 +194,7 @@ class Editing:
 
     # -- the graph -----------------------------------------------------------------------------
 
-    def add_node(self, name: Name, states: Any = None, parents: Any = ()) -> Self:
+    def add_node(self, name: Name, states: StatesLike = None, parents: NamesLike | None = ()) -> Self:
         """Add a node after the others, without a table.
 
         Parameters
@@ -236,7 +240,7 @@ class Editing:
         self._become(replace(network, nodes=tuple(_without(node, gone) for node in kept)))
         return self
 
-    def rename(self, names: Mapping[Name, Name]) -> Self:
+    def rename(self, names: Mapping[Any, Name]) -> Self:
         """Give nodes other names, all at once: {"a": "b", "b": "a"} exchanges two."""
         network = self._network
         if not isinstance(names, Mapping):
@@ -256,7 +260,7 @@ class Editing:
         self._become(replace(network, nodes=tuple(nodes)))
         return self
 
-    def set_states(self, name: Name, states: Any) -> Self:
+    def set_states(self, name: Name, states: StatesLike | Mapping[Any, Label]) -> Self:
         """Rename the states of a node by their position, or declare them where they are not known yet.
 
         Parameters
@@ -275,7 +279,7 @@ class Editing:
         """Return a network that is equal now and changes on its own."""
         return self._of(self._network)
 
-    def do(self, values: Mapping[Name, Any]) -> Self:
+    def do(self, values: Mapping[Any, Any]) -> Self:
         """Return the network after an intervention: these nodes are set, whatever their parents say.
 
         The arcs into them are cut; a discrete node gets its state with probability one, a continuous one its number
@@ -313,7 +317,7 @@ def _without(node: Node, parent: Name) -> Node:
     return replace(node, parents=tuple(p for p in node.parents if p != parent), distribution=None)
 
 
-def _renamed(variable: Variable, states: Any) -> Variable:
+def _renamed(variable: Variable, states: object) -> Variable:
     old, name = variable.states, variable.name
     if isinstance(states, Mapping):
         new = dict(enumerate(old)) | {state_code(name, old, k): label for k, label in states.items()}
@@ -333,7 +337,7 @@ def _renamed(variable: Variable, states: Any) -> Variable:
     return replace(variable, states=labels)
 
 
-def _fixed(node: Node, value: Any) -> Distribution:
+def _fixed(node: Node, value: object) -> Distribution:
     if node.is_discrete:
         if not node.variable.size:
             raise UsageError(f"The states of {node.name!r} are not known yet. Call set_states first.")

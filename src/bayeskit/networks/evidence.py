@@ -20,7 +20,7 @@ from bayeskit.schema import Name, Variable, state_code
 Floats = NDArray[np.float64]
 
 
-def read_likelihoods(variable: Variable, given: Any) -> Floats:
+def read_likelihoods(variable: Variable, given: object) -> Floats:
     """Return the likelihood of each state, as given: an array in the order of states, or state → number.
 
     Examples
@@ -103,7 +103,7 @@ def _by_state(variable: Variable, given: Mapping[Any, Any]) -> Floats:
     return _by_order(variable.name, [values[code] for code in range(variable.size)])
 
 
-def _by_order(name: Name, given: Any) -> Floats:
+def _by_order(name: Name, given: object) -> Floats:
     values = real_numbers(given)
     if values is None:
         raise SettingError(
@@ -117,7 +117,7 @@ __all__ = ["Not", "Reader", "read_evidence"]
 
 
 def read_evidence(
-    variables: Sequence[Variable], evidence: Mapping[Name, Any] | None, soft: Mapping[Name, Any] | None
+    variables: Sequence[Variable], evidence: Mapping[Any, Any] | None, soft: Mapping[Any, Any] | None
 ) -> Evidence:
     """Return what is known in codes.
 
@@ -140,7 +140,7 @@ def read_evidence(
     return found
 
 
-def _told_twice(reader: Reader, evidence: Mapping[Name, Any], soft: Mapping[Name, Any]) -> dict[Name, Any]:
+def _told_twice(reader: Reader, evidence: Mapping[Any, Any], soft: Mapping[Any, Any]) -> dict[Name, Any]:
     """Return a node that one kind of evidence tells what the other excludes."""
     for name in soft:
         if name in evidence and reader.read({name: evidence[name]}, {name: soft[name]})[1] == -math.inf:
@@ -157,7 +157,7 @@ class Reader:
         self._doors = {v.name: (place, v.codes) for place, v in enumerate(self.variables)}
         self._free = np.full(len(self.variables), -1, np.int64)
 
-    def place(self, name: Any, where: str = "") -> int:
+    def place(self, name: Name, where: str = "") -> int:
         """Return the place of a node."""
         try:
             return self._doors[name][0]
@@ -171,7 +171,7 @@ class Reader:
             return False
 
     def read(
-        self, evidence: Mapping[Name, Any] | None, soft: Mapping[Name, Any] | None
+        self, evidence: Mapping[Any, Any] | None, soft: Mapping[Any, Any] | None
     ) -> tuple[Evidence, float]:
         """Return the evidence in codes, and a number to add to its log probability.
 
@@ -198,7 +198,7 @@ class Reader:
         return self._with_likelihoods(codes, negative, soft)
 
     def read_mixed(
-        self, evidence: Mapping[Name, Any] | None, soft: Mapping[Name, Any] | None
+        self, evidence: Mapping[Any, Any] | None, soft: Mapping[Any, Any] | None
     ) -> tuple[Evidence, Floats, float]:
         """Return the same of a network with continuous nodes, with the numbers observed (NaN where free)."""
         values = np.full(len(self.variables), np.nan)
@@ -213,7 +213,7 @@ class Reader:
         return found, values, log_scale
 
     def _with_likelihoods(
-        self, codes: NDArray[np.int64], likelihoods: dict[int, Floats], soft: Mapping[Name, Any] | None
+        self, codes: NDArray[np.int64], likelihoods: dict[int, Floats], soft: Mapping[Any, Any] | None
     ) -> tuple[Evidence, float]:
         log_scale = 0.0
         for name, given in _items(soft, "soft") if soft else ():
@@ -243,7 +243,7 @@ class Reader:
         return variable
 
 
-def _items(given: Any, what: str) -> Any:
+def _items(given: Mapping[Any, Any], what: str) -> Any:
     try:
         return given.items()
     except AttributeError:
@@ -251,7 +251,7 @@ def _items(given: Any, what: str) -> Any:
         raise SettingError(f"{what} is {given!r}; give a mapping {form}.") from None
 
 
-def _code(variable: Variable, value: Any) -> int:
+def _code(variable: Variable, value: object) -> int:
     """Return the code of a value that is no state as it stands."""
     name = variable.name
     if is_missing(value):

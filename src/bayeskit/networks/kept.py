@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Protocol, TypeVar
+
+from bayeskit.graphs.field import Field
+from bayeskit.graphs.network import Network
 
 T = TypeVar("T")
 
@@ -16,12 +19,12 @@ class Kept:
     also while another thread changes the network.
     """
 
-    def __init__(self, network: Any) -> None:
-        self.network = network
+    def __init__(self, network: Network | Field) -> None:
+        self.network: Any = network
         self._values: dict[Any, Any] = {}
         self._lock = threading.RLock()
 
-    def get(self, key: Any, make: Callable[[], T]) -> T:
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the value of a name, making it if it is not there."""
         try:
             value: T = self._values[key]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayeskit.errors import SettingError
 from bayeskit.graphs.factor import Factor
@@ -16,6 +16,9 @@ from bayeskit.networks.given.factors import field_of, field_of_network
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.queries import Queries
 from bayeskit.schema import Label, Name
+
+if TYPE_CHECKING:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
 
 
 class MarkovNetwork(Queries):
@@ -48,11 +51,11 @@ class MarkovNetwork(Queries):
     write = writing.write
     to_json = writing.to_json
 
-    def __init__(self, states: Mapping[Name, Any], factors: Iterable[Any] = (), *, name: str = "") -> None:
+    def __init__(self, states: Mapping[Any, Any], factors: Iterable[Any] = (), *, name: str = "") -> None:
         self._become(field_of(states, factors, name))
 
     @classmethod
-    def of(cls, network: Any) -> MarkovNetwork:
+    def of(cls, network: BayesianNetwork | MarkovNetwork | Network | Field) -> MarkovNetwork:
         """Return the Markov network of a Bayesian network: its tables as factors, over its moral graph."""
         value = getattr(network, "_network", network)
         if isinstance(value, Network):
@@ -93,8 +96,8 @@ class MarkovNetwork(Queries):
 
     def log_partition(
         self,
-        evidence: Mapping[Name, Any] | None = None,
-        soft: Mapping[Name, Any] | None = None,
+        evidence: Mapping[Any, Any] | None = None,
+        soft: Mapping[Any, Any] | None = None,
         max_memory: float | None = None,
     ) -> float:
         """Return log Z: of the sum, over all states that agree with the evidence, of the product of the factors.

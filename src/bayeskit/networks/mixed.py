@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -214,7 +215,7 @@ class MixedDoor(Door):
         found, values, log_scale = self.reader.read_mixed(evidence, soft)
         return HybridEvidence(found.codes, values, found.likelihoods), log_scale
 
-    def _cells(self, rows: Rows, places: Any) -> tuple[Ints, Floats]:
+    def _cells(self, rows: Rows, places: Iterable[int]) -> tuple[Ints, Floats]:
         """Return codes and numbers with a column for each node, those of some nodes filled in, others missing."""
         shape = (rows.n_rows, len(self.variables))
         codes, values = np.tile(self._sizes, (rows.n_rows, 1)), np.full(shape, np.nan)
@@ -230,7 +231,7 @@ class MixedDoor(Door):
             return np.asarray(codes[:, place] < self._sizes[place])
         return ~np.isnan(values[:, place])
 
-    def _named(self, places: Any, codes: Ints, values: Floats) -> dict[Name, Any]:
+    def _named(self, places: Iterable[int], codes: Ints, values: Floats) -> dict[Name, Any]:
         return {
             v.name: v.states[codes[place]] if v.kind == "categorical" else float(values[place])
             for place, v in ((place, self.variables[place]) for place in places)

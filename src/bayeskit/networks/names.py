@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping
 
 from bayeskit.errors import SettingError
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.unknown_node import unknown_node
 from bayeskit.schema import Name
+from bayeskit.typing import NamesLike
 
 
-def known_node(dag: Dag, name: Any) -> Name:
+def known_node(dag: Dag, name: Name) -> Name:
     """Return the name of a node, or refuse what names none.
 
     Examples
@@ -25,7 +25,7 @@ def known_node(dag: Dag, name: Any) -> Name:
         raise unknown_node(name, dag.nodes) from None
 
 
-def known_nodes(dag: Dag, given: Any, what: str) -> tuple[Name, ...]:
+def known_nodes(dag: Dag, given: NamesLike, what: str) -> tuple[Name, ...]:
     """Return the nodes that are meant, each once: a name, or a list, tuple or set of names.
 
     ``what`` says in messages which argument it is. A tuple that is itself the name of a node is that node.
@@ -42,7 +42,7 @@ def known_nodes(dag: Dag, given: Any, what: str) -> tuple[Name, ...]:
         raise SettingError(
             f"{what} is {given!r}; give names of nodes only: their states have no part in this."
         )
-    if not hasattr(given, "__iter__"):
+    if not isinstance(given, Iterable):
         return (known_node(dag, given),)
     names = dict.fromkeys(known_node(dag, name) for name in given)
     if isinstance(given, (set, frozenset)):
@@ -50,7 +50,7 @@ def known_nodes(dag: Dag, given: Any, what: str) -> tuple[Name, ...]:
     return tuple(names)
 
 
-def two_groups(dag: Dag, a: Any, b: Any) -> tuple[tuple[Name, ...], tuple[Name, ...]]:
+def two_groups(dag: Dag, a: NamesLike, b: NamesLike) -> tuple[tuple[Name, ...], tuple[Name, ...]]:
     """Return the nodes of two arguments ``a`` and ``b``, of which none is empty and which share no node."""
     groups = known_nodes(dag, a, "a"), known_nodes(dag, b, "b")
     for what, group in zip("ab", groups):
@@ -64,7 +64,7 @@ def two_groups(dag: Dag, a: Any, b: Any) -> tuple[tuple[Name, ...], tuple[Name, 
     return groups
 
 
-def _is_node(dag: Dag, given: Any) -> bool:
+def _is_node(dag: Dag, given: object) -> bool:
     try:
         return given in dag.position
     except TypeError:  # a tuple that holds a list

@@ -20,13 +20,15 @@ from bayeskit.networks.discrete import DiscreteDoor
 from bayeskit.networks.door import MostProbable
 from bayeskit.networks.kept import Kept
 from bayeskit.schema import Label, Name
+from bayeskit.typing import NamesLike, TableLike, WeightsLike
 
 if TYPE_CHECKING:
+    from bayeskit.decision.loss import LossLike
     from bayeskit.networks.mixed import MixedDoor
     from bayeskit.report.information_value import Questions
     from bayeskit.report.networks.explanation import NetworkExplanation
 
-Given = Mapping[Name, Any] | None
+Given = Mapping[Any, Any] | None
 Floats = NDArray[np.float64]
 Impossible = Literal["prior", "error"]
 
@@ -50,7 +52,7 @@ class Queries:
     _kept: Kept
 
     def query(
-        self, *targets: Any, evidence: Given = None, soft: Given = None, max_memory: float | None = None
+        self, *targets: NamesLike, evidence: Given = None, soft: Given = None, max_memory: float | None = None
     ) -> Any:
         """Return P(targets | evidence).
 
@@ -113,7 +115,7 @@ class Queries:
         return self._door.mpe(evidence, soft, allowed(max_memory))
 
     def map(
-        self, targets: Any, evidence: Given = None, soft: Given = None, max_memory: float | None = None
+        self, targets: NamesLike, evidence: Given = None, soft: Given = None, max_memory: float | None = None
     ) -> MostProbable:
         """Return the most probable states of some nodes together, all others summed out.
 
@@ -172,9 +174,9 @@ class Queries:
         self,
         target: Name,
         evidence: Given = None,
-        candidates: Any = None,
-        costs: Any = None,
-        loss: Any = None,
+        candidates: NamesLike | None = None,
+        costs: Mapping[Any, float] | None = None,
+        loss: LossLike = None,
         *,
         lang: str = "en",
     ) -> Questions:
@@ -208,7 +210,7 @@ class Queries:
 
     def predict_proba(
         self,
-        data: Any,
+        data: TableLike,
         target: Name,
         *,
         unseen: Unseen = "ignore",
@@ -238,7 +240,7 @@ class Queries:
 
     def predict(
         self,
-        data: Any,
+        data: TableLike,
         target: Name,
         *,
         unseen: Unseen = "ignore",
@@ -253,7 +255,9 @@ class Queries:
         best: NDArray[Any] = _array_of(states)[found.argmax(axis=1)]
         return best
 
-    def log_prob(self, data: Any, *, unseen: Unseen = "ignore", max_memory: float | None = None) -> Floats:
+    def log_prob(
+        self, data: TableLike, *, unseen: Unseen = "ignore", max_memory: float | None = None
+    ) -> Floats:
         """Return the log probability of each row, missing cells summed out; −inf where a row is impossible.
 
         Parameters
@@ -270,8 +274,8 @@ class Queries:
 
     def log_likelihood(
         self,
-        data: Any,
-        sample_weight: Any = None,
+        data: TableLike,
+        sample_weight: WeightsLike | None = None,
         *,
         unseen: Unseen = "ignore",
         max_memory: float | None = None,
@@ -299,7 +303,7 @@ class Queries:
         return float(weights[weights > 0.0] @ logs[weights > 0.0])
 
     def _predicted(
-        self, data: Any, target: Name, unseen: Unseen, impossible: Impossible, max_memory: float | None
+        self, data: TableLike, target: Name, unseen: Unseen, impossible: Impossible, max_memory: float | None
     ) -> tuple[Floats, tuple[Label, ...]]:
         """Return P(target | row) and the states of the target, both of the network as it was when asked."""
         choice(unseen, "unseen", ("ignore", "error"))

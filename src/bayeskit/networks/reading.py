@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bayeskit.graphs.field import Field
 from bayeskit.inference.max_memory import allowed
 from bayeskit.io.networks.registry import read_model
 from bayeskit.networks.arguments import switch
+from bayeskit.typing import PathLike
 
 if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_network(
-    path: Any, format: str | None = None, normalize: bool = False, max_memory: float | None = None
+    path: PathLike, format: str | None = None, normalize: bool = False, max_memory: float | None = None
 ) -> BayesianNetwork | MarkovNetwork:
     """Read a network from a file.
 

@@ -19,8 +19,9 @@ from bayeskit.networks.arguments import choice, number_below, switch, whole_numb
 from bayeskit.networks.kept import Keeping, Kept
 from bayeskit.networks.sampling_door import SamplingDoor
 from bayeskit.schema import Name, Variable
+from bayeskit.typing import NamesLike, Seed
 
-Given = Mapping[Name, Any] | None
+Given = Mapping[Any, Any] | None
 
 METHODS = ("likelihood weighting", "gibbs", "rejection", "loopy")
 
@@ -28,7 +29,7 @@ METHODS = ("likelihood weighting", "gibbs", "rejection", "loopy")
 def sample(
     self: Keeping,
     n: int,
-    seed: Any = 0,
+    seed: Seed = 0,
     evidence: Given = None,
     as_codes: bool = False,
     *,
@@ -86,7 +87,7 @@ def sample(
 
 def approximate(
     self: Keeping,
-    *targets: Any,
+    *targets: NamesLike,
     evidence: Given = None,
     soft: Given = None,
     method: str | None = None,
@@ -96,7 +97,7 @@ def approximate(
     max_iter: int = 1000,
     tol: float = 1e-9,
     damping: float = 0.0,
-    seed: Any = 0,
+    seed: Seed = 0,
 ) -> Estimate:
     r"""Estimate P(targets | evidence) where an exact answer would be too large.
 
@@ -179,7 +180,7 @@ def sampling_door(kept: Kept) -> SamplingDoor:
     return kept.get("sampling", lambda: SamplingDoor(kept.network))
 
 
-def _generator(seed: Any) -> np.random.Generator:
+def _generator(seed: Seed) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError):

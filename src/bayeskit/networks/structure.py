@@ -17,10 +17,12 @@ from bayeskit.graphs.networkx import to_networkx
 from bayeskit.graphs.paths import Path, paths_between
 from bayeskit.graphs.separation import d_separated
 from bayeskit.networks.analyses import distance
+from bayeskit.networks.analyses.distance import WithArcs
 from bayeskit.networks.arguments import whole_number
 from bayeskit.networks.kept import Kept
 from bayeskit.networks.names import known_node, known_nodes, two_groups
 from bayeskit.schema import Name
+from bayeskit.typing import NamesLike
 from bayeskit.visible import escape, visible
 
 
@@ -200,7 +202,7 @@ class Structure:
         """Return the graph as a ``networkx.DiGraph``; nodes carry their ``states``."""
         return to_networkx(self._network)
 
-    def independent(self, a: Any, b: Any, given: Any = ()) -> bool:
+    def independent(self, a: NamesLike, b: NamesLike, given: NamesLike = ()) -> bool:
         """Return whether the graph makes ``a`` and ``b`` independent once ``given`` is observed (d-separation).
 
         True holds whatever the tables are. False means that some tables with this graph make them dependent.
@@ -218,7 +220,9 @@ class Structure:
         a, b, given = self._groups(a, b, given)
         return d_separated(self._network.dag, a, b, given)
 
-    def why_independent(self, a: Any, b: Any, given: Any = (), max_paths: int = 50) -> Independence:
+    def why_independent(
+        self, a: NamesLike, b: NamesLike, given: NamesLike = (), max_paths: int = 50
+    ) -> Independence:
         """Return every path between ``a`` and ``b`` with what blocks it, as a page to read.
 
         Parameters
@@ -256,7 +260,7 @@ class Structure:
         kept = self._kept
         return kept.get("cpdag", lambda: classes.cpdag(kept.network.dag))
 
-    def shd(self, other: Any, dag: bool = False) -> int:
+    def shd(self, other: WithArcs, dag: bool = False) -> int:
         """Return the structural Hamming distance: how many pairs of nodes are related differently.
 
         Parameters
@@ -267,7 +271,7 @@ class Structure:
         """
         return distance.shd(self, other, dag)
 
-    def _groups(self, a: Any, b: Any, given: Any) -> _Groups:
+    def _groups(self, a: NamesLike, b: NamesLike, given: NamesLike) -> _Groups:
         dag = self._network.dag
         a, b = two_groups(dag, a, b)
         given = known_nodes(dag, given, "given")

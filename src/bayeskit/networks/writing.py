@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bayeskit.io.networks.native import native_text
 from bayeskit.io.networks.registry import write_model
 from bayeskit.networks.kept import Keeping
+from bayeskit.typing import PathLike
 
 
-def write(self: Keeping, path: Any, format: str | None = None) -> None:
+def write(self: Keeping, path: PathLike, format: str | None = None) -> None:
     """Write the network to a file; what the format cannot hold is refused before the file is touched.
 
     Parameters

@@ -5,7 +5,7 @@ Each function is a method of :class:`bayeskit.BayesianNetwork`, which takes it b
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from bayeskit.errors import DataTypeError, SettingError
 from bayeskit.graphs.network import Network
@@ -22,9 +22,13 @@ from bayeskit.networks.analyses.parameter import ParameterSensitivity
 from bayeskit.networks.analyses.parameters import Parameters, read_cell
 from bayeskit.networks.names import known_node, known_nodes, two_groups
 from bayeskit.schema import Label, Name, state_code
+from bayeskit.typing import NamesLike
+
+if TYPE_CHECKING:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
 
 
-def entropy(self: Asked, *names: Any, evidence: Evidence = None) -> float:
+def entropy(self: Asked, *names: NamesLike, evidence: Evidence = None) -> float:
     r"""Return :math:`H = -\sum_x P(x \mid e) \log P(x \mid e)` of these nodes together.
 
     Parameters
@@ -48,7 +52,7 @@ def entropy(self: Asked, *names: Any, evidence: Evidence = None) -> float:
     return entropy_of(self.query(*wanted, evidence=evidence).values)
 
 
-def mutual_information(self: Asked, a: Any, b: Any, evidence: Evidence = None) -> float:
+def mutual_information(self: Asked, a: NamesLike, b: NamesLike, evidence: Evidence = None) -> float:
     r"""Return :math:`I(a; b \mid e) = \sum P(a, b \mid e) \log \frac{P(a, b \mid e)}{P(a \mid e) P(b \mid e)}`.
 
     Parameters
@@ -119,7 +123,10 @@ def parameter_sensitivity(
 
 
 def parameter_sensitivity(
-    self: Asked, target: tuple[Name, Label], evidence: Evidence = None, parameter: Any = None
+    self: Asked,
+    target: tuple[Name, Label],
+    evidence: Evidence = None,
+    parameter: tuple[Any, Any, Any] | None = None,
 ) -> ParameterSensitivity | list[ParameterSensitivity]:
     """Return P(target | evidence) as a function of one number of a table.
 
@@ -157,7 +164,7 @@ def parameter_sensitivity(
     return sorted(every, key=lambda found: -abs(round(found.derivative, 12)))
 
 
-def kl(self: Asked, other: Any) -> float:
+def kl(self: Asked, other: BayesianNetwork) -> float:
     r"""Return the Kullback–Leibler divergence of another network from this one.
 
     .. math:: KL(p \| q) = \sum_x p(x) \log \frac{p(x)}{q(x)}
@@ -185,7 +192,7 @@ def kl(self: Asked, other: Any) -> float:
     return divergence(self, network)
 
 
-def _read_target(network: Network, target: Any) -> tuple[Name, Label]:
+def _read_target(network: Network, target: tuple[Name, Label]) -> tuple[Name, Label]:
     try:
         given, state = target
     except (TypeError, ValueError):

@@ -9,8 +9,9 @@ from bayeskit.errors import SettingError
 from bayeskit.graphs.network import Network
 from bayeskit.networks.negation import Not
 from bayeskit.schema import Name
+from bayeskit.typing import NamesLike
 
-Evidence = Mapping[Name, Any] | None
+Evidence = Mapping[Any, Any] | None
 
 
 class Asked(Protocol):
@@ -21,7 +22,7 @@ class Asked(Protocol):
     @classmethod
     def _of(cls, network: Network) -> Any: ...
 
-    def query(self, *targets: Any, evidence: Evidence = None) -> Any: ...
+    def query(self, *targets: NamesLike, evidence: Evidence = None) -> Any: ...
 
     def posteriors(self, evidence: Evidence = None) -> dict[Name, Any]: ...
 
@@ -39,7 +40,7 @@ def read_mapping(evidence: Evidence) -> dict[Name, Any]:
     return dict(evidence)
 
 
-def refuse_observed(name: Name, evidence: Mapping[Name, Any]) -> None:
+def refuse_observed(name: Name, evidence: Mapping[Any, Any]) -> None:
     """Refuse a target whose state is known already."""
     if name in evidence and not isinstance(evidence[name], Not):
         raise SettingError(

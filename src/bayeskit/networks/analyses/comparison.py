@@ -6,18 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from bayeskit.errors import DataTypeError, SettingError
+from bayeskit.graphs.cpdag import Cpdag
 from bayeskit.graphs.dag import Dag
 from bayeskit.learning.networks.network_score import score
 from bayeskit.learning.search.node_columns import read_nodes
-from bayeskit.networks.analyses.distance import _graph
+from bayeskit.networks.analyses.distance import WithArcs, _graph
 from bayeskit.report.drawing.comparison_picture import ComparisonPicture
 from bayeskit.report.drawing.comparison_scene import comparison_scene
 from bayeskit.report.networks.comparison import NetworkComparison, compare_graphs
-from bayeskit.schema import Name
+from bayeskit.typing import PathLike, TableLike
 
 
 def compare(
-    learned: Any, truth: Any, data: Any = None, *, states: Mapping[Name, Any] | None = None
+    learned: WithArcs,
+    truth: WithArcs,
+    data: TableLike | None = None,
+    *,
+    states: Mapping[Any, Any] | None = None,
 ) -> NetworkComparison:
     """Compare a learned network with the true one: neighbours, arcs, distance and, with rows, scores.
 
@@ -48,7 +53,12 @@ def compare(
 
 
 def plot_comparison(
-    a: Any, b: Any, *, titles: tuple[str, str] = ("learned", "true"), dag: bool = False, path: Any = None
+    a: WithArcs,
+    b: WithArcs,
+    *,
+    titles: tuple[str, str] = ("learned", "true"),
+    dag: bool = False,
+    path: PathLike | None = None,
 ) -> ComparisonPicture:
     """Draw two networks side by side, each node in the same place; arcs that differ have other colours.
 
@@ -81,13 +91,15 @@ def plot_comparison(
     return picture
 
 
-def _two(titles: Any) -> Any:
+def _two(titles: object) -> Any:
     if isinstance(titles, str) or not hasattr(titles, "__len__") or len(titles) != 2:
         raise SettingError(f"titles is {titles!r}; give two, such as ('learned', 'true').")
     return titles
 
 
-def _scores(graphs: Any, data: Any, states: Mapping[Name, Any] | None) -> dict[str, tuple[float, float]]:
+def _scores(
+    graphs: tuple[Dag | Cpdag, Dag | Cpdag], data: TableLike, states: Mapping[Any, Any] | None
+) -> dict[str, tuple[float, float]]:
     for graph in graphs:
         if not isinstance(graph, Dag):
             raise DataTypeError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from bayeskit.errors import DataTypeError
 from bayeskit.graphs import cpdag as classes
@@ -10,8 +10,14 @@ from bayeskit.graphs.cpdag import Cpdag
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.network import Network
 
+if TYPE_CHECKING:
+    from bayeskit.networks.structure import Structure
 
-def cpdag(network: Any) -> Cpdag:
+# What has arcs: a network, a graph, or a class of graphs.
+WithArcs: TypeAlias = "Structure | Dag | Cpdag"
+
+
+def cpdag(network: WithArcs) -> Cpdag:
     """Return the class of graphs that state the same independences as a network's.
 
     Examples
@@ -24,7 +30,7 @@ def cpdag(network: Any) -> Cpdag:
     return graph if isinstance(graph, Cpdag) else classes.cpdag(graph)
 
 
-def shd(a: Any, b: Any, dag: bool = False) -> int:
+def shd(a: WithArcs, b: WithArcs, dag: bool = False) -> int:
     """Return the structural Hamming distance of two networks over the same nodes.
 
     Each pair of nodes whose relation differs (missing, extra, reversed, undirected against directed) counts
@@ -40,7 +46,7 @@ def shd(a: Any, b: Any, dag: bool = False) -> int:
     return classes.shd(_graph(a), _graph(b), dag)
 
 
-def _graph(network: Any) -> Dag | Cpdag:
+def _graph(network: WithArcs) -> Dag | Cpdag:
     if isinstance(network, (Dag, Cpdag)):
         return network
     value = getattr(network, "_network", None)

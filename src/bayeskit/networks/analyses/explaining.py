@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
 from bayeskit.graphs.distributions import LinearGaussian
@@ -142,11 +143,11 @@ class _Observed:
         at = [self.codes.get(n, -1) for n in names]
         return self._titled(name, names, np.exp(node.distribution.log_at(at)))
 
-    def table(self, child: Name | None, names: tuple[Name, ...], table: Any) -> Piece:
+    def table(self, child: Name | None, names: tuple[Name, ...], table: NDArray[Any]) -> Piece:
         """Slice a table at the observed states."""
         return self._titled(child, names, table[tuple(self.codes.get(n, slice(None)) for n in names)])
 
-    def _titled(self, child: Name | None, names: tuple[Name, ...], values: Any) -> Piece:
+    def _titled(self, child: Name | None, names: tuple[Name, ...], values: NDArray[Any]) -> Piece:
         free = tuple(n for n in names if n not in self.codes)
         written = [self._written(n) for n in names]
         if child is None:
@@ -155,7 +156,7 @@ class _Observed:
             title = f"P({' | '.join(filter(None, (written[-1], ', '.join(written[:-1]))))})"
         return self._piece(title, free, values)
 
-    def likelihood(self, name: Name, values: Any) -> Piece:
+    def likelihood(self, name: Name, values: NDArray[Any]) -> Piece:
         title = NETWORK_WORDS[self.lang]["likelihood"].format(name=name)
         return self._piece(title, (name,), values)
 
@@ -176,7 +177,7 @@ class _Observed:
         free = tuple(p for p in discrete if p not in self.codes)
         return self._piece(title, free, np.vectorize(from_log, otypes=[object])(logs))
 
-    def _piece(self, title: str, free: tuple[Name, ...], values: Any) -> Piece:
+    def _piece(self, title: str, free: tuple[Name, ...], values: NDArray[Any]) -> Piece:
         states = tuple(tuple(self.variables[n].states) for n in free)
         return Piece("", title, free, states, np.asarray(values, dtype=object))
 

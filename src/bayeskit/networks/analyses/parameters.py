@@ -105,7 +105,7 @@ def _line(rows: Floats, slopes: Floats) -> tuple[Floats, Floats]:
     return slopes - shared, (before + after)[:, None] + shared
 
 
-def read_cell(network: Network, parameter: Any) -> tuple[Node, tuple[int, ...]]:
+def read_cell(network: Network, parameter: tuple[Name, object, object]) -> tuple[Node, tuple[int, ...]]:
     """Read (node, parents' states, state) → the node and the place in its table."""
     try:
         name, given, state = parameter
@@ -124,7 +124,7 @@ def read_cell(network: Network, parameter: Any) -> tuple[Node, tuple[int, ...]]:
     return node, tuple(state_code(n, network[n].variable.states, value) for n, value in zip(family, values))
 
 
-def _parent_states(node: Node, given: Any) -> tuple[Any, ...]:
+def _parent_states(node: Node, given: object) -> tuple[Any, ...]:
     if isinstance(given, Mapping) and set(given) == set(node.parents):
         return tuple(given[p] for p in node.parents)
     if isinstance(given, (list, tuple)) and len(given) == len(node.parents):

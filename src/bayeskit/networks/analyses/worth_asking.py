@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,10 +12,22 @@ from bayeskit.networks.analyses.asking import read_mapping, refuse_observed
 from bayeskit.networks.door import Door, Given
 from bayeskit.report.information_value import Questions, ranked
 from bayeskit.schema import Name
+from bayeskit.typing import NamesLike
+
+if TYPE_CHECKING:
+    from bayeskit.decision.loss import LossLike
+    from bayeskit.networks.queries import Queries
 
 
 def worth_asking(
-    network: Any, door: Door, target: Name, evidence: Given, candidates: Any, costs: Any, loss: Any, lang: str
+    network: Queries,
+    door: Door,
+    target: Name,
+    evidence: Given,
+    candidates: NamesLike | None,
+    costs: Mapping[Any, float] | None,
+    loss: LossLike,
+    lang: str,
 ) -> Questions:
     """Rank the candidates.
 
@@ -43,7 +56,7 @@ def worth_asking(
     return ranked(target, states, belief.tolist(), tables, costs, loss, left_out, lang, names)
 
 
-def _answers(network: Any, evidence: Given, target: Name, chosen: list[Name] | None) -> dict[Name, Any]:
+def _answers(network: Queries, evidence: Given, target: Name, chosen: list[Name] | None) -> dict[Name, Any]:
     """Return P(x | e) of every node in one pass; where that takes too much memory, of those that were named."""
     try:
         found: dict[Name, Any] = network.posteriors(evidence=evidence)

@@ -57,7 +57,7 @@ class Axes:
     def shape(self) -> Place:
         return tuple(len(states) for states in self.states)
 
-    def code(self, axis: int, value: Any) -> int:
+    def code(self, axis: int, value: object) -> int:
         """Return the place of a state on an axis."""
         states = self.states[axis]
         if type(value) is str and value in states:
@@ -86,7 +86,7 @@ class Axes:
                 found.append((place, here))
         return found
 
-    def _places(self, axis: int, key: Any) -> Place:
+    def _places(self, axis: int, key: object) -> Place:
         left = len(self.names) - axis
         one_state = _among(key, self.states[axis]) or (self.open_last and left == 1)
         if not isinstance(key, tuple) or one_state:
@@ -148,7 +148,7 @@ class Axes:
             raise TooLarge(8 * cells, LARGEST_TABLE, self.names, cells, way_out)
 
 
-def numbers(value: Any, owner: Name, where: str = "") -> NDArray[np.float64]:
+def numbers(value: object, owner: Name, where: str = "") -> NDArray[np.float64]:
     """Return real numbers as an array; strings, complex numbers and ragged lists are refused.
 
     >>> numbers([1, 0.5], "rain")
@@ -162,7 +162,7 @@ def numbers(value: Any, owner: Name, where: str = "") -> NDArray[np.float64]:
     return array
 
 
-def _among(value: Any, states: Sequence[Label]) -> bool:
+def _among(value: object, states: Sequence[Label]) -> bool:
     try:
         return value in states
     except (TypeError, ValueError):  # pandas.NA and arrays refuse to be compared

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -14,9 +14,29 @@ from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.graphs.node_names import is_label, node_name, parent_names
 from bayeskit.schema import Kind, Label, Name, Variable, first_twice
+from bayeskit.typing import NamesLike, StatesLike
+
+if TYPE_CHECKING:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
 
 
-def network_of(parents: Any = None, states: Any = None, name: str = "") -> Network:
+class DirectedGraph(Protocol):
+    """A directed graph of networkx, which is not imported."""
+
+    @property
+    def nodes(self) -> Iterable[Name]: ...
+
+    def predecessors(self, node: Name, /) -> Iterable[Name]: ...
+
+
+# A graph as users write it: node → parents, arcs, a graph, or a network, which brings its tables along.
+Parents: TypeAlias = Mapping[Any, NamesLike | None] | Iterable[tuple[Name, Name]]
+GraphLike: TypeAlias = "Parents | Dag | DirectedGraph | Network | BayesianNetwork"
+
+
+def network_of(
+    parents: GraphLike | None = None, states: StatesLike | Mapping[Any, StatesLike] = None, name: str = ""
+) -> Network:
     """Read a graph and the states of its nodes.
 
     Parameters
@@ -46,7 +66,7 @@ def network_of(parents: Any = None, states: Any = None, name: str = "") -> Netwo
     return Network(tuple([Node(v, p) for v, p in zip(variables, graph.parents)]), name)
 
 
-def _graph_of(given: Any) -> Dag:
+def _graph_of(given: object) -> Dag:
     if given is None:
         return Dag((), ())
     if isinstance(given, Dag):
@@ -85,7 +105,7 @@ def _from_arcs(given: Iterable[Any]) -> Dag:
     return Dag(tuple(parents), tuple(map(tuple, parents.values())))
 
 
-def _variables(states: Any, nodes: tuple[Name, ...]) -> list[Variable]:
+def _variables(states: object, nodes: tuple[Name, ...]) -> list[Variable]:
     if states is None:
         return [discrete(node, ()) for node in nodes]
     if not isinstance(states, Mapping):
@@ -101,7 +121,7 @@ def _variables(states: Any, nodes: tuple[Name, ...]) -> list[Variable]:
     return [Variable(*each) for each in read]
 
 
-def variable_of(name: Name, states: Any) -> Variable:
+def variable_of(name: Name, states: object) -> Variable:
     """Return the variable of a node: a list of states, ``float`` for a continuous one, None for not known yet.
 
     >>> variable_of("rain", ["no", "yes"]).states, variable_of("height", float).kind
@@ -110,7 +130,7 @@ def variable_of(name: Name, states: Any) -> Variable:
     return Variable(name, *_read_states(name, states))
 
 
-def _read_states(name: Name, states: Any) -> tuple[Kind, tuple[Label, ...], int, bool]:
+def _read_states(name: Name, states: object) -> tuple[Kind, tuple[Label, ...], int, bool]:
     """Return the kind of a node, its states, how many were declared, and whether they are all."""
     if states is float or (isinstance(states, str) and states == "continuous"):
         return "numeric", (), 0, False
@@ -118,7 +138,7 @@ def _read_states(name: Name, states: Any) -> tuple[Kind, tuple[Label, ...], int,
     return "categorical", labels, len(labels), True
 
 
-def state_labels(name: Name, states: Any) -> tuple[Label, ...]:
+def state_labels(name: Name, states: object) -> tuple[Label, ...]:
     """Check a list of states: at least one, none twice, none missing, each hashable."""
     if isinstance(states, (str, bytes, set, frozenset, Mapping, type)) or not isinstance(states, Iterable):
         raise SettingError(

@@ -21,7 +21,7 @@ from bayeskit.networks.given.tables import table_of
 from bayeskit.schema import Name, Variable, first_twice
 
 
-def field_of(states: Any, factors: Any, name: str = "") -> Field:
+def field_of(states: object, factors: object, name: str = "") -> Field:
     """Read variables with their states, and factors over them.
 
     Parameters
@@ -105,7 +105,7 @@ def _aligned(factor: Factor, variables: Mapping[Name, Variable], place: int) -> 
     return Factor(factor.names, (variables[name].states for name in factor.names), values)
 
 
-def _known(name: Any, variables: Mapping[Name, Variable], place: int) -> Name:
+def _known(name: Name, variables: Mapping[Name, Variable], place: int) -> Name:
     try:
         return variables[name].name
     except (KeyError, TypeError):

@@ -16,7 +16,11 @@ from bayeskit.schema import Name
 
 
 def regression(
-    network: Network, name: Name, intercept: Any, coefficients: Any = None, variance: Any = None
+    network: Network,
+    name: Name,
+    intercept: object,
+    coefficients: Mapping[Any, float] | None = None,
+    variance: float | None = None,
 ) -> LinearGaussian:
     """Read one regression, or one for each configuration of the discrete parents.
 
@@ -66,7 +70,7 @@ def regression(
     return made
 
 
-def _one(name: Name, numeric: tuple[Name, ...], said: Any, where: str) -> tuple[float, list[float], float]:
+def _one(name: Name, numeric: tuple[Name, ...], said: object, where: str) -> tuple[float, list[float], float]:
     """Read (intercept, coefficients, variance), or (mean, variance) where no parent is continuous."""
     if not isinstance(said, (tuple, list)) or len(said) not in (2, 3):
         raise SettingError(
@@ -91,7 +95,7 @@ def _one(name: Name, numeric: tuple[Name, ...], said: Any, where: str) -> tuple[
     )
 
 
-def _number(name: Name, given: Any, where: str) -> float:
+def _number(name: Name, given: object, where: str) -> float:
     number = numbers(given, name, where)
     if number.shape != ():
         raise SettingError(f"{name!r} has {given!r} where one number is needed.")

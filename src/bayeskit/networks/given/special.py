@@ -15,12 +15,12 @@ from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMa
 from bayeskit.graphs.network import Network, Node
 from bayeskit.networks.given.axes import Axes, numbers
 from bayeskit.networks.given.checked_rows import checked_rows
-from bayeskit.schema import Name, Variable, state_code
+from bayeskit.schema import Label, Name, Variable, state_code
 
 Floats = NDArray[np.float64]
 
 
-def noisy_or(network: Network, name: Name, causes: Any, leak: Any, present: Any) -> NoisyMax:
+def noisy_or(network: Network, name: Name, causes: object, leak: object, present: Label | None) -> NoisyMax:
     """Read a noisy-OR: for each parent, the probability that it alone brings the child about."""
     variable = _discrete(network, name).variable
     if variable.size != 2:
@@ -39,7 +39,7 @@ def noisy_or(network: Network, name: Name, causes: Any, leak: Any, present: Any)
     return made if code == 1 else made.turned()
 
 
-def noisy_max(network: Network, name: Name, causes: Any, leak: Any) -> NoisyMax:
+def noisy_max(network: Network, name: Name, causes: object, leak: object) -> NoisyMax:
     """Read a noisy-MAX: for each parent and each of its states, what it alone brings about."""
     variable = _discrete(network, name).variable
     effects = []
@@ -53,7 +53,7 @@ def noisy_max(network: Network, name: Name, causes: Any, leak: Any) -> NoisyMax:
     return NoisyMax(tuple(effects), nothing if leak is None else _row(name, variable, leak))
 
 
-def deterministic(network: Network, name: Name, rule: Any) -> Deterministic:
+def deterministic(network: Network, name: Name, rule: object) -> Deterministic:
     """Read a rule: a function of the parents' states in order, or a mapping from them, to the child's state."""
     node = _discrete(network, name)
     axes = Axes(name, [network[parent].variable for parent in node.parents])
@@ -162,7 +162,7 @@ def _axes(network: Network, name: Name) -> Axes:
     return Axes(name, [network[other].variable for other in (*node.parents, name)])
 
 
-def _of_parents(network: Network, name: Name, causes: Any) -> list[tuple[Variable, Any]]:
+def _of_parents(network: Network, name: Name, causes: object) -> list[tuple[Variable, Any]]:
     """Return each parent with what is said of it; all must be named, and no others."""
     axes = _axes(network, name)
     if not isinstance(causes, Mapping):
@@ -177,7 +177,7 @@ def _of_parents(network: Network, name: Name, causes: Any) -> list[tuple[Variabl
     return [(network[parent].variable, causes[parent]) for parent in network[name].parents]
 
 
-def _of_states(name: Name, parent: Variable, given: Any, present: Any) -> dict[int, Any]:
+def _of_states(name: Name, parent: Variable, given: object, present: Label | None) -> dict[int, Any]:
     """Return what is said of each state of a parent, by code; one may be left out: it brings about nothing."""
     if not isinstance(given, Mapping):
         if present is None or parent.size != 2 or parent.states[0] == present:
@@ -201,14 +201,14 @@ def _of_states(name: Name, parent: Variable, given: Any, present: Any) -> dict[i
     return found
 
 
-def _chance(name: Name, given: Any, where: str) -> float:
+def _chance(name: Name, given: object, where: str) -> float:
     chance = numbers(given, name, where)
     if chance.shape != () or not 0.0 <= chance <= 1.0:
         raise SettingError(f"{name!r} has {given!r} for {where}. A probability is a number from 0 to 1.")
     return float(chance)
 
 
-def _row(name: Name, variable: Variable, given: Any) -> Floats:
+def _row(name: Name, variable: Variable, given: object) -> Floats:
     axes = Axes(name, [variable])
     cells = axes.cells(given) if isinstance(given, Mapping) else [((), given)]
     return checked_rows(axes, axes.filled(cells), None)

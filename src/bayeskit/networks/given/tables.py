@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.data.frames import is_frame
 from bayeskit.data.table import Table as Rows
 from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, SettingError, UsageError
-from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
+from bayeskit.graphs.distributions import Deterministic, Distribution, LinearGaussian, NoisyMax, Table
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.networks.given.axes import Axes, Place, numbers
 from bayeskit.networks.given.checked_rows import checked_rows
 from bayeskit.networks.given.special import fitting
 from bayeskit.schema import Name
+from bayeskit.typing import Frame, TableLike
+
+# A table as users write it: cells in order, nested mappings, a factor, a frame, or a distribution as it is.
+CptLike: TypeAlias = ArrayLike | Mapping[Any, Any] | Factor | Frame | Distribution
 
 NUMBER_COLUMNS = ("p", "probability", "value")
 
 
-def cells_of_frame(axes: Axes, frame: Any) -> list[tuple[Place, float]]:
+def cells_of_frame(axes: Axes, frame: TableLike) -> list[tuple[Place, float]]:
     """Return the cells that a frame gives, in the order of its rows.
 
     Parameters
@@ -115,7 +119,7 @@ def _listing(table: Rows) -> str:
 Floats = NDArray[np.float64]
 
 
-def read_table(network: Network, name: Name, table: Any, normalize: bool = False) -> Node:
+def read_table(network: Network, name: Name, table: CptLike, normalize: bool = False) -> Node:
     """Return the node with the table given; a node without states takes those that the table names.
 
     Parameters

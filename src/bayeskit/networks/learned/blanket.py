@@ -13,17 +13,18 @@ from bayeskit.schema import Name
 from bayeskit.structure.questions import answer_all, members
 from bayeskit.structure.search.blanket import iamb
 from bayeskit.structure.tests_of_independence import as_independence_test
+from bayeskit.typing import CutsLike, TableLike
 
 
 def learn_blanket(
-    data: Any,
+    data: TableLike,
     target: Name,
     *,
     method: str = "inter-iamb",
     alpha: float = 0.01,
     test: str = "g2-adf",
-    states: Mapping[Name, Any] | None = None,
-    discretize: Any = None,
+    states: Mapping[Any, Any] | None = None,
+    discretize: CutsLike = None,
 ) -> tuple[Name, ...]:
     """Find the Markov blanket of a column: given these columns, no other tells anything of it.
 

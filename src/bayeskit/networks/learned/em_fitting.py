@@ -28,7 +28,9 @@ from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
 from bayeskit.networks.arguments import number_below, switch, whole_number
 from bayeskit.networks.data_rows import columns_of
 from bayeskit.networks.learned.climbs import Climbed
+from bayeskit.priors import Prior
 from bayeskit.schema import Name
+from bayeskit.typing import TableLike, WeightsLike
 
 Floats = NDArray[np.float64]
 
@@ -76,7 +78,7 @@ class EmSettings:
             )
 
 
-def read_hidden(network: Network, data: Any) -> NodeColumns:
+def read_hidden(network: Network, data: TableLike) -> NodeColumns:
     """Read the columns of the nodes; a node without one is missing in every row, and must have its states declared."""
     present = columns_of(network.dag.nodes, open_table(data).names)
     if not present:
@@ -100,7 +102,7 @@ def read_hidden(network: Network, data: Any) -> NodeColumns:
     )
 
 
-def read_known(network: Network, data: Any, place: Mapping[Name, Name]) -> NodeColumns:
+def read_known(network: Network, data: TableLike, place: Mapping[Name, Name]) -> NodeColumns:
     """Read the columns of some nodes; discrete nodes without states become what their columns hold.
 
     ``place`` says which column each node is.
@@ -126,8 +128,8 @@ def _undeclared(name: Name, what: str) -> ColumnError:
 def climb_network(
     network: Network,
     columns: NodeColumns,
-    sample_weight: Any,
-    prior: Any,
+    sample_weight: WeightsLike | None,
+    prior: Prior,
     imaginary: dict[Name, Floats],
     variance: str,
     em: EmSettings,
@@ -159,7 +161,7 @@ def _problem(
     network: Network,
     columns: NodeColumns,
     weights: Floats | None,
-    prior: Any,
+    prior: Prior,
     imaginary: dict[Name, Floats],
     variance: str,
     em: EmSettings,

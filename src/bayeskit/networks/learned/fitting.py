@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from bayeskit.data.labels import as_weights
 from bayeskit.data.table import open_table
@@ -21,8 +21,15 @@ from bayeskit.networks.data_rows import columns_of
 from bayeskit.networks.learned.climbs import Climbed
 from bayeskit.networks.learned.em_fitting import EmSettings, climb_network, read_hidden, read_known
 from bayeskit.networks.learned.prior_network import imaginary_rows
-from bayeskit.priors import Laplace, as_prior, backs_off
+from bayeskit.priors import Laplace, Prior, as_prior, backs_off
 from bayeskit.schema import Name
+from bayeskit.typing import TableLike, WeightsLike
+
+if TYPE_CHECKING:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
+
+# What is added to the counts of tables: a prior, by name or by a number, or a network as imaginary rows.
+TablePrior: TypeAlias = "str | float | Prior | BayesianNetwork"
 
 
 class Fitting:
@@ -35,22 +42,22 @@ class Fitting:
 
     def fit(
         self,
-        data: Any,
+        data: TableLike,
         *,
         method: str = "counts",
-        prior: Any = "bdeu",
+        prior: TablePrior = "bdeu",
         weight: float | None = None,
         variance: str = "mle",
-        sample_weight: Any = None,
+        sample_weight: WeightsLike | None = None,
         n_init: int = 1,
         tol: float = 1e-8,
         max_iter: int = 1000,
-        seed: Any = 0,
+        seed: int = 0,
         hard: bool = False,
         accelerate: bool = True,
         time_limit: float | None = None,
         warm_start: bool = False,
-        start: Any = None,
+        start: BayesianNetwork | None = None,
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> Self:
@@ -115,7 +122,9 @@ class Fitting:
         em.refuse()
         return self._fit_columns(_columns_of(self._network, data), settings, sample_weight)
 
-    def _fit_columns(self, columns: NodeColumns, settings: dict[str, Any], sample_weight: Any) -> Self:
+    def _fit_columns(
+        self, columns: NodeColumns, settings: dict[str, Any], sample_weight: WeightsLike | None
+    ) -> Self:
         network = _with_states(self._network, columns)
         self._learn(network, _counted(network, columns, sample_weight), settings)
         return self
@@ -125,7 +134,9 @@ class Fitting:
         self._learn(self._network, NetworkCounts.counted(self._network, columns.count), settings)
         return self
 
-    def _climb(self, data: Any, settings: dict[str, Any], sample_weight: Any, em: EmSettings) -> Self:
+    def _climb(
+        self, data: TableLike, settings: dict[str, Any], sample_weight: WeightsLike | None, em: EmSettings
+    ) -> Self:
         em.check()
         if not self._network.nodes:
             raise DataError("The network has no nodes to fit.")
@@ -140,7 +151,7 @@ class Fitting:
         self._learned = climbed
         return self
 
-    def partial_fit(self, data: Any, *, sample_weight: Any = None) -> Self:
+    def partial_fit(self, data: TableLike, *, sample_weight: WeightsLike | None = None) -> Self:
         """Add rows to those the network was fitted on; the prior is that of `fit` ("bdeu" where it was not called)."""
         if self._learned is None:
             return self.fit(data, sample_weight=sample_weight)
@@ -149,14 +160,14 @@ class Fitting:
         self._learn(self._network, before.merge(counts), self._prior)
         return self
 
-    def forget(self, data: Any, *, sample_weight: Any = None) -> Self:
+    def forget(self, data: TableLike, *, sample_weight: WeightsLike | None = None) -> Self:
         """Take rows away that the network was fitted on: what is left equals a fit on the others."""
         before = self._fitted("forget")
         counts = _counted(self._network, _columns_of(self._network, data), sample_weight)
         self._learn(self._network, before.subtract(counts), self._prior)
         return self
 
-    def merge(self, other: Any) -> Self:
+    def merge(self, other: BayesianNetwork) -> Self:
         """Add the rows that another network of the same graph was fitted on."""
         theirs = getattr(other, "_learned", None)
         if theirs is None:
@@ -247,7 +258,7 @@ def imaginary_cells(network: Network, settings: dict[str, Any]) -> tuple[Any, di
     return prior, {}
 
 
-def fit_settings(prior: Any, weight: float | None = None, variance: str = "mle") -> dict[str, Any]:
+def fit_settings(prior: TablePrior, weight: float | None = None, variance: str = "mle") -> dict[str, Any]:
     """Read how tables are to be estimated."""
     if variance not in ("mle", "unbiased"):
         raise SettingError(f'variance is {variance!r}; it is "mle" or "unbiased".')
@@ -275,7 +286,7 @@ def _as_prior(prior: Any, weight: float | None) -> Any:
     return found
 
 
-def _columns_of(network: Network, data: Any) -> NodeColumns:
+def _columns_of(network: Network, data: TableLike) -> NodeColumns:
     """Read the columns of the nodes; every node must have one."""
     nodes = network.dag.nodes
     return read_known(network, data, {**dict(zip(nodes, nodes)), **columns_of(nodes, open_table(data).names)})
@@ -299,7 +310,7 @@ def _with_states(network: Network, columns: NodeColumns) -> Network:
     return replace(network, nodes=tuple(nodes))
 
 
-def _counted(network: Network, columns: NodeColumns, sample_weight: Any) -> NetworkCounts:
+def _counted(network: Network, columns: NodeColumns, sample_weight: WeightsLike | None) -> NetworkCounts:
     if not network.nodes:
         raise DataError("The network has no nodes to fit.")
     weights = None if sample_weight is None else as_weights(sample_weight, columns.n_rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bayeskit.counting.backend import backend_of
@@ -18,13 +18,16 @@ from bayeskit.learning.search.node_columns import NodeColumns, in_pieces, read_s
 from bayeskit.learning.search.search_network import METHODS, Found, Settings, search_counts, search_network
 from bayeskit.networks.arguments import number_below, whole_number
 from bayeskit.networks.bayesian_network import BayesianNetwork
-from bayeskit.networks.learned.fitting import fit_settings
+from bayeskit.networks.given.building import GraphLike
+from bayeskit.networks.learned.fitting import TablePrior, fit_settings
 from bayeskit.networks.learned.structural_learning import declared_hidden, learn_with_holes, with_hidden
-from bayeskit.schema import Name
+from bayeskit.schema import Name, Schema
+from bayeskit.statistics import Plan, Statistics
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.limits import read_limits
 from bayeskit.structure.scores import Score, as_score
 from bayeskit.structure.tests_of_independence import as_independence_test
+from bayeskit.typing import CutsLike, RowSource, WeightsLike
 
 # The method that learns from rows with missing cells too: arcs and tables by turns, no search of its own.
 STRUCTURAL = "structural-em"
@@ -47,7 +50,7 @@ TAKEN_BY: dict[str, tuple[tuple[str, ...], Any]] = {
 def read_settings(
     columns: NodeColumns | CountedColumns,
     method: str = "auto",
-    score: Any = "bic",
+    score: str | Score = "bic",
     *,
     required: Iterable[Any] = (),
     forbidden: Iterable[Any] = (),
@@ -59,7 +62,7 @@ def read_settings(
     test: str | None = None,
     max_given: int | None = 3,
     restarts: int = 0,
-    start: Any = None,
+    start: GraphLike | None = None,
     time_limit: float | None = None,
     seed: int = 0,
     max_memory: float | None = None,
@@ -153,28 +156,28 @@ MOST_PARENTS = 3
 
 
 def learn_network(
-    data: Any = None,
+    data: RowSource | None = None,
     method: str = "auto",
-    score: Any = "bic",
+    score: str | Score = "bic",
     *,
     required: Iterable[Any] = (),
     forbidden: Iterable[Any] = (),
     tiers: Sequence[Any] | None = None,
     max_parents: int | None = None,
     order: Sequence[Name] | None = None,
-    states: Mapping[Name, Any] | None = None,
-    discretize: Any = None,
-    prior: Any = "bdeu",
+    states: Mapping[Any, Any] | None = None,
+    discretize: CutsLike = None,
+    prior: TablePrior = "bdeu",
     ess: float = 1.0,
     alpha: float = 0.01,
     test: str | None = None,
     max_given: int | None = 3,
     restarts: int = 0,
-    start: Any = None,
+    start: GraphLike | None = None,
     time_limit: float | None = None,
     seed: int = 0,
-    sample_weight: Any = None,
-    statistics: Any = None,
+    sample_weight: WeightsLike | None = None,
+    statistics: Callable[[Schema, Plan], Statistics] | None = None,
     max_memory: float | None = None,
     progress: bool = False,
 ) -> BayesianNetwork:
@@ -284,7 +287,11 @@ def _told(method: str) -> str:
 
 
 def _counted_elsewhere(
-    data: Any, statistics: Any, states: Mapping[Name, Any] | None, discretize: Any, sample_weight: Any
+    data: RowSource | None,
+    statistics: Callable[[Schema, Plan], Statistics] | None,
+    states: Mapping[Any, Any] | None,
+    discretize: CutsLike,
+    sample_weight: WeightsLike | None,
 ) -> CountedColumns | None:
     """Return the columns of rows that stay where they are; None where there are rows to read."""
     if statistics is None:
@@ -310,12 +317,12 @@ def _found_network(columns: NodeColumns | CountedColumns, found: Found) -> Bayes
 
 
 def read_search(
-    data: Any,
+    data: RowSource,
     method: str = "auto",
-    score: Any = "bic",
+    score: str | Score = "bic",
     *,
-    states: Mapping[Name, Any] | None = None,
-    discretize: Any = None,
+    states: Mapping[Any, Any] | None = None,
+    discretize: CutsLike = None,
     max_memory: float | None = None,
     **how: Any,
 ) -> tuple[NodeColumns, Arcs, Settings]:

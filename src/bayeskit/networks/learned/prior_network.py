@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,13 @@ from bayeskit.errors import Incompatible
 from bayeskit.graphs.network import Network
 from bayeskit.schema import Name
 
+if TYPE_CHECKING:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
+
 Floats = NDArray[np.float64]
 
 
-def imaginary_rows(prior: Any, network: Network, weight: float) -> dict[Name, Floats]:
+def imaginary_rows(prior: BayesianNetwork, network: Network, weight: float) -> dict[Name, Floats]:
     r"""Return for each discrete node the counts that ``weight`` rows of a prior network are expected to give.
 
     .. math:: a_{\pi, v} = w \, P_0(\pi, x = v)

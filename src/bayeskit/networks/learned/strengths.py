@@ -17,9 +17,10 @@ from bayeskit.learning.search.bootstrap import arc_frequencies
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.networks.arguments import number_below, whole_number
 from bayeskit.networks.bayesian_network import BayesianNetwork
-from bayeskit.networks.learned.fitting import fit_settings
+from bayeskit.networks.learned.fitting import TablePrior, fit_settings
 from bayeskit.networks.learned.learning import read_search
 from bayeskit.schema import Name
+from bayeskit.typing import RowSource
 from bayeskit.visible import visible
 
 Floats = NDArray[np.float64]
@@ -58,7 +59,7 @@ class ArcStrengths:
         p, c = self._place(a), self._place(b)
         return float(self.frequencies[p, c] + self.frequencies[c, p])
 
-    def averaged(self, threshold: float = 0.5, *, prior: Any = "bdeu") -> BayesianNetwork:
+    def averaged(self, threshold: float = 0.5, *, prior: TablePrior = "bdeu") -> BayesianNetwork:
         """Return the network of the arcs that are at least so strong, fitted to all rows.
 
         An arc takes the direction it mostly had. The strongest come first, and one that would close a cycle is left
@@ -105,7 +106,7 @@ class ArcStrengths:
 
 
 def arc_strengths(
-    data: Any,
+    data: RowSource,
     n_samples: int = 100,
     *,
     n_jobs: int | None = None,

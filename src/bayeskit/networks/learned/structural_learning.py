@@ -20,11 +20,13 @@ from bayeskit.learning.progress import progress_of
 from bayeskit.learning.search.node_columns import NodeColumns, in_pieces
 from bayeskit.learning.search.search_network import Settings
 from bayeskit.networks.bayesian_network import BayesianNetwork
-from bayeskit.networks.given.building import network_of, variable_of
+from bayeskit.networks.given.building import GraphLike, network_of, variable_of
 from bayeskit.networks.learned.climbs import Climbed
+from bayeskit.priors import Prior
 from bayeskit.schema import Name, Variable
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import members
+from bayeskit.typing import RowSource
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +39,9 @@ STOPPED = {
 }
 
 
-def declared_hidden(data: Any, states: Any) -> tuple[Any, tuple[Variable, ...]]:
+def declared_hidden(
+    data: RowSource | None, states: Mapping[Any, Any] | None
+) -> tuple[Any, tuple[Variable, ...]]:
     """Part the states of columns from those of nodes that have no column in a table in memory."""
     if not isinstance(states, Mapping) or in_pieces(data):
         return states, ()
@@ -70,8 +74,8 @@ def learn_with_holes(
     columns: NodeColumns,
     limits: Arcs,
     settings: Settings,
-    start: Any,
-    prior: Any,
+    start: GraphLike | None,
+    prior: Prior,
     weights: Floats | None,
     *,
     progress: bool,
@@ -107,7 +111,7 @@ def learn_with_holes(
     return network
 
 
-def _graph(start: Any, names: tuple[Name, ...], limits: Arcs) -> tuple[int, ...]:
+def _graph(start: GraphLike, names: tuple[Name, ...], limits: Arcs) -> tuple[int, ...]:
     """Read the graph to begin from; the required arcs belong to it, and what the limits forbid is named."""
     dag = network_of(start).dag
     place = {name: v for v, name in enumerate(names)}
