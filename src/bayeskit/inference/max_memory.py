@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -44,9 +43,9 @@ def allowed(max_memory: float | None) -> float:
     return _max_memory if max_memory is None else _checked(max_memory, "max_memory")
 
 
-def _checked(given: Any, name: str) -> float:
+def _checked(given: float, name: str) -> float:
     number = isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
     if not number or math.isnan(given) or given <= 0:
         raise SettingError(f"{name} is {given!r}; give a positive number of bytes, such as 2**30.")
     # A plain number of Python: sizes beyond 64 bits are compared with it.
-    return given.item() if isinstance(given, np.generic) else given  # type: ignore[no-any-return]
+    return given.item() if isinstance(given, np.generic) else given

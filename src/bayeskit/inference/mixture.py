@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.graphs.distributions import frozen
@@ -41,7 +41,7 @@ class GaussianMixturePosterior:
     means: Floats
     variances: Floats
 
-    def __init__(self, weights: Any, means: Any, variances: Any) -> None:
+    def __init__(self, weights: ArrayLike, means: ArrayLike, variances: ArrayLike) -> None:
         self.weights, self.means, self.variances = frozen(weights), frozen(means), frozen(variances)
         k, tail = len(self.weights), self.means.shape[1:]
         if self.means.shape[:1] != (k,) or len(tail) > 1 or self.variances.shape != (k, *tail, *tail):
@@ -95,7 +95,7 @@ class GaussianMixturePosterior:
             self.weights, self.means[:, chosen], self.variances[:, chosen[:, None], chosen]
         )
 
-    def pdf(self, x: Any) -> Any:
+    def pdf(self, x: ArrayLike) -> Any:
         """Return the density at each x; for d variables the last axis of x has length d.
 
         A component of variance zero has an infinite density on its mean and none elsewhere.
@@ -127,7 +127,7 @@ class GaussianMixturePosterior:
             total = total + w * np.exp(-0.5 * (off * off).sum(axis=0) - height).reshape(x.shape[:-1])
         return total
 
-    def cdf(self, x: Any) -> Any:
+    def cdf(self, x: ArrayLike) -> Any:
         """Return P(X ≤ x) at each x; of one variable only."""
         from scipy.special import ndtr
 
@@ -137,7 +137,7 @@ class GaussianMixturePosterior:
         below = np.where(sd > 0.0, ndtr(off / np.where(sd > 0.0, sd, 1.0)), off >= 0.0)
         return below @ self.weights
 
-    def quantile(self, q: Any) -> Any:
+    def quantile(self, q: ArrayLike) -> Any:
         """Return the smallest x with P(X ≤ x) ≥ q, for each q in (0, 1); of one variable only.
 
         Examples
@@ -210,7 +210,7 @@ class GaussianMixturePosterior:
         return f"GaussianMixturePosterior(mean {self.mean:.4g}, sd {float(self.sd):.4g}: {shown}{more})"
 
 
-def _points(x: Any) -> Floats:
+def _points(x: ArrayLike) -> Floats:
     try:
         return np.asarray(x, np.float64)
     except (TypeError, ValueError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from bayeskit.graphs.factor import Factor
 from bayeskit.schema import Label, Name
@@ -65,10 +65,10 @@ class Estimate:
     def values(self) -> NDArray[np.float64]:
         return self.factor.values
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return self.factor.__array__(dtype, copy)
 
-    def __getitem__(self, states: Any) -> float:
+    def __getitem__(self, states: Label) -> float:
         return self.factor[states]
 
     def to_dict(self) -> dict[Hashable, float]:
