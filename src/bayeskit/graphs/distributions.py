@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bayeskit.data.arrays import as_array
 
@@ -53,7 +53,7 @@ def summing_to_one(values: Floats, sums: Floats) -> Floats:
 Ints = NDArray[np.int64]
 
 
-def frozen(values: Any, dtype: Any = np.float64) -> NDArray[Any]:
+def frozen(values: ArrayLike, dtype: DTypeLike = np.float64) -> NDArray[Any]:
     """Return a copy that nobody can write to, in C order."""
     array = np.array(values, dtype=dtype, order="C")
     array.flags.writeable = False
@@ -80,7 +80,7 @@ class Table:
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", frozen(self.values))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return as_array(self.values, dtype, copy)
 
     def table(self) -> Floats:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bayeskit.data.arrays import as_array
 from bayeskit.errors import SettingError
@@ -41,7 +41,7 @@ class Factor:
     states: tuple[tuple[Label, ...], ...]
     values: NDArray[np.float64]
 
-    def __init__(self, names: Iterable[Name], states: Iterable[Iterable[Label]], values: Any) -> None:
+    def __init__(self, names: Iterable[Name], states: Iterable[Iterable[Label]], values: ArrayLike) -> None:
         self.names = tuple(names)
         self.states = tuple(tuple(s) for s in states)
         self.values = frozen(values)
@@ -54,7 +54,7 @@ class Factor:
         if len(set(self.names)) < len(self.names):
             raise SettingError(f"A factor has {first_twice(self.names)!r} twice.")
 
-    def __getitem__(self, states: Any) -> float:
+    def __getitem__(self, states: Label) -> float:
         """Return the number of one cell: a state for each variable, in the order of ``names``."""
         if len(self.names) == 1 and (not isinstance(states, tuple) or states in self.states[0]):
             states = (states,)
@@ -65,7 +65,7 @@ class Factor:
         place = tuple(state_code(n, s, v) for n, s, v in zip(self.names, self.states, states))
         return float(self.values[place])
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return as_array(self.values, dtype, copy)
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayeskit.data.native import to_native
 from bayeskit.visible import escape, visible
@@ -41,7 +42,7 @@ def factor_frame(factor: Factor) -> Any:
     return to_native(columns)  # type: ignore[arg-type]  # names of nodes need not be text
 
 
-def _labels(states: tuple[Any, ...], codes: Any) -> Any:
+def _labels(states: tuple[Any, ...], codes: NDArray[np.int64]) -> Any:
     """Return the states of these codes, as an array of their own kind where they have one."""
     kinds = {type(state) for state in states}
     if len(kinds) == 1 and kinds <= {int, float, bool}:

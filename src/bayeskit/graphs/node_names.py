@@ -11,7 +11,7 @@ from bayeskit.errors import SettingError
 from bayeskit.schema import Name, can_be_kept, sorted_labels
 
 
-def node_name(name: Any) -> Name:
+def node_name(name: object) -> Name:
     """Check what is to be the name of a node: as that of a column, it must be found again in a file.
 
     >>> node_name(np.int64(3))
@@ -25,10 +25,10 @@ def node_name(name: Any) -> Name:
         raise SettingError(
             f"{name!r} cannot be the name of a node. Use a string, a number or a tuple of them."
         )
-    return name  # type: ignore[no-any-return]
+    return name
 
 
-def parent_names(node: Any, given: Any, known: Container[Any]) -> tuple[Name, ...]:
+def parent_names(node: object, given: object, known: Container[Any]) -> tuple[Name, ...]:
     """Read the parents of one node: names in a list or array, one name, or None.
 
     >>> parent_names("wet", ["rain"], {"rain"}), parent_names("wet", "rain", {"rain"}), parent_names("wet", None, {})
@@ -45,7 +45,7 @@ def parent_names(node: Any, given: Any, known: Container[Any]) -> tuple[Name, ..
     return tuple(map(node_name, ordered))
 
 
-def is_label(value: Any) -> bool:
+def is_label(value: object) -> bool:
     """Tell whether a value can be looked up: it has a hash, and equals itself."""
     try:
         hash(value)
