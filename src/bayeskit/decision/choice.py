@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from bayeskit.data.arrays import as_array
-from bayeskit.decision.loss import LossTable, read_loss, rename
-from bayeskit.decision.names import FloatArray, label_array
+from bayeskit.decision.loss import LossLike, LossTable, read_loss, rename
+from bayeskit.decision.names import FloatArray, NumbersLike, label_array
 from bayeskit.decision.posterior import read_posterior
 from bayeskit.errors import SettingError
+
+if TYPE_CHECKING:
+    from bayeskit.decision.loss import LossLike
 
 TIE = 1e-12
 """Risks that differ by less than this part of the loss are equal: 20·(1 − 20/21) and 20/21 are, on paper."""
@@ -49,7 +52,7 @@ class Decision:
     indices: Any
     names: tuple[Hashable, ...]
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return as_array(self.actions, dtype, copy)
 
     def __getitem__(self, key: Any) -> Any:
@@ -67,7 +70,7 @@ class Decision:
         return decision_html(self)
 
 
-def conditional_risk(posterior: Any, loss: Any = None) -> FloatArray:
+def conditional_risk(posterior: NumbersLike, loss: LossLike = None) -> FloatArray:
     r"""Compute the loss to be expected of each action.
 
     .. math:: R(i \mid x) = \sum_j \lambda_{ij} P(c_j \mid x)
@@ -100,7 +103,12 @@ def conditional_risk(posterior: Any, loss: Any = None) -> FloatArray:
     return risks[0] if single else risks
 
 
-def decide(posterior: Any, loss: Any = None, reject: float | None = None, actions: Any = None) -> Decision:
+def decide(
+    posterior: NumbersLike,
+    loss: LossLike = None,
+    reject: float | None = None,
+    actions: Iterable[Hashable] | None = None,
+) -> Decision:
     r"""Take the action of least conditional risk, or none where even that risks too much.
 
     .. math:: h^*(x) = \arg\min_i R(i \mid x), \quad\text{rejected where}\quad \min_i R(i \mid x) > \lambda_r
@@ -145,7 +153,9 @@ def decide(posterior: Any, loss: Any = None, reject: float | None = None, action
     )
 
 
-def prepare(table: LossTable, reject: Any, actions: Any) -> tuple[LossTable, Hashable]:
+def prepare(
+    table: LossTable, reject: object, actions: Iterable[Hashable] | None
+) -> tuple[LossTable, Hashable]:
     """Settle the names: those of the actions, and the one for rejecting."""
     label: Hashable = "reject"
     if actions is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -68,7 +68,7 @@ class LossTable:
         )
 
 
-def read_loss(loss: Any, width: int, classes: Sequence[Hashable] | NDArray[Any] | None) -> LossTable:
+def read_loss(loss: LossLike, width: int, classes: Sequence[Hashable] | NDArray[Any] | None) -> LossTable:
     """Read a loss for a posterior of `width` classes, matching the classes by name where both have names.
 
     A square loss whose actions have no names is about labelling: its action i is "say class i".
@@ -104,7 +104,7 @@ def read_loss(loss: Any, width: int, classes: Sequence[Hashable] | NDArray[Any] 
     return LossTable(values, labels, own_names)
 
 
-def rename(table: LossTable, actions: Any) -> LossTable:
+def rename(table: LossTable, actions: Iterable[Hashable]) -> LossTable:
     """Name the actions, or order them where the names are known already (the order breaks ties).
 
     >>> rename(read_loss(None, 2, None), ["stay", "go"]).labels.tolist()

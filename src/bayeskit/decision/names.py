@@ -9,15 +9,18 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.errors import ColumnError, DataError, DataTypeError
+from bayeskit.typing import Frame
 
 Names: TypeAlias = tuple[Hashable, ...]
 FloatArray: TypeAlias = NDArray[np.float64]
+# Numbers as users write them, classes on the last axis; a mapping, a frame or a Series names the classes.
+NumbersLike: TypeAlias = ArrayLike | Frame | Mapping[Any, ArrayLike]
 
 
-def read_named(thing: Any, what: str) -> tuple[NDArray[Any], Names | None]:
+def read_named(thing: object, what: str) -> tuple[NDArray[Any], Names | None]:
     """Read floats whose last axis may be named.
 
     A mapping or a frame names its columns, a pandas Series its entries; anything else is an array
@@ -78,7 +81,7 @@ def distinct(names: Iterable[Hashable], what: str) -> Names:
     return found
 
 
-def as_numbers(values: Any, what: str) -> NDArray[Any]:
+def as_numbers(values: object, what: str) -> NDArray[Any]:
     """Turn values into floats, or say that they are none."""
     try:
         array = np.asarray(values)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from bayeskit.data.arrays import as_array
-from bayeskit.decision.names import FloatArray, Names, match, read_named
+from bayeskit.decision.names import FloatArray, Names, NumbersLike, match, read_named
 from bayeskit.errors import DataError, UnseenClass
 
 
@@ -31,7 +31,7 @@ class Posterior:
     evidence: Any
     names: Names | None = None
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return as_array(self.probabilities, dtype, copy)
 
     def __getitem__(self, key: Any) -> Any:
@@ -61,7 +61,7 @@ class Posterior:
         return posterior_html(self)
 
 
-def bayes_rule(prior: Any, likelihood: Any) -> Posterior:
+def bayes_rule(prior: NumbersLike, likelihood: NumbersLike) -> Posterior:
     r"""Turn a prior and a likelihood into a posterior.
 
     .. math:: P(c \mid x) = \frac{P(c)\, P(x \mid c)}{P(x)}, \qquad P(x) = \sum_j P(c_j)\, P(x \mid c_j)
@@ -111,7 +111,7 @@ def bayes_rule(prior: Any, likelihood: Any) -> Posterior:
     return Posterior(posterior, evidence, names)
 
 
-def read_posterior(posterior: Any) -> tuple[FloatArray, Names | None, bool]:
+def read_posterior(posterior: object) -> tuple[FloatArray, Names | None, bool]:
     """Read and check posteriors: values (n, K), names, and whether one alone was given.
 
     >>> read_posterior([0.25, 0.75])
@@ -152,5 +152,5 @@ def check_nonnegative(values: FloatArray, what: str, rows: bool) -> None:
         )
 
 
-def _row(i: Any, rows: bool) -> str:
+def _row(i: int | np.integer, rows: bool) -> str:
     return f", row {i}" if rows else ""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayeskit.decision.loss import LossTable, read_loss
-from bayeskit.decision.names import FloatArray, read_named
+from bayeskit.decision.loss import LossLike, LossTable, read_loss
+from bayeskit.decision.names import FloatArray, NumbersLike, read_named
 from bayeskit.decision.posterior import check_probabilities, read_posterior
 from bayeskit.errors import DataError, SettingError
+
+if TYPE_CHECKING:
+    from bayeskit.decision.loss import LossLike
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,11 @@ class BayesRisk:
 
 
 def bayes_risk(
-    posterior: Any = None, loss: Any = None, level: float = 0.95, *, joint: Any = None
+    posterior: NumbersLike | None = None,
+    loss: LossLike = None,
+    level: float = 0.95,
+    *,
+    joint: NumbersLike | None = None,
 ) -> BayesRisk:
     r"""Estimate the Bayes risk from posteriors, or compute it from a joint distribution.
 
