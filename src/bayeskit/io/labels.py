@@ -81,7 +81,7 @@ def to_plain(value: Any, name: str, depth: int = 0) -> Any:
     raise _cannot(name, value, f"is a {kind.__name__}")
 
 
-def from_plain(plain: Any, depth: int = 0) -> Any:
+def from_plain(plain: object, depth: int = 0) -> Any:
     """Return the value that :func:`to_plain` was given.
 
     >>> from_plain({"dict": [["纹理", {"tuple": [1, 2.5]}]]})
@@ -116,7 +116,7 @@ _SIMPLE: dict[type[Any], tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
-def _tuple(payload: Any, depth: int) -> tuple[Any, ...]:
+def _tuple(payload: object, depth: int) -> tuple[Any, ...]:
     if not isinstance(payload, list):
         raise ModelFormatError(f"{_short(payload)} is no list.")
     return tuple(from_plain(item, depth + 1) for item in payload)
@@ -215,7 +215,7 @@ def _encodes(text: str) -> bool:
     return True
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     try:
         shown = repr(value)
     except Exception:  # whole numbers of thousands of digits, or an object that cannot even be shown
@@ -223,7 +223,7 @@ def _short(value: Any) -> str:
     return shown if len(shown) <= 200 else f"{shown[:200]}…"
 
 
-def _cannot(name: str, value: Any, why: str) -> SettingError:
+def _cannot(name: str, value: object, why: str) -> SettingError:
     return SettingError(
         f"{name} is {_short(value)}, which cannot be saved: it {why}. Use numbers, text, dates, lists, "
         "tuples, dicts, NumPy arrays and the priors of bayeskit.priors, all of which can."

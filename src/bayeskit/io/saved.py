@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import BayeskitError, DataTypeError, ModelFormatError, UsageError
 from bayeskit.io.replacing import replace_file
+from bayeskit.typing import PathLike
 from bayeskit.version import __version__
 
 FORMAT = "bayeskit"
@@ -62,7 +63,7 @@ class Saved:
     arrays: Arrays
 
 
-def as_path(path: Any) -> Path:
+def as_path(path: PathLike) -> Path:
     """Return a path that was given as a string or a path.
 
     >>> as_path("西瓜.bayes").name

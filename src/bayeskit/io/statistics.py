@@ -14,10 +14,11 @@ from bayeskit.counting.regression_families import LARGEST
 from bayeskit.errors import DataError, ModelFormatError
 from bayeskit.io.labels import from_plain, to_plain
 from bayeskit.io.saved import Arrays, Saved, as_path, naming, read_saved, write_saved
-from bayeskit.schema import Kind, Schema, Variable
+from bayeskit.schema import Kind, Name, Schema, Variable
 from bayeskit.statistics import Pattern, Plan, Statistics
 from bayeskit.statistics.statistics import PARTS, REMEMBERED
 from bayeskit.statistics.term import PatternKind
+from bayeskit.typing import PathLike
 
 _COLUMNS: dict[PatternKind, Kind] = {
     "tables": "categorical",
@@ -76,7 +77,7 @@ _GONE = "gone/"
 _EXPONENTS = ("moments/exponent", "cell_moments/exponent", "grids/exponents", "grids/largest")
 
 
-def save_statistics(statistics: Statistics, path: Any) -> None:
+def save_statistics(statistics: Statistics, path: PathLike) -> None:
     """Write statistics to a file, whole or not at all.
 
     >>> import os, tempfile
@@ -92,7 +93,7 @@ def save_statistics(statistics: Statistics, path: Any) -> None:
     write_saved(Saved("statistics", content, arrays), place)
 
 
-def load_statistics(path: Any) -> Statistics:
+def load_statistics(path: PathLike) -> Statistics:
     """Read statistics that :func:`save_statistics` wrote."""
     place = as_path(path)
     with naming(place):
@@ -201,7 +202,7 @@ def unpack_variable(plain: dict[str, Any], most: int) -> Variable:
     return variable
 
 
-def _unpack_cuts(name: Any, cuts: Any) -> tuple[float, ...] | None:
+def _unpack_cuts(name: Name, cuts: Any) -> tuple[float, ...] | None:
     """Read the cut points of a column: finite numbers that ascend."""
     if cuts is None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from bayeskit.errors import ModelFormatError
 from bayeskit.graphs.dag import Dag
 from bayeskit.learning.calibration import from_held
 from bayeskit.learning.graphical import as_graph, check_graph, class_node
-from bayeskit.schema import Schema, Variable
+from bayeskit.schema import Name, Schema, Variable
 
 Floats = NDArray[np.float64]
 Check = Callable[[Any, Schema], bool]
@@ -76,7 +76,7 @@ def _cells(variable: Variable, n: int) -> NDArray[Any]:
 # -- what is held ----------------------------------------------------------------------------------
 
 
-def check_held(held: Any, schema: Schema, needed: Collection[str] = ()) -> None:
+def check_held(held: object, schema: Schema, needed: Collection[str] = ()) -> None:
     """Refuse what a model cannot have chosen from rows: ``needed`` must be there, nothing unknown may be."""
     if not isinstance(held, dict) or not all(isinstance(key, str) for key in held):
         raise ModelFormatError(f"what it holds is {_short(held)}, not choices by name. Save it again.")
@@ -92,30 +92,30 @@ def check_held(held: Any, schema: Schema, needed: Collection[str] = ()) -> None:
             )
 
 
-def is_number(value: Any, least: float = -math.inf) -> bool:
+def is_number(value: object, least: float = -math.inf) -> TypeGuard[float]:
     return is_loss(value) and math.isfinite(value) and value >= least
 
 
-def is_loss(value: Any) -> bool:
+def is_loss(value: object) -> TypeGuard[float]:
     """Infinite where something that happened was held impossible."""
     numbers = (int, float, np.integer, np.floating)
     return isinstance(value, numbers) and not isinstance(value, bool) and not math.isnan(value)
 
 
-def _is_name(value: Any, schema: Schema) -> bool:
+def _is_name(value: object, schema: Schema) -> bool:
     return value in schema.position
 
 
-def _are_names(value: Any, schema: Schema) -> bool:
+def _are_names(value: object, schema: Schema) -> TypeGuard[tuple[Name, ...]]:
     return type(value) is tuple and len(set(value)) == len(value) and all(v in schema.position for v in value)
 
 
-def _is_order(value: Any, schema: Schema) -> bool:
+def _is_order(value: object, schema: Schema) -> bool:
     """An order of all attributes that are discrete."""
     return _are_names(value, schema) and set(value) == {v.name for v in schema.categorical}
 
 
-def _is_structure(value: Any, schema: Schema) -> bool:
+def _is_structure(value: object, schema: Schema) -> bool:
     """Parents by name, without a cycle: the graph itself refuses one. In a network the class is a node, too."""
     if not isinstance(value, dict) or not all(type(parents) is tuple for parents in value.values()):
         return False
@@ -128,13 +128,13 @@ def _is_structure(value: Any, schema: Schema) -> bool:
     return bool(Dag(tuple(value), tuple(value.values())).nodes or not value)
 
 
-def _are_structures(value: Any, schema: Schema) -> bool:
+def _are_structures(value: object, schema: Schema) -> bool:
     return isinstance(value, dict) and all(
         isinstance(name, str) and _is_structure(structure, schema) for name, structure in value.items()
     )
 
 
-def _are_cuts(value: Any, schema: Schema) -> bool:
+def _are_cuts(value: object, schema: Schema) -> bool:
     """The very cut points of the columns that are cut."""
     return isinstance(value, dict) and all(
         name in schema.position and _ascend(cuts) and schema[name].cuts in (None, cuts)
@@ -142,39 +142,41 @@ def _are_cuts(value: Any, schema: Schema) -> bool:
     )
 
 
-def _ascend(cuts: Any) -> bool:
+def _ascend(cuts: object) -> bool:
     return type(cuts) is tuple and all(map(is_number, cuts)) and all(a < b for a, b in pairwise(cuts))
 
 
-def _are_families(value: Any, schema: Schema) -> bool:
+def _are_families(value: object, schema: Schema) -> bool:
     return isinstance(value, dict) and all(
         name in schema.position and isinstance(family, str) for name, family in value.items()
     )
 
 
-def _are_weights(value: Any, schema: Schema) -> bool:
+def _are_weights(value: object, schema: Schema) -> bool:
     return isinstance(value, dict) and all(is_number(weight, 0.0) for weight in value.values())
 
 
-def _are_scores(value: Any, schema: Schema) -> bool:
+def _are_scores(value: object, schema: Schema) -> bool:
     return isinstance(value, dict) and all(
         type(scores) is tuple and len(scores) == 3 and all(map(is_loss, scores)) for scores in value.values()
     )
 
 
-def _are_losses(value: Any, schema: Schema) -> bool:
+def _are_losses(value: object, schema: Schema) -> bool:
     """A loss for each attribute, or rows of losses of the same length."""
     if isinstance(value, dict):
         return all(name in schema.position and is_loss(loss) for name, loss in value.items())
-    rows = type(value) is tuple and all(type(row) is tuple and all(map(is_loss, row)) for row in value)
+    if type(value) is not tuple:
+        return False
+    rows = all(type(row) is tuple and all(map(is_loss, row)) for row in value)
     return rows and len(set(map(len, value))) == 1
 
 
-def _is_calibration(value: Any, schema: Schema) -> bool:
+def _is_calibration(value: object, schema: Schema) -> bool:
     return from_held({"calibration": value}) is not None
 
 
-def _is_completion(value: Any, schema: Schema) -> bool:
+def _is_completion(value: object, schema: Schema) -> bool:
     """How unlabelled rows took part."""
     keys = {"weight", "losses", "history", "converged", "fell"}
     return (
@@ -208,6 +210,6 @@ _CHECKS: dict[str, Check] = {
 }
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     shown = repr(value)
     return shown if len(shown) <= 200 else f"{shown[:200]}…"

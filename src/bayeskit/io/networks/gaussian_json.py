@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from bayeskit.errors import ModelFormatError
 from bayeskit.graphs.distributions import LinearGaussian
@@ -81,7 +80,7 @@ def read_gaussian_json(
     return assembled(nodes, path=path)
 
 
-def _single(value: Any) -> float | None:
+def _single(value: object) -> float | None:
     """Return the number of a list of one, None where it is something else."""
     if not isinstance(value, list) or len(value) != 1 or type(value[0]) not in (int, float):
         return None

@@ -70,7 +70,7 @@ def native_text(network: Network | Field) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     try:
         return json_text(value)
     except ValueError as error:
@@ -145,7 +145,7 @@ def _network(
     return Network(tuple(nodes), name, notes)
 
 
-def _variable(item: Any) -> Variable:
+def _variable(item: object) -> Variable:
     if not isinstance(item, dict) or "name" not in item:
         raise ModelFormatError('a variable is no object with a "name".')
     name = label_from(item["name"], "a name")

@@ -34,7 +34,7 @@ def label_plain(label: Label, what: str) -> Any:
     return to_plain(label, what)
 
 
-def label_from(plain: Any, where: str) -> Label:
+def label_from(plain: object, where: str) -> Label:
     """Return the label that :func:`label_plain` was given."""
     label: Label = from_plain(plain)
     try:
@@ -47,7 +47,7 @@ def label_from(plain: Any, where: str) -> Label:
     return label
 
 
-def states_from(plain: Any, name: Name) -> tuple[Label, ...]:
+def states_from(plain: object, name: Name) -> tuple[Label, ...]:
     if not isinstance(plain, list):
         raise ModelFormatError(f'the "states" of {name!r} are no list.')
     states = tuple(label_from(item, f"the states of {name!r}") for item in plain)
@@ -68,7 +68,7 @@ def listed(item: Mapping[str, Any], key: str, where: str) -> list[Any]:
     return member(item, key, list, where)
 
 
-def texts_from(plain: Any, where: str) -> dict[str, str]:
+def texts_from(plain: object, where: str) -> dict[str, str]:
     if not isinstance(plain, dict) or not all(isinstance(value, str) for value in plain.values()):
         raise ModelFormatError(f'the "notes" of {where} must be texts by name.')
     return plain
@@ -106,7 +106,11 @@ def _rows(table: NDArray[np.float64]) -> list[list[float]]:
 
 
 def distribution_from(
-    plain: Any, variable: Variable, parents: Sequence[Variable], normalize: bool, budget: Budget
+    plain: Mapping[str, Any] | None,
+    variable: Variable,
+    parents: Sequence[Variable],
+    normalize: bool,
+    budget: Budget,
 ) -> Distribution | None:
     """Return the distribution of a node; ``parents`` are its parents' variables."""
     where = f"the distribution of {variable.name!r}"
@@ -211,7 +215,7 @@ def _gaussian(
     )
 
 
-def factor_from(item: Any, known: Mapping[Name, Variable], budget: Budget) -> Factor:
+def factor_from(item: Mapping[str, Any], known: Mapping[Name, Variable], budget: Budget) -> Factor:
     names = [label_from(name, "a factor") for name in listed(item, "over", "a factor")]
     where = f"the factor over {', '.join(map(repr, names[:12]))}"
     check_names(names, known, where)

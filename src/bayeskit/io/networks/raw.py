@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from typing import Any
 
 from bayeskit.errors import ModelFormatError
 from bayeskit.io.replacing import replace_file
 from bayeskit.io.saved import as_path
+from bayeskit.typing import PathLike
 
 # The largest networks of the public repositories unpack to a few MiB.
 LARGEST_FILE = 256 * 2**20
@@ -23,7 +23,7 @@ _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_bytes(path: Any) -> bytes:
+def read_bytes(path: PathLike) -> bytes:
     """Return what a file holds, unpacked if it is a gzip file (known by its first bytes, not by its name).
 
     Raises
@@ -35,7 +35,7 @@ def read_bytes(path: Any) -> bytes:
     return unpacked(read_stored(path), path)
 
 
-def read_stored(path: Any) -> bytes:
+def read_stored(path: PathLike) -> bytes:
     """Return the bytes of a file as they lie on the disk, packed or not."""
     path = as_path(path)
     with open(path, "rb") as file:
@@ -142,7 +142,7 @@ def place_in(text: str, offset: int) -> tuple[int, int]:
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
-def write_atomically(path: Any, data: bytes) -> None:
+def write_atomically(path: PathLike, data: bytes) -> None:
     """Put bytes at a path, whole or not at all; packed where the path ends in ``.gz``.
 
     The same bytes always give the same file: the packed one carries no time.

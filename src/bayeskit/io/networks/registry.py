@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from bayeskit.io.networks.xdsl import read_xdsl
 from bayeskit.io.networks.xdsl_writer import xdsl_text
 from bayeskit.io.networks.xmlbif import read_xmlbif, xmlbif_text
 from bayeskit.io.saved import as_path
+from bayeskit.typing import PathLike
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def sniffed(data: bytes) -> str | None:
 
 
 def read_model(
-    path: Any, format: str | None = None, normalize: bool = False, max_memory: float | None = None
+    path: PathLike, format: str | None = None, normalize: bool = False, max_memory: float | None = None
 ) -> Network | Field:
     """Read a network file.
 
@@ -117,7 +118,7 @@ def read_model(
     return FORMATS[name].read(data, path, normalize, budget)
 
 
-def write_model(path: Any, network: Network | Field, format: str | None = None) -> None:
+def write_model(path: PathLike, network: Network | Field, format: str | None = None) -> None:
     """Write a network file, whole or not at all; packed if the path ends in ``.gz``.
 
     The file is touched only after the network has been turned into text.
@@ -167,5 +168,5 @@ def _format_of(name: str, data: bytes) -> str | None:
     return owner
 
 
-def _listing(names: Any) -> str:
+def _listing(names: Iterable[object]) -> str:
     return ", ".join(map(str, names))

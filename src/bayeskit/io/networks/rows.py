@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ Place = tuple[int | None, int | None]
 
 
 def checked_table(
-    values: Any,
+    values: NDArray[np.float64],
     name: Name,
     parents: Sequence[Variable] = (),
     *,

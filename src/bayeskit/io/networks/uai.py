@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from bayeskit.io.networks.numbers import Words
 from bayeskit.io.networks.raw import decode, read_bytes
 from bayeskit.io.networks.tokens import shown
 from bayeskit.schema import Variable, first_twice
+from bayeskit.typing import PathLike
 
 _MOST_STATES = 2**20
 _MARKOV_OF_PYAGRUM = re.compile(r"\s*MARKOV\s+\d+\s*# nbr Nodes\b")
@@ -183,7 +183,7 @@ def uai_text(network: Network | Field) -> str:
     return "\n".join([*lines, ""])
 
 
-def read_uai_evidence(path: Any) -> dict[int, int]:
+def read_uai_evidence(path: PathLike) -> dict[int, int]:
     """Return the evidence of a UAI ``.evid`` file: variable → state, both whole numbers.
 
     Both forms are read: the pairs after their number, and before that the number of samples, which must be one.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import NoReturn
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
@@ -170,10 +170,10 @@ class _Reader:
                 f"its DOCTYPE refers to {system or public!r}, another file. Take the DOCTYPE line away."
             )
 
-    def entity(self, name: str, *about: Any) -> None:
+    def entity(self, name: str, *about: object) -> None:
         self.refuse(f"the entity {name!r} is declared. Entities are not read: write out what it stands for.")
 
-    def external(self, *about: Any) -> NoReturn:
+    def external(self, *about: object) -> NoReturn:
         self.refuse("it refers to an entity or a file outside. Write out what it stands for.")
 
 
