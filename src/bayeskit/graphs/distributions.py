@@ -66,7 +66,7 @@ def _logs(values: Floats) -> Floats:
         return np.asarray(np.log(values))
 
 
-def _place(codes: Sequence[int]) -> tuple[int | slice, ...]:
+def place_of(codes: Sequence[int]) -> tuple[int | slice, ...]:
     """Return the index of what agrees with some codes (−1: free)."""
     return tuple(slice(None) if code < 0 else int(code) for code in codes)
 
@@ -91,7 +91,7 @@ class Table:
         return int(self.values.size)
 
     def log_at(self, codes: Sequence[int]) -> Floats:
-        return _logs(self.values[_place(codes)])
+        return _logs(self.values[place_of(codes)])
 
     def log_rows(self, parents: Ints) -> Floats:
         return _logs(np.broadcast_to(self.values[tuple(parents.T)], (len(parents), self.values.shape[-1])))
@@ -100,7 +100,7 @@ class Table:
         return _logs(self.values[tuple(codes.T)])
 
     def is_positive(self, codes: Sequence[int]) -> bool:
-        return bool((self.values[_place(codes)] > 0.0).all())
+        return bool((self.values[place_of(codes)] > 0.0).all())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Table) and np.array_equal(self.values, other.values)
@@ -128,7 +128,7 @@ class Deterministic:
         return int(self.outcome.size)
 
     def log_at(self, codes: Sequence[int]) -> Floats:
-        outcome, child = self.outcome[_place(codes[:-1])], int(codes[-1])
+        outcome, child = self.outcome[place_of(codes[:-1])], int(codes[-1])
         if child >= 0:
             return np.where(outcome == child, 0.0, -np.inf)
         return np.where(np.eye(self.size, dtype=bool), 0.0, -np.inf)[outcome]
@@ -142,7 +142,7 @@ class Deterministic:
 
     def is_positive(self, codes: Sequence[int]) -> bool:
         child = int(codes[-1])
-        return self.size == 1 or (child >= 0 and bool((self.outcome[_place(codes[:-1])] == child).all()))
+        return self.size == 1 or (child >= 0 and bool((self.outcome[place_of(codes[:-1])] == child).all()))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -217,7 +217,7 @@ class NoisyMax:
         for effect, code in zip(effects, parents):
             if code < 0:
                 below = below[..., None, :] + effect
-        return np.asarray(self._log_differences(below)[(..., *_place([child]))])
+        return np.asarray(self._log_differences(below)[(..., *place_of([child]))])
 
     def log_rows(self, parents: Ints) -> Floats:
         leak, *effects = self._log_below()
@@ -240,7 +240,7 @@ class NoisyMax:
             return self.turned().is_positive([*codes[:-1], last - codes[-1] if codes[-1] >= 0 else -1])
         *parents, child = codes
         said = [
-            cause[_place([code])].reshape(-1, len(self.leak)) for cause, code in zip(self.causes, parents)
+            cause[place_of([code])].reshape(-1, len(self.leak)) for cause, code in zip(self.causes, parents)
         ]
         said.append(self.leak[None, :])
         wanted = range(len(self.leak)) if child < 0 else [int(child)]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.graphs.distributions import Discrete, LinearGaussian
+from bayeskit.graphs.distributions import Discrete, LinearGaussian, place_of
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network
 
@@ -166,7 +166,7 @@ class Potentials:
         if factor in self.rules:
             return self.rules[factor].log_at(at)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.table_of(factor)[_place(at)]))
+            return np.asarray(np.log(self.table_of(factor)[place_of(at)]))
 
     def log_values(self, factor: int, codes: Ints, columns: Sequence[int]) -> Floats:
         """Return the log of a factor at each row of codes; ``columns`` are those of its scope, in order."""
@@ -184,7 +184,7 @@ class Potentials:
         at = codes[self.scope_of(factor)].tolist()
         if factor in self.rules:
             return self.rules[factor].is_positive(at)
-        return bool((self.table_of(factor)[_place(at)] > 0.0).all())
+        return bool((self.table_of(factor)[place_of(at)] > 0.0).all())
 
     def cells_given(self, factor: int, codes: Ints) -> int:
         """Return how many cells of a factor agree with the codes (−1: free)."""
@@ -218,10 +218,6 @@ class Potentials:
         made = Potentials(self.sizes, scope, scope_start, values, value_start, child, self.names)
         made.__dict__["log_bounds"] = (bounds[0], bounds[1])  # most are those of before
         return made, taken
-
-
-def _place(codes: Sequence[int]) -> tuple[int | slice, ...]:
-    return tuple(slice(None) if code < 0 else code for code in codes)
 
 
 def _log_bounds(values: Floats) -> tuple[float, float]:
