@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.kernels.layout import (
     BLOCK,
     CELLS,
@@ -21,10 +20,9 @@ from bayeskit.inference.kernels.layout import (
     SEPARATOR,
     WALKS,
 )
-from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.problem import make_problem
+from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.tree import make_tree, shape_tree
-from bayeskit.inference.triangulation import triangulate
+from bayeskit.inference.triangulation import make_problem, triangulate
 from engine_twin import cells_of, eliminate_by_sets, log_joint, neighbours, random_evidence, random_field
 from network_twin import random_network
 

@@ -9,8 +9,7 @@ from bayeskit.errors import TooLarge
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network, discrete
-from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.potentials import Potentials
+from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.sampling.conditional import posterior_network
 from bayeskit.inference.sampling.contradiction import Contradiction
 from bayeskit.inference.sampling.forward import Forward

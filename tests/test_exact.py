@@ -12,9 +12,8 @@ import bayeskit.inference.exact as exact
 from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.inference.elimination import most_probable_targets
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.exact import Exact
-from bayeskit.inference.potentials import Potentials
+from bayeskit.inference.potentials import Evidence, Potentials
 from network_twin import joint_table, log_total, margin, random_network, spare, with_evidence
 
 TIE = 1.0 - 1e-10

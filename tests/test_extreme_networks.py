@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import bayeskit.inference.exact as exact
 from bayeskit import BayesianNetwork, MarkovNetwork
 from bayeskit.errors import ImpossibleEvidence, SettingError
-from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.potentials import Potentials
+from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.networks import Not
 from engine_twin import log_joint, log_margin, random_field
 from refusals import refuses

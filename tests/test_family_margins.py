@@ -10,9 +10,8 @@ import pytest
 
 import bayeskit.inference.exact as exact
 from bayeskit import BayesianNetwork
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.exact import Exact
-from bayeskit.inference.potentials import Potentials
+from bayeskit.inference.potentials import Evidence, Potentials
 from network_twin import joint_table, log_total, margin, random_network, with_evidence
 
 

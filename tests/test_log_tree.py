@@ -19,9 +19,8 @@ from bayeskit.inference.log_tree import (
     spread,
 )
 from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.problem import make_problem
 from bayeskit.inference.tree import make_tree, shape_tree
-from bayeskit.inference.triangulation import triangulate
+from bayeskit.inference.triangulation import make_problem, triangulate
 from engine_twin import log_joint, log_margin, random_evidence, random_field
 from network_twin import random_network
 

@@ -11,9 +11,8 @@ from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network, Node, discrete
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.loopy import loopy
-from bayeskit.inference.potentials import Potentials
+from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.sampling.contradiction import Contradiction
 from network_twin import joint_table, margin, with_evidence
 from sampling_networks import asia, binary, evidence, exact, product, ring, wet_grass

@@ -13,12 +13,10 @@ import bayeskit.inference.exact as exact
 from bayeskit import MarkovNetwork, read_network
 from bayeskit.errors import TooLarge
 from bayeskit.inference.elimination import most_probable_targets
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.exact import Exact
-from bayeskit.inference.memory import guarded_shape, require_table
-from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.problem import make_problem
-from bayeskit.inference.triangulation import triangulate
+from bayeskit.inference.potentials import Evidence, Potentials
+from bayeskit.inference.tree import guarded_shape, require_table
+from bayeskit.inference.triangulation import make_problem, triangulate
 from bayeskit.kernel import compiling
 from engine_twin import every_pair, window
 from network_files import NETWORKS

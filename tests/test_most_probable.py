@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 import bayeskit.inference.exact as exact
 import bayeskit.inference.most_probable as most_probable
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.exact import Exact
 from bayeskit.inference.most_probable import first_of_best
-from bayeskit.inference.potentials import Potentials
+from bayeskit.inference.potentials import Evidence, Potentials
 from engine_twin import log_joint, random_evidence, random_field
 
 

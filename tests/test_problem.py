@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.problem import make_problem
+from bayeskit.inference.potentials import Evidence, Potentials
+from bayeskit.inference.triangulation import make_problem
 from engine_twin import neighbours, random_field
 from network_twin import joint_table, margin, random_network, with_evidence
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from asked import asia, node, public, random_evidence, told, wet_grass
 from bayeskit.errors import ImpossibleEvidence, SettingError, TooLarge, UsageError
 from bayeskit.graphs.network import Network, Node, discrete
-from bayeskit.inference.max_memory import get_max_memory, set_max_memory
+from bayeskit.inference.exact import get_max_memory, set_max_memory
 from bayeskit.networks.door import MostProbable
 from bayeskit.networks.evidence import Not
 from bayeskit.networks.kept import Kept

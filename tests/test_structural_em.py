@@ -14,8 +14,7 @@ from scipy.special import gammaln
 
 from bayeskit import BayesianNetwork, learn_network
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult
-from bayeskit.inference.exact import Exact
-from bayeskit.inference.max_memory import set_max_memory
+from bayeskit.inference.exact import Exact, set_max_memory
 from bayeskit.inference.potentials import Potentials
 from bayeskit.learning.networks import expected_families
 from bayeskit.learning.networks.expected_families import ExpectedFamilies

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 import bayeskit.inference.triangulation as triangulation_module
 from bayeskit import read_network
-from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.problem import make_problem
+from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.tree import shape_tree
 from bayeskit.inference.triangulation import (
     BEYOND,
@@ -23,6 +21,7 @@ from bayeskit.inference.triangulation import (
     MIN_WEIGHT,
     WEIGHTED_MIN_FILL,
     _by_rule,
+    make_problem,
     triangulate,
 )
 from engine_twin import cells_of, eliminate_by_sets, every_pair, neighbours, random_field

@@ -19,7 +19,7 @@ from bayeskit.data.source import Source
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.relations import markov_blanket
-from bayeskit.inference.max_memory import get_max_memory
+from bayeskit.inference.exact import get_max_memory
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.graph_search import GraphSearch, gathered, searched_graph
 from bayeskit.learning.graphical import Graphical, as_graph, class_node

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.problem import Problem, numbered
+from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.relevant import is_directed
 from bayeskit.inference.sampling.cells import Cells
 from bayeskit.inference.sampling.forward import Forward
 from bayeskit.inference.sampling.likelihood_weighting import weighted_cells
+from bayeskit.inference.triangulation import Problem, numbered
 
 ROWS_TRIED = 4096
 

@@ -9,15 +9,12 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import TooLarge
 from bayeskit.inference.assignment import Assignment
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.log_tree import log_sum, spread
-from bayeskit.inference.memory import guarded_shape
 from bayeskit.inference.most_probable import most_probable
-from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.problem import Problem, make_problem
-from bayeskit.inference.tree import Tree, make_tree
-from bayeskit.inference.triangulation import BEYOND, triangulate
+from bayeskit.inference.potentials import Evidence, Potentials
+from bayeskit.inference.tree import Tree, guarded_shape, make_tree
+from bayeskit.inference.triangulation import BEYOND, Problem, make_problem, triangulate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,7 +1,8 @@
-"""Exact answers about one set of potentials: which tree answers which question."""
+"""Exact answers about one set of potentials: which tree answers which question, and how much memory it may use."""
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
@@ -10,11 +11,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.errors import TooLarge
+from bayeskit.errors import SettingError, TooLarge
 from bayeskit.inference.apart import connected
 from bayeskit.inference.assignment import Assignment
 from bayeskit.inference.elimination import most_probable_targets
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.expected import (
     Batches,
     completed_one_by_one,
@@ -23,14 +23,55 @@ from bayeskit.inference.expected import (
 )
 from bayeskit.inference.family_margins import family_margins
 from bayeskit.inference.loaded import Loaded
-from bayeskit.inference.memory import guarded_shape, require, require_table
 from bayeskit.inference.most_probable import first_of_best, most_probable
 from bayeskit.inference.one_way import top_margin
-from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.problem import Problem, make_problem
+from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.rows import answer_patterns, answer_whole
-from bayeskit.inference.tree import Tree, make_tree
-from bayeskit.inference.triangulation import triangulate
+from bayeskit.inference.tree import Tree, guarded_shape, make_tree, require, require_table
+from bayeskit.inference.triangulation import Problem, make_problem, triangulate
+
+MAX_MEMORY = 2**30
+
+# One name bound to one number: reading it is atomic, so threads need no lock.
+_max_memory: float = MAX_MEMORY
+
+
+def set_max_memory(n_bytes: float) -> float:
+    """Set how many bytes an exact answer may use where ``max_memory`` is not given; return what it was.
+
+    Parameters
+    ----------
+    n_bytes : number
+        2**30 (one GiB) at the start. ``math.inf`` takes the guard away.
+
+    Examples
+    --------
+    >>> before = set_max_memory(2**31)
+    >>> get_max_memory() == set_max_memory(before) == 2**31
+    True
+    """
+    global _max_memory
+    before, _max_memory = _max_memory, _checked(n_bytes, "n_bytes")
+    return before
+
+
+def get_max_memory() -> float:
+    """Return how many bytes an exact answer may use where ``max_memory`` is not given."""
+    return _max_memory
+
+
+def allowed(max_memory: float | None) -> float:
+    """Return the bytes that a call may use: its argument, or the setting where that is None."""
+    return _max_memory if max_memory is None else _checked(max_memory, "max_memory")
+
+
+def _checked(given: float, name: str) -> float:
+    number = isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
+    if not number or math.isnan(given) or given <= 0:
+        raise SettingError(f"{name} is {given!r}; give a positive number of bytes, such as 2**30.")
+    # A plain number of Python: sizes beyond 64 bits are compared with it.
+    return given.item() if isinstance(given, np.generic) else given
+
 
 LARGEST = 64 * 2**20
 
@@ -70,7 +111,6 @@ class Plans:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MAX_MEMORY = 2**30
 # A tree with fewer cells answers everything: planning for a pattern of evidence would cost more than it saves.
 SMALL_TREE = 1e5
 # Below this share of the cells, slicing the evidence out pays for planning anew.

@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 
 from bayeskit.counting.backends.threads import in_order, thread_count
 from bayeskit.inference.assignment import Assignment
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.family_margins import family_margins
-from bayeskit.inference.grouped import grouped
 from bayeskit.inference.kernels.expected import Room, Walk, complete_rows, expect_rows, margins_of_rows
 from bayeskit.inference.kernels.lanes import LANES
 from bayeskit.inference.loaded import Loaded
-from bayeskit.inference.memory import require
-from bayeskit.inference.potentials import Potentials
+from bayeskit.inference.potentials import Evidence, Potentials
+from bayeskit.inference.tree import grouped, require
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

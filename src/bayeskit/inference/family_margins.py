@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.potentials import Potentials
+from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.tree import Tree
 
 Floats = NDArray[np.float64]

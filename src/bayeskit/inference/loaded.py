@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.inference.kernels.fill import observe, weigh
+from bayeskit.inference.kernels.fill import LOWEST, observe, rescale, weigh
 from bayeskit.inference.kernels.layout import (
     BLOCK,
     CELLS,
@@ -24,7 +24,6 @@ from bayeskit.inference.kernels.layout import (
     SEPARATOR,
     WALKS,
 )
-from bayeskit.inference.kernels.scale import LOWEST, rescale
 from bayeskit.inference.log_tree import log_evidence, log_marginals, log_propagate, log_tables
 from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.tree import Tree

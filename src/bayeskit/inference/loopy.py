@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.potentials import Floats, Ints, Potentials
+from bayeskit.inference.potentials import Evidence, Floats, Ints, Potentials
 from bayeskit.inference.sampling.contradiction import Contradiction
 from bayeskit.kernel import kernel
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.inference.assignment import Assignment
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.kernels.layout import EACH
+from bayeskit.inference.potentials import Evidence
 from bayeskit.inference.tree import Tree
 
 Ints = NDArray[np.int64]

@@ -8,15 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.grouped import grouped
-from bayeskit.inference.kernels.fill import assign_factors, fill_clique, weigh_one
+from bayeskit.inference.kernels.fill import LOWEST, assign_factors, fill_clique, rescale, weigh_one
 from bayeskit.inference.kernels.layout import BLOCK, CELLS, EACH, MAP, RUN, RUNS, SEPARATOR, WALKS
-from bayeskit.inference.kernels.scale import LOWEST, rescale
 from bayeskit.inference.loaded import Loaded, soft_evidence
-from bayeskit.inference.memory import require
-from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.tree import Tree
+from bayeskit.inference.potentials import Evidence, Potentials
+from bayeskit.inference.tree import Tree, grouped, require
 from bayeskit.kernel import kernel
 
 _U = np.uintp

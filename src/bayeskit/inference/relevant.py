@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import TooLarge
-from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.potentials import LARGEST_TABLE, Ints, Potentials
+from bayeskit.inference.potentials import LARGEST_TABLE, Evidence, Ints, Potentials
 
 
 def factor_of(potentials: Potentials) -> Ints:

@@ -7,14 +7,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.grouped import grouped
+from bayeskit.inference.kernels.fill import LOWEST
 from bayeskit.inference.kernels.lanes import LANES, observe_rows, scale_rows, take_in
 from bayeskit.inference.kernels.layout import CELLS, EACH, SEPARATOR
-from bayeskit.inference.kernels.scale import LOWEST
 from bayeskit.inference.loaded import Loaded
-from bayeskit.inference.memory import require
-from bayeskit.inference.potentials import Potentials
+from bayeskit.inference.potentials import Evidence, Potentials
+from bayeskit.inference.tree import grouped, require
 from bayeskit.kernel import kernel, set_all
 
 _U = np.uintp

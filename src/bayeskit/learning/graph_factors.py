@@ -35,7 +35,7 @@ from bayeskit.estimation.linear_family import LinearFamily
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.network import Network
 from bayeskit.graphs.relations import ancestors, topological_order
-from bayeskit.inference.max_memory import get_max_memory
+from bayeskit.inference.exact import get_max_memory
 from bayeskit.learning.graph_network import class_table, network_of_graph
 from bayeskit.learning.graph_tables import LogTables
 from bayeskit.schema import LARGEST_BYTE_TABLE, Name, Schema
@@ -302,8 +302,7 @@ class GraphFactors(DiscreteConditional):
 
     def _drawn_given(self, n: int, given: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw the discrete attributes of one class: those above it have another distribution then."""
-        from bayeskit.inference.evidence import Evidence
-        from bayeskit.inference.potentials import Potentials
+        from bayeskit.inference.potentials import Evidence, Potentials
         from bayeskit.inference.sampling.conditional import posterior_network
         from bayeskit.inference.sampling.forward import Forward
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayeskit.errors import TooLarge
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.inference.max_memory import get_max_memory
+from bayeskit.inference.exact import get_max_memory
 from bayeskit.schema import Label, Name, Variable
 from bayeskit.typing import Floats
 

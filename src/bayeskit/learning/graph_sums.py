@@ -19,8 +19,8 @@ from bayeskit.counting.backends.threads import count
 from bayeskit.data.chunk import Chunk
 from bayeskit.errors import InfiniteValue
 from bayeskit.estimation.linear_family import LinearFamily
+from bayeskit.inference.exact import get_max_memory
 from bayeskit.inference.gaussian.evidence import HybridEvidence
-from bayeskit.inference.max_memory import get_max_memory
 from bayeskit.learning.graph_factors import Flags, GraphFactors
 from bayeskit.typing import Floats
 

@@ -16,11 +16,11 @@ _HOMES = {
     "compare": "bayeskit.networks.analyses.comparison",
     "arc_strengths": "bayeskit.networks.learned.strengths",
     "cpdag": "bayeskit.networks.analyses.distance",
-    "get_max_memory": "bayeskit.inference.max_memory",
+    "get_max_memory": "bayeskit.inference.exact",
     "learn_blanket": "bayeskit.networks.learned.blanket",
     "plot_comparison": "bayeskit.networks.analyses.comparison",
     "read_network": "bayeskit.networks.reading",
-    "set_max_memory": "bayeskit.inference.max_memory",
+    "set_max_memory": "bayeskit.inference.exact",
     "shd": "bayeskit.networks.analyses.distance",
 }
 
@@ -45,7 +45,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from bayeskit.graphs.factor import Factor
-    from bayeskit.inference.max_memory import get_max_memory, set_max_memory
+    from bayeskit.inference.exact import get_max_memory, set_max_memory
     from bayeskit.inference.mixture import GaussianMixturePosterior
     from bayeskit.inference.sampling.estimate import Estimate
     from bayeskit.networks.analyses.comparison import compare, plot_comparison

@@ -12,10 +12,9 @@ from bayeskit.errors import SettingError
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.exact import Exact
 from bayeskit.inference.lookup import Lookup, log_weights
-from bayeskit.inference.potentials import Potentials
+from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.networks.data_rows import Rows
 from bayeskit.networks.door import Door, Given, MostProbable
 from bayeskit.networks.kept import Kept

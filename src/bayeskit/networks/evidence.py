@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bayeskit.data.columns import is_missing
 from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, SettingError, UnseenState
 from bayeskit.graphs.unknown_node import unknown_node
-from bayeskit.inference.evidence import Evidence
+from bayeskit.inference.potentials import Evidence
 from bayeskit.networks.arguments import real_numbers
 from bayeskit.networks.negation import Not
 from bayeskit.schema import Name, Variable, state_code

@@ -10,7 +10,7 @@ from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network
 from bayeskit.graphs.unknown_node import unknown_node
-from bayeskit.inference.max_memory import allowed
+from bayeskit.inference.exact import allowed
 from bayeskit.networks import sampling, writing
 from bayeskit.networks.given.factors import field_of, field_of_network
 from bayeskit.networks.kept import Kept

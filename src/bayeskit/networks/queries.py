@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayeskit.data.labels import as_weights
 from bayeskit.errors import DataError, SuspectResult
 from bayeskit.graphs.field import Field
-from bayeskit.inference.max_memory import allowed
+from bayeskit.inference.exact import allowed
 from bayeskit.networks.arguments import choice
 from bayeskit.networks.data_rows import Rows, Unseen
 from bayeskit.networks.discrete import DiscreteDoor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayeskit.graphs.field import Field
-from bayeskit.inference.max_memory import allowed
+from bayeskit.inference.exact import allowed
 from bayeskit.io.networks.registry import read_model
 from bayeskit.networks.arguments import switch
 from bayeskit.typing import PathLike

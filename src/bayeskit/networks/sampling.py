@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
-from bayeskit.inference.max_memory import allowed
+from bayeskit.inference.exact import allowed
 from bayeskit.inference.sampling.contradiction import Contradiction
 from bayeskit.inference.sampling.estimate import Estimate
 from bayeskit.networks.arguments import choice, number_below, switch, whole_number

@@ -12,9 +12,8 @@ from bayeskit.errors import SettingError, SuspectResult, UsageError
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.field import Field
 from bayeskit.graphs.network import Network
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.loopy import loopy
-from bayeskit.inference.potentials import Floats, Ints, Potentials
+from bayeskit.inference.potentials import Evidence, Floats, Ints, Potentials
 from bayeskit.inference.relevant import ancestral, relevant_factors, with_tables
 from bayeskit.inference.sampling.cells import Cells
 from bayeskit.inference.sampling.conditional import posterior_network

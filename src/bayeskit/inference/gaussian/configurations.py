@@ -9,15 +9,15 @@ from functools import cached_property
 import numpy as np
 
 from bayeskit.errors import TooLarge
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.exact import Exact
 from bayeskit.inference.gaussian.discrete_part import DiscretePart
 from bayeskit.inference.gaussian.evidence import HybridEvidence
 from bayeskit.inference.gaussian.log_tables import LogTable, LogTables, ascending
 from bayeskit.inference.gaussian.regression import Floats
 from bayeskit.inference.gaussian.weights import LOWEST, Scaled, Weight, merged, scaled
-from bayeskit.inference.memory import require_table
+from bayeskit.inference.potentials import Evidence
 from bayeskit.inference.relevant import ancestral, relevant_factors
+from bayeskit.inference.tree import require_table
 
 
 class Configurations:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayeskit.inference.kernels.fill import LOWEST
 from bayeskit.inference.kernels.lanes import LANES, observe_rows, scale_rows, take_in
 from bayeskit.inference.kernels.layout import (
     BLOCK,
@@ -19,7 +20,6 @@ from bayeskit.inference.kernels.layout import (
     SEPARATOR,
     WALKS,
 )
-from bayeskit.inference.kernels.scale import LOWEST
 from bayeskit.kernel import kernel, set_all
 
 _U = np.uintp

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import TooLarge
-from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.potentials import Floats, Ints, Potentials
+from bayeskit.inference.potentials import Evidence, Floats, Ints, Potentials
 
 # Cells of an answer; more could not be estimated by any number of samples.
 _MOST_CELLS = 2**22

@@ -15,8 +15,7 @@ import numpy as np
 
 from bayeskit.errors import TooLarge
 from bayeskit.graphs.distributions import Discrete
-from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.potentials import Floats, Ints, Potentials
+from bayeskit.inference.potentials import Evidence, Floats, Ints, Potentials
 from bayeskit.inference.relevant import ancestral, is_directed, relevant_factors
 from bayeskit.inference.sampling.contradiction import Contradiction
 

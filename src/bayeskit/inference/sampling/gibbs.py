@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.kernels.forward import draw
-from bayeskit.inference.potentials import Floats, Ints, Potentials
+from bayeskit.inference.potentials import Evidence, Floats, Ints, Potentials
 from bayeskit.inference.relevant import ancestral, relevant_factors, with_tables
 from bayeskit.inference.sampling.blocks import Block, blocks_of
 from bayeskit.inference.sampling.cells import Cells

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from bayeskit.errors import SettingError
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.gaussian.elimination import log_normal
 from bayeskit.inference.kernels.forward import draw
-from bayeskit.inference.potentials import Floats, Ints
+from bayeskit.inference.potentials import Evidence, Floats, Ints
 from bayeskit.inference.relevant import ancestral
 from bayeskit.inference.sampling.cells import Cells
 from bayeskit.inference.sampling.conditional import logs_of

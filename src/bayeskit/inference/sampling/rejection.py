@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayeskit.errors import SettingError
-from bayeskit.inference.evidence import Evidence
+from bayeskit.inference.potentials import Evidence
 from bayeskit.inference.relevant import ancestral
 from bayeskit.inference.sampling.cells import Cells
 from bayeskit.inference.sampling.forward import Forward, uniform_chunks

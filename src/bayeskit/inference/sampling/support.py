@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.inference.evidence import Evidence
-from bayeskit.inference.potentials import Ints, Potentials
+from bayeskit.inference.potentials import Evidence, Ints, Potentials
 from bayeskit.inference.sampling.contradiction import Contradiction
 
 Bools = NDArray[np.bool_]

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from bayeskit.errors import DataError
 from bayeskit.graphs.distributions import Deterministic, Distribution, Table
 from bayeskit.graphs.network import Network
-from bayeskit.inference.evidence import Evidence
 from bayeskit.inference.exact import MAX_MEMORY, Exact
 from bayeskit.inference.lookup import log_weights
-from bayeskit.inference.potentials import Potentials
+from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.learning.networks.network_estimates import estimated
 from bayeskit.learning.networks.row_patterns import RowPatterns, family_counts
 from bayeskit.learning.search.node_columns import NodeColumns

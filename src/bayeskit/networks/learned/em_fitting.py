@@ -18,7 +18,7 @@ from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, Incompatible, NotConverged, SettingError, SuspectResult
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network
-from bayeskit.inference.max_memory import get_max_memory
+from bayeskit.inference.exact import get_max_memory
 from bayeskit.learning.em import Climb, Climbing
 from bayeskit.learning.networks.network_em import NetworkProblem
 from bayeskit.learning.networks.network_starts import start_network, with_tables_of

@@ -11,7 +11,7 @@ from bayeskit.data.labels import as_weights
 from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, DataError, Incompatible, SettingError, TooLarge, UsageError
 from bayeskit.graphs.network import Network, discrete
-from bayeskit.inference.max_memory import get_max_memory
+from bayeskit.inference.exact import get_max_memory
 from bayeskit.learning.networks.network_counts import NetworkCounts, configurations
 from bayeskit.learning.networks.network_estimates import estimated
 from bayeskit.learning.search.counted_columns import CountedColumns

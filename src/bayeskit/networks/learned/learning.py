@@ -11,7 +11,7 @@ from bayeskit.counting.backend import backend_of
 from bayeskit.data.source import Source
 from bayeskit.errors import NeedsRows, SettingError, SuspectResult
 from bayeskit.graphs.network import Network, Node
-from bayeskit.inference.max_memory import allowed
+from bayeskit.inference.exact import allowed
 from bayeskit.learning.progress import progress_of
 from bayeskit.learning.search.counted_columns import CountedColumns, counted_columns, given_counts
 from bayeskit.learning.search.node_columns import NodeColumns, in_pieces, read_source
