@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from bayeskit.errors import DataError
 
 
-def as_array(held: NDArray[Any], dtype: DTypeLike, copy: bool | None) -> NDArray[Any]:
+def as_array(held: NDArray[Any], dtype: DTypeLike | None, copy: bool | None) -> NDArray[Any]:
     """What ``__array__`` has to do: convert, and copy only when asked or forced to.
 
     NumPy 2 passes ``copy`` and wants an error where False cannot be kept; NumPy 1 never passes it.

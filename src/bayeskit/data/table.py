@@ -23,7 +23,7 @@ from bayeskit.data.columns import (
 from bayeskit.data.frames import factorize_series, is_frame, numbers_of_series, open_frame, series_kind
 from bayeskit.errors import ColumnError, DataError, DataTypeError
 from bayeskit.schema import Kind, Name, column_name, first_twice
-from bayeskit.typing import TableLike
+from bayeskit.typing import RowSource, TableLike
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def column_names(width: int) -> tuple[str, ...]:
     return tuple(f"x{j}" for j in range(width))
 
 
-def open_table(data: TableLike) -> Table:
+def open_table(data: RowSource | None) -> Table:
     """Open rows in memory: arrays, lists, frames, mappings of columns, sparse matrices."""
     if type(data) is np.ndarray:
         return _open_array(data)

@@ -154,7 +154,7 @@ class Regressions:
         left = self._at(value, constant) if constant.any() else self
         # A column that is constant but for rounding has one value in all cells.
         whole = left.whole()
-        constant, value = whole._constant_but_for(lost_in_all, touched.any(keepdims=True)[:, None])
+        constant, value = whole._constant_but_for(lost_in_all, np.array([[touched.any()]]))
         constant &= _spread(whole) > 0.0
         return left._at(value, constant & (left.n > 0.0)[:, None]) if constant.any() else left
 

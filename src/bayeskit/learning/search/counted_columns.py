@@ -239,7 +239,9 @@ class CountedAnswers:
         return CountedAnswers(self._columns, score)
 
 
-def given_counts(statistics: Statistics, states: Mapping[Name, Any] | None) -> CountedColumns:
+def given_counts(
+    statistics: Callable[[Schema, Plan], Statistics], states: Mapping[Name, Any] | None
+) -> CountedColumns:
     """Read the columns whose counts a function gives; their states must be declared."""
     if not callable(statistics):
         raise SettingError(
@@ -257,7 +259,7 @@ def given_counts(statistics: Statistics, states: Mapping[Name, Any] | None) -> C
 
 def counted_columns(
     backend: Backend,
-    data: RowSource,
+    data: RowSource | None,
     states: Mapping[Name, Any] | None,
     discretize: str | int | Mapping[Any, Any] | None,
     sample_weight: WeightsLike | None,
@@ -279,7 +281,7 @@ def counted_columns(
     )
 
 
-def _cuts(data: RowSource, discretize: str | int | Mapping[Any, Any] | None) -> dict[Name, Any]:
+def _cuts(data: RowSource | None, discretize: str | int | Mapping[Any, Any] | None) -> dict[Name, Any]:
     if discretize is None:
         return {}
     chosen = discretize if isinstance(discretize, Mapping) else {"": discretize}

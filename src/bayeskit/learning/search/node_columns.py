@@ -174,7 +174,7 @@ def read_nodes(data: Any, *settings: Any, **more: Any) -> NodeColumns:
 
 
 def read_source(
-    data: RowSource,
+    data: RowSource | None,
     states: Mapping[Name, Any] | None = None,
     discretize: str | int | Mapping[Any, Any] | None = None,
     sample_weight: WeightsLike | None = None,
@@ -223,7 +223,7 @@ def read_source(
     return _cut(rows, reading, for_all), weights
 
 
-def in_pieces(data: RowSource) -> bool:
+def in_pieces(data: RowSource | None) -> bool:
     """Tell whether rows come in pieces: from a file, batches or an iterator of tables."""
     return not Source(data).in_memory
 

@@ -100,14 +100,12 @@ def _two(titles: object) -> Any:
 def _scores(
     graphs: tuple[Dag | Cpdag, Dag | Cpdag], data: TableLike, states: Mapping[Any, Any] | None
 ) -> dict[str, tuple[float, float]]:
-    for graph in graphs:
-        if not isinstance(graph, Dag):
-            raise DataTypeError(
-                "Rows score a graph, and a class of graphs was given. Give networks or Dags, or no data."
-            )
+    first, second = graphs
+    if not (isinstance(first, Dag) and isinstance(second, Dag)):
+        raise DataTypeError(
+            "Rows score a graph, and a class of graphs was given. Give networks or Dags, or no data."
+        )
     names = ["loglik", "aic", "bic"]
     if read_nodes(data, states).is_discrete.all():
         names.append("bdeu")
-    return {
-        name: (score(graphs[0], data, name, states), score(graphs[1], data, name, states)) for name in names
-    }
+    return {name: (score(first, data, name, states), score(second, data, name, states)) for name in names}
