@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bayeskit.counting.pairs import count_pairs
+from bayeskit.counting.count_tables import count_pairs
 from bayeskit.data.encoded import Encoded
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics.information import pair_information

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from bayeskit.counting.backends.threads import count_rows
+from bayeskit.counting.backend import count_rows
 from bayeskit.data.encode import encode
 from bayeskit.data.table import open_table
 from bayeskit.schema import Schema, Variable

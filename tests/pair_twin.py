@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from bayeskit.counting.backends.threads import count
-from bayeskit.data.chunk import Chunk
+from bayeskit.counting.backend import count
+from bayeskit.data.encoded import Chunk
 from bayeskit.priors import BackOff, BDeu, Dirichlet, Lidstone, MEstimate, Smoothing, WittenBell
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Plan, Statistics

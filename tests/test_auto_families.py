@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from bayeskit.counting.backends.threads import count_rows
+from bayeskit.counting.backend import count_rows
 from bayeskit.data.encode import encode
 from bayeskit.data.table import open_table
 from bayeskit.estimation.kernel_density import BROAD_SHARE, estimate_kernel

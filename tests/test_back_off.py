@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit.counting.count_tables import count_pairs
 from bayeskit.counting.families import count_families
-from bayeskit.counting.pairs import count_pairs
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.back_off import (
     GRID,
     choose_constants,
@@ -21,7 +21,7 @@ from bayeskit.estimation.back_off import (
     level_losses,
 )
 from bayeskit.estimation.families import estimate_families
-from bayeskit.estimation.levels import lay_tries
+from bayeskit.estimation.tries import lay_tries
 from bayeskit.priors import BackOff, Laplace, Smoothing
 from bayeskit.schema import Schema, Variable
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bayeskit.counting.cell_moments import count_cell_moments
 from bayeskit.counting.moments import count_moments
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import InfiniteValue, NotCounted, SettingError
 from bayeskit.estimation.cell_gaussian import estimate_cell_gaussian
 from bayeskit.estimation.child_gaussians import ChildGaussians

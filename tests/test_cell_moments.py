@@ -16,8 +16,7 @@ import laws
 from bayeskit.counting import cell_moments as counting
 from bayeskit.counting.cell_moments import count_cell_moments
 from bayeskit.counting.moments import count_moments
-from bayeskit.data.chunk import Chunk
-from bayeskit.data.encoded import CodeColumn
+from bayeskit.data.encoded import Chunk, CodeColumn
 from bayeskit.errors import DataError, InfiniteValue, ModelFormatError, NotCounted
 from bayeskit.io.saved import Saved, write_saved
 from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics

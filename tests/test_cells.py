@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.backends.threads import COUNTERS, count
-from bayeskit.data.chunk import Chunk
+from bayeskit.counting.backend import COUNTERS, count
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import CellTable, Pattern, Plan, Statistics, Term

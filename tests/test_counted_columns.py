@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bayeskit import learn_network
-from bayeskit.counting.backends.threads import Threads
+from bayeskit.counting.backend import Threads
 from bayeskit.data.source import Source
 from bayeskit.errors import (
     CannotCount,

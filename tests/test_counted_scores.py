@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from bayeskit.counting.backends.threads import count
-from bayeskit.data.chunk import Chunk
+from bayeskit.counting.backend import count
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.graphs.network import discrete
 from bayeskit.learning.search.counted_scores import CountedScores

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.backends.threads import count
-from bayeskit.data.chunk import Chunk
+from bayeskit.counting.backend import count
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, SettingError
 from bayeskit.graphs.network import discrete
 from bayeskit.learning.search.counted_columns import CountedTests

@@ -14,7 +14,7 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
 from bayeskit.counting.scatter import count_scatter
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, InfiniteValue, SettingError
 from bayeskit.estimation.covariance import estimate_covariance
 from bayeskit.estimation.shrinkage import ledoit_wolf, regular

@@ -14,13 +14,13 @@ from bayeskit.data.reading import interval_labels
 from bayeskit.errors import DataError, InfiniteValue, SettingError, UnseenClass, WeightError
 from bayeskit.learning import cut_points
 from bayeskit.learning.cut_points import (
+    description_length,
     frequency_cut_points,
     mdl_cut_points,
     midpoints,
     proportional_cut_points,
     width_cut_points,
 )
-from bayeskit.learning.kernels.cut_points import description_length
 from refusals import refuses
 
 K = 3

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bayeskit.data.chunk import CHUNK_ROWS, Chunk
-from bayeskit.data.encoded import CodeColumn, Encoded
+from bayeskit.data.encoded import CHUNK_ROWS, Chunk, CodeColumn, Encoded
 from bayeskit.schema import Schema, Variable
 
 Y = Variable("y", "categorical", (0, 1))

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.counting import families as counting
-from bayeskit.counting.backends.threads import count as count_plan
+from bayeskit.counting.backend import count as count_plan
 from bayeskit.counting.families import count_families
-from bayeskit.data.chunk import Chunk
-from bayeskit.data.encoded import CodeColumn
+from bayeskit.data.encoded import Chunk, CodeColumn
 from bayeskit.errors import ColumnError, DataError, ModelFormatError, NotCounted
 from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics, unpack_statistics
 from bayeskit.schema import Schema, Variable

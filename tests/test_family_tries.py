@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit.counting.count_tables import count_tables
 from bayeskit.counting.families import count_families
-from bayeskit.counting.tables import count_tables
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, NotCounted
 from bayeskit.estimation.families import FamilyTries, estimate_families
 from bayeskit.estimation.kernels.families import Rule
-from bayeskit.estimation.kernels.trie import Trie
 from bayeskit.estimation.table import estimate_tables
+from bayeskit.estimation.tries import Trie
 from bayeskit.priors import MLE, BackOff, BDeu, Dirichlet, Laplace, MEstimate, Smoothing, WittenBell
 from bayeskit.schema import Schema, Variable
 from refusals import refuses

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from bayeskit import AODE
-from bayeskit.counting.backends import threads
-from bayeskit.counting.backends.threads import count, count_rows
-from bayeskit.data.chunk import CHUNK_ROWS
+from bayeskit.counting import backend as threads
+from bayeskit.counting.backend import count, count_rows
 from bayeskit.data.encode import encode
+from bayeskit.data.encoded import CHUNK_ROWS
 from bayeskit.data.reading import Reading
 from bayeskit.data.table import open_table
 from bayeskit.estimation.class_prior import ClassPrior

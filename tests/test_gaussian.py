@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from bayeskit.counting.moments import count_moments
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import InfiniteValue
 from bayeskit.estimation.gaussian import estimate_gaussian
 from bayeskit.schema import Schema, Variable

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bayeskit.counting.cell_moments import count_cell_moments
 from bayeskit.counting.moments import count_moments
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics.gaussian_information import gaussian_information
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bayeskit import KDB, TAN, BayesianNetwork
 from bayeskit.classifiers.network import network_of_model
 from bayeskit.classifiers.sampling import draw_codes
-from bayeskit.counting.backends.threads import count_rows
+from bayeskit.counting.backend import count_rows
 from bayeskit.data.encode import encode
 from bayeskit.data.table import open_table
 from bayeskit.errors import CyclicGraph, InfiniteValue, ModelFormatError, SettingError

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bayeskit.counting.grids import count_grids
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics.grids import MOST_CELLS, Grids

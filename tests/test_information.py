@@ -15,9 +15,9 @@ from hypothesis.extra import numpy as npst
 from scipy import stats
 from sklearn.metrics import mutual_info_score
 
-from bayeskit.counting.pairs import count_pairs
-from bayeskit.data.chunk import Chunk
+from bayeskit.counting.count_tables import count_pairs
 from bayeskit.data.encode import encode
+from bayeskit.data.encoded import Chunk
 from bayeskit.data.table import open_table
 from bayeskit.datasets import load
 from bayeskit.schema import Schema, Variable

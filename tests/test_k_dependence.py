@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.statistics.information import class_information, conditional_mutual_information
-from bayeskit.structure import learn
-from bayeskit.structure.k_dependence import k_dependence
+from bayeskit.structure.learners import k_dependence, learn
 from test_tree import counted
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bayeskit.counting.backends.threads import count_rows
+from bayeskit.counting.backend import count_rows
 from bayeskit.data.encode import encode
 from bayeskit.data.reading import Reading
 from bayeskit.data.table import open_table

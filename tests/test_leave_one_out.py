@@ -22,7 +22,7 @@ from bayeskit import (
     MultinomialNB,
     NaiveBayes,
 )
-from bayeskit.counting.backends.threads import count
+from bayeskit.counting.backend import count
 from bayeskit.data.source import Source
 from bayeskit.errors import DataError, NotCounted, SettingError
 from bayeskit.learning.leave_one_out import LeftOut, by_refit, encode_learned, left_out_joint

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.counting.moments import count_moments
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import Incompatible, InfiniteValue
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import double

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.backends.threads import count
+from bayeskit.counting.backend import count
 from bayeskit.errors import NotCounted
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.pair_cells import pair_cells

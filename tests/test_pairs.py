@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting import pairs as counting
-from bayeskit.counting.pairs import count_pairs
-from bayeskit.counting.tables import count_tables
-from bayeskit.data.chunk import Chunk
-from bayeskit.data.encoded import CodeColumn
+from bayeskit.counting import count_tables as counting
+from bayeskit.counting.count_tables import count_pairs, count_tables
+from bayeskit.data.encoded import Chunk, CodeColumn
 from bayeskit.errors import DataError, NotCounted
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Embedding, pairs

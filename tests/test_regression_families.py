@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 import laws
 from bayeskit.counting import regression_families as counting
-from bayeskit.counting.backends.threads import count as count_plan
+from bayeskit.counting.backend import count as count_plan
 from bayeskit.counting.regression_families import count_regressions
-from bayeskit.data.chunk import Chunk
-from bayeskit.data.encoded import CodeColumn
+from bayeskit.data.encoded import Chunk, CodeColumn
 from bayeskit.errors import ColumnError, DataError, ModelFormatError, NotCounted
 from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics, unpack_statistics
 from bayeskit.schema import Schema, Variable

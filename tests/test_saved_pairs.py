@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bayeskit.counting.backends.threads import count_rows
+from bayeskit.counting.backend import count_rows
 from bayeskit.data.encode import encode
 from bayeskit.data.reading import Reading
 from bayeskit.data.table import open_table

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bayeskit.counting import scatter as scatter_module
 from bayeskit.counting.scatter import count_scatter
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, Incompatible
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics.double import Twofold

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import matthews_corrcoef
 
 from bayeskit.counting.families import count_families
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import SettingError
 from bayeskit.estimation.families import estimate_families
 from bayeskit.learning.selective import matthews, select

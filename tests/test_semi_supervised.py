@@ -33,9 +33,9 @@ from bayeskit import (
     WeightedNB,
 )
 from bayeskit.classifiers.semi_supervision import parted
-from bayeskit.counting.backends.threads import count
+from bayeskit.counting.backend import count
 from bayeskit.counting.soft import count_soft
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.data.source import Source
 from bayeskit.errors import (
     BlockValue,

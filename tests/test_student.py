@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from scipy.stats import t as student_t
 
 from bayeskit.counting.moments import count_moments
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import InfiniteValue
 from bayeskit.estimation.gaussian import estimate_gaussian
 from bayeskit.estimation.student import estimate_student, half_step

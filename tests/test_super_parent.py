@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bayeskit import SPODE, Batches
-from bayeskit.data.chunk import CHUNK_ROWS
+from bayeskit.data.encoded import CHUNK_ROWS
 from bayeskit.learning.super_parent import FOLDS
 from bayeskit.priors import BackOff, MEstimate
 

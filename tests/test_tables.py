@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.tables import count_tables
-from bayeskit.data.chunk import Chunk
+from bayeskit.counting.count_tables import count_tables
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import NotCounted
 from bayeskit.estimation.table import TableConditional, estimate_tables, imaginary_counts
 from bayeskit.priors import MAP, MLE, BDeu, Dirichlet, Lidstone, MEstimate, Smoothing

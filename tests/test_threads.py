@@ -11,8 +11,8 @@ import time
 import numpy as np
 import pytest
 
-from bayeskit.counting.backends import threads
-from bayeskit.counting.backends.threads import count_rows, in_order, thread_count
+from bayeskit.counting import backend as threads
+from bayeskit.counting.backend import count_rows, in_order, thread_count
 from bayeskit.data import encoded as encoded_module
 from bayeskit.data.encode import encode
 from bayeskit.data.reading import Reading

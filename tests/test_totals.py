@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from bayeskit.counting.totals import count_totals, refuse_unusable
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import BlockValue, ColumnError, DataError, Incompatible, UsageError
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics.part import Embedding

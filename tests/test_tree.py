@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import TAN
-from bayeskit.counting.backends.threads import count
-from bayeskit.data.chunk import Chunk
+from bayeskit.counting.backend import count
+from bayeskit.data.encoded import Chunk
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Plan
 from bayeskit.statistics.information import conditional_mutual_information
-from bayeskit.structure import learn
-from bayeskit.structure.tree import tree
+from bayeskit.structure.learners import learn, tree
 
 
 def counted(codes, target, sizes=None, n_classes=None, weights=None):

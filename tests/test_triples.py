@@ -10,13 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting import triples as counting
-from bayeskit.counting.backends.threads import count as count_plan
-from bayeskit.counting.pairs import count_pairs
-from bayeskit.counting.tables import count_tables
-from bayeskit.counting.triples import count_triples
-from bayeskit.data.chunk import Chunk
-from bayeskit.data.encoded import CodeColumn
+from bayeskit.counting import count_tables as counting
+from bayeskit.counting.backend import count as count_plan
+from bayeskit.counting.count_tables import count_pairs, count_tables, count_triples
+from bayeskit.data.encoded import Chunk, CodeColumn
 from bayeskit.errors import DataError, ModelFormatError, NotCounted
 from bayeskit.io.labels import to_plain
 from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics, unpack_statistics
@@ -46,7 +43,7 @@ def names_of(parents):
 
 
 def count(codes, target, sizes, parents, n_classes=2, weights=None, dtype=np.uint8, block=4096):
-    with mock.patch.object(counting, "_BLOCK_ROWS", block):
+    with mock.patch.object(counting, "_TRIPLE_ROWS", block):
         chunk = chunk_of(codes, target, weights, dtype)
         return count_triples(chunk, schema_of(sizes, n_classes), names_of(parents))
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.triples import count_triples
-from bayeskit.data.chunk import Chunk
+from bayeskit.counting.count_tables import count_triples
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import NotCounted, SettingError
 from bayeskit.estimation import contexts, two_parents
 from bayeskit.estimation.two_parents import TwoParents, estimate_two_parents

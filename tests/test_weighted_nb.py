@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from bayeskit import Batches, Discretizer, NaiveBayes, WeightedNB, load
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.data.source import Source
 from bayeskit.errors import Incompatible, InfiniteValue, NotCounted, SettingError, UsageError
 from bayeskit.estimation.weighted import powered

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.conditional import Codes, DrawRule, ParameterPosterior
 from bayeskit.estimation.density import ColumnSums, Density, FamilyWords, Formula, Parameter
 from bayeskit.estimation.posterior_draws import Draws, log_gamma_draws

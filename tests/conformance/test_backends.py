@@ -32,9 +32,8 @@ from bayeskit import (
     learn_network,
 )
 from bayeskit.counting import backend as backends
-from bayeskit.counting.backend import backend_of
-from bayeskit.counting.backends.duckdb import DuckDB
-from bayeskit.counting.backends.threads import Threads
+from bayeskit.counting.backend import Threads, backend_of
+from bayeskit.counting.duckdb_backend import DuckDB
 from bayeskit.data.columns import is_missing
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source

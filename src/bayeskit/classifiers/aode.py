@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayeskit.classifiers.naive_bayes import one_of
+from bayeskit.classifiers.doors import one_of
 from bayeskit.classifiers.semi_naive import SemiNaive
 from bayeskit.data.encode import Unseen
 from bayeskit.errors import SettingError

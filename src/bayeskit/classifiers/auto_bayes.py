@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from bayeskit.classifiers.kdb import check_depth, held_form, learned_structure
 from bayeskit.classifiers.selective_kdb import choose_selection
 from bayeskit.classifiers.semi_naive import SemiNaive
-from bayeskit.data.chunk import Chunk
 from bayeskit.data.encode import Unseen
+from bayeskit.data.encoded import Chunk
 from bayeskit.data.source import Source
 from bayeskit.errors import SettingError
 from bayeskit.estimation.class_prior import class_factors

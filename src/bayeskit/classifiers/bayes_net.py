@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.dependent_table import DependentTable
-from bayeskit.classifiers.naive_bayes import one_of
+from bayeskit.classifiers.doors import one_of
 from bayeskit.classifiers.structured import Structured
 from bayeskit.classifiers.structures import Edge, network_edges
 from bayeskit.classifiers.tables import LabelledTable

@@ -11,11 +11,12 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bayeskit.classifiers.naive_bayes import one_of
+from bayeskit.classifiers.doors import one_of
 from bayeskit.classifiers.notebook import html_repr, mimebundle
 from bayeskit.data.encode import match_columns
-from bayeskit.data.labels import as_labels, as_weights, encode_labels
+from bayeskit.data.labels import as_labels, encode_labels
 from bayeskit.data.reading import interval_labels
+from bayeskit.data.source import as_weights
 from bayeskit.data.table import Table, open_dense
 from bayeskit.errors import ColumnError, DataError
 from bayeskit.learning.cut_points import (

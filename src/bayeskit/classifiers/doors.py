@@ -138,3 +138,9 @@ def check_same_settings(mine: Asked, its: Asked) -> None:
             raise Incompatible(
                 f"The two models were made with different {name}: {a[name]!r} and {b[name]!r}."
             )
+
+
+def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse a setting that is not one of the words allowed."""
+    if value not in allowed:
+        raise SettingError(f"{name} is {value!r}; choose from {', '.join(map(repr, allowed))}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bayeskit.classifiers.base import CountClassifier
-from bayeskit.classifiers.naive_bayes import one_of
+from bayeskit.classifiers.doors import one_of
 from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError
 from bayeskit.learning.model import Recipe

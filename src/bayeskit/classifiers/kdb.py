@@ -20,8 +20,7 @@ from bayeskit.learning.model import Form, weighted_classes
 from bayeskit.learning.one_dependence import Tree, with_numeric
 from bayeskit.priors import BackOff, SmoothingLike
 from bayeskit.schema import Label, Schema
-from bayeskit.structure import learn
-from bayeskit.structure.k_dependence import k_dependence
+from bayeskit.structure.learners import k_dependence, learn
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
 
 

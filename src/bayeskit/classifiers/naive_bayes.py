@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 from bayeskit.classifiers.base import CountClassifier
+from bayeskit.classifiers.doors import one_of
 from bayeskit.classifiers.network import is_network
 from bayeskit.classifiers.tables import LabelledTable, labelled_table
-from bayeskit.data.chunk import Chunk
 from bayeskit.data.encode import Unseen
+from bayeskit.data.encoded import Chunk
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
 from bayeskit.errors import ColumnError, SettingError, UsageError
@@ -289,12 +290,6 @@ class NaiveBayes(CountClassifier):
             )
         for name, family in self._asked.items():
             one_of(f"families[{name!r}]", family, (*family_names(), "bernoulli", "table"))
-
-
-def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Refuse a setting that is not one of the words allowed."""
-    if value not in allowed:
-        raise SettingError(f"{name} is {value!r}; choose from {', '.join(map(repr, allowed))}.")
 
 
 def smoothing_alpha(prior: AnyPrior) -> float:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from bayeskit.classifiers.questions import log_evidence_of, refuse_scores
 from bayeskit.classifiers.sampling import draw_codes
-from bayeskit.data.chunk import Chunk
 from bayeskit.data.encode import encode, match_columns
+from bayeskit.data.encoded import Chunk
 from bayeskit.data.table import Table
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Model

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit.classifiers.sampling import draw_codes
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import UsageError
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Model

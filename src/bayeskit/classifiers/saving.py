@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit.classifiers.base import CountClassifier
-from bayeskit.counting.tally import Tally
+from bayeskit.counting.backend import Tally
 from bayeskit.data.table import open_table
 from bayeskit.errors import ModelFormatError, SettingError, UsageError
 from bayeskit.io.labels import from_plain, to_plain

@@ -9,11 +9,11 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayeskit.classifiers.doors import one_of
 from bayeskit.classifiers.kdb import check_depth, held_form, learned_structure
-from bayeskit.classifiers.naive_bayes import one_of
 from bayeskit.classifiers.structured import Structured
-from bayeskit.data.chunk import Chunk
 from bayeskit.data.encode import Unseen
+from bayeskit.data.encoded import Chunk
 from bayeskit.data.source import Source
 from bayeskit.estimation.class_prior import class_factors, given_class_prior
 from bayeskit.graphs.dag import Dag

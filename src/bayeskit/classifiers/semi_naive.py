@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.base import CountClassifier
-from bayeskit.classifiers.naive_bayes import one_of
+from bayeskit.classifiers.doors import one_of
 from bayeskit.data.encode import Unseen
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayeskit.classifiers.naive_bayes import one_of
+from bayeskit.classifiers.doors import one_of
 from bayeskit.classifiers.structured import Structured
 from bayeskit.classifiers.structures import check_discrete, given_dag
 from bayeskit.data.encode import Unseen

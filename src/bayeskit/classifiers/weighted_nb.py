@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.semi_naive import SemiNaive
-from bayeskit.data.chunk import Chunk
 from bayeskit.data.encode import Unseen, match_columns
+from bayeskit.data.encoded import Chunk
 from bayeskit.data.source import Source
 from bayeskit.data.table import Table
 from bayeskit.errors import SettingError, UsageError

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from bayeskit.counting.moments import count_moments
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.statistics.cell_moments import CellMoments

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.kernel import fibonacci_hash, kernel
 from bayeskit.schema import Schema
 from bayeskit.statistics.families import Cells, Families

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.kernel import fibonacci_hash, kernel, set_all
 from bayeskit.schema import Name, Schema

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, InfiniteValue
 from bayeskit.kernel import fma, kernel
 from bayeskit.schema import Name, Schema

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.counting.backends.threads import COUNTERS
+from bayeskit.counting.backend import COUNTERS
 from bayeskit.counting.kernels import soft as kernels
 from bayeskit.counting.soft_moments import count_soft_moments
 from bayeskit.counting.totals import is_sparse, summed
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.schema import Schema
 from bayeskit.statistics import Plan, Statistics
 from bayeskit.statistics.tables import Tables

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit.counting.moments import FOLD_ROWS, WIDTH, find_largest
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import InfiniteValue
 from bayeskit.kernel import fma, kernel
 from bayeskit.schema import Name, Schema

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from bayeskit.counting.kernels.totals import add_dense, add_dense_above, add_sparse, add_sparse_above, locked
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import BlockValue, ColumnError, DataError, UsageError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.totals import Totals, empty_sums, refuse_overflow

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from bayeskit.data.columns import refuse_beyond
 from bayeskit.data.encode import code_column, match_columns
 from bayeskit.data.encoded import CodeColumn, Encoded, code_moves
-from bayeskit.data.labels import batch_weights
 from bayeskit.data.reading import Reading
-from bayeskit.data.source import Source, is_path
+from bayeskit.data.source import Source, batch_weights, is_path
 from bayeskit.data.table import Table
 from bayeskit.errors import ColumnError, DataError, TooLarge
 from bayeskit.schema import Name, Schema, Variable

@@ -9,12 +9,8 @@ from numpy.typing import NDArray
 
 from bayeskit.data.columns import Coded, factorize_array
 from bayeskit.data.frames import factorize_series, readable
-from bayeskit.errors import DataError, DataTypeError, UnseenClass, WeightError
+from bayeskit.errors import DataError, DataTypeError, UnseenClass
 from bayeskit.schema import Variable
-from bayeskit.typing import WeightsLike
-
-# Sums of weights are multiplied with squares and fourth powers of values; these leave room for that.
-LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 
 _WAY_OUT = "leave rows without one out, or let a classifier learn from them too with semi_supervised=True"
 
@@ -146,61 +142,3 @@ def encode_labels(
             )
         )
     return target, found.astype(np.uint32)
-
-
-def as_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float64] | None:
-    """Check the weights of all rows there are: finite, none negative, not all zero; None where all are one."""
-    array = batch_weights(weights, n_rows)
-    if array is not None:
-        check_total(weight_of(array))
-    return array
-
-
-def batch_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float64] | None:
-    """Check the weights of some rows of a source; whether all of it weighs enough, the whole must tell."""
-    if weights is None:
-        return None
-    try:
-        array = np.asarray(weights.to_pylist() if hasattr(weights, "to_pylist") else weights)
-        if array.dtype.kind == "c":
-            raise TypeError
-        array = array.astype(np.float64)
-    except (TypeError, ValueError, ArithmeticError):
-        raise WeightError("The row weights are not numbers.") from None
-    if array.ndim == 0:
-        array = np.full(n_rows, float(array))
-    if array.ndim != 1:
-        raise WeightError(f"Sample weights must be 1D array or scalar, not of shape {array.shape}.")
-    if len(array) != n_rows:
-        raise WeightError(
-            f"There are {len(array)} row weights for {n_rows} rows: sample_weight.shape == {array.shape}."
-        )
-    least, largest = (array.min(), array.max()) if n_rows else (1.0, 1.0)
-    if not (np.isfinite(least) and np.isfinite(largest)):
-        row = int((~np.isfinite(array)).argmax())
-        raise WeightError(
-            f"The weight of row {row} is {array[row]}. Weights must be finite; use 0 to leave a row out."
-        )
-    if least < 0:
-        row = int((array < 0).argmax())
-        raise WeightError(
-            f"The weight of row {row} is {array[row]}. Weights cannot be negative; use forget to take rows away."
-        )
-    return None if least == largest == 1.0 else np.ascontiguousarray(array)
-
-
-def weight_of(weights: NDArray[np.float64]) -> float:
-    """Return what rows weigh together; infinity where that is beyond all numbers."""
-    with np.errstate(over="ignore"):
-        return float(weights.sum())
-
-
-def check_total(total: float) -> None:
-    """Refuse rows that weigh nothing together, or so much or little that it cannot be squared."""
-    if total == 0.0:
-        raise WeightError("All row weights are zero, so nothing is there to learn from.")
-    if not LEAST_WEIGHT <= total <= LARGEST_WEIGHT:
-        raise WeightError(
-            f"The row weights add up to {total:g}, too far from one to be squared safely. "
-            "Multiply them all by a constant."
-        )

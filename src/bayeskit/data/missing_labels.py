@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from bayeskit.data.columns import Coded, factorize_array
 from bayeskit.data.frames import factorize_series
-from bayeskit.data.labels import as_labels, batch_weights
-from bayeskit.data.source import Rows
+from bayeskit.data.labels import as_labels
+from bayeskit.data.source import Rows, batch_weights
 from bayeskit.errors import SettingError
 from bayeskit.schema import Label
 from bayeskit.typing import Array, LabelsLike

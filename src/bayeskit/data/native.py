@@ -1,4 +1,4 @@
-"""Named arrays as a data frame of whichever library is installed."""
+"""Values as other libraries ask for them: as an array of NumPy, or as a frame of whichever library is installed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,25 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
-from bayeskit.errors import UsageError
+from bayeskit.errors import DataError, UsageError
+
+
+def as_array(held: NDArray[Any], dtype: DTypeLike | None, copy: bool | None) -> NDArray[Any]:
+    """What ``__array__`` has to do: convert, and copy only when asked or forced to.
+
+    NumPy 2 passes ``copy`` and wants an error where False cannot be kept; NumPy 1 never passes it.
+
+    >>> as_array(np.array([0.5]), np.float32, None).dtype
+    dtype('float32')
+    """
+    array = np.asarray(held, dtype=dtype)
+    if copy is False and array is not held:
+        raise DataError(f"an array of dtype {dtype} cannot be made without a copy. Leave out copy=False.")
+    return array.copy() if copy and array is held else array
+
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, NotSupported
 from bayeskit.estimation.child_gaussians import draw_children
 from bayeskit.estimation.class_prior import ClassPrior
@@ -27,9 +27,8 @@ from bayeskit.estimation.kernels.averaged import (
     score_parents,
     sum_parents,
 )
-from bayeskit.estimation.kernels.pair_cells import fill_averaged
 from bayeskit.estimation.one_parent import OneParent
-from bayeskit.estimation.pair_cells import PairCells
+from bayeskit.estimation.pair_cells import PairCells, fill_averaged
 from bayeskit.priors import Smoothing, joint_cells
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics.information import class_information

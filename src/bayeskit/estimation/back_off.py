@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit.estimation.kernels.families import left_over
-from bayeskit.estimation.kernels.trie import Trie, find_cell
-from bayeskit.estimation.levels import lay_tries
+from bayeskit.estimation.tries import Trie, find_cell, lay_tries
 from bayeskit.kernel import kernel
 from bayeskit.schema import Schema
 from bayeskit.statistics.families import Cells, Families

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.counting.totals import binarizable, is_sparse, refuse_unusable
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.estimation.conditional import Conditional, DrawnRows, DrawRule, Nodes, ParameterPosterior
 from bayeskit.estimation.kernels.block import add_product

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import SettingError
 from bayeskit.estimation.density import SMALLEST_DEVIATION
 from bayeskit.estimation.gaussian import estimate_gaussian, infinite_value

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.cell_gaussian import CellGaussian
 from bayeskit.estimation.conditional import (
     Codes,

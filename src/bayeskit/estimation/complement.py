@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.counting.totals import refuse_unusable
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, UsageError
 from bayeskit.estimation.conditional import Conditional, DrawnRows
 from bayeskit.estimation.kernels.block import add_scores

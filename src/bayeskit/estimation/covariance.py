@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.conditional import Codes, Conditional, DrawnRows, Workings
 from bayeskit.estimation.gaussian import infinite_value
 from bayeskit.estimation.shrinkage import Shrinkage, checked_shrinkage, ledoit_wolf, regular, shrunk

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayeskit.counting.totals import is_sparse
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.bernoulli_block import BernoulliBlock
 from bayeskit.estimation.multinomial import Multinomial
 from bayeskit.estimation.posterior_draws import NEVER, Draws, keyed, log_dirichlet, log_gamma_draws

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import UsageError
 from bayeskit.estimation.drawn_shares import Shares
 from bayeskit.estimation.posterior_draws import Draws, log_dirichlet, log_dirichlet_about

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import NotSupported, SettingError
 from bayeskit.estimation.conditional import Codes, DrawRule, Nodes, ParameterPosterior
 from bayeskit.estimation.density import ColumnSums, Density, FamilyWords, Formula, Parameter, Shape

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from bayeskit.counting.totals import is_sparse, summed
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import SettingError
 from bayeskit.estimation.conditional import Conditional, DrawnRows, DrawRule, Nodes, ParameterPosterior
 from bayeskit.estimation.kernels.block import add_product, add_scores

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.conditional import Codes, DrawRule, ParameterPosterior
 from bayeskit.estimation.density import ColumnSums, Density, FamilyWords, Formula, Parameter, Summary
 from bayeskit.estimation.poisson import estimate_poisson, total_of

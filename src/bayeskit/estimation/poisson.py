@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, SettingError
 from bayeskit.estimation.conditional import Codes, DrawRule, Look, Nodes, ParameterPosterior
 from bayeskit.estimation.density import (

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.density import SMALLEST_DEVIATION
 from bayeskit.typing import Floats
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.conditional import DrawRule, Nodes, ParameterPosterior
 from bayeskit.estimation.density import (
     SMALLEST_DEVIATION,

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.gaussian import Counted, Gaussian, add_log_density, infinite_value
 from bayeskit.estimation.kernels.gaussian import TILE

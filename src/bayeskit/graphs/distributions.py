@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bayeskit.data.arrays import as_array
+from bayeskit.data.native import as_array
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bayeskit.data.arrays import as_array
+from bayeskit.data.native import as_array
 from bayeskit.errors import SettingError
 from bayeskit.graphs.distributions import frozen
 from bayeskit.graphs.factor_table import factor_frame, factor_html

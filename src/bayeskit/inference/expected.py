@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.counting.backends.threads import in_order, thread_count
+from bayeskit.counting.backend import in_order, thread_count
 from bayeskit.inference.assignment import Assignment
 from bayeskit.inference.family_margins import family_margins
 from bayeskit.inference.kernels.expected import Room, Walk, complete_rows, expect_rows, margins_of_rows

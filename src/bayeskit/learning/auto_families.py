@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.density import LARGEST_COUNT, ColumnSums, Density, families
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Statistics

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.data.source import Source
 from bayeskit.errors import ModelFormatError, SettingError
 from bayeskit.kernel import kernel

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from bayeskit.counting.backend import backend_of
 from bayeskit.data.encode import match_columns
-from bayeskit.data.labels import as_labels, batch_weights, encode_labels
+from bayeskit.data.labels import as_labels, encode_labels
 from bayeskit.data.reading import Reading, cut_variable
-from bayeskit.data.source import Rows, Source
+from bayeskit.data.source import Rows, Source, batch_weights
 from bayeskit.errors import NeedsRows, SettingError
 from bayeskit.learning.cut_points import frequency_cut_points, mdl_cut_points
 from bayeskit.schema import Name, Schema, Variable

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayeskit.data.chunk import Chunk
-from bayeskit.data.encoded import Encoded
+from bayeskit.data.encoded import Chunk, Encoded
 from bayeskit.errors import NotSupported
 from bayeskit.estimation.class_prior import ClassPrior, class_factors
 from bayeskit.estimation.conditional import DrawRule, ParameterPosterior

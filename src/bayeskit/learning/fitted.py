@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bayeskit.counting.backend import Backend, backend_of
-from bayeskit.counting.backends.threads import count_rows
-from bayeskit.counting.tally import Tally
+from bayeskit.counting.backend import Backend, Tally, backend_of, count_rows
 from bayeskit.data.encode import Policy, check_names, encode, match_columns
 from bayeskit.data.encoded import Encoded
 from bayeskit.data.reading import Reading, warn_of_identifiers, warn_of_names

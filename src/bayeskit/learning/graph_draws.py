@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import UsageError
 from bayeskit.estimation.conditional import DrawRule, ParameterPosterior
 from bayeskit.estimation.linear_family import LinearFamily

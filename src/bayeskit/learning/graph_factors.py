@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import TooLarge
 from bayeskit.estimation.class_family import ClassFamily
 from bayeskit.estimation.conditional import (

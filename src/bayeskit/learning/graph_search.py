@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.chunk import Chunk
 from bayeskit.data.columns import refuse_beyond
-from bayeskit.data.encoded import Encoded
+from bayeskit.data.encoded import Chunk, Encoded
 from bayeskit.data.source import Source
 from bayeskit.errors import DataError, SettingError, SuspectResult, TooLarge
 from bayeskit.estimation.class_prior import class_factors

@@ -15,8 +15,8 @@ from bayeskit.estimation.class_family import ClassFamily, estimate_class_family
 from bayeskit.estimation.class_prior import ClassPrior
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.families import FamilyTries, estimate_families
-from bayeskit.estimation.levels import states_of_missing
 from bayeskit.estimation.linear_family import LinearFamily, estimate_linear
+from bayeskit.estimation.tries import states_of_missing
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.relations import topological_order
 from bayeskit.learning.families import settled_constants

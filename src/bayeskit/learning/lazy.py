@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayeskit.counting.backend import backend_of
-from bayeskit.counting.tally import Tally
+from bayeskit.counting.backend import Tally, backend_of
 from bayeskit.data.encode import Policy, encode, match_columns
 from bayeskit.data.source import Rows, Source, is_path
 from bayeskit.data.table import Table

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.counting.backends.threads import count, in_order
-from bayeskit.data.chunk import Chunk
-from bayeskit.data.encoded import Encoded
-from bayeskit.data.labels import as_labels, batch_weights, encode_labels
-from bayeskit.data.source import Rows
+from bayeskit.counting.backend import count, in_order
+from bayeskit.data.encoded import Chunk, Encoded
+from bayeskit.data.labels import as_labels, encode_labels
+from bayeskit.data.source import Rows, batch_weights
 from bayeskit.errors import InfiniteValue, SettingError, UnseenClass
 from bayeskit.estimation.class_prior import class_factors, log_normalise
 from bayeskit.learning.fitted import Fitted

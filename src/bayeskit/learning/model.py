@@ -8,10 +8,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from bayeskit.counting.backends.threads import in_order
-from bayeskit.data.chunk import Chunk
+from bayeskit.counting.backend import in_order
 from bayeskit.data.encode import Unseen
-from bayeskit.data.encoded import Encoded
+from bayeskit.data.encoded import Chunk, Encoded
 from bayeskit.errors import InfiniteValue, UsageError
 from bayeskit.estimation.class_prior import (
     ClassPrior,

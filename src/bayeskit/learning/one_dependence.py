@@ -20,8 +20,7 @@ from bayeskit.priors import BackOff
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.statistics import Pattern, Plan, Statistics
 from bayeskit.statistics.gaussian_information import gaussian_information
-from bayeskit.structure import learn
-from bayeskit.structure.tree import tree
+from bayeskit.structure.learners import learn, tree
 
 Constants = tuple[float, ...]
 
@@ -120,13 +119,14 @@ class Tree:
 def with_numeric(dag: Dag, statistics: Statistics) -> Dag:
     """Add the numeric attributes, each with the discrete parent that it shares most with, given the class."""
     schema = statistics.schema
+    if not schema.numeric:
+        return dag
     parents = dag.as_mapping()
-    if schema.numeric:
-        cells: Any = statistics.parts["cell_moments"]
-        shared = gaussian_information(cells, statistics.moments, schema)
-        for m, variable in enumerate(schema.numeric):
-            best = int(np.round(shared[:, m], 12).argmax())
-            parents[variable.name] = (schema.categorical[best].name,) if shared[best, m] > 0 else ()
+    cells: Any = statistics.parts["cell_moments"]
+    shared = gaussian_information(cells, statistics.moments, schema)
+    for m, variable in enumerate(schema.numeric):
+        best = int(np.round(shared[:, m], 12).argmax())
+        parents[variable.name] = (schema.categorical[best].name,) if shared[best, m] > 0 else ()
     names = tuple(v.name for v in schema.attributes)
     return Dag(names, tuple(parents[name] for name in names))
 
@@ -171,5 +171,6 @@ def numeric_places(dag: Dag, schema: Schema) -> Any:
 def _parent_numbers(dag: Dag, schema: Schema, children: tuple[Variable, ...]) -> Any:
     # A column that is missing in every row has no states, so nothing could be summed over: it is nobody's parent.
     number = {v.name: j for j, v in enumerate(schema.categorical) if v.size}
-    parents = [[number[p] for p in dag.parents_of(v.name) if p in number] for v in children]
+    above = dict(zip(dag.nodes, dag.parents))
+    parents = [[number[p] for p in above[v.name] if p in number] for v in children]
     return np.array([p[0] if p else -1 for p in parents], dtype=np.int64)

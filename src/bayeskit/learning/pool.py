@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.class_prior import ClassPrior, log_normalise
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.learning.leave_one_out import log_posterior

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.chunk import Chunk
-from bayeskit.data.encoded import Encoded
+from bayeskit.data.encoded import Chunk, Encoded
 from bayeskit.data.source import Source
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.leave_one_out import encode_learned

@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.counting.families import count_families
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import SettingError
 from bayeskit.estimation.back_off import GRID, level_losses
-from bayeskit.estimation.families import FamilyTries, estimate_families
-from bayeskit.estimation.kernels.trie import Trie
-from bayeskit.estimation.levels import lay_tries
-from bayeskit.estimation.rule import n_states
+from bayeskit.estimation.families import FamilyTries, estimate_families, n_states
+from bayeskit.estimation.tries import Trie, lay_tries
 from bayeskit.learning.kernels.selective import MCC, RMSE, add_losses, number_kinds
 from bayeskit.priors import BackOff, Lidstone, Prior, Smoothing
 from bayeskit.schema import Name, Schema

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.counting.backends.threads import count
-from bayeskit.data.chunk import Chunk
+from bayeskit.counting.backend import count
+from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.class_prior import ClassPrior, class_factors
 from bayeskit.graphs.dag import Dag
 from bayeskit.learning.averaging import Averaging

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from bayeskit.counting.backends.threads import in_order
-from bayeskit.data.chunk import Chunk
+from bayeskit.counting.backend import in_order
+from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.class_prior import ClassPrior, class_factors
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.gaussian import Gaussian

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayeskit.classifiers.notebook import html_repr, mimebundle
 from bayeskit.data.columns import is_missing
-from bayeskit.data.labels import as_weights
 from bayeskit.data.native import to_native
+from bayeskit.data.source import as_weights
 from bayeskit.errors import DataError
 from bayeskit.learning.mixtures.components import Components
 from bayeskit.learning.mixtures.gaussian_problem import log_joint, shares_of

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from bayeskit.data.labels import as_weights
+from bayeskit.data.source import as_weights
 from bayeskit.errors import DataError, SettingError
 from bayeskit.learning.em import Climb
 from bayeskit.learning.mixtures.components import COVARIANCE_TYPES, Components, all_equal

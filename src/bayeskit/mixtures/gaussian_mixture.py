@@ -8,7 +8,7 @@ from typing import NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayeskit.data.labels import as_weights
+from bayeskit.data.source import as_weights
 from bayeskit.errors import UsageError
 from bayeskit.mixtures.gaussian_fitting import GaussianFitting, with_weight
 from bayeskit.mixtures.mixture_door import warn_of_collapse

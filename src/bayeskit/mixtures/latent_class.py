@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayeskit.data.labels import as_weights
+from bayeskit.data.source import as_weights
 from bayeskit.data.table import open_dense
 from bayeskit.errors import UsageError
 from bayeskit.mixtures.latent_fitting import LatentFitting

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from bayeskit.classifiers.naive_bayes import check_bernoulli, kinds_of_families
-from bayeskit.counting.backends.threads import thread_count
+from bayeskit.counting.backend import thread_count
 from bayeskit.data.encode import encode
-from bayeskit.data.labels import as_weights
 from bayeskit.data.reading import Reading
+from bayeskit.data.source import as_weights
 from bayeskit.data.table import Table
 from bayeskit.errors import DataError, SettingError, SuspectResult
 from bayeskit.estimation.density import family_names, family_of

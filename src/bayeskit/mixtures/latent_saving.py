@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.labels import LEAST_WEIGHT
+from bayeskit.data.source import LEAST_WEIGHT
 from bayeskit.data.table import open_table
 from bayeskit.errors import ModelFormatError, UsageError
 from bayeskit.io.labels import from_plain, to_plain

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from bayeskit.counting.backends.threads import thread_count
+from bayeskit.counting.backend import thread_count
 from bayeskit.errors import NotConverged, SettingError, SuspectResult
 from bayeskit.learning.em import Climb, Climbing, Problem
 from bayeskit.learning.mixtures.components import Components

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.labels import as_weights
+from bayeskit.data.source import as_weights
 from bayeskit.errors import DataError, SuspectResult
 from bayeskit.graphs.field import Field
 from bayeskit.inference.exact import allowed

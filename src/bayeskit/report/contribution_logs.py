@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.learning.model import Model
 from bayeskit.report.contributions import PRIOR, TOGETHER
 from bayeskit.report.explanation import Explanation

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.arrays import as_array
+from bayeskit.data.native import as_array
 from bayeskit.schema import Name
 
 Floats = NDArray[np.float64]

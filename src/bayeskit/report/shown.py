@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.chunk import Chunk
 from bayeskit.data.columns import is_missing
+from bayeskit.data.encoded import Chunk
 from bayeskit.data.table import Table
 from bayeskit.report.explanation import LeftOut, Reason
 from bayeskit.schema import Name, Schema

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.estimation.kernels.pair_cells import cell, is_present
+from bayeskit.estimation.pair_cells import cell, is_present
 from bayeskit.kernel import kernel
 
 _U = np.uintp

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayeskit.estimation.kernels.trie import find_cell, find_context
+from bayeskit.estimation.tries import find_cell, find_context
 from bayeskit.kernel import kernel
 
 # How the probabilities of a family come about.

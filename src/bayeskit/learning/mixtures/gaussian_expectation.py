@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bayeskit.counting.backends.threads import in_order
+from bayeskit.counting.backend import in_order
 from bayeskit.errors import DataError
 from bayeskit.learning.mixtures.components import Components
 from bayeskit.learning.mixtures.gaussian_missing import MissingPatterns

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.counting.backends.threads import in_order
+from bayeskit.counting.backend import in_order
 from bayeskit.errors import DataError
 from bayeskit.learning.mixtures.kernels.latent import TILE, expect_rows, gather_rows, share_rows
 from bayeskit.learning.mixtures.latent_model import (

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.counting.backends.threads import count_rows
-from bayeskit.data.chunk import Chunk
-from bayeskit.data.encoded import Encoded
+from bayeskit.counting.backend import count_rows
+from bayeskit.data.encoded import Chunk, Encoded
 from bayeskit.errors import DataError
 from bayeskit.estimation.density import family_of
 from bayeskit.learning.model import Recipe, plan_for

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.counting.backends.threads import in_order
+from bayeskit.counting.backend import in_order
 from bayeskit.errors import TooLarge
 from bayeskit.learning.networks.discrete_completions import Completions
 from bayeskit.learning.networks.gaussian_blocks import BlockSums, GaussianBlock, Normals

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.counting.backends.threads import count
-from bayeskit.data.chunk import Chunk
+from bayeskit.counting.backend import count
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import Incompatible
 from bayeskit.graphs.network import Network
 from bayeskit.learning.search.counted_scores import EVERYTHING

@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.counting.backends.threads import count
-from bayeskit.data.chunk import Chunk
+from bayeskit.counting.backend import count
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.learning.search.regression_scores import MixedScores
 from bayeskit.schema import Name, Schema
-from bayeskit.structure import learn
+from bayeskit.structure.learners import learn, tree
 from bayeskit.structure.questions import Family, Question, answer_all, members
 from bayeskit.structure.scores import Score
 from bayeskit.structure.search.chow_liu import chow_liu
-from bayeskit.structure.tree import tree
 
 Parents = dict[Name, tuple[Name, ...]]
 

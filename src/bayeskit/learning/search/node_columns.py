@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from bayeskit.data.encode import code_intervals
 from bayeskit.data.encoded import Encoded
 from bayeskit.data.gather import gather
-from bayeskit.data.labels import as_weights
 from bayeskit.data.reading import Reading, check_states, cut_variable
-from bayeskit.data.source import Source, is_path
+from bayeskit.data.source import Source, as_weights, is_path
 from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, SettingError, SourceNote
 from bayeskit.learning.cut_points import frequency_cut_points

@@ -25,8 +25,8 @@ import numpy as np
 
 from bayeskit.counting.kernels.soft import share_rows
 from bayeskit.counting.soft import count_soft
-from bayeskit.data.chunk import Chunk
-from bayeskit.data.labels import LEAST_WEIGHT
+from bayeskit.data.encoded import Chunk
+from bayeskit.data.source import LEAST_WEIGHT
 from bayeskit.estimation.class_prior import log_normalise
 from bayeskit.learning.em import ROUNDING, Climb
 from bayeskit.learning.interrupts import interrupts

@@ -20,14 +20,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from bayeskit.counting.backends.threads import count_rows, in_order
+from bayeskit.counting.backend import count_rows, in_order
 from bayeskit.counting.kernels.soft import share_rows
 from bayeskit.counting.soft import count_soft
 from bayeskit.counting.totals import refuse_unusable
-from bayeskit.data.chunk import CHUNK_ROWS, Chunk
-from bayeskit.data.encoded import Encoded
-from bayeskit.data.labels import LEAST_WEIGHT, batch_weights
-from bayeskit.data.source import Rows
+from bayeskit.data.encoded import CHUNK_ROWS, Chunk, Encoded
+from bayeskit.data.source import LEAST_WEIGHT, Rows, batch_weights
 from bayeskit.learning.em import ROUNDING, Climb, Climbing, climb
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Model, Recipe, estimate

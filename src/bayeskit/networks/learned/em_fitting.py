@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.counting.backends.threads import thread_count
-from bayeskit.data.labels import as_weights
+from bayeskit.counting.backend import thread_count
+from bayeskit.data.source import as_weights
 from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, Incompatible, NotConverged, SettingError, SuspectResult
 from bayeskit.graphs.distributions import LinearGaussian

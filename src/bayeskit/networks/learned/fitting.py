@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from bayeskit.data.labels import as_weights
+from bayeskit.data.source import as_weights
 from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, DataError, Incompatible, SettingError, TooLarge, UsageError
 from bayeskit.graphs.network import Network, discrete

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.counting.backends.threads import thread_count
+from bayeskit.counting.backend import thread_count
 from bayeskit.data.native import to_native
 from bayeskit.errors import SettingError
 from bayeskit.graphs.network import Network, Node

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.chunk import Chunk
+from bayeskit.data.encoded import Chunk
 from bayeskit.errors import UsageError
 from bayeskit.learning.model import Model
 from bayeskit.schema import Label, Name, Variable

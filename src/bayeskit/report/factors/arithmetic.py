@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.chunk import Chunk
 from bayeskit.data.encode import Policy, encode
+from bayeskit.data.encoded import Chunk
 from bayeskit.data.table import Table
 from bayeskit.errors import DataError
 from bayeskit.estimation.averaged import Averaged

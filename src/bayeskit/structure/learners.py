@@ -1,22 +1,38 @@
-"""The tree of TAN: a maximum spanning tree of the information that attributes share given the class."""
+"""Learners of classifiers' structures: the tree of TAN, the parents of kDB.
+
+A learner is a generator: it yields the plan of what it wants counted, is sent the statistics, and returns a
+:class:`~bayeskit.graphs.dag.Dag`. So it runs on counts that are kept, on a source or on a cluster without knowing it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import numpy as np
 
 from bayeskit.graphs.dag import Dag
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics import Plan
-from bayeskit.statistics.information import pair_information
+from bayeskit.statistics import Plan, Statistics
+from bayeskit.statistics.information import class_information, pair_information
 from bayeskit.statistics.pairs import Pairs
-from bayeskit.structure import Learner
 from bayeskit.typing import Floats
+
+Learner = Generator[Plan, Statistics, Dag]
 
 # Informations that differ by less are the same number added up in different orders.
 _TIE = 1e-12
+
+
+def learn(learner: Learner, answer: Callable[[Plan], Statistics]) -> Dag:
+    """Run a learner, answering its questions."""
+    try:
+        plan = next(learner)
+        while True:
+            plan = learner.send(answer(plan))
+    except StopIteration as end:
+        dag: Dag = end.value
+        return dag
 
 
 def tree(
@@ -110,3 +126,32 @@ def _directed(edges: list[tuple[int, int]], d: int, root: int) -> list[int]:
                     parents[j] = i
                     reached.append(j)
     return parents
+
+
+# Informations that differ by less are the same number added up in different orders.
+
+
+def k_dependence(schema: Schema, k: int) -> Learner:
+    """Learn the structure of Sahami's k-dependence classifier over the categorical attributes.
+
+    Attributes are taken in the order of I(X; Y), the most telling first; each gets as parents the k before it with
+    which it shares most, I(X_i; X_j | Y), the closest first (so the last is the first to be left out when a model backs
+    off). Of equals the first column comes first. The nodes of the answer stand in that order.
+    """
+    statistics = yield Plan.pairs(schema)
+    pairs: Any = statistics.parts["pairs"]
+    names = [v.name for v in statistics.schema.categorical]
+    order = _descending(class_information(pairs.tables.counts, pairs.offsets))
+    shared = pair_information(pairs) if k else np.zeros((len(names), len(names)))
+    parents = []
+    for rank, j in enumerate(order):
+        # Candidates in column order, so that of equals the first column is taken.
+        before = sorted(order[:rank])
+        best = [before[place] for place in _descending(shared[j, before])[:k]]
+        parents.append(tuple(names[i] for i in best))
+    return Dag(tuple(names[j] for j in order), tuple(parents))
+
+
+def _descending(values: Floats) -> list[int]:
+    found: list[int] = np.argsort(-np.round(np.asarray(values) / _TIE), kind="stable").tolist()
+    return found
