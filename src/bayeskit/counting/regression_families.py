@@ -12,12 +12,10 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.schema import Schema
 from bayeskit.statistics.cells import key_of
-from bayeskit.statistics.regression_families import Cells, RegressionFamilies
+from bayeskit.statistics.regression_families import LARGEST, Cells, RegressionFamilies
 from bayeskit.statistics.regressions import Regressions
 from bayeskit.typing import Floats
 
-# Squares of larger values, summed over many rows, would leave the range of doubles.
-LARGEST = 1e100
 # Cells are numbered by a table of all keys while it is small, or has no more than this many places a row.
 _SMALL_TABLE, _PLACES_A_ROW = 2**12, 4
 

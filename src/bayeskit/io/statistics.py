@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import fields
 from itertools import pairwise
 from typing import Any, get_args
@@ -10,33 +9,15 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.counting.regression_families import LARGEST
 from bayeskit.errors import DataError, ModelFormatError
 from bayeskit.io.labels import from_plain, to_plain
 from bayeskit.io.saved import Arrays, Saved, as_path, naming, read_saved, write_saved
 from bayeskit.schema import Kind, Name, Schema, Variable
-from bayeskit.statistics import Pattern, Plan, Statistics
-from bayeskit.statistics.statistics import PARTS, REMEMBERED
-from bayeskit.statistics.term import PatternKind
+from bayeskit.statistics import Part, Pattern, Plan, Statistics
+from bayeskit.statistics.part import DUST
+from bayeskit.statistics.term import PARTS
 from bayeskit.typing import PathLike
 
-_COLUMNS: dict[PatternKind, Kind] = {
-    "tables": "categorical",
-    "moments": "numeric",
-    "totals": "block",
-    "scatter": "numeric",
-    "grids": "numeric",
-    "pairs": "categorical",
-    "families": "categorical",
-    "cell_moments": "numeric",
-    "triples": "categorical",
-    "regressions": "numeric",
-}
-# Patterns whose attributes are families: a child, of the kind above, and its parents.
-_OF_FAMILIES: dict[PatternKind, tuple[Kind, ...]] = {
-    "families": ("categorical",),
-    "regressions": ("categorical", "numeric"),
-}
 _SIMPLE_FIELDS: dict[str, Any] = {
     field.name: getattr(Variable("", "categorical"), field.name)
     for field in fields(Variable)
@@ -44,37 +25,16 @@ _SIMPLE_FIELDS: dict[str, Any] = {
 }
 # The most codes that a coded column may have, twice over.
 _MOST_STATES = 2**25
-_WEIGHTS = (
-    *("tables/margin", "tables/counts", "moments/weight", "totals/sums", "totals/rows"),
-    *("scatter/weight", "grids/counts", "cell_moments/weight", "families/margin", "families/counts"),
-    *("pairs/margin", "pairs/counts", "triples/margin", "triples/counts", "regressions/weight"),
-)
 # Weights of one fit add up to 1e100 at most; room is left for as many fits as anybody could make.
 _LARGEST_WEIGHT = 1e120
 # Sums of squares are added up over columns, and must stay numbers.
 _LARGEST_SUM = 1e300
 # What a double has lost is far below its last digit.
 _MOST_LOST = 1e-12
-# Rounding may leave a cell a little below zero when rows are forgotten.
-_DUST = 1e-6
 # The binary exponents of doubles lie between −1,074 and 1,024; grids go 40 finer.
 _LARGEST_EXPONENT = 1_200
-# As many as were found; every other length follows from the schema.
-_FREE = (
-    *("grids/ids", "grids/counts", "families/keys", "families/counts"),
-    *("regressions/keys", "regressions/pivot", "regressions/weight", "regressions/weight_low"),
-    *("regressions/first", "regressions/first_low", "regressions/second", "regressions/second_low"),
-)
-# What the schema and the plan say already, so nothing else will do.
-_FIXED = (
-    *("pairs/offsets", "triples/offsets", "triples/parents"),
-    *("families/members", "families/bounds", "families/radices"),
-    *("regressions/members", "regressions/bounds", "regressions/radices"),
-    *("regressions/columns", "regressions/column_bounds"),
-)
 # Before the names of the arrays of what was taken away.
 _GONE = "gone/"
-_EXPONENTS = ("moments/exponent", "cell_moments/exponent", "grids/exponents", "grids/largest")
 
 
 def save_statistics(statistics: Statistics, path: PathLike) -> None:
@@ -219,15 +179,16 @@ def _unpack_pattern(plain: Any, schema: Schema) -> Pattern:
     if kind not in PARTS:
         raise ModelFormatError(f"its plan asks for {kind!r}, which this version does not know.")
     attributes = tuple(from_plain(name) for name in names)
-    columns = tuple(v.name for v in schema.attributes if v.kind == _COLUMNS[kind])
-    if kind in _OF_FAMILIES:
+    part = PARTS[kind]
+    columns = tuple(v.name for v in schema.attributes if v.kind == part.column_kind)
+    if part.parent_kinds:
         children, parents = _members_of(attributes)
-        above = {v.name for v in schema.attributes if v.kind in _OF_FAMILIES[kind]}
+        above = {v.name for v in schema.attributes if v.kind in part.parent_kinds}
         strange = [name for name in children if name not in columns]
         strange += [name for name in parents if name not in above]
     else:
         strange = [name for name in attributes if name not in columns]
-    partial = kind in ("tables", "cell_moments", "pairs") and attributes != columns
+    partial = part.takes_all and attributes != columns
     if strange or len(set(attributes)) < len(attributes) or partial:
         raise ModelFormatError(
             f"its plan asks for {kind} of {list(attributes)!r}; the schema has {list(columns)!r}."
@@ -261,8 +222,8 @@ def _apart(arrays: Arrays) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[A
 
 def _plan_of(arrays: Arrays, plan: Plan) -> Plan:
     """Return the patterns of a plan that are remembered of rows that are gone, and that these arrays are of."""
-    there = {name.partition("/")[0] for name in arrays} & REMEMBERED
-    return Plan(tuple(p for p in plan.patterns if p.kind in there))
+    there = {name.partition("/")[0] for name in arrays}
+    return Plan(tuple(p for p in plan.patterns if p.kind in there and PARTS[p.kind].remembered))
 
 
 def _flaw_of_arrays(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
@@ -286,121 +247,37 @@ def _flaw_of_parts(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
         wanted |= {f"{pattern.kind}/{name}": array for name, array in zero.items()}
     if wanted.keys() != arrays.keys():
         return f"its arrays are {sorted(arrays)} where its plan needs {sorted(wanted)}"
-    for name, zeros in wanted.items():
-        array = arrays[name]
-        shape = (len(array), *zeros.shape[1:]) if name in _FREE and array.ndim else zeros.shape
-        if array.shape != shape or array.dtype != zeros.dtype:
-            return (
-                f"its array {name} has shape {array.shape} and dtype {array.dtype}; its schema "
-                f"({schema.n_classes} classes) needs {shape} and {zeros.dtype}"
-            )
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            return f"its array {name} holds NaN or infinity"
-        if name in _FIXED and (array != zeros).any():
-            return f"its array {name} does not fit its schema and plan"
-        if name in _WEIGHTS and array.min(initial=0.0) < -_DUST * array.max(initial=1.0):
-            return f"its array {name} holds negative counts"
-        if name in _WEIGHTS and name != "totals/sums" and array.max(initial=0.0) > _LARGEST_WEIGHT:
-            return f"its array {name} holds more than any rows weigh"
-        if name.startswith(("scatter/", "regressions/")) and np.abs(array).max(initial=0.0) > _LARGEST_SUM:
-            return f"its array {name} holds sums that no covariance can be made of"
-        if name.endswith("_low") and array.shape != arrays[name[:-4]].shape:
-            return f"its array {name} is no remainder of {name[:-4]}"
-        if name.endswith("_low") and (abs(array) > _MOST_LOST * abs(arrays[name[:-4]])).any():
-            return f"its array {name} is no remainder of {name[:-4]}"
-        if name in _EXPONENTS and (
-            array.max(initial=0) > _LARGEST_EXPONENT or array.min(initial=0) < -_LARGEST_EXPONENT
-        ):
-            return f"its array {name} holds exponents that no number has"
-    return (
-        _flaw_of_grids(_part_arrays("grids", arrays))
-        or _flaw_of_families(_part_arrays("families", arrays), schema.n_classes)
-        or _flaw_of_regressions(_part_arrays("regressions", arrays))
-        or _flaw_of_pairs(_part_arrays("pairs", arrays), arrays.get("tables/counts"))
-    )
+    apart = {p.kind: _part_arrays(p.kind, arrays) for p in plan.patterns}
+    for kind, own in apart.items():
+        for name, zeros in _part_arrays(kind, wanted).items():
+            flaw = _flaw_of_array(PARTS[kind], name, own, zeros)
+            if flaw:
+                return f"its array {kind}/{name} {flaw}"
+    flaws = (PARTS[kind].flaw(own, schema, arrays) for kind, own in apart.items())
+    return next((flaw for flaw in flaws if flaw), None)
 
 
-def _flaw_of_pairs(arrays: dict[str, NDArray[Any]], tables: NDArray[Any] | None) -> str | None:
-    """A pair is the same either way round, and an attribute has one state at a time."""
-    if not arrays:
-        return None
-    counts, offsets = arrays["counts"], arrays["offsets"]
-    g = np.arange(len(counts))
-    # Tables are kept in two doubles, pairs in one.
-    if tables is not None and not np.allclose(counts[g, g], tables, rtol=1e-6, atol=1e-6):
-        return "its arrays pairs/counts and tables/counts count an attribute differently"
-    for begin, end in pairwise(offsets.tolist()):
-        if not np.array_equal(counts[begin:end], counts[:, begin:end].transpose(1, 0, 2)):
-            return "its array pairs/counts is not symmetric"
-        own = counts[begin:end, begin:end].copy()
-        own[np.arange(end - begin), np.arange(end - begin)] = 0.0
-        if own.any():
-            return "its array pairs/counts gives an attribute two states at once"
-    return None
-
-
-def _flaw_of_grids(arrays: dict[str, NDArray[Any]]) -> str | None:
-    if not arrays:
-        return None
-    offsets, ids = arrays["offsets"], arrays["ids"]
-    whole = (
-        offsets[0] == 0 and offsets[-1] == len(ids) == len(arrays["counts"]) and (np.diff(offsets) >= 0).all()
-    )
-    if not whole:
-        return "its array grids/offsets does not fit the cells of its grids"
-    rising = np.diff(ids) > 0
-    rising[offsets[(offsets > 0) & (offsets < len(ids))] - 1] = True  # from one attribute to the next
-    return None if rising.all() else "its array grids/ids is not in ascending order"
-
-
-def _flaw_of_families(arrays: dict[str, NDArray[Any]], n_classes: int) -> str | None:
-    if not arrays:
-        return None
-    if arrays["counts"].min(initial=0.0) < 0.0:
-        return "its array families/counts holds negative counts"
-    return _flaw_of_cells("families", arrays, len(arrays["counts"]), n_classes)
-
-
-def _flaw_of_cells(kind: str, arrays: dict[str, NDArray[Any]], n_cells: int, times: int = 1) -> str | None:
-    """Check the keys of sparse cells; ``times`` is how many there are for each product of the radices."""
-    starts, keys, bounds = (arrays[name] for name in ("starts", "keys", "bounds"))
-    if starts[0] != 0 or starts[-1] != len(keys) or len(keys) != n_cells or (np.diff(starts) < 0).any():
-        return f"its array {kind}/starts does not fit the cells of its families"
-    for f, (begin, end) in enumerate(pairwise(starts)):
-        own = keys[begin:end]
-        n_keys = math.prod(int(r) for r in arrays["radices"][bounds[f] : bounds[f + 1]]) * times
-        if (np.diff(own) <= 0).any():
-            return f"its array {kind}/keys is not in ascending order"
-        if len(own) and not (own[0] >= 0 and int(own[-1]) < n_keys):
-            return f"its array {kind}/keys holds cells that its schema does not have"
-    return None
-
-
-def _flaw_of_regressions(arrays: dict[str, NDArray[Any]]) -> str | None:
-    """As many sums as there are cells, and squares that some numbers can have."""
-    if not arrays:
-        return None
-    weight, second = arrays["weight"], arrays["second"]
-    flaw = _flaw_of_cells("regressions", arrays, len(weight))
-    if flaw:
-        return flaw
-    if not (weight > 0.0).all():
-        return "its array regressions/weight holds cells without weight"
-    n, m = np.diff(arrays["starts"]), np.diff(arrays["column_bounds"])
-    for name, size in (("pivot", n @ m), ("first", n @ m), ("second", n @ (m * m))):
-        if len(arrays[name]) != size:
-            return f"its array regressions/{name} does not fit the cells of its families"
-    if np.abs(arrays["pivot"]).max(initial=0.0) > LARGEST:
-        return "its array regressions/pivot holds numbers whose squares cannot be summed"
-    begin = 0
-    for cells, width in zip(n.tolist(), m.tolist()):
-        square = second[begin : begin + cells * width * width].reshape(cells, width, width)
-        own = np.diagonal(square, axis1=1, axis2=2)
-        if own.min(initial=0.0) < 0.0:
-            return "its array regressions/second holds negative squares"
-        # Sums that changed their pivot are symmetric but for rounding.
-        largest = np.sqrt(own[:, :, None] * own[:, None, :])
-        if (np.abs(square - square.transpose(0, 2, 1)) > _DUST * largest).any():
-            return "its array regressions/second is not symmetric"
-        begin += cells * width * width
+def _flaw_of_array(part: type[Part], name: str, arrays: Arrays, zeros: NDArray[Any]) -> str | None:
+    """Say what one array of a part has that no rows give it; ``zeros`` is the array without rows."""
+    array = arrays[name]
+    shape = (len(array), *zeros.shape[1:]) if name in part.free_arrays and array.ndim else zeros.shape
+    if array.shape != shape or array.dtype != zeros.dtype:
+        return f"has shape {array.shape} and dtype {array.dtype}; its schema and plan need {shape} and {zeros.dtype}"
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        return "holds NaN or infinity"
+    if name in part.fixed_arrays and (array != zeros).any():
+        return "does not fit its schema and plan"
+    if name in part.weight_arrays:
+        if array.min(initial=0.0) < -DUST * array.max(initial=1.0):
+            return "holds negative counts"
+        if array.max(initial=0.0) > _LARGEST_WEIGHT:
+            return "holds more than any rows weigh"
+    if part.is_squared and np.abs(array).max(initial=0.0) > _LARGEST_SUM:
+        return "holds sums that no covariance can be made of"
+    if name.endswith("_low"):
+        whole = arrays[name[:-4]]
+        if array.shape != whole.shape or (abs(array) > _MOST_LOST * abs(whole)).any():
+            return f"is no remainder of {part.kind}/{name[:-4]}"
+    if name in part.exponent_arrays and np.abs(array).max(initial=0) > _LARGEST_EXPONENT:
+        return "holds exponents that no number has"
     return None

@@ -26,8 +26,7 @@ from bayeskit.learning.naive import presence_conditionals
 from bayeskit.learning.one_dependence import Constants
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.statistics import Pattern, Plan, Statistics
-from bayeskit.statistics.statistics import PARTS
-from bayeskit.statistics.term import PatternKind
+from bayeskit.statistics.term import PARTS
 
 Flags = NDArray[np.bool_]
 Family = tuple[Name, ...]
@@ -158,12 +157,12 @@ class _Counted:
     recipe: Recipe
     parts: _Parts
 
-    def _counted(self, kind: PatternKind, wanted: Sequence[Family]) -> Any:
+    def _counted(self, kind: str, wanted: Sequence[Family]) -> Any:
         """Return some of the families that were counted.
 
         A parent that has no state is counted, but not in the graph. It has one code, so that keys are the same without.
         """
-        zero = PARTS[kind].zero(self.statistics.schema, tuple(wanted))
+        zero: Any = PARTS[kind].zero(self.statistics.schema, tuple(wanted))
         part: Any = self.statistics.parts.get(kind)
         if part is None:
             return zero

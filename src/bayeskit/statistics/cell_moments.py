@@ -14,8 +14,8 @@ from bayeskit.schema import Name, Schema
 from bayeskit.statistics import double
 from bayeskit.statistics.cells import CellTable
 from bayeskit.statistics.moments import Integers, Moments, moment_cells, put_moments
-from bayeskit.statistics.part import Embedding, Gone
-from bayeskit.statistics.term import Pattern, Term
+from bayeskit.statistics.part import Embedding, Gone, Part
+from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 
 # Bytes that the moments of all cells may take.
@@ -23,7 +23,7 @@ LARGEST = 2**31
 
 
 @dataclass(frozen=True, eq=False)
-class CellMoments:
+class CellMoments(Part):
     r"""The weight, sum and sum of squares of M attributes in each state and class.
 
     With g the row of state v of categorical attribute j (attributes lie one after the other, each with its
@@ -50,8 +50,20 @@ class CellMoments:
     (3, 2, 1)
     """
 
+    kind = "cell_moments"
+    column_kind = "numeric"
+    takes_all = True
+    weight_arrays = ("weight",)
+    exponent_arrays = ("exponent",)
+
     cells: Floats
     exponent: Integers
+
+    @classmethod
+    def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
+        for variable in schema.categorical:
+            cell = schema.target.name, variable.name
+            yield from (Term(cell, (name,), 2) for name in attributes)
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
@@ -59,7 +71,7 @@ class CellMoments:
         return cls(_room(schema, width), np.zeros(width, np.int64))
 
     @classmethod
-    def memory(cls, schema: Schema) -> int:
+    def memory(cls, schema: Schema, attributes: tuple[Name, ...] = ()) -> int:
         """Return the bytes that the cells of all numeric attributes will take, before any is taken."""
         return _bytes(schema, len(schema.numeric))
 
@@ -166,7 +178,7 @@ def _blocks(
 ) -> Iterator[tuple[Term, int, Floats]]:
     """The terms, the number of their numeric attribute, and their cells: a view of shape (7, K, r + 1)."""
     offsets = schema.offsets.tolist()
-    for i, term in enumerate(Pattern("cell_moments", attributes).terms(schema)):
+    for i, term in enumerate(CellMoments.terms(schema, attributes)):
         j, m = divmod(i, len(attributes))
         yield term, m, cells[:, offsets[j] : offsets[j + 1], :, m].swapaxes(1, 2)
 

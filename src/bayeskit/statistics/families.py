@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -13,8 +14,8 @@ from numpy.typing import NDArray
 from bayeskit.errors import ColumnError, DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, digits_of, key_of, shape_of
-from bayeskit.statistics.part import Embedding, Gone, left_of, weight_gone
-from bayeskit.statistics.term import Pattern, Term
+from bayeskit.statistics.part import Embedding, Gone, Part, left_of, weight_gone
+from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 
 Ids = NDArray[np.int64]
@@ -25,7 +26,7 @@ LARGEST_KEY = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False)
-class Families:
+class Families(Part):
     r"""Counts of order 0 for families (child, parent 1, …, parent k), kept only where there is weight.
 
     The cell (u₁, …, u_k, x, c) of a family has the key
@@ -60,6 +61,12 @@ class Families:
     (1, 0)
     """
 
+    kind = "families"
+    parent_kinds = ("categorical",)
+    weight_arrays = "margin", "counts"
+    free_arrays = "keys", "counts"
+    fixed_arrays = "members", "bounds", "radices"
+
     margin: Floats
     members: Ids
     bounds: Ids
@@ -67,6 +74,12 @@ class Families:
     starts: Ids
     keys: Ids
     counts: Floats
+
+    @classmethod
+    def terms(cls, schema: Schema, attributes: tuple[Any, ...]) -> Iterator[Term]:
+        target = schema.target.name
+        yield Term((target,))
+        yield from (Term((target, *family)) for family in attributes)
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Any, ...]) -> Self:
@@ -184,8 +197,16 @@ class Families:
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         return cls(*(arrays[field.name] for field in fields(cls)))
 
+    @classmethod
+    def flaw(
+        cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
+    ) -> str | None:
+        if arrays["counts"].min(initial=0.0) < 0.0:
+            return "its array families/counts holds negative counts"
+        return flaw_of_cells("families", arrays, len(arrays["counts"]), schema.n_classes)
+
     def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
-        margin, *terms = Pattern("families", attributes).terms(schema)
+        margin, *terms = Families.terms(schema, attributes)
         yield CellTable.of_array(margin, self.margin)
         for f, term in enumerate(terms):
             keys, counts = self.cells(f)
@@ -198,7 +219,7 @@ class Families:
     def from_cell_tables(
         cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
     ) -> Self:
-        margin, *terms = Pattern("families", attributes).terms(schema)
+        margin, *terms = Families.terms(schema, attributes)
         cells = []
         for term in terms:
             n_classes, child, *parents = shape_of(schema, term)
@@ -304,3 +325,18 @@ def _moved(keys: Ids, counts: Floats, names: tuple[int, ...], embedding: Embeddi
     for code, radix in zip(codes[::-1], radices[::-1]):
         moved = moved * radix + code
     return _summed(moved[alive], counts[alive])
+
+
+def flaw_of_cells(kind: str, arrays: Mapping[str, NDArray[Any]], n_cells: int, times: int = 1) -> str | None:
+    """Check the keys of sparse cells; ``times`` is how many there are for each product of the radices."""
+    starts, keys, bounds = (arrays[name] for name in ("starts", "keys", "bounds"))
+    if starts[0] != 0 or starts[-1] != len(keys) or len(keys) != n_cells or (np.diff(starts) < 0).any():
+        return f"its array {kind}/starts does not fit the cells of its families"
+    for f, (begin, end) in enumerate(pairwise(starts)):
+        own = keys[begin:end]
+        n_keys = math.prod(int(r) for r in arrays["radices"][bounds[f] : bounds[f + 1]]) * times
+        if (np.diff(own) <= 0).any():
+            return f"its array {kind}/keys is not in ascending order"
+        if len(own) and not (own[0] >= 0 and int(own[-1]) < n_keys):
+            return f"its array {kind}/keys holds cells that its schema does not have"
+    return None

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, shown
-from bayeskit.statistics.part import ROUNDING_OF_ONE, Embedding, Gone, weight_gone
-from bayeskit.statistics.term import Pattern, Term
+from bayeskit.statistics.part import ROUNDING_OF_ONE, Embedding, Gone, Part, weight_gone
+from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 
 Ids = NDArray[np.int64]
@@ -94,7 +94,7 @@ def empty_grid(n_classes: int) -> Grid:
 
 
 @dataclass(frozen=True)
-class Grids:
+class Grids(Part):
     """For each of some numeric attributes a histogram per class, kept only where there are values.
 
     Cells are 2^e wide, e being the least integer ≥ L − 40 for which the values of all classes together
@@ -123,6 +123,12 @@ class Grids:
     >>> a.merge(b).exponents, a.merge(b).ids, a.merge(b).counts.ravel()
     (array([1]), array([0, 1, 2]), array([2., 2., 2.]))
     """
+
+    kind = "grids"
+    column_kind = "numeric"
+    weight_arrays = ("counts",)
+    free_arrays = "ids", "counts"
+    exponent_arrays = "exponents", "largest"
 
     largest: Ids
     exponents: Ids
@@ -153,6 +159,10 @@ class Grids:
     @property
     def n_classes(self) -> int:
         return int(self.counts.shape[1])
+
+    @classmethod
+    def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
+        yield from (Term((schema.target.name,), (name,)) for name in attributes)
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
@@ -191,8 +201,24 @@ class Grids:
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         return cls(*(arrays[field.name] for field in fields(cls)))
 
+    @classmethod
+    def flaw(
+        cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
+    ) -> str | None:
+        offsets, ids = arrays["offsets"], arrays["ids"]
+        whole = (
+            offsets[0] == 0
+            and offsets[-1] == len(ids) == len(arrays["counts"])
+            and (np.diff(offsets) >= 0).all()
+        )
+        if not whole:
+            return "its array grids/offsets does not fit the cells of its grids"
+        rising = np.diff(ids) > 0
+        rising[offsets[(offsets > 0) & (offsets < len(ids))] - 1] = True  # from one attribute to the next
+        return None if rising.all() else "its array grids/ids is not in ascending order"
+
     def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
-        for j, term in enumerate(Pattern("grids", attributes).terms(schema)):
+        for j, term in enumerate(Grids.terms(schema, attributes)):
             grid = self.grid(j)
             row, c = np.nonzero(grid.counts)
             scale = {"exponent": float(grid.exponent), "largest": float(grid.largest)}
@@ -203,7 +229,7 @@ class Grids:
     def from_cell_tables(
         cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
     ) -> Self:
-        terms = Pattern("grids", attributes).terms(schema)
+        terms = Grids.terms(schema, attributes)
         return cls.of((_grid_of(tables[term], schema.n_classes) for term in terms), schema.n_classes)
 
 

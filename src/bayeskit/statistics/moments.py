@@ -14,8 +14,8 @@ from bayeskit.schema import Name, Schema
 from bayeskit.statistics import double
 from bayeskit.statistics.cells import CellTable, of_planes, put_planes, shown
 from bayeskit.statistics.double import Twofold
-from bayeskit.statistics.part import ROUNDING, Embedding, Gone
-from bayeskit.statistics.term import Pattern, Term
+from bayeskit.statistics.part import ROUNDING, Embedding, Gone, Part
+from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 
 # Squares of values between these powers of two keep all their digits in a double-double.
@@ -29,7 +29,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class Moments(Part):
     r"""The weight, sum and sum of squares of d attributes in each of K classes.
 
     .. math:: n = \sum w, \quad S_1 = \sum w (x - p), \quad S_2 = \sum w (x - p)^2
@@ -52,6 +52,13 @@ class Moments:
     (2.0, 2.0)
     """
 
+    kind = "moments"
+    column_kind = "numeric"
+    weight_arrays = ("weight",)
+    exponent_arrays = ("exponent",)
+    remembered = "scaled"
+    cleared_by = "moments"
+
     cells: Floats
     exponent: Integers
     weight: Floats = field(init=False, repr=False, compare=False)
@@ -59,6 +66,10 @@ class Moments:
     def __post_init__(self) -> None:
         # Σw over the values that are present, shape (K, d).
         object.__setattr__(self, "weight", self.cells[double.WEIGHT])
+
+    @classmethod
+    def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
+        yield from (Term((schema.target.name,), (name,), 2) for name in attributes)
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
@@ -237,7 +248,7 @@ class Moments:
         return cls(cells, np.asarray(arrays["exponent"], dtype=np.int64))
 
     def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
-        for j, term in enumerate(Pattern("moments", attributes).terms(schema)):
+        for j, term in enumerate(Moments.terms(schema, attributes)):
             yield moment_cells(term, self.cells[:, :, j], int(self.exponent[j]))
 
     @classmethod
@@ -245,7 +256,7 @@ class Moments:
         cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
     ) -> Self:
         moments = cls.zero(schema, attributes)
-        for j, term in enumerate(Pattern("moments", attributes).terms(schema)):
+        for j, term in enumerate(Moments.terms(schema, attributes)):
             moments.exponent[j] = put_moments(tables[term], moments.cells[:, :, j])
         return moments
 

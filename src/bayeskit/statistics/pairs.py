@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -12,9 +13,9 @@ from numpy.typing import NDArray
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, shape_of
-from bayeskit.statistics.part import Embedding, Gone, left_of, weight_gone
+from bayeskit.statistics.part import Embedding, Gone, Part, left_of, weight_gone
 from bayeskit.statistics.tables import Tables
-from bayeskit.statistics.term import Pattern, Term
+from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 
 # Bytes that one table of pairs may take. It grows with the square of all states together.
@@ -22,7 +23,7 @@ LARGEST = 2**29
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(Part):
     r"""Counts of order 0 for all pairs of attributes.
 
     With g the row of state v of attribute i and h that of state u of attribute j (attributes lie one after
@@ -54,9 +55,20 @@ class Pairs:
     (2, 3, 2)
     """
 
+    kind = "pairs"
+    takes_all = True
+    weight_arrays = "margin", "counts"
+    fixed_arrays = ("offsets",)
+
     margin: Floats
     counts: Floats
     offsets: NDArray[np.int64]
+
+    @classmethod
+    def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
+        yield from Tables.terms(schema, attributes)
+        target = schema.target.name
+        yield from (Term((target, *pair)) for pair in itertools.combinations(attributes, 2))
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
@@ -73,7 +85,7 @@ class Pairs:
         return cls(np.zeros(schema.n_classes), counts, schema.offsets.astype(np.int64))
 
     @classmethod
-    def memory(cls, schema: Schema) -> int:
+    def memory(cls, schema: Schema, attributes: tuple[Name, ...] = ()) -> int:
         """Return the bytes that the counts will take, before any is taken."""
         return 8 * schema.n_classes * (int(schema.offsets[-1]) ** 2 + 1)
 
@@ -120,6 +132,25 @@ class Pairs:
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         return cls(arrays["margin"], arrays["counts"], arrays["offsets"])
 
+    @classmethod
+    def flaw(
+        cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
+    ) -> str | None:
+        """A pair is the same either way round, and an attribute has one state at a time."""
+        counts, offsets, tables = arrays["counts"], arrays["offsets"], beside.get("tables/counts")
+        g = np.arange(len(counts))
+        # Tables are kept in two doubles, pairs in one.
+        if tables is not None and not np.allclose(counts[g, g], tables, rtol=1e-6, atol=1e-6):
+            return "its arrays pairs/counts and tables/counts count an attribute differently"
+        for begin, end in itertools.pairwise(offsets.tolist()):
+            if not np.array_equal(counts[begin:end], counts[:, begin:end].transpose(1, 0, 2)):
+                return "its array pairs/counts is not symmetric"
+            own = counts[begin:end, begin:end].copy()
+            own[np.arange(end - begin), np.arange(end - begin)] = 0.0
+            if own.any():
+                return "its array pairs/counts gives an attribute two states at once"
+        return None
+
     def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
         yield from self.tables.cell_tables(schema, attributes)
         for term, a, b in _blocks(schema, attributes):
@@ -143,6 +174,6 @@ def _blocks(schema: Schema, attributes: tuple[Name, ...]) -> Iterator[tuple[Term
     """The terms of two attributes, and where the states of either stand."""
     offsets = schema.offsets.tolist()
     place = {v.name: slice(*offsets[j : j + 2]) for j, v in enumerate(schema.categorical)}
-    for term in Pattern("pairs", attributes).terms(schema):
+    for term in Pairs.terms(schema, attributes):
         if len(term.cells) == 3:
             yield term, place[term.cells[1]], place[term.cells[2]]

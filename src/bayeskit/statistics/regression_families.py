@@ -14,13 +14,15 @@ from bayeskit.errors import ColumnError, DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, digits_of, key_of, shape_of
 from bayeskit.statistics.double import Twofold
-from bayeskit.statistics.families import LARGEST_KEY, Ids
+from bayeskit.statistics.families import LARGEST_KEY, Ids, flaw_of_cells
 from bayeskit.statistics.moments import Moments
-from bayeskit.statistics.part import Embedding, Gone
+from bayeskit.statistics.part import DUST, Embedding, Gone, Part
 from bayeskit.statistics.regressions import Lost, Regressions
-from bayeskit.statistics.term import Pattern, Term
+from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 
+# Squares of larger values, summed over many rows, would leave the range of doubles.
+LARGEST = 1e100
 # The class stands among the members of a family as this number.
 CLASS = -1
 _SUMS = ("weight", "first", "second")
@@ -30,7 +32,7 @@ Cells = tuple[Ids, Regressions]
 
 
 @dataclass(frozen=True, eq=False)
-class RegressionFamilies:
+class RegressionFamilies(Part):
     r"""What linear-Gaussian children are estimated from, kept only in cells that rows fell into.
 
     For a family with the discrete parents u₁, …, u_k and z = (numeric parents, child), the cell (u₁, …, u_k, c) holds
@@ -65,12 +67,28 @@ class RegressionFamilies:
     ((0,), (0, 1))
     """
 
+    kind = "regressions"
+    column_kind = "numeric"
+    parent_kinds = "categorical", "numeric"
+    weight_arrays = ("weight",)
+    free_arrays = "keys", "pivot", "weight", "weight_low", "first", "first_low", "second", "second_low"
+    fixed_arrays = "members", "bounds", "radices", "columns", "column_bounds"
+    is_squared = True
+    cleared_by = "moments"
+
     members: Ids
     bounds: Ids
     radices: Ids
     columns: Ids
     column_bounds: Ids
     cells: tuple[Cells, ...]
+
+    @classmethod
+    def terms(cls, schema: Schema, attributes: tuple[Any, ...]) -> Iterator[Term]:
+        for child, *parents in attributes:
+            numeric = tuple(name for name in parents if name in schema.numeric_index)
+            discrete = (name for name in parents if name not in numeric)
+            yield Term((schema.target.name, *discrete), (*numeric, child), 2)
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Any, ...]) -> Self:
@@ -179,7 +197,7 @@ class RegressionFamilies:
     def arrays(self) -> dict[str, Any]:
         sums = [cells for _, cells in self.cells]
         return {
-            **{name: getattr(self, name) for name in _FIXED},
+            **{name: getattr(self, name) for name in self.fixed_arrays},
             "starts": np.cumsum([0, *(len(keys) for keys, _ in self.cells)], dtype=np.int64),
             "keys": _joined((keys for keys, _ in self.cells), np.int64),
             "pivot": _joined((s.pivot for s in sums), np.float64),
@@ -206,10 +224,40 @@ class RegressionFamilies:
             )
             cells.append((arrays["keys"][begin:end], Regressions(pivot, *sums)))
             line, square = line + n * m, square + n * m * m
-        return cls(**{name: arrays[name] for name in _FIXED}, cells=tuple(cells))
+        return cls(**{name: arrays[name] for name in cls.fixed_arrays}, cells=tuple(cells))
+
+    @classmethod
+    def flaw(
+        cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
+    ) -> str | None:
+        """As many sums as there are cells, and squares that some numbers can have."""
+        weight, second = arrays["weight"], arrays["second"]
+        flaw = flaw_of_cells("regressions", arrays, len(weight))
+        if flaw:
+            return flaw
+        if not (weight > 0.0).all():
+            return "its array regressions/weight holds cells without weight"
+        n, m = np.diff(arrays["starts"]), np.diff(arrays["column_bounds"])
+        for name, size in (("pivot", n @ m), ("first", n @ m), ("second", n @ (m * m))):
+            if len(arrays[name]) != size:
+                return f"its array regressions/{name} does not fit the cells of its families"
+        if np.abs(arrays["pivot"]).max(initial=0.0) > LARGEST:
+            return "its array regressions/pivot holds numbers whose squares cannot be summed"
+        begin = 0
+        for cells, width in zip(n.tolist(), m.tolist()):
+            square = second[begin : begin + cells * width * width].reshape(cells, width, width)
+            own = np.diagonal(square, axis1=1, axis2=2)
+            if own.min(initial=0.0) < 0.0:
+                return "its array regressions/second holds negative squares"
+            # Sums that changed their pivot are symmetric but for rounding.
+            largest = np.sqrt(own[:, :, None] * own[:, None, :])
+            if (np.abs(square - square.transpose(0, 2, 1)) > DUST * largest).any():
+                return "its array regressions/second is not symmetric"
+            begin += cells * width * width
+        return None
 
     def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
-        for f, term in enumerate(Pattern("regressions", attributes).terms(schema)):
+        for f, term in enumerate(RegressionFamilies.terms(schema, attributes)):
             *u, c = self.digits(f)
             sums = self.cells[f][1]
             m = sums.pivot.shape[1]
@@ -224,7 +272,7 @@ class RegressionFamilies:
     def from_cell_tables(
         cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
     ) -> Self:
-        terms = Pattern("regressions", attributes).terms(schema)
+        terms = RegressionFamilies.terms(schema, attributes)
         return cls.zero(schema, attributes).with_cells(_listed(tables[term], schema) for term in terms)
 
     def chosen_from(self, counted: Self, which: Iterable[int]) -> Self:
@@ -238,10 +286,6 @@ class RegressionFamilies:
             there = np.flatnonzero(sums.n)
             kept.append((keys, sums) if len(there) == len(keys) else (keys[there], sums.take(there)))
         return replace(self, cells=tuple(kept))
-
-
-# What the schema and the families say already.
-_FIXED = ("members", "bounds", "radices", "columns", "column_bounds")
 
 
 def _checked(family: Sequence[int], position: Mapping[Name, int], schema: Schema) -> Any:

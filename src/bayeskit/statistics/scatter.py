@@ -13,8 +13,8 @@ from bayeskit.errors import Incompatible
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, of_planes, put_planes
 from bayeskit.statistics.double import Twofold
-from bayeskit.statistics.part import ONE_ROW, ROUNDING, Embedding, Gone, weight_gone
-from bayeskit.statistics.term import Pattern, Term
+from bayeskit.statistics.part import ONE_ROW, ROUNDING, Embedding, Gone, Part, weight_gone
+from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 
 # A class whose mean lies further than this many standard deviations from its pivot is recentred.
@@ -28,7 +28,7 @@ _SUMS = ("weight", "first", "second", "third", "fourth")
 
 
 @dataclass(frozen=True, eq=False)
-class Scatter:
+class Scatter(Part):
     r"""Sums over the complete rows of each class, about a pivot of its own: :math:`z = x - pivot`.
 
     Attributes
@@ -50,6 +50,13 @@ class Scatter:
            [2., 4.]])
     """
 
+    kind = "scatter"
+    column_kind = "numeric"
+    weight_arrays = ("weight",)
+    is_squared = True
+    remembered = "scaled"
+    cleared_by = "scatter"
+
     pivot: Floats
     sums: Sums
 
@@ -60,6 +67,10 @@ class Scatter:
         """Take up sums that were made in plain doubles about a good pivot."""
         exact = Twofold.exact
         return cls(pivot, (exact(weight), exact(first), exact(second), exact(third), exact(fourth)))
+
+    @classmethod
+    def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
+        yield Term((schema.target.name,), attributes, 4)
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
@@ -152,7 +163,7 @@ class Scatter:
         return cls(arrays["pivot"], (n, s1, s2, s3, s4))
 
     def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
-        (term,) = Pattern("scatter", attributes).terms(schema)
+        (term,) = Scatter.terms(schema, attributes)
         yield of_planes(term, self.arrays())
 
     @classmethod
@@ -160,7 +171,7 @@ class Scatter:
         cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
     ) -> Self:
         arrays = {name: array.copy() for name, array in cls.zero(schema, attributes).arrays().items()}
-        (term,) = Pattern("scatter", attributes).terms(schema)
+        (term,) = Scatter.terms(schema, attributes)
         put_planes(tables[term], arrays)
         return cls.from_arrays(arrays)
 

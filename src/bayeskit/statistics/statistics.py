@@ -20,34 +20,15 @@ from bayeskit.statistics.part import Embedding, Part, never_counted
 from bayeskit.statistics.regression_families import RegressionFamilies
 from bayeskit.statistics.scatter import Scatter
 from bayeskit.statistics.tables import Tables
-from bayeskit.statistics.term import PatternKind, Plan, Term
+from bayeskit.statistics.term import PARTS, Plan, Term, register
 from bayeskit.statistics.totals import Totals
 from bayeskit.statistics.triples import Triples
 from bayeskit.typing import Floats
 
-PARTS: dict[PatternKind, type[Any]] = {
-    "tables": Tables,
-    "moments": Moments,
-    "totals": Totals,
-    "scatter": Scatter,
-    "grids": Grids,
-    "pairs": Pairs,
-    "triples": Triples,
-    "families": Families,
-    "cell_moments": CellMoments,
-    "regressions": RegressionFamilies,
-}
-# What is remembered of rows that were taken away; and what more once weights have been scaled. From then on a weight
-# can be named to one double only, and taking it away leaves an error in moments, too.
-_WEIGHTS: frozenset[PatternKind] = frozenset(("tables", "totals"))
-_SPREADS: frozenset[PatternKind] = frozenset(("moments", "scatter"))
-REMEMBERED = _WEIGHTS | _SPREADS
-# By which of these each part of values is cleared of rounding.
-_CLEARED_BY: dict[PatternKind, PatternKind] = {
-    "moments": "moments",
-    "scatter": "scatter",
-    "regressions": "moments",
-}
+for _part in (
+    *(Tables, Moments, Totals, Scatter, Grids, Pairs, Triples, Families, CellMoments, RegressionFamilies),
+):
+    register(_part)
 
 
 @dataclass(frozen=True)
@@ -64,8 +45,8 @@ class Statistics:
 
     schema: Schema
     plan: Plan
-    parts: Mapping[PatternKind, Part]
-    gone: Mapping[PatternKind, Part] = field(default_factory=dict)
+    parts: Mapping[str, Part]
+    gone: Mapping[str, Part] = field(default_factory=dict)
     tables: Tables = field(init=False, repr=False, compare=False)
     moments: Moments = field(init=False, repr=False, compare=False)
     class_counts: Floats = field(init=False, repr=False, compare=False)
@@ -146,16 +127,20 @@ class Statistics:
     def merge(self, other: Statistics) -> Statistics:
         a, b = self._aligned(other)
         parts, gone = _merged(a.parts, b.parts), _merged(a.gone, b.gone)
-        for kind, remembered in _CLEARED_BY.items():
-            if kind in parts and remembered in gone and gone[remembered].weight.any():
-                parts[kind] = parts[kind].without_rounding(gone[remembered])
+        for kind, part in parts.items():
+            lost = gone.get(part.cleared_by)
+            if lost is not None and lost.weight.any():
+                parts[kind] = part.without_rounding(lost)
         return replace(a, parts=parts, gone=gone)
 
     def subtract(self, other: Statistics) -> Statistics:
         """Return the statistics without the rows of another; more than was counted is refused."""
         a, b = self._aligned(other)
         before = _merged(a.gone, b.gone)
-        gone = _merged(before, {kind: part for kind, part in b.parts.items() if kind in {*_WEIGHTS, *before}})
+        taken = {
+            kind: part for kind, part in b.parts.items() if part.remembered == "always" or kind in before
+        }
+        gone = _merged(before, taken)
         left = replace(a, parts={kind: part.subtract(b.parts[kind], gone) for kind, part in a.parts.items()})
         deficit = max(part.deficit() for part in left.parts.values())
         if deficit > 1e-9 * max(1.0, a.total):
@@ -171,10 +156,8 @@ class Statistics:
     def scale(self, factor: float | Floats) -> Statistics:
         gone = self.gone
         if (np.abs(np.frexp(factor)[0]) != 0.5).any():  # by a power of two nothing is rounded
-            zero = Statistics.zero(
-                self.schema, Plan(tuple(p for p in self.plan.patterns if p.kind in REMEMBERED))
-            )
-            gone = _merged(zero.parts, gone)
+            remembered = tuple(p for p in self.plan.patterns if PARTS[p.kind].remembered)
+            gone = _merged(Statistics.zero(self.schema, Plan(remembered)).parts, gone)
         parts, gone = (
             {kind: part.scale(factor) for kind, part in some.items()} for some in (self.parts, gone)
         )
@@ -183,8 +166,7 @@ class Statistics:
     @property
     def exact(self) -> bool:
         """Whether all weights are such that sums of them have no rounding."""
-        some: list[Any] = [part for kind, part in self.parts.items() if kind in _WEIGHTS]
-        return all(part.exact for part in some)
+        return all(part.exact for part in self.parts.values())
 
     def __add__(self, other: Statistics) -> Statistics:
         return self.merge(other)
@@ -220,19 +202,11 @@ class Statistics:
         return self.embed(schema.with_variables(attributes, schema.target.kept(classes)))
 
 
-def _merged(a: Mapping[PatternKind, Any], b: Mapping[PatternKind, Any]) -> dict[PatternKind, Any]:
+def _merged(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
     """Add parts of the same kind; one that the other side does not have stays as it is."""
     return {**a, **b, **{kind: a[kind].merge(b[kind]) for kind in a if kind in b}}
 
 
 def memory_of(plan: Plan, schema: Schema) -> int:
     """Return the bytes that the large parts of a plan take for a schema, before any is taken."""
-    bytes_ = 0
-    for pattern in plan.patterns:
-        if pattern.kind == "pairs":
-            bytes_ += Pairs.memory(schema)
-        elif pattern.kind == "triples":
-            bytes_ += Triples.memory(schema, pattern.attributes)
-        elif pattern.kind == "cell_moments":
-            bytes_ += CellMoments.memory(schema)
-    return bytes_
+    return sum(PARTS[pattern.kind].memory(schema, pattern.attributes) for pattern in plan.patterns)

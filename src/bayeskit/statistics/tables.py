@@ -11,8 +11,8 @@ import numpy as np
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, shape_of
 from bayeskit.statistics.double import Twofold
-from bayeskit.statistics.part import ROUNDING, Embedding, Gone, never_counted
-from bayeskit.statistics.term import Pattern, Term
+from bayeskit.statistics.part import ROUNDING, Embedding, Gone, Part, never_counted
+from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 
 # Weights with no more binary digits after the point are added and taken away without rounding.
@@ -20,7 +20,7 @@ _FRACTION_BITS = 16
 
 
 @dataclass(frozen=True)
-class Tables:
+class Tables(Part):
     """Counts of order 0.
 
     Attributes
@@ -35,10 +35,21 @@ class Tables:
         taken away again leaves nothing behind. Whole weights lose nothing.
     """
 
+    kind = "tables"
+    takes_all = True
+    weight_arrays = "margin", "counts"
+    remembered = "always"
+
     margin: Floats
     counts: Floats
     margin_low: Floats | None = None
     counts_low: Floats | None = None
+
+    @classmethod
+    def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
+        target = schema.target.name
+        yield Term((target,))
+        yield from (Term((target, name)) for name in attributes)
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
@@ -107,7 +118,7 @@ class Tables:
         return cls(arrays["margin"], arrays["counts"], margin_low, counts_low)
 
     def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
-        margin, *terms = Pattern("tables", attributes).terms(schema)
+        margin, *terms = Tables.terms(schema, attributes)
         whole = self.counts_low is None
         margin_low, counts_low = self._low()
         yield CellTable.of_array(margin, self.margin, None if whole else margin_low)
@@ -119,7 +130,7 @@ class Tables:
     def from_cell_tables(
         cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
     ) -> Self:
-        terms = list(Pattern("tables", attributes).terms(schema))
+        terms = list(Tables.terms(schema, attributes))
         low = any("n_low" in tables[term].sums for term in terms)
 
         def stacked(name: str | None) -> tuple[Floats, Floats]:

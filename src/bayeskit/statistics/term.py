@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING
 
 from bayeskit.schema import Name, Schema
 
-PatternKind = Literal[
-    "tables",
-    "moments",
-    "totals",
-    "scatter",
-    "grids",
-    "pairs",
-    "cell_moments",
-    "families",
-    "triples",
-    "regressions",
-]
+if TYPE_CHECKING:
+    from bayeskit.statistics.part import Part
+
+# The parts of statistics by the kind of the pattern that each holds.
+PARTS: dict[str, type[Part]] = {}
+
+
+def register(part: type[Part]) -> None:
+    """Make a part known by its kind: plans may ask for it, files may hold it."""
+    PARTS[part.kind] = part
 
 
 @dataclass(frozen=True)
@@ -44,6 +41,8 @@ class Term:
 class Pattern:
     """Many terms of one shape, so that one fused kernel counts them and one array holds them.
 
+    Each kind has a part of statistics of its own (:func:`register`). Those of the library are:
+
     ``tables``: n(class) and n(class, attribute) for every categorical attribute.
     ``moments``: n, Σx, Σx² in each class, for every numeric attribute.
     ``totals``: n and Σx in each class, for every column of a block.
@@ -58,51 +57,12 @@ class Pattern:
     ``grids``: n in each class and cell of a dyadic grid, for each of these numeric attributes.
     """
 
-    kind: PatternKind
+    kind: str
     attributes: tuple[Name, ...]
 
     def terms(self, schema: Schema) -> Iterator[Term]:
         """Say exactly what the part of this pattern holds: whoever counts these terms has counted all of it."""
-        target = (schema.target.name,)
-        match self.kind:
-            case "tables" | "pairs" | "triples" | "families":
-                yield Term(target)
-                yield from (Term((*target, *names)) for names in self._sets(schema))
-            case "scatter":
-                yield Term(target, self.attributes, 4)
-            case "totals":
-                yield Term(target, self.attributes, 1)
-            case "cell_moments":
-                for variable in schema.categorical:
-                    yield from (Term((*target, variable.name), (name,), 2) for name in self.attributes)
-            case "regressions":
-                yield from (_regression(target, family, schema) for family in self.attributes)
-            case "moments" | "grids":
-                order = 2 if self.kind == "moments" else 0
-                yield from (Term(target, (name,), order) for name in self.attributes)
-
-    def _sets(self, schema: Schema) -> Iterator[tuple[Name, ...]]:
-        """The attributes that are counted together, in a pattern of plain counts."""
-        match self.kind:
-            case "tables":
-                yield from ((name,) for name in self.attributes)
-            case "pairs":
-                yield from ((name,) for name in self.attributes)
-                yield from itertools.combinations(self.attributes, 2)
-            case "triples":
-                names, parents = [v.name for v in schema.categorical], set(self.attributes)
-                for pair in itertools.combinations([name for name in names if name in parents], 2):
-                    yield pair
-                    yield from ((*pair, name) for name in names if name not in pair)
-            case "families":
-                # A family is itself a tuple of names; any name is hashable, so the types cannot tell.
-                yield from (tuple(family) for family in self.attributes)  # type: ignore[arg-type]
-
-
-def _regression(target: tuple[Name, ...], family: Any, schema: Schema) -> Term:
-    child, *parents = family
-    numeric = tuple(name for name in parents if name in schema.numeric_index)
-    return Term((*target, *(name for name in parents if name not in numeric)), (*numeric, child), 2)
+        return PARTS[self.kind].terms(schema, self.attributes)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from bayeskit.errors import DataError, Incompatible
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, of_planes, put_planes
-from bayeskit.statistics.part import ROUNDING_OF_ONE, Embedding, Gone
-from bayeskit.statistics.term import Pattern, Term
+from bayeskit.statistics.part import DUST, ROUNDING_OF_ONE, Embedding, Gone, Part
+from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 
 # How far below zero taking away may leave a fractional total (tf-idf weights), as a part of what was there
@@ -25,7 +25,7 @@ MOST_CELLS = 2**30
 
 
 @dataclass(frozen=True, eq=False)
-class Totals:
+class Totals(Part):
     """First-order statistics of a block.
 
     Classes stand on the first axis because counting writes one class at a time: the row of a class
@@ -47,8 +47,17 @@ class Totals:
     array([[1., 2.]])
     """
 
+    kind = "totals"
+    column_kind = "block"
+    weight_arrays = ("rows",)
+    remembered = "always"
+
     sums: Floats
     rows: Floats
+
+    @classmethod
+    def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
+        yield Term((schema.target.name,), attributes, 1)
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
@@ -93,8 +102,16 @@ class Totals:
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Self:
         return cls(np.asarray(arrays["sums"], np.float64), np.asarray(arrays["rows"], np.float64))
 
+    @classmethod
+    def flaw(
+        cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
+    ) -> str | None:
+        if arrays["sums"].min(initial=0.0) < -DUST * arrays["sums"].max(initial=1.0):
+            return "its array totals/sums holds negative counts"
+        return None
+
     def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
-        (term,) = Pattern("totals", attributes).terms(schema)
+        (term,) = Totals.terms(schema, attributes)
         yield of_planes(term, {"weight": self.rows, "first": self.sums})
 
     @classmethod
@@ -102,7 +119,7 @@ class Totals:
         cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
     ) -> Self:
         found = cls.zero(schema, attributes)
-        (term,) = Pattern("totals", attributes).terms(schema)
+        (term,) = Totals.terms(schema, attributes)
         put_planes(tables[term], {"weight": found.rows, "first": found.sums})
         return found
 

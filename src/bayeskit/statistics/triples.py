@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cells import CellTable, shape_of
-from bayeskit.statistics.part import Embedding, Gone, left_of, weight_gone
+from bayeskit.statistics.part import Embedding, Gone, Part, left_of, weight_gone
 from bayeskit.statistics.tables import Tables
-from bayeskit.statistics.term import Pattern, Term
+from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 
 # Bytes that the counts of triples and the look-up table made of them may take together. They grow with the
@@ -27,7 +27,7 @@ _CELLS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
-class Triples:
+class Triples(Part):
     r"""Counts of order 0 for every attribute together with every two of the super-parents S.
 
     The pairs (i, j) of super-parents, i < j, lie one after the other, each with a row for every two states,
@@ -55,10 +55,22 @@ class Triples:
     (27, 9, 2)
     """
 
+    kind = "triples"
+    weight_arrays = "margin", "counts"
+    fixed_arrays = "offsets", "parents"
+
     margin: Floats
     counts: Floats
     offsets: NDArray[np.int64]
     parents: NDArray[np.int64]
+
+    @classmethod
+    def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
+        target, names = schema.target.name, [v.name for v in schema.categorical]
+        yield Term((target,))
+        for pair in itertools.combinations([name for name in names if name in set(attributes)], 2):
+            yield Term((target, *pair))
+            yield from (Term((target, *pair, name)) for name in names if name not in pair)
 
     @classmethod
     def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
@@ -161,7 +173,7 @@ class Triples:
         return cls(arrays["margin"], arrays["counts"], arrays["offsets"], arrays["parents"])
 
     def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
-        margin, *_ = Pattern("triples", attributes).terms(schema)
+        margin, *_ = Triples.terms(schema, attributes)
         yield CellTable.of_array(margin, self.margin)
         for term, p, k in self._blocks(schema, attributes):
             if k is None:
@@ -175,7 +187,7 @@ class Triples:
         cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
     ) -> Self:
         triples = cls.zero(schema, attributes)
-        margin, *_ = Pattern("triples", attributes).terms(schema)
+        margin, *_ = Triples.terms(schema, attributes)
         triples.margin[:] = tables[margin].dense(shape_of(schema, margin))
         for term, p, k in triples._blocks(schema, attributes):
             counts = np.moveaxis(tables[term].dense(shape_of(schema, term)), 0, -1)
@@ -193,7 +205,7 @@ class Triples:
         """The terms of each pair of super-parents, alone (None) and with each other attribute."""
         place = {v.name: j for j, v in enumerate(schema.categorical)}
         p = -1
-        for term in Pattern("triples", attributes).terms(schema):
+        for term in Triples.terms(schema, attributes):
             if len(term.cells) == 3:
                 p += 1
                 yield term, p, None
