@@ -15,11 +15,10 @@ from bayeskit.graphs.cpdag import shd
 from bayeskit.io.networks.registry import read_model
 from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.structure.arcs import Arcs
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Family, Stop, answer_all, bits
-from bayeskit.structure.scores import Score
-from bayeskit.structure.search.auto import auto, legal
-from bayeskit.structure.search.equivalence import equivalence
-from bayeskit.structure.search.partial import complete
+from bayeskit.structure.search.equivalence import complete, equivalence
+from bayeskit.structure.search.order import auto, legal
 from search_scores import answers, as_dag, entropy_score, limits, random_parents, random_score, total
 
 DATA = Path(os.environ.get("BAYESKIT_DATA", Path(__file__).parents[2] / "shared" / "data"))

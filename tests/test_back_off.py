@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit.counting.count_families import count_families
 from bayeskit.counting.count_tables import count_pairs
-from bayeskit.counting.families import count_families
 from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.back_off import (
     GRID,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit.learning.search.family_scores import FamilyScores
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import answer_all
-from bayeskit.structure.scores import Score
 from bayeskit.structure.search.chow_liu import chow_liu
 from climbing_twin import (
     Counted,

@@ -17,8 +17,8 @@ from bayeskit.learning.search.conditional_scores import ConditionalScores
 from bayeskit.learning.search.node_columns import read_nodes
 from bayeskit.priors import BDeu
 from bayeskit.structure.arcs import Arcs
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Stop, answer_all, bits, members
-from bayeskit.structure.scores import Score
 from bayeskit.structure.search.conditional import conditional, deciding
 
 

@@ -11,16 +11,16 @@ from bayeskit.counting.backend import count
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.graphs.network import discrete
+from bayeskit.learning.long_runs import run_search
 from bayeskit.learning.search.counted_scores import CountedScores
 from bayeskit.learning.search.family_scores import FamilyScores
-from bayeskit.learning.search.run_search import run_search
 from bayeskit.structure.arcs import Arcs
+from bayeskit.structure.criteria import NAMES, Score
 from bayeskit.structure.questions import Family
-from bayeskit.structure.scores import NAMES, Score
-from bayeskit.structure.search.auto import auto
+from bayeskit.structure.search.equivalence import complete
 from bayeskit.structure.search.exact import exact
 from bayeskit.structure.search.hill_climbing import hill_climbing
-from bayeskit.structure.search.partial import complete
+from bayeskit.structure.search.order import auto
 from refusals import refuses
 
 

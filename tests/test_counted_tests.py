@@ -13,16 +13,16 @@ from bayeskit.counting.backend import count
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, SettingError
 from bayeskit.graphs.network import discrete
+from bayeskit.learning.long_runs import run_search
 from bayeskit.learning.search.counted_columns import CountedTests
 from bayeskit.learning.search.counted_scores import CountedScores
 from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.learning.search.independence_tests import IndependenceTests
-from bayeskit.learning.search.run_search import run_search
 from bayeskit.statistics import Plan
 from bayeskit.structure.arcs import Arcs
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Test as Question
 from bayeskit.structure.questions import bits
-from bayeskit.structure.scores import Score
 from bayeskit.structure.search.mmhc import mmhc
 from bayeskit.structure.search.pc import pc
 from refusals import refuses

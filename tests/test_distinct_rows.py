@@ -10,17 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.errors import ColumnError, WeightError
-from bayeskit.learning.search import answers as joining
-from bayeskit.learning.search.answers import distinct_rows, joined_where_it_pays
-from bayeskit.learning.search.family_scores import FamilyScores
+from bayeskit.learning.search import search_network as joining
+from bayeskit.learning.search.family_scores import FamilyScores, MixedScores
 from bayeskit.learning.search.independence_tests import IndependenceTests
 from bayeskit.learning.search.node_columns import read_nodes
-from bayeskit.learning.search.regression_scores import MixedScores
+from bayeskit.learning.search.search_network import distinct_rows, joined_where_it_pays
 from bayeskit.networks.examples import asia, wet_grass
 from bayeskit.networks.learned.learning import learn_network
+from bayeskit.structure.criteria import NAMES, Score
 from bayeskit.structure.questions import Family, bits
 from bayeskit.structure.questions import Test as Question
-from bayeskit.structure.scores import NAMES, Score
 from refusals import refuses
 
 EVERY = ("auto", "hill-climbing", "tabu", "ges", "order", "exact", "chow-liu", "pc", "mmhc")

@@ -12,16 +12,20 @@ from hypothesis import strategies as st
 from bayeskit.errors import SettingError
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Stop, answer_all, members
-from bayeskit.structure.search.equivalence import Classes, equivalence
-from bayeskit.structure.search.operators import (
+from bayeskit.structure.search.equivalence import (
+    Classes,
+    Partial,
     can_insert,
     cliques,
+    complete,
     delete,
     deletions,
+    equivalence,
+    extension,
     insert,
     insertions,
+    topological,
 )
-from bayeskit.structure.search.partial import Partial, complete, extension, topological
 from graph_twin import all_dags, dags, meek
 from refusals import refuses
 from search_scores import answers, as_dag, entropy_score, parents_of, random_parents, random_score, total

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from bayeskit.errors import TooLarge
 from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.structure.arcs import Arcs
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Family, Graph, answer_all
-from bayeskit.structure.scores import Score
 from bayeskit.structure.search.exact import exact, memory_needed
 from climbing_twin import MadeUp, limits, stopped
 from learning_twin import all_parents, discrete_rows, is_acyclic

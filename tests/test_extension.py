@@ -12,7 +12,7 @@ from bayeskit.graphs.cpdag import cpdag
 from bayeskit.graphs.dag import Dag
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Graph, bits, members
-from bayeskit.structure.search.extension import extended
+from bayeskit.structure.search.equivalence import extended
 from graph_twin import dags
 from learning_twin import class_of, is_acyclic
 

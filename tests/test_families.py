@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting import families as counting
+from bayeskit.counting import count_families as counting
 from bayeskit.counting.backend import count as count_plan
-from bayeskit.counting.families import count_families
+from bayeskit.counting.count_families import count_families
 from bayeskit.data.encoded import Chunk, CodeColumn
 from bayeskit.errors import ColumnError, DataError, ModelFormatError, NotCounted
 from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics, unpack_statistics

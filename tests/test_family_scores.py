@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.kernels.bit_families import pack_states
-from bayeskit.learning.search import family_scores, packed_rows
+from bayeskit.counting.count_extensions import pack_states
+from bayeskit.learning.search import family_scores
 from bayeskit.learning.search.family_scores import FamilyScores
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Family, bits
-from bayeskit.structure.scores import Score
 from graph_twin import all_dags
 from learning_twin import SCORES, class_of, discrete_rows, family_score
 
@@ -34,7 +34,7 @@ def counted_by(way, columns, sizes, score):
     """Return a FamilyScores that counts in one way only, while the context lasts."""
     stack = ExitStack()
     for name, value in WAYS[way].items():
-        home = packed_rows if hasattr(packed_rows, name) else family_scores
+        home = family_scores
         stack.enter_context(mock.patch.object(home, name, value))
     return stack, FamilyScores(columns, sizes, score)
 

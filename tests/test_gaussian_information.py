@@ -13,7 +13,7 @@ from bayeskit.counting.cell_moments import count_cell_moments
 from bayeskit.counting.moments import count_moments
 from bayeskit.data.encoded import Chunk
 from bayeskit.schema import Schema, Variable
-from bayeskit.statistics.gaussian_information import gaussian_information
+from bayeskit.statistics.information import gaussian_information
 
 NAN = float("nan")
 

@@ -17,7 +17,7 @@ from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.relations import markov_blanket
 from bayeskit.learning.graph_search import GraphSearch, searched_graph
 from bayeskit.schema import Schema, Variable
-from bayeskit.structure.scores import Score
+from bayeskit.structure.criteria import Score
 from refusals import refuses
 
 

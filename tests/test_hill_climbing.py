@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.structure.arcs import Arcs
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Family, answer_all, bits, members
-from bayeskit.structure.scores import Score
 from bayeskit.structure.search.hill_climbing import hill_climbing
 from bayeskit.structure.search.moves import Position, as_matrix
 from climbing_twin import (

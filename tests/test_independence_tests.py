@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bayeskit.errors import SettingError
-from bayeskit.learning.search import packed_rows
-from bayeskit.learning.search.answers import CorrelationTests
-from bayeskit.learning.search.independence_tests import IndependenceTests
+from bayeskit.learning.search import family_scores as packed_rows
+from bayeskit.learning.search.independence_tests import CorrelationTests, IndependenceTests
 from bayeskit.structure.questions import Test as Question
 from bayeskit.structure.questions import bits
 from refusals import refuses

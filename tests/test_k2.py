@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.structure.arcs import Arcs
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Family, answer_all
-from bayeskit.structure.scores import Score
 from bayeskit.structure.search.k2 import k2
 from climbing_twin import GOLDEN, MadeUp, golden_rows, keeps, limits, named_arcs, stopped
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from bayeskit.errors import SettingError
-from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.limits import read_limits
+from bayeskit.structure.arcs import Arcs, read_limits
+from bayeskit.structure.criteria import NAMES, Score, as_score
 from bayeskit.structure.questions import bits, members
-from bayeskit.structure.scores import NAMES, Score, as_score
 from refusals import refuses
 
 ABCD = ["a", "b", "c", "d"]

@@ -10,9 +10,7 @@ import pytest
 from scipy import stats
 
 from bayeskit.errors import SettingError
-from bayeskit.learning.search.answers import CorrelationTests
-from bayeskit.learning.search.independence_tests import IndependenceTests
-from bayeskit.learning.search.mixed_tests import MixedTests
+from bayeskit.learning.search.independence_tests import CorrelationTests, IndependenceTests, MixedTests
 from bayeskit.learning.search.node_columns import read_nodes
 from bayeskit.networks.learned.learning import learn_network
 from bayeskit.structure.questions import Test as Question

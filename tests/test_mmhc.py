@@ -17,8 +17,8 @@ from bayeskit.graphs.separation import d_separated
 from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.structure import questions
 from bayeskit.structure.arcs import Arcs
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import answer_all, bits, members
-from bayeskit.structure.scores import Score
 from bayeskit.structure.search.mmhc import mmhc, mmpc
 from climbing_twin import (
     MadeUp,

@@ -21,9 +21,8 @@ from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.inference.gaussian.hybrid import HybridEvidence
 from bayeskit.learning.em import Climbing, climb
 from bayeskit.learning.networks import mixed_expectations
-from bayeskit.learning.networks.network_counts import NetworkCounts, configurations
+from bayeskit.learning.networks.network_counts import NetworkCounts, configurations, estimated
 from bayeskit.learning.networks.network_em_mixed import MixedNetworkProblem
-from bayeskit.learning.networks.network_estimates import estimated
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.priors import MLE, BDeu
 from hybrid_twin import enumerated, normalised, random_hybrid

@@ -11,11 +11,8 @@ from hypothesis import strategies as st
 
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Stop, answer_all, members
-from bayeskit.structure.search.auto import auto
-from bayeskit.structure.search.equivalence import equivalence
-from bayeskit.structure.search.operators import TIE
-from bayeskit.structure.search.order import GrowShrink, Orders, lawful, order_search
-from bayeskit.structure.search.partial import complete
+from bayeskit.structure.search.equivalence import TIE, complete, equivalence
+from bayeskit.structure.search.order import GrowShrink, Orders, auto, lawful, order_search
 from search_scores import answers, as_dag, entropy_score, limits, random_parents, random_score
 
 

@@ -12,7 +12,7 @@ from bayeskit.graphs.cpdag import cpdag, v_structures
 from bayeskit.graphs.dag import Dag
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import bits
-from bayeskit.structure.search.orientation import orient
+from bayeskit.structure.search.pc import orient
 from oracle import edges_of, is_acyclic, random_dag
 
 

@@ -13,8 +13,7 @@ from bayeskit.graphs.dag import Dag
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Stop, answer_all, bits
 from bayeskit.structure.questions import Test as Question
-from bayeskit.structure.search.orientation import orient
-from bayeskit.structure.search.pc import pc
+from bayeskit.structure.search.pc import orient, pc
 from oracle import any_answers, edges_of, is_acyclic, random_dag, separations
 
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import laws
-from bayeskit.counting import regression_families as counting
+from bayeskit.counting import count_families as counting
 from bayeskit.counting.backend import count as count_plan
-from bayeskit.counting.regression_families import count_regressions
+from bayeskit.counting.count_families import count_regressions
 from bayeskit.data.encoded import Chunk, CodeColumn
 from bayeskit.errors import ColumnError, DataError, ModelFormatError, NotCounted
 from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics, unpack_statistics
@@ -25,7 +25,7 @@ from refusals import refuses
 FAMILIES = (("u",), ("v", "u"), ("w", "x0", "v", "x1", "u"), ("u", "x1"))
 NUMERIC = ("u", "v", "w")
 # By a table of all keys, and by sorting.
-WAYS = {"table": {"_SMALL_TABLE": 2**40}, "sorted": {"_SMALL_TABLE": 0, "_PLACES_A_ROW": 0}}
+WAYS = {"table": {"_SMALL_TABLE": 2**40}, "sorted": {"_SMALL_TABLE": 0, "_CELLS_A_ROW": 0}}
 
 
 def schema_of(sizes=(2, 3), n_classes=2):

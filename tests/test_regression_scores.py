@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.errors import SettingError
-from bayeskit.learning.search.family_scores import FamilyScores
+from bayeskit.learning.search.family_scores import IMPOSSIBLE, FamilyScores, MixedScores
 from bayeskit.learning.search.node_columns import read_nodes
-from bayeskit.learning.search.regression_scores import IMPOSSIBLE, MixedScores
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Family, bits
-from bayeskit.structure.scores import Score
 from graph_twin import all_dags
 from learning_twin import class_of, regression_score
 from refusals import refuses

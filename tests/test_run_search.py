@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from bayeskit.learning.search.run_search import Outcome, run_search
+from bayeskit.learning.long_runs import Outcome, run_search
 from bayeskit.structure.questions import Family, Graph, Stop, answer_all
 
 

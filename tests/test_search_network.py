@@ -16,10 +16,9 @@ from bayeskit.learning.search.node_columns import read_nodes
 from bayeskit.learning.search.search_network import METHODS, Settings, search_network
 from bayeskit.networks.examples import wet_grass
 from bayeskit.structure import score
-from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.limits import read_limits
+from bayeskit.structure.arcs import Arcs, read_limits
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import bits
-from bayeskit.structure.scores import Score
 from learning_twin import is_acyclic
 from refusals import refuses
 

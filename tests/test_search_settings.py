@@ -8,7 +8,7 @@ from bayeskit.errors import SettingError
 from bayeskit.learning.search.search_network import METHODS
 from bayeskit.networks.examples import asia
 from bayeskit.networks.learned.learning import TAKEN_BY, learn_network
-from bayeskit.structure.scores import Score
+from bayeskit.structure.criteria import Score
 from refusals import refuses
 
 ROWS = asia().sample(800, seed=2)

@@ -24,8 +24,8 @@ from bayeskit.learning.networks.row_patterns import RowPatterns
 from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.networks import arc_strengths
 from bayeskit.networks.examples import asia
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Family
-from bayeskit.structure.scores import Score
 from network_twin import random_network, spare
 from outside import DATA
 from refusals import refuses, warns_of

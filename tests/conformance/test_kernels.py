@@ -33,7 +33,7 @@ from bayeskit import kernel as module
 from bayeskit.counting.grids import SLOT_BITS, fill_grid
 from bayeskit.errors import BayeskitError
 from bayeskit.inference.kernels.fill import rescale
-from bayeskit.learning.search.answers import distinct_rows
+from bayeskit.learning.search.search_network import distinct_rows
 from bayeskit.networks.examples import asia
 from both_ways import both_ways
 from network_twin import random_network

@@ -12,8 +12,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from bayeskit.learning.search.answers import CorrelationTests
-from bayeskit.learning.search.independence_tests import IndependenceTests
+from bayeskit.learning.search.independence_tests import CorrelationTests, IndependenceTests
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Test as Question
 from bayeskit.structure.questions import answer_all, bits, members

@@ -28,7 +28,7 @@ from bayeskit.learning.naive import Naive
 from bayeskit.learning.one_dependence import Tree
 from bayeskit.priors import BDeu, SmoothingLike, as_smoothing, backs_off
 from bayeskit.schema import Label, Name, Schema, Variable
-from bayeskit.structure.scores import as_score
+from bayeskit.structure.criteria import as_score
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike
 
 

@@ -109,7 +109,7 @@ def textbook_pages(incomplete: str) -> list[str]:
 
 def scores(incomplete: str) -> list[str]:
     """Offer the scores of ``network learn``."""
-    from bayeskit.structure.scores import NAMES
+    from bayeskit.structure.criteria import NAMES
 
     return _beginning(incomplete, NAMES)
 

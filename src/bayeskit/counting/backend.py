@@ -11,12 +11,11 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from bayeskit.counting.cell_moments import count_cell_moments
+from bayeskit.counting.count_families import count_families, count_regressions
 from bayeskit.counting.count_tables import count_pairs, count_tables, count_triples
 from bayeskit.counting.duckdb_backend import DuckDB
-from bayeskit.counting.families import count_families
 from bayeskit.counting.grids import count_grids
 from bayeskit.counting.moments import count_moments
-from bayeskit.counting.regression_families import count_regressions
 from bayeskit.counting.scatter import count_scatter
 from bayeskit.counting.totals import count_totals
 from bayeskit.data.encode import encode, match_columns

@@ -12,7 +12,7 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.double import Twofold
-from bayeskit.statistics.regression_sums import sum_products
+from bayeskit.statistics.regressions import sum_products
 from bayeskit.statistics.scatter import Scatter
 from bayeskit.typing import Floats
 

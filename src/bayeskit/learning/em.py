@@ -20,7 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from bayeskit.errors import BayeskitError, DataError
-from bayeskit.learning.interrupts import interrupts
+from bayeskit.learning.long_runs import interrupts
 from bayeskit.typing import Floats
 
 # How fast longer extrapolations are allowed while they succeed.

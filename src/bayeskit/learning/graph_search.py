@@ -21,19 +21,18 @@ from bayeskit.inference.exact import MAX_MEMORY
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.graph_network import state_labels
 from bayeskit.learning.graphical import as_graph, class_node
+from bayeskit.learning.long_runs import run_search
 from bayeskit.learning.rows_again import learned_chunks
 from bayeskit.learning.search.class_arcs import Parents, naive_arcs, tan_arcs
 from bayeskit.learning.search.conditional_scores import ConditionalScores
 from bayeskit.learning.search.node_columns import LARGEST, NodeColumns
-from bayeskit.learning.search.run_search import run_search
 from bayeskit.learning.search.search_network import METHODS as SEARCHES
 from bayeskit.learning.search.search_network import Settings, search_network
 from bayeskit.priors import BDeu
 from bayeskit.schema import Variable
-from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.limits import read_limits
+from bayeskit.structure.arcs import Arcs, read_limits
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import bits, members
-from bayeskit.structure.scores import Score
 from bayeskit.structure.search.conditional import conditional
 from bayeskit.typing import Floats
 

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.counting.families import count_families
+from bayeskit.counting.count_families import count_families
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import SettingError
 from bayeskit.estimation.back_off import GRID, level_losses

@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from bayeskit.counting.backend import thread_count
 from bayeskit.errors import NotConverged, SettingError, SuspectResult
 from bayeskit.learning.em import Climb, Climbing, Problem
+from bayeskit.learning.long_runs import progress_of
 from bayeskit.learning.mixtures.components import Components
-from bayeskit.learning.progress import progress_of
 from bayeskit.learning.restarts import climb_best
 
 P = TypeVar("P")

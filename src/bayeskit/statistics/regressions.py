@@ -4,15 +4,45 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import Incompatible
-from bayeskit.statistics.double import Twofold
+from bayeskit.kernel import kernel
+from bayeskit.statistics.double import Twofold, add, add_exactly, multiply
 from bayeskit.statistics.part import ROUNDING, never_counted
-from bayeskit.statistics.regression_sums import sum_products
 from bayeskit.typing import Floats
+
+
+@kernel
+def sum_products(
+    z: Any,
+    cell: Any,
+    weights: Any,
+    pivot: Any,
+    n: Any,
+    n_low: Any,
+    first: Any,
+    first_low: Any,
+    second: Any,
+    second_low: Any,
+) -> None:
+    """Add w, w·d and w·d·dᵀ of every row, d = z − pivot of its cell, to what is there; only the lower triangles."""
+    for i in range(z.shape[0]):
+        c = cell[i]
+        n[c], n_low[c] = add(n[c], n_low[c], weights[i], 0.0)
+        for a in range(z.shape[1]):
+            d, d_low = add_exactly(z[i, a], -pivot[c, a])
+            w, w_low = multiply(weights[i], 0.0, d, d_low)
+            first[c, a], first_low[c, a] = add(first[c, a], first_low[c, a], w, w_low)
+            for b in range(a + 1):
+                e, e_low = add_exactly(z[i, b], -pivot[c, b])
+                p, p_low = multiply(w, w_low, e, e_low)
+                high, low = add(second[c, a, b], second_low[c, a, b], p, p_low)
+                second[c, a, b], second_low[c, a, b] = high, low
+
 
 Flags = NDArray[np.bool_]
 # Rows that are gone: their weight, their mean and Σw(z − mean)².

@@ -1,9 +1,16 @@
-"""Which arcs a search may and must use."""
+"""Which arcs a search may and must use: as sets of bits, and as users name them (required, forbidden, tiers)."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from bayeskit.errors import CyclicGraph, SettingError
+from bayeskit.graphs.dag import Dag
+from bayeskit.schema import Name
 from bayeskit.structure.questions import members
 
 
@@ -52,3 +59,115 @@ class Arcs:
             and sum(1 for _ in members(mine)) <= self.max_parents
             for v, mine in enumerate(parents)
         )
+
+
+def read_limits(
+    names: Sequence[Name],
+    *,
+    required: Iterable[Any] = (),
+    forbidden: Iterable[Any] = (),
+    tiers: Sequence[Any] | None = None,
+    max_parents: int | None = None,
+    continuous: Iterable[Name] = (),
+) -> Arcs:
+    """Read what is known of a network before the search; contradictions are named.
+
+    Parameters
+    ----------
+    required, forbidden : (parent, child) pairs
+    tiers : lists of names, the earliest first
+        No arc leads from a later tier to an earlier one. A name in no tier is free.
+    max_parents : the most parents of a node
+    continuous : nodes that cannot be parents of the others
+
+    Examples
+    --------
+    >>> read_limits(["a", "b"], forbidden=[("a", "b")]).allowed
+    (2, 0)
+    """
+    place = {name: v for v, name in enumerate(names)}
+    n = len(names)
+    if max_parents is not None and (
+        isinstance(max_parents, bool) or not isinstance(max_parents, (int, np.integer)) or max_parents < 0
+    ):
+        raise SettingError(f"max_parents is {max_parents!r}; give a whole number of at least 0, or None.")
+    allowed = [((1 << n) - 1) ^ (1 << v) for v in range(n)]
+    why: dict[tuple[int, int], str] = {}
+
+    def forbid(parent: int, child: int, reason: str) -> None:
+        allowed[child] &= ~(1 << parent)
+        why.setdefault((parent, child), reason)
+
+    for pair in _pairs(forbidden, "forbidden"):
+        forbid(*_arc(pair, place, "forbidden"), "it is forbidden")
+    level = _levels(tiers, place)
+    for child in level:
+        for parent in level:
+            if level[parent] > level[child]:
+                forbid(parent, child, f"{names[parent]!r} is in a later tier")
+    numeric = {place[name] for name in continuous}
+    for parent in numeric:
+        for child in range(n):
+            if child not in numeric:
+                forbid(parent, child, f"{names[parent]!r} is continuous and {names[child]!r} is not")
+    needed = [0] * n
+    for pair in _pairs(required, "required"):
+        parent, child = _arc(pair, place, "required")
+        if not allowed[child] >> parent & 1:
+            raise SettingError(
+                f"The arc {names[parent]!r} → {names[child]!r} is required, but {why[parent, child]}. Take one away."
+            )
+        needed[child] |= 1 << parent
+    if any(needed):
+        _refuse_cycle(needed, names)
+    most = n - 1 if max_parents is None else int(max_parents)
+    for child, mine in enumerate(needed):
+        if mine.bit_count() > most:
+            raise SettingError(
+                f"{names[child]!r} is required to have {mine.bit_count()} parents, and max_parents is {most}."
+            )
+    return Arcs(tuple(allowed), tuple(needed), most)
+
+
+def _pairs(given: object, setting: str) -> Iterable[Any]:
+    if given is None:
+        return ()
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise SettingError(f"{setting} is {given!r}; give a list of (parent, child) pairs.")
+    return given
+
+
+def _arc(pair: Any, place: dict[Name, int], setting: str) -> tuple[int, int]:
+    unordered = isinstance(pair, (str, bytes, Set, Mapping))
+    if unordered or not hasattr(pair, "__len__") or len(pair) != 2:
+        raise SettingError(f"{setting} holds {pair!r}; give (parent, child) pairs.")
+    for name in pair:
+        if not isinstance(name, Hashable) or name not in place:
+            raise SettingError(f"{setting} names {name!r}, which is no column.")
+    parent, child = (place[name] for name in pair)
+    if parent == child:
+        raise SettingError(f"{setting} holds an arc from {pair[0]!r} to itself.")
+    return parent, child
+
+
+def _levels(tiers: Sequence[Any] | None, place: dict[Name, int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for number, tier in enumerate(tiers or ()):
+        alone = isinstance(tier, Hashable) and tier in place
+        if not alone and (isinstance(tier, str) or not isinstance(tier, Iterable)):
+            raise SettingError(f"tiers names {tier!r}, which is no column. Give lists of columns.")
+        for name in [tier] if alone else tier:
+            if not isinstance(name, Hashable) or name not in place:
+                raise SettingError(f"tiers names {name!r}, which is no column.")
+            if place[name] in found:
+                raise SettingError(f"{name!r} is in two tiers. Name it once.")
+            found[place[name]] = number
+    return found
+
+
+def _refuse_cycle(parents: list[int], names: Sequence[Name]) -> None:
+    try:
+        Dag(tuple(names), tuple(tuple(names[p] for p in members(mine)) for mine in parents))
+    except CyclicGraph as error:
+        arcs = " → ".join(map(repr, error.cycle))
+        raise SettingError(f"The required arcs make a cycle: {arcs}. Take one of them away.") from None

@@ -11,8 +11,8 @@ from scipy.special import gammaln, xlogy
 
 from bayeskit.learning.networks.expected_families import ExpectedFamilies
 from bayeskit.learning.search.family_scores import MOST_CONFIGURATIONS
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Family, Question, members
-from bayeskit.structure.scores import Score
 from bayeskit.typing import Floats
 
 Ints = NDArray[np.int64]

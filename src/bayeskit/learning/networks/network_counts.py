@@ -1,10 +1,10 @@
-"""The statistics of a network's own families: what its tables and regressions are estimated from."""
+"""The statistics of a network's own families, and the tables and regressions that are estimated from them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,9 +13,12 @@ import numpy as np
 from bayeskit.counting.backend import count
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import Incompatible
+from bayeskit.estimation.linear_family import estimate_lines
+from bayeskit.graphs.distributions import Distribution, LinearGaussian, Table
 from bayeskit.graphs.network import Network
 from bayeskit.learning.search.counted_scores import EVERYTHING
 from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.priors import Prior
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Pattern, Plan, Statistics
 from bayeskit.statistics.cells import key_of
@@ -125,3 +128,49 @@ def configurations(network: Network, name: Name) -> tuple[list[Name], list[Name]
     discrete = [p for p in parents if network[p].is_discrete]
     numeric = [p for p in parents if not network[p].is_discrete]
     return discrete, numeric, math.prod(network.sizes_of(discrete))
+
+
+def estimated(
+    network: Network, counts: NetworkCounts, prior: Prior, imaginary: Mapping[Name, Floats], variance: str
+) -> Network:
+    """Return the network with every distribution estimated anew.
+
+    Parameters
+    ----------
+    prior : what is added to each cell of a discrete node's table
+    imaginary : {node: counts of the shape of its table}
+        Where it names a node, these are added instead.
+    variance : "mle" (RSS/n) or "unbiased" (RSS/(n − parameters)), of continuous nodes
+    """
+    nodes = []
+    for node in network.nodes:
+        found: Distribution
+        if node.is_discrete:
+            cells = counts.table(network, node.name)
+            found = Table(_table(cells, network, node.name, prior, imaginary.get(node.name)))
+        else:
+            found = _regression(network, counts, node.name, variance)
+        nodes.append(replace(node, distribution=found))
+    return replace(network, nodes=tuple(nodes))
+
+
+def _table(cells: Floats, network: Network, name: Name, prior: Prior, imaginary: Floats | None) -> Floats:
+    variable = network[name].variable
+    if imaginary is None:
+        imaginary = prior.cells(variable, math.prod(cells.shape[:-1]))
+    smoothed = cells + imaginary
+    totals = smoothed.sum(axis=-1, keepdims=True)
+    # A configuration that neither rows nor prior speak of tells nothing.
+    return np.asarray(
+        np.where(totals > 0.0, smoothed / np.where(totals > 0.0, totals, 1.0), 1.0 / variable.size)
+    )
+
+
+def _regression(network: Network, counts: NetworkCounts, name: Name, variance: str) -> LinearGaussian:
+    discrete, numeric, _ = configurations(network, name)
+    sums = counts.regressions[name]
+    intercept, slopes, spread = estimate_lines(sums, sums.columns([-1]).whole(), variance == "unbiased")
+    shape = network.sizes_of(discrete)
+    return LinearGaussian(
+        intercept.reshape(shape), slopes.reshape((*shape, len(numeric))), spread.reshape(shape)
+    )

@@ -17,7 +17,7 @@ from bayeskit.graphs.network import Network
 from bayeskit.inference.exact import MAX_MEMORY, Exact
 from bayeskit.inference.lookup import log_weights
 from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.learning.networks.network_estimates import estimated
+from bayeskit.learning.networks.network_counts import estimated
 from bayeskit.learning.networks.row_patterns import RowPatterns, family_counts
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.priors import MLE, Prior

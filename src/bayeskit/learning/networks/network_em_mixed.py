@@ -18,8 +18,7 @@ from bayeskit.inference.exact import MAX_MEMORY
 from bayeskit.learning.networks.discrete_completions import Completions
 from bayeskit.learning.networks.gaussian_blocks import GaussianBlock, continuous_blocks
 from bayeskit.learning.networks.mixed_expectations import MixedRows
-from bayeskit.learning.networks.network_counts import configurations
-from bayeskit.learning.networks.network_estimates import estimated
+from bayeskit.learning.networks.network_counts import configurations, estimated
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.priors import MLE, Prior
 from bayeskit.schema import Name

@@ -8,12 +8,11 @@ from typing import Any
 from bayeskit.errors import DataError, SettingError
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.network import Network
-from bayeskit.learning.search.family_scores import FamilyScores
+from bayeskit.learning.search.family_scores import FamilyScores, MixedScores
 from bayeskit.learning.search.node_columns import read_nodes
-from bayeskit.learning.search.regression_scores import MixedScores
 from bayeskit.schema import Name
+from bayeskit.structure.criteria import as_score
 from bayeskit.structure.questions import Family, bits
-from bayeskit.structure.scores import as_score
 from bayeskit.typing import RowSource
 
 

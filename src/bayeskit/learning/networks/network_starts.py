@@ -9,8 +9,7 @@ import numpy as np
 
 from bayeskit.graphs.distributions import Deterministic, Distribution, LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node
-from bayeskit.learning.networks.network_counts import NetworkCounts, configurations
-from bayeskit.learning.networks.network_estimates import estimated
+from bayeskit.learning.networks.network_counts import NetworkCounts, configurations, estimated
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.priors import BDeu
 from bayeskit.schema import Name

@@ -12,7 +12,7 @@ from bayeskit.graphs.network import Network
 from bayeskit.learning.networks.expected_scores import fit_of_columns
 from bayeskit.learning.networks.network_em import NetworkProblem
 from bayeskit.priors import MLE, BDeu, Laplace
-from bayeskit.structure.scores import Score
+from bayeskit.structure.criteria import Score
 
 
 def prior_of(score: Score) -> Any:

@@ -23,6 +23,7 @@ from bayeskit.graphs.network import Network, Node
 from bayeskit.inference.exact import Exact
 from bayeskit.inference.potentials import Potentials
 from bayeskit.learning.em import Climbing
+from bayeskit.learning.long_runs import run_search
 from bayeskit.learning.networks.expected_families import ExpectedFamilies
 from bayeskit.learning.networks.expected_scores import ExpectedScores
 from bayeskit.learning.networks.network_em import NetworkProblem, TableCounts, codes_of
@@ -32,7 +33,6 @@ from bayeskit.learning.networks.row_patterns import RowPatterns
 from bayeskit.learning.networks.structural_starts import start_graph, with_cells
 from bayeskit.learning.restarts import climb_best
 from bayeskit.learning.search.node_columns import NodeColumns
-from bayeskit.learning.search.run_search import run_search
 from bayeskit.learning.search.search_network import Settings, moved
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import members

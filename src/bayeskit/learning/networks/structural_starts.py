@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from bayeskit.errors import DataError
+from bayeskit.learning.long_runs import Outcome, run_search
 from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.learning.search.node_columns import NodeColumns
-from bayeskit.learning.search.run_search import Outcome, run_search
 from bayeskit.structure.arcs import Arcs
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Graph
-from bayeskit.structure.scores import Score
-from bayeskit.structure.search.auto import auto, legal
+from bayeskit.structure.search.order import auto, legal
 from bayeskit.typing import Floats
 
 

@@ -14,7 +14,7 @@ from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.learning.search.search_network import Settings, search_network
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import bits, members
-from bayeskit.structure.search.partial import Partial, complete
+from bayeskit.structure.search.equivalence import Partial, complete
 from bayeskit.typing import Floats
 
 

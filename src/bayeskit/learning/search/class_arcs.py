@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from bayeskit.counting.backend import count
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
+from bayeskit.learning.search.family_scores import MixedScores
 from bayeskit.learning.search.node_columns import NodeColumns
-from bayeskit.learning.search.regression_scores import MixedScores
 from bayeskit.schema import Name, Schema
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.learners import learn, tree
 from bayeskit.structure.questions import Family, Question, answer_all, members
-from bayeskit.structure.scores import Score
 from bayeskit.structure.search.chow_liu import chow_liu
 
 Parents = dict[Name, tuple[Name, ...]]

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from bayeskit.errors import SettingError
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network, Node
-from bayeskit.learning.networks.network_counts import NetworkCounts
-from bayeskit.learning.networks.network_estimates import estimated
+from bayeskit.learning.networks.network_counts import NetworkCounts, estimated
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.priors import Prior
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import members
-from bayeskit.structure.scores import Score
 from bayeskit.structure.search.conditional import Deciding
 from bayeskit.typing import Floats
 

@@ -12,19 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.counting.backend import Backend
-from bayeskit.counting.kernels.contingency import measure_tables
+from bayeskit.counting.count_extensions import measure_tables
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
 from bayeskit.errors import CannotCount, DataError, DataTypeError, Incompatible, NeedsRows, SettingError
 from bayeskit.learning.search.counted_scores import EVERYTHING, CountedScores
-from bayeskit.learning.search.independence_tests import ADJUSTED_ROWS_PER_CELL, p_values
+from bayeskit.learning.search.independence_tests import ADJUSTED_ROWS_PER_CELL, RememberedTests, p_values
 from bayeskit.learning.search.node_columns import sealed
-from bayeskit.learning.search.remembered_tests import RememberedTests
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.statistics import Pattern, Plan, Statistics
+from bayeskit.structure.criteria import Score, as_independence_test, default_test
 from bayeskit.structure.questions import Question, Test, members
-from bayeskit.structure.scores import Score
-from bayeskit.structure.tests_of_independence import as_independence_test, default_test
 from bayeskit.typing import Floats, RowSource, WeightsLike
 
 Ints = NDArray[np.int64]

@@ -12,8 +12,8 @@ from scipy.special import gammaln
 from bayeskit.errors import DataError
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Pattern, Plan, Statistics
+from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Family, Question, members
-from bayeskit.structure.scores import Score
 from bayeskit.typing import Floats
 
 # There is no class: every row has the same one.

@@ -274,14 +274,16 @@ def _cut(rows: Encoded, reading: Reading, for_all: int | None) -> NodeColumns:
     numbers: list[Floats | None] = []
     for variable in rows.schema.attributes:
         name, cells, values = variable.name, None, None
-        many = reading.cuts.get(name, None if reading.tells(name) else for_all)
         if variable.kind == "categorical":
             variable, cells = sealed(variable), next(coded).own
         else:
             values = next(measured)
-        if values is not None and many is not None:
-            variable = cut_variable(name, frequency_cut_points(values, many, name=name))
-            cells, values = code_intervals(values, variable, name).own, None
+            many = reading.cuts.get(name)
+            if many is None and for_all is not None and not reading.tells(name):
+                many = for_all
+            if many is not None:
+                variable = cut_variable(name, frequency_cut_points(values, many, name=name))
+                cells, values = code_intervals(values, variable, name).own, None
         variables.append(variable)
         codes.append(cells)
         numbers.append(values)

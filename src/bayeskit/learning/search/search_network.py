@@ -1,30 +1,31 @@
-"""Columns × method → the arcs between them."""
+"""Columns × method → the arcs between them; and what answers a search over rows in memory, equal ones joined."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import DataError, SettingError
-from bayeskit.learning.search.answers import Answers
+from bayeskit.kernel import fibonacci_hash, kernel
+from bayeskit.learning.long_runs import run_search
 from bayeskit.learning.search.counted_columns import CountedAnswers, CountedColumns
+from bayeskit.learning.search.family_scores import FamilyScores, MixedScores
+from bayeskit.learning.search.independence_tests import CorrelationTests, IndependenceTests, MixedTests
 from bayeskit.learning.search.node_columns import NodeColumns
-from bayeskit.learning.search.run_search import run_search
 from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.questions import Family, Search, members
-from bayeskit.structure.scores import Score
-from bayeskit.structure.search.auto import auto
+from bayeskit.structure.criteria import Score, default_test
+from bayeskit.structure.questions import Family, Question, Search, Test, members
 from bayeskit.structure.search.chow_liu import chow_liu
-from bayeskit.structure.search.equivalence import equivalence
+from bayeskit.structure.search.equivalence import equivalence, extended
 from bayeskit.structure.search.exact import exact
-from bayeskit.structure.search.extension import extended
 from bayeskit.structure.search.hill_climbing import hill_climbing
 from bayeskit.structure.search.k2 import k2
 from bayeskit.structure.search.mmhc import mmhc
-from bayeskit.structure.search.order import order_search
+from bayeskit.structure.search.order import auto, order_search
 from bayeskit.structure.search.pc import pc
 from bayeskit.typing import Codes, Floats
 
@@ -211,3 +212,194 @@ def _with_weight(columns: NodeColumns, weights: Floats) -> tuple[NodeColumns, Fl
     """Leave out the rows that weigh nothing."""
     rows = np.flatnonzero(weights)
     return columns.take(rows), weights[rows]
+
+
+_U = np.uintp
+
+
+@kernel
+def hash_rows(columns: Any, hashes: Any) -> None:
+    """Write a hash of each row of ``columns``, which are variables × rows."""
+    for i in range(hashes.shape[0]):
+        hashes[i] = np.uint64(0)
+    for v in range(columns.shape[0]):
+        column = columns[v]
+        for i in range(hashes.shape[0]):
+            # The shift brings the upper bits, which all cells so far have stirred, down to where the next one is added.
+            mixed = (hashes[i] ^ (hashes[i] >> np.uint64(29))) + np.uint64(column[i]) + np.uint64(1)
+            hashes[i] = fibonacci_hash(mixed)
+
+
+@kernel
+def find_distinct(
+    columns: Any, hashes: Any, weights: Any, most: int, table: Any, first: Any, sums: Any
+) -> int:
+    """Add the weight of every row to the first row that is equal to it; return how many differ, −1 beyond ``most``.
+
+    ``table`` holds places in ``first``, −1 where free; its length is a power of two above ``most``. ``first`` and
+    ``sums`` are, for each row that differs from those before it, where it stands and the weight of all its equals.
+    Without ``weights`` (an empty array) every row weighs one.
+    """
+    mask = _U(table.shape[0] - 1)
+    weighted = weights.shape[0] > 0
+    found = 0
+    for i in range(hashes.shape[0]):
+        place = _U(hashes[i] >> np.uint64(32)) & mask
+        while True:
+            at = table[place]
+            if at < 0:
+                if found == most:
+                    return -1
+                table[place] = found
+                first[found] = i
+                sums[found] = weights[i] if weighted else 1.0
+                found += 1
+                break
+            other = first[at]
+            same = hashes[other] == hashes[i]
+            v = 0
+            while same and v < columns.shape[0]:
+                same = columns[v, other] == columns[v, i]
+                v += 1
+            if same:
+                sums[at] += weights[i] if weighted else 1.0
+                break
+            place = (place + _U(1)) & mask
+    return found
+
+
+# Fewer rows than this are counted before they are compared.
+FEWEST_ROWS = 2**14
+# One row in so many, evenly spread, is looked at first: where more than half of these differ, the pass over all rows
+# is spared.
+SAMPLED = 16
+# Weighted rows are counted one by one, others 64 at a time by bits: below one in so many, weights win.
+PAYS = 16
+
+
+class DistinctRows(NamedTuple):
+    """Columns in which every row differs from every other, and what each row weighs."""
+
+    columns: NDArray[Any]
+    weights: Floats
+
+
+def distinct_rows(columns: NDArray[Any], weights: Floats | None, most: int) -> DistinctRows | None:
+    """Return each different row once, in the order in which they are met; None where more than ``most`` differ.
+
+    Parameters
+    ----------
+    columns : unsigned integer array of shape (variables, rows)
+    weights : float64 array, optional
+        What each row weighs; one where it is left out.
+    most : int
+
+    Examples
+    --------
+    >>> rows = distinct_rows(np.array([[0, 1, 0], [2, 2, 2]], np.uint8), None, 3)
+    >>> rows.columns.tolist(), rows.weights
+    ([[0, 1], [2, 2]], array([2., 1.]))
+    """
+    n = columns.shape[1]
+    most = min(most, n)
+    hashes = np.empty(n, np.uint64)
+    hash_rows(columns, hashes)
+    first, sums = np.empty(most, np.int64), np.empty(most)
+    table = np.full(1 << (2 * most).bit_length(), -1, np.int64)
+    given = np.empty(0) if weights is None else weights
+    found = find_distinct(columns, hashes, given, most, table, first, sums)
+    if found < 0:
+        return None
+    return DistinctRows(np.ascontiguousarray(columns[:, first[:found]]), sums[:found])
+
+
+def joined_where_it_pays(columns: NDArray[Any], weights: Floats | None) -> DistinctRows | None:
+    """Return the different rows with their weights where there are few enough of them; else None.
+
+    A sample is looked at first, so that rows of which most differ cost next to nothing.
+    """
+    n = columns.shape[1]
+    if n < FEWEST_ROWS or not len(columns):
+        return None
+    sample = np.ascontiguousarray(columns[:, ::SAMPLED])
+    if distinct_rows(sample, None, sample.shape[1] // 2) is None:
+        return None
+    return distinct_rows(columns, weights, n // PAYS)
+
+
+class Answers:
+    """Answers both kinds of question over the complete rows of some columns.
+
+    ``weights`` are those of the complete rows. Rows that occur many times are joined where this pays. Scores and
+    tests are made ready when they are first asked for.
+    """
+
+    def __init__(
+        self,
+        columns: NodeColumns,
+        score: Score,
+        test: str | None = None,
+        weights: Floats | None = None,
+        joined: DistinctRows | None = None,
+    ) -> None:
+        self._columns, self._score, self._weights = columns, score, weights
+        discrete = int(columns.is_discrete.sum())
+        self._test = default_test(discrete, len(columns.variables) - discrete) if test is None else test
+        self._is_mixed = discrete < len(columns.variables)
+        self._scores: Any = None
+        self._tests: Any = None
+        self.joined = joined
+
+    def __call__(self, question: Question) -> list[Any]:
+        asks_for_tests = bool(question) and isinstance(question[0], Test)
+        if asks_for_tests and self._tests is None:
+            self._tests = self._make_tests()
+        if not asks_for_tests and self._scores is None:
+            self._scores = self._make_scores()
+        found: list[Any] = (self._tests if asks_for_tests else self._scores)(question)
+        return found
+
+    def rescored(self, score: Score) -> Answers:
+        """Return what answers by another score over the same rows."""
+        return Answers(self._columns, score, None, self._weights, self.joined)
+
+    @property
+    def n_asked(self) -> int:
+        """How many families were scored and tests made."""
+        scored = 0 if self._scores is None else int(self._scores.n_scored)
+        return scored + (0 if self._tests is None else int(self._tests.n_tested))
+
+    def _make_scores(self) -> Any:
+        if self._is_mixed:
+            return MixedScores(self._columns, self._score, self._weights)
+        codes, weights = self._rows()
+        return FamilyScores(codes, self._columns.sizes, self._score, weights)
+
+    def _make_tests(self) -> Any:
+        if self._is_mixed and self._columns.is_discrete.any():
+            return MixedTests(self._columns, self._test, weights=self._weights)
+        if self._is_mixed:
+            return _correlation_tests(self._columns.number_matrix(), self._weights, self._test)
+        codes, weights = self._rows()
+        return IndependenceTests(codes, self._columns.sizes, self._test, weights=weights)
+
+    def _rows(self) -> tuple[NDArray[Any], Floats | None]:
+        if self.joined is not None:
+            return self.joined
+        codes = self._columns.code_matrix()
+        self.joined = joined_where_it_pays(codes, self._weights)
+        return (codes, self._weights) if self.joined is None else self.joined
+
+
+def _correlation_tests(numbers: Floats, weights: Floats | None, name: str) -> CorrelationTests:
+    """Test columns of numbers; the correlation of a constant one is NaN."""
+    w = np.ones(numbers.shape[1]) if weights is None else weights
+    n = float(w.sum())
+    centred = numbers - (numbers @ w / n)[:, None]
+    # Each column over its largest number: the square of none then leaves the range of doubles.
+    centred /= np.maximum(np.abs(centred).max(axis=1, initial=0.0), np.finfo(float).tiny)[:, None]
+    scatter = (w * centred) @ centred.T
+    spread = np.sqrt(np.diag(scatter))
+    constant = np.ptp(numbers, axis=1) == 0.0
+    spread[constant] = np.nan
+    return CorrelationTests(np.clip(scatter / np.outer(spread, spread), -1.0, 1.0), n, name)

@@ -29,7 +29,7 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.data.source import LEAST_WEIGHT
 from bayeskit.estimation.class_prior import log_normalise
 from bayeskit.learning.em import ROUNDING, Climb
-from bayeskit.learning.interrupts import interrupts
+from bayeskit.learning.long_runs import interrupts
 from bayeskit.learning.model import Model, estimate
 from bayeskit.learning.unlabelled.semi_supervised import MOST_STEPS, Completed, Parted
 from bayeskit.statistics import Statistics

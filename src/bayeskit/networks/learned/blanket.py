@@ -10,9 +10,9 @@ from bayeskit.learning.search.independence_tests import IndependenceTests
 from bayeskit.learning.search.node_columns import read_nodes
 from bayeskit.networks.arguments import choice, number_below
 from bayeskit.schema import Name
+from bayeskit.structure.criteria import as_independence_test
 from bayeskit.structure.questions import answer_all, members
 from bayeskit.structure.search.blanket import iamb
-from bayeskit.structure.tests_of_independence import as_independence_test
 from bayeskit.typing import CutsLike, TableLike
 
 

@@ -20,9 +20,9 @@ from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network
 from bayeskit.inference.exact import get_max_memory
 from bayeskit.learning.em import Climb, Climbing
+from bayeskit.learning.long_runs import progress_of
 from bayeskit.learning.networks.network_em import NetworkProblem
 from bayeskit.learning.networks.network_starts import start_network, with_tables_of
-from bayeskit.learning.progress import progress_of
 from bayeskit.learning.restarts import climb_best
 from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
 from bayeskit.networks.arguments import number_below, switch, whole_number

@@ -12,8 +12,7 @@ from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, DataError, Incompatible, SettingError, TooLarge, UsageError
 from bayeskit.graphs.network import Network, discrete
 from bayeskit.inference.exact import get_max_memory
-from bayeskit.learning.networks.network_counts import NetworkCounts, configurations
-from bayeskit.learning.networks.network_estimates import estimated
+from bayeskit.learning.networks.network_counts import NetworkCounts, configurations, estimated
 from bayeskit.learning.search.counted_columns import CountedColumns
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.networks.arguments import choice

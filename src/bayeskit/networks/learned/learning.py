@@ -12,7 +12,7 @@ from bayeskit.data.source import Source
 from bayeskit.errors import NeedsRows, SettingError, SuspectResult
 from bayeskit.graphs.network import Network, Node
 from bayeskit.inference.exact import allowed
-from bayeskit.learning.progress import progress_of
+from bayeskit.learning.long_runs import progress_of
 from bayeskit.learning.search.counted_columns import CountedColumns, counted_columns, given_counts
 from bayeskit.learning.search.node_columns import NodeColumns, in_pieces, read_source
 from bayeskit.learning.search.search_network import METHODS, Found, Settings, search_counts, search_network
@@ -23,10 +23,8 @@ from bayeskit.networks.learned.fitting import TablePrior, fit_settings
 from bayeskit.networks.learned.structural_learning import declared_hidden, learn_with_holes, with_hidden
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Plan, Statistics
-from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.limits import read_limits
-from bayeskit.structure.scores import Score, as_score
-from bayeskit.structure.tests_of_independence import as_independence_test
+from bayeskit.structure.arcs import Arcs, read_limits
+from bayeskit.structure.criteria import Score, as_independence_test, as_score
 from bayeskit.typing import CutsLike, RowSource, WeightsLike
 
 # The method that learns from rows with missing cells too: arcs and tables by turns, no search of its own.

@@ -12,7 +12,7 @@ from bayeskit.counting.backend import thread_count
 from bayeskit.data.native import to_native
 from bayeskit.errors import SettingError
 from bayeskit.graphs.network import Network, Node
-from bayeskit.learning.progress import progress_of
+from bayeskit.learning.long_runs import progress_of
 from bayeskit.learning.search.bootstrap import arc_frequencies
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.networks.arguments import number_below, whole_number

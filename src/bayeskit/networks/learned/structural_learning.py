@@ -14,9 +14,9 @@ from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, CyclicGraph, NotConverged, SettingError, SuspectResult
 from bayeskit.graphs.dag import Dag
 from bayeskit.learning.em import Climbing, climb
+from bayeskit.learning.long_runs import progress_of
 from bayeskit.learning.networks.network_em import NetworkProblem
 from bayeskit.learning.networks.structural_em import structural_em
-from bayeskit.learning.progress import progress_of
 from bayeskit.learning.search.node_columns import NodeColumns, in_pieces
 from bayeskit.learning.search.search_network import Settings
 from bayeskit.networks.bayesian_network import BayesianNetwork
