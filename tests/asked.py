@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayeskit.graphs.distributions import Table
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit.graphs.network import Field, Network, Node, discrete
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.evidence import Not
 from bayeskit.networks.markov_network import MarkovNetwork

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.graphs.network import Field, Network, Node, continuous, discrete
 
 GOLDEN = Path(__file__).parent / "golden" / "networks" / "formats"
 DATA = Path(os.environ.get("BAYESKIT_DATA", Path(__file__).parents[2] / "shared" / "data")).resolve()

@@ -7,8 +7,7 @@ from scipy import stats
 
 from bayeskit.graphs.distributions import Deterministic, Table
 from bayeskit.graphs.factor import Factor
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit.graphs.network import Field, Network, Node, discrete
 from bayeskit.inference.potentials import Evidence
 from bayeskit.inference.sampling.likelihood_weighting import Shares
 from network_twin import joint_table, margin, with_evidence

@@ -7,8 +7,7 @@ import pytest
 
 from bayeskit.errors import TooLarge
 from bayeskit.graphs.factor import Factor
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import Network, discrete
+from bayeskit.graphs.network import Field, Network, discrete
 from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.sampling.conditional import posterior_network
 from bayeskit.inference.sampling.contradiction import Contradiction

@@ -17,8 +17,8 @@ from bayeskit.errors import SettingError, SuspectResult, TooLarge, UnseenState, 
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.networks import drawing
-from bayeskit.networks.kept import Kept
-from bayeskit.networks.negation import Not
+from bayeskit.networks.evidence import Not
+from bayeskit.networks.exact_door import Kept
 from bayeskit.report.networks.html import MOST_NODES, network_html
 from bayeskit.report.picture import Picture
 from refusals import refuses, warns_of

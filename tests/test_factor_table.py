@@ -11,8 +11,7 @@ import pytest
 from bayeskit.data import native
 from bayeskit.errors import UsageError
 from bayeskit.graphs.distributions import Table
-from bayeskit.graphs.factor import Factor
-from bayeskit.graphs.factor_table import MOST_ROWS, factor_frame, factor_html
+from bayeskit.graphs.factor import MOST_ROWS, Factor, factor_frame, factor_html
 from bayeskit.inference.sampling.estimate import Estimate
 from bayeskit.networks.examples import wet_grass
 from refusals import refuses

@@ -13,8 +13,7 @@ from bayeskit import TAN, BayesNetClassifier, learn_network
 from bayeskit.data.encode import encode
 from bayeskit.data.table import open_table
 from bayeskit.errors import DataError, SettingError, TooLarge
-from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.relations import markov_blanket
+from bayeskit.graphs.dag import Dag, markov_blanket
 from bayeskit.learning.graph_search import GraphSearch, searched_graph
 from bayeskit.schema import Schema, Variable
 from bayeskit.structure.criteria import Score

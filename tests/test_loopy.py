@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.factor import Factor
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit.graphs.network import Field, Network, Node, discrete
 from bayeskit.inference.loopy import loopy
 from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.sampling.contradiction import Contradiction

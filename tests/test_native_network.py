@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from bayeskit.errors import ModelFormatError, SettingError
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.factor import Factor
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.graphs.network import Field, Network, Node, continuous, discrete
 from bayeskit.io.networks.gaussian_json import read_gaussian_json
 from bayeskit.io.networks.native import native_text, read_native
 from format_networks import DATA, GOLDEN, asymmetric, check_valid, mixed, networks, sample_files

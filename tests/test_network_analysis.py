@@ -22,10 +22,10 @@ from bayeskit.graphs.distributions import Deterministic, LinearGaussian, Table
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.networks.analyses import analysis
+from bayeskit.networks.evidence import Not
+from bayeskit.networks.exact_door import Kept
 from bayeskit.networks.examples import asia
-from bayeskit.networks.kept import Kept
-from bayeskit.networks.negation import Not
-from bayeskit.networks.structure import Structure
+from bayeskit.networks.network_structure import Structure
 from network_twin import joint_table, margin, random_network
 from refusals import refuses
 

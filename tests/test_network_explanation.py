@@ -12,8 +12,8 @@ import pytest
 
 from bayeskit import BayesianNetwork, BayesNetClassifier, MarkovNetwork, datasets
 from bayeskit.errors import ImpossibleEvidence, SettingError
+from bayeskit.networks.evidence import Not
 from bayeskit.networks.examples import wet_grass
-from bayeskit.networks.negation import Not
 from bayeskit.report.exact_numbers import exact, exact_text, from_log
 from bayeskit.report.latex.text import escaped
 from bayeskit.report.networks.explanation import NetworkExplanation

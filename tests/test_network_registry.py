@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 from bayeskit.errors import ModelFormatError, SettingError, SourceNote, UsageError
 from bayeskit.graphs.distributions import Table
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit.graphs.network import Field, Network, Node, discrete
 from bayeskit.io.networks.fg import read_fg
 from bayeskit.io.networks.registry import FORMATS, read_model, sniffed, write_model
 from bayeskit.networks.bayesian_network import BayesianNetwork

@@ -20,7 +20,7 @@ from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.inference.sampling.estimate import Estimate
 from bayeskit.io.networks.bif import read_bif
 from bayeskit.networks.bayesian_network import BayesianNetwork
-from bayeskit.networks.negation import Not
+from bayeskit.networks.evidence import Not
 from bayeskit.networks.sampling import sampling_door
 from network_twin import joint_table, random_network, with_evidence
 from refusals import refuses, warns_of

@@ -31,7 +31,7 @@ from bayeskit.errors import DataError, SuspectColumn
 from bayeskit.graphs.factor import Factor
 from bayeskit.mixtures import match_labels
 from bayeskit.networks import arc_strengths, compare
-from bayeskit.networks.negation import Not
+from bayeskit.networks.evidence import Not
 from bayeskit.report import information, pairs
 from bayeskit.report.comparison_report.comparison import Comparison, Held, Measure, Standing, Table
 from bayeskit.report.mixtures.class_profiles import ClassProfiles, Profile

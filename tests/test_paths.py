@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.paths import Effort, Judge, paths_between, simple_paths
-from bayeskit.graphs.separation import d_separated
+from bayeskit.graphs.separation import Effort, Judge, d_separated, paths_between, simple_paths
 from graph_twin import all_paths, below, dags, is_blocked
 from test_relations import SEVEN
 

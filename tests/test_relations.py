@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.relations import (
+from bayeskit.graphs.dag import (
+    Dag,
     ancestors,
     descendants,
     markov_blanket,

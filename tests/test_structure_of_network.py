@@ -12,8 +12,8 @@ import pytest
 from bayeskit.errors import BayeskitError, DataTypeError, Incompatible, SettingError, UsageError
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table, uniform
 from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.networks.kept import Kept
-from bayeskit.networks.structure import Structure
+from bayeskit.networks.exact_door import Kept
+from bayeskit.networks.network_structure import Structure
 from refusals import refuses
 
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from bayeskit.errors import ModelFormatError, SettingError, SourceNote
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.factor import Factor
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.graphs.network import Field, Network, Node, continuous, discrete
 from bayeskit.io.networks.uai import read_uai, read_uai_evidence, uai_text
 from bayeskit.networks.markov_network import MarkovNetwork
 from format_networks import C_GIVEN_A_B, DATA, GOLDEN, asymmetric, check_valid, networks, sample_files

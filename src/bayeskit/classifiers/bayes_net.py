@@ -17,8 +17,7 @@ from bayeskit.classifiers.tables import LabelledTable
 from bayeskit.data.encode import Unseen
 from bayeskit.data.source import Source
 from bayeskit.errors import SettingError, UsageError
-from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.relations import markov_blanket
+from bayeskit.graphs.dag import Dag, markov_blanket
 from bayeskit.inference.exact import get_max_memory
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.graph_search import GraphSearch, gathered, searched_graph

@@ -62,8 +62,7 @@ class DependentTable:
         )
 
     def _repr_html_(self) -> str:
-        from bayeskit.graphs.factor import Factor
-        from bayeskit.graphs.factor_table import factor_html
+        from bayeskit.graphs.factor import Factor, factor_html
 
         # The class may share its name with no column, so it has a sign of its own.
         names = ("(class)", *self.parents, self.name)

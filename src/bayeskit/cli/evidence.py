@@ -58,7 +58,7 @@ def split(text: str, known: Any, option: str) -> tuple[str, bool, str]:
 
 def read_given(network: Any, given: Sequence[str] | None) -> dict[Any, Any]:
     """Read evidence: states by their names, numbers for continuous nodes."""
-    from bayeskit.networks.negation import Not
+    from bayeskit.networks.evidence import Not
 
     variables = variables_of(network)
     found: dict[Any, Any] = {}

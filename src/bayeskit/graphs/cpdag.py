@@ -8,8 +8,7 @@ from functools import cached_property
 from itertools import combinations
 
 from bayeskit.errors import Incompatible
-from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.relations import topological_order
+from bayeskit.graphs.dag import Dag, topological_order
 from bayeskit.schema import Name
 from bayeskit.visible import visible
 

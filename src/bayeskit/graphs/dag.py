@@ -1,15 +1,81 @@
-"""A directed acyclic graph as a value: nodes in order, and the parents of each."""
+"""A directed acyclic graph as a value: what nodes may be called, its arcs, ancestors, descendants, Markov blankets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import heapq
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from bayeskit.errors import CyclicGraph, SettingError
-from bayeskit.graphs.node_names import parent_names
-from bayeskit.schema import Name, first_twice
+from bayeskit.schema import Name, can_be_kept, first_twice, sorted_labels
+
+
+def node_name(name: object) -> Name:
+    """Check what is to be the name of a node: as that of a column, it must be found again in a file.
+
+    >>> node_name(np.int64(3))
+    3
+    """
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, str):
+        return str.__str__(name)
+    if name is None or not is_label(name) or not can_be_kept(name):
+        raise SettingError(
+            f"{name!r} cannot be the name of a node. Use a string, a number or a tuple of them."
+        )
+    return name
+
+
+def parent_names(node: object, given: object, known: Container[Any]) -> tuple[Name, ...]:
+    """Read the parents of one node: names in a list or array, one name, or None.
+
+    >>> parent_names("wet", ["rain"], {"rain"}), parent_names("wet", "rain", {"rain"}), parent_names("wet", None, {})
+    (('rain',), ('rain',), ())
+    """
+    if given is None:
+        return ()
+    if isinstance(given, str) or (isinstance(given, Hashable) and is_label(given) and given in known):
+        return (node_name(given),)
+    if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
+        raise SettingError(f"{given!r} is no list of parents of {node!r}.")
+    # A set has no order of its own, and the axes of a table need one.
+    ordered = sorted_labels(given) if isinstance(given, (set, frozenset)) else given
+    return tuple(map(node_name, ordered))
+
+
+def is_label(value: object) -> bool:
+    """Tell whether a value can be looked up: it has a hash, and equals itself."""
+    try:
+        hash(value)
+        return bool(value == value)
+    except (TypeError, ValueError):
+        return False
+
+
+def unknown_node(name: object, nodes: Iterable[Name], where: str = "") -> SettingError:
+    """Return the error to raise; ``where`` says where the name stood.
+
+    Examples
+    --------
+    >>> str(unknown_node("rian", ["rain", "wet"], "evidence names it"))
+    "There is no node 'rian' (evidence names it). Did you mean 'rain'?"
+    """
+    known = tuple(nodes)
+    written = {str(node): node for node in known}
+    close = [written[text] for text in get_close_matches(str(name), list(written), n=3, cutoff=0.6)]
+    place = f" ({where})" if where else ""
+    if close:
+        return SettingError(
+            f"There is no node {name!r}{place}. Did you mean {' or '.join(map(repr, close))}?"
+        )
+    listing = ", ".join(map(repr, known[:12])) + (", …" if len(known) > 12 else "")
+    return SettingError(f"There is no node {name!r}{place}. There are {listing or 'none'}.")
 
 
 @dataclass(frozen=True)
@@ -118,3 +184,93 @@ class Dag:
 
 def _listing(nodes: tuple[Name, ...]) -> str:
     return ", ".join(map(repr, nodes[:12])) + (", …" if len(nodes) > 12 else "")
+
+
+def topological_order(dag: Dag) -> tuple[Name, ...]:
+    """Return the nodes so that parents come before their children, otherwise in the order of the graph.
+
+    Examples
+    --------
+    >>> topological_order(Dag.of({"wet": ["rain"]}, ["wet", "rain", "wind"]))
+    ('rain', 'wet', 'wind')
+    """
+    waiting = {node: len(parents) for node, parents in zip(dag.nodes, dag.parents)}
+    free = [place for place, parents in enumerate(dag.parents) if not parents]
+    order = []
+    while free:
+        node = dag.nodes[heapq.heappop(free)]
+        order.append(node)
+        for child in dag.children[node]:
+            waiting[child] -= 1
+            if not waiting[child]:
+                heapq.heappush(free, dag.position[child])
+    return tuple(order)
+
+
+def ancestors(dag: Dag, *nodes: Name) -> tuple[Name, ...]:
+    """Return all nodes from which a directed path of at least one arc leads to one of these.
+
+    Examples
+    --------
+    >>> ancestors(Dag.of({"b": ["a"], "c": ["b"]}, "abc"), "c")
+    ('a', 'b')
+    """
+    return _in_order(dag, _beyond(dag.parents_of, nodes))
+
+
+def descendants(dag: Dag, *nodes: Name) -> tuple[Name, ...]:
+    """Return all nodes to which a directed path of at least one arc leads from one of these.
+
+    Examples
+    --------
+    >>> descendants(Dag.of({"b": ["a"], "c": ["b"]}, "abc"), "a")
+    ('b', 'c')
+    """
+    return _in_order(dag, _beyond(dag.children.__getitem__, nodes))
+
+
+def markov_blanket(dag: Dag, node: Name) -> tuple[Name, ...]:
+    """Return the parents, the children and the other parents of the children.
+
+    Given these, the node is independent of all others.
+
+    Examples
+    --------
+    >>> markov_blanket(Dag.of({"c": ["a", "b"], "d": ["c"]}, "abcd"), "a")
+    ('b', 'c')
+    """
+    children = dag.children[node]
+    found = {*dag.parents_of(node), *children, *(p for child in children for p in dag.parents_of(child))}
+    return _in_order(dag, found - {node})
+
+
+def moral_neighbours(dag: Dag) -> dict[Name, tuple[Name, ...]]:
+    """Return the neighbours of every node once parents of one child are married and directions are dropped.
+
+    Examples
+    --------
+    >>> moral_neighbours(Dag.of({"c": ["a", "b"]}, "abc"))
+    {'a': ('b', 'c'), 'b': ('a', 'c'), 'c': ('a', 'b')}
+    """
+    found: dict[Name, set[Name]] = {node: set() for node in dag.nodes}
+    for node, parents in zip(dag.nodes, dag.parents):
+        family = (node, *parents)
+        for member in family:
+            found[member].update(family)
+    return {node: _in_order(dag, met - {node}) for node, met in found.items()}
+
+
+def _beyond(step: Callable[[Name], Iterable[Name]], starts: Iterable[Name]) -> set[Name]:
+    """Return what one step or more leads to."""
+    found: set[Name] = set()
+    todo = list(starts)
+    while todo:
+        for node in step(todo.pop()):
+            if node not in found:
+                found.add(node)
+                todo.append(node)
+    return found
+
+
+def _in_order(dag: Dag, found: set[Name]) -> tuple[Name, ...]:
+    return tuple(sorted(found, key=dag.position.__getitem__))

@@ -1,4 +1,4 @@
-"""A Bayesian network as a value: nodes in order, each with its parents and how it depends on them."""
+"""Networks as values. Bayesian: nodes in order, each with its parents and how it depends on them. Markov: a `Field`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from bayeskit.errors import SettingError, UsageError
-from bayeskit.graphs.dag import Dag
+from bayeskit.graphs.dag import Dag, unknown_node
 from bayeskit.graphs.distributions import Distribution
-from bayeskit.graphs.unknown_node import unknown_node
-from bayeskit.schema import Label, Name, Variable
+from bayeskit.graphs.factor import Factor
+from bayeskit.schema import Label, Name, Variable, first_twice
 
 
 def discrete(name: Name, states: Iterable[Label]) -> Variable:
@@ -103,3 +103,28 @@ class Network:
     @cached_property
     def is_discrete(self) -> bool:
         return all(node.is_discrete for node in self.nodes)
+
+
+@dataclass(frozen=True)
+class Field:
+    """Discrete variables and the factors whose product, normalised, is their distribution."""
+
+    variables: tuple[Variable, ...]
+    factors: tuple[Factor, ...]
+    name: str = field(default="", compare=False)
+    notes: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        twice = first_twice(variable.name for variable in self.variables)
+        if twice is not None:
+            raise SettingError(f"Two variables are named {twice!r}. Rename one of them.")
+        for factor in self.factors:
+            for name, states in zip(factor.names, factor.states):
+                if name not in self.position:
+                    raise SettingError(f"A factor is over {name!r}, which is no variable here.")
+                if states != self.variables[self.position[name]].states:
+                    raise SettingError(f"A factor gives {name!r} other states than the network does.")
+
+    @cached_property
+    def position(self) -> dict[Name, int]:
+        return {variable.name: place for place, variable in enumerate(self.variables)}

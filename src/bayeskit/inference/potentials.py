@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.graphs.distributions import Discrete, LinearGaussian, place_of
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import Network
+from bayeskit.graphs.network import Field, Network
 
 # One GiB of numbers.
 LARGEST_TABLE = 2**27

@@ -32,9 +32,8 @@ from bayeskit.estimation.conditional import (
 from bayeskit.estimation.families import FamilyTries
 from bayeskit.estimation.kernels.families import PLAIN
 from bayeskit.estimation.linear_family import LinearFamily
-from bayeskit.graphs.dag import Dag
+from bayeskit.graphs.dag import Dag, ancestors, topological_order
 from bayeskit.graphs.network import Network
-from bayeskit.graphs.relations import ancestors, topological_order
 from bayeskit.inference.exact import get_max_memory
 from bayeskit.learning.graph_network import class_table, network_of_graph
 from bayeskit.learning.graph_tables import LogTables

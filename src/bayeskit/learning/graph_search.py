@@ -15,8 +15,8 @@ from bayeskit.data.encoded import Chunk, Encoded
 from bayeskit.data.source import Source
 from bayeskit.errors import DataError, SettingError, SuspectResult, TooLarge
 from bayeskit.estimation.class_prior import class_factors
+from bayeskit.graphs.dag import markov_blanket
 from bayeskit.graphs.network import continuous, discrete
-from bayeskit.graphs.relations import markov_blanket
 from bayeskit.inference.exact import MAX_MEMORY
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.graph_network import state_labels

@@ -17,8 +17,7 @@ from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.families import FamilyTries, estimate_families
 from bayeskit.estimation.linear_family import LinearFamily, estimate_linear
 from bayeskit.estimation.tries import states_of_missing
-from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.relations import topological_order
+from bayeskit.graphs.dag import Dag, topological_order
 from bayeskit.learning.families import settled_constants
 from bayeskit.learning.graph_factors import GraphFactors
 from bayeskit.learning.model import Form, Recipe

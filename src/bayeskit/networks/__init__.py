@@ -12,7 +12,7 @@ _HOMES = {
     "Factor": "bayeskit.graphs.factor",
     "GaussianMixturePosterior": "bayeskit.inference.mixture",
     "MarkovNetwork": "bayeskit.networks.markov_network",
-    "Not": "bayeskit.networks.negation",
+    "Not": "bayeskit.networks.evidence",
     "compare": "bayeskit.networks.analyses.comparison",
     "arc_strengths": "bayeskit.networks.learned.strengths",
     "cpdag": "bayeskit.networks.analyses.distance",
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from bayeskit.networks.analyses.comparison import compare, plot_comparison
     from bayeskit.networks.analyses.distance import cpdag, shd
     from bayeskit.networks.bayesian_network import BayesianNetwork
+    from bayeskit.networks.evidence import Not
     from bayeskit.networks.learned.blanket import learn_blanket
     from bayeskit.networks.learned.strengths import ArcStrengths, arc_strengths
     from bayeskit.networks.markov_network import MarkovNetwork
-    from bayeskit.networks.negation import Not
     from bayeskit.networks.reading import read_network
 
 __getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -12,8 +12,7 @@ from typing import Any, Literal, Protocol
 from bayeskit.errors import SuspectResult, TooLarge, UsageError
 from bayeskit.graphs.network import Network
 from bayeskit.networks.arguments import choice, switch
-from bayeskit.networks.evidence import Reader
-from bayeskit.networks.negation import Not
+from bayeskit.networks.evidence import Not, Reader
 from bayeskit.report.drawing.scene import network_scene
 from bayeskit.report.networks.html import network_html
 from bayeskit.report.picture import Picture

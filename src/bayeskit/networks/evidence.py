@@ -11,11 +11,43 @@ from numpy.typing import NDArray
 
 from bayeskit.data.columns import is_missing
 from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, SettingError, UnseenState
-from bayeskit.graphs.unknown_node import unknown_node
+from bayeskit.graphs.dag import unknown_node
 from bayeskit.inference.potentials import Evidence
 from bayeskit.networks.arguments import real_numbers
-from bayeskit.networks.negation import Not
-from bayeskit.schema import Name, Variable, state_code
+from bayeskit.schema import Label, Name, Variable, state_code
+
+
+class Not:
+    """None of these states: negative evidence.
+
+    Parameters
+    ----------
+    *states : the states that are excluded, one or more
+
+    Examples
+    --------
+    >>> Not("red"), Not("red", "green")
+    (Not('red'), Not('red', 'green'))
+    """
+
+    __slots__ = ("states",)
+
+    states: tuple[Label, ...]
+
+    def __init__(self, *states: Label) -> None:
+        if not states:
+            raise SettingError('Not() excludes nothing. Name the states that are excluded: Not("red").')
+        self.states = states
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Not) and self.states == other.states
+
+    def __hash__(self) -> int:
+        return hash((Not, self.states))
+
+    def __repr__(self) -> str:
+        return f"Not({', '.join(map(repr, self.states))})"
+
 
 Floats = NDArray[np.float64]
 
@@ -111,9 +143,6 @@ def _by_order(name: Name, given: object) -> Floats:
             "of states, or {state: number}."
         )
     return values
-
-
-__all__ = ["Not", "Reader", "read_evidence"]
 
 
 def read_evidence(

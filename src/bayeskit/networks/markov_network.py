@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.errors import SettingError
+from bayeskit.graphs.dag import unknown_node
 from bayeskit.graphs.factor import Factor
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import Network
-from bayeskit.graphs.unknown_node import unknown_node
+from bayeskit.graphs.network import Field, Network
 from bayeskit.inference.exact import allowed
 from bayeskit.networks import sampling, writing
+from bayeskit.networks.exact_door import Kept
 from bayeskit.networks.given.factors import field_of, field_of_network
-from bayeskit.networks.kept import Kept
 from bayeskit.networks.queries import Queries
 from bayeskit.schema import Label, Name
 

@@ -12,19 +12,17 @@ from numpy.typing import NDArray
 
 from bayeskit.data.source import as_weights
 from bayeskit.errors import DataError, SuspectResult
-from bayeskit.graphs.field import Field
+from bayeskit.graphs.network import Field
 from bayeskit.inference.exact import allowed
 from bayeskit.networks.arguments import choice
 from bayeskit.networks.data_rows import Rows, Unseen
-from bayeskit.networks.discrete import DiscreteDoor
-from bayeskit.networks.door import MostProbable
-from bayeskit.networks.kept import Kept
+from bayeskit.networks.exact_door import DiscreteDoor, Kept, MostProbable
 from bayeskit.schema import Label, Name
 from bayeskit.typing import NamesLike, TableLike, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit.decision.loss import LossLike
-    from bayeskit.networks.mixed import MixedDoor
+    from bayeskit.networks.mixed_door import MixedDoor
     from bayeskit.report.information_value import Questions
     from bayeskit.report.networks.explanation import NetworkExplanation
 
@@ -352,7 +350,7 @@ def _open_door(kept: Kept) -> DiscreteDoor | MixedDoor:
     network.require_distributions()
     if network.is_discrete:
         return DiscreteDoor(network, kept)
-    from bayeskit.networks.mixed import MixedDoor
+    from bayeskit.networks.mixed_door import MixedDoor
 
     return MixedDoor(network)
 

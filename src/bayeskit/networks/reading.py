@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayeskit.graphs.field import Field
+from bayeskit.graphs.network import Field
 from bayeskit.inference.exact import allowed
 from bayeskit.io.networks.registry import read_model
 from bayeskit.networks.arguments import switch

@@ -16,7 +16,7 @@ from bayeskit.inference.exact import allowed
 from bayeskit.inference.sampling.contradiction import Contradiction
 from bayeskit.inference.sampling.estimate import Estimate
 from bayeskit.networks.arguments import choice, number_below, switch, whole_number
-from bayeskit.networks.kept import Keeping, Kept
+from bayeskit.networks.exact_door import Keeping, Kept
 from bayeskit.networks.sampling_door import SamplingDoor
 from bayeskit.schema import Name, Variable
 from bayeskit.typing import NamesLike, Seed

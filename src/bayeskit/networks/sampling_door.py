@@ -10,8 +10,7 @@ import numpy as np
 
 from bayeskit.errors import SettingError, SuspectResult, UsageError
 from bayeskit.graphs.factor import Factor
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import Network
+from bayeskit.graphs.network import Field, Network
 from bayeskit.inference.loopy import loopy
 from bayeskit.inference.potentials import Evidence, Floats, Ints, Potentials
 from bayeskit.inference.relevant import ancestral, relevant_factors, with_tables
@@ -25,7 +24,7 @@ from bayeskit.inference.sampling.gibbs import gibbs
 from bayeskit.inference.sampling.likelihood_weighting import likelihood_weighting
 from bayeskit.inference.sampling.numeric import Numeric, discrete_part
 from bayeskit.inference.sampling.rejection import rejection
-from bayeskit.networks.door import Door, Given
+from bayeskit.networks.exact_door import Door, Given
 
 # Half-chains that disagree by more than this are told of. (Vehtari and others, 2021, ask for 1.01, which short
 # chains of a binary variable pass by chance.)

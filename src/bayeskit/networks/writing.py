@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bayeskit.io.networks.native import native_text
 from bayeskit.io.networks.registry import write_model
-from bayeskit.networks.kept import Keeping
+from bayeskit.networks.exact_door import Keeping
 from bayeskit.typing import PathLike
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.graphs.factor import Factor
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import discrete
+from bayeskit.graphs.network import Field, discrete
 from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.numbers import Words
 from bayeskit.io.networks.raw import decode

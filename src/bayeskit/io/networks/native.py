@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from bayeskit.errors import BayeskitError, ModelFormatError, SettingError
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.graphs.network import Field, Network, Node, continuous, discrete
 from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.json_text import parse_json
 from bayeskit.io.networks.native_values import (

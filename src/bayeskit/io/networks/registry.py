@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayeskit.errors import ModelFormatError, SettingError
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import Network
+from bayeskit.graphs.network import Field, Network
 from bayeskit.io.networks.bif import read_bif
 from bayeskit.io.networks.bif_writer import bif_text
 from bayeskit.io.networks.budget import Budget

@@ -13,8 +13,7 @@ import numpy as np
 
 from bayeskit.errors import ModelFormatError
 from bayeskit.graphs.factor import Factor
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit.graphs.network import Field, Network, Node, discrete
 from bayeskit.io.networks.assembly import assembled, require_discrete, warn_of_pyagrum
 from bayeskit.io.networks.budget import MOST_AXES, Budget
 from bayeskit.io.networks.flat_table import lines_of, table_from, table_of

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
 from bayeskit.errors import DataError, SettingError
+from bayeskit.graphs.dag import topological_order
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network
-from bayeskit.graphs.relations import topological_order
 from bayeskit.learning.networks.network_counts import configurations
 from bayeskit.schema import Name
 from bayeskit.statistics.double import Twofold

@@ -20,7 +20,7 @@ from bayeskit.networks.analyses.findings import Findings, findings
 from bayeskit.networks.analyses.information import divergence, entropy_of, information_of, whole_entropy
 from bayeskit.networks.analyses.parameter import ParameterSensitivity
 from bayeskit.networks.analyses.parameters import Parameters, read_cell
-from bayeskit.networks.names import known_node, known_nodes, two_groups
+from bayeskit.networks.arguments import known_node, known_nodes, two_groups
 from bayeskit.schema import Label, Name, state_code
 from bayeskit.typing import NamesLike
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from bayeskit.errors import SettingError
 from bayeskit.graphs.network import Network
-from bayeskit.networks.negation import Not
+from bayeskit.networks.evidence import Not
 from bayeskit.schema import Name
 from bayeskit.typing import NamesLike
 

@@ -11,7 +11,7 @@ from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.network import Network
 
 if TYPE_CHECKING:
-    from bayeskit.networks.structure import Structure
+    from bayeskit.networks.network_structure import Structure
 
 # What has arcs: a network, a graph, or a class of graphs.
 WithArcs: TypeAlias = "Structure | Dag | Cpdag"

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from bayeskit.errors import Incompatible
 from bayeskit.graphs.network import Network, Node
 from bayeskit.networks.analyses.asking import Asked, Evidence
-from bayeskit.networks.given.tables import table_of
+from bayeskit.networks.given.node_distributions import table_of
 from bayeskit.schema import Name
 
 Floats = NDArray[np.float64]

@@ -17,8 +17,8 @@ from bayeskit.graphs.network import Network, Node
 from bayeskit.graphs.separation import reachable
 from bayeskit.networks.analyses.asking import Asked
 from bayeskit.networks.analyses.parameter import ParameterSensitivity
-from bayeskit.networks.given.tables import table_of
-from bayeskit.networks.negation import Not
+from bayeskit.networks.evidence import Not
+from bayeskit.networks.given.node_distributions import table_of
 from bayeskit.schema import Label, Name, state_code
 
 Floats = NDArray[np.float64]

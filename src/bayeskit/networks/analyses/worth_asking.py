@@ -9,7 +9,7 @@ import numpy as np
 
 from bayeskit.errors import SettingError, TooLarge
 from bayeskit.networks.analyses.asking import read_mapping, refuse_observed
-from bayeskit.networks.door import Door, Given
+from bayeskit.networks.exact_door import Door, Given
 from bayeskit.report.information_value import Questions, ranked
 from bayeskit.schema import Name
 from bayeskit.typing import NamesLike

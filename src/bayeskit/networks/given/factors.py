@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from bayeskit.errors import SettingError
+from bayeskit.graphs.dag import node_name, unknown_node
 from bayeskit.graphs.factor import Factor
-from bayeskit.graphs.field import Field
-from bayeskit.graphs.network import Network, discrete
-from bayeskit.graphs.node_names import node_name
-from bayeskit.graphs.unknown_node import unknown_node
+from bayeskit.graphs.network import Field, Network, discrete
 from bayeskit.networks.arguments import real_numbers
 from bayeskit.networks.given.building import state_labels
-from bayeskit.networks.given.tables import table_of
+from bayeskit.networks.given.node_distributions import table_of
 from bayeskit.schema import Name, Variable, first_twice
 
 

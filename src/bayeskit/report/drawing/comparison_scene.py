@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bayeskit.graphs.cpdag import shd
-from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.relations import topological_order
+from bayeskit.graphs.dag import Dag, topological_order
 from bayeskit.report.drawing.layout import Layout, lay_out
 from bayeskit.report.drawing.node_card import Card
 from bayeskit.report.drawing.scene import MARGIN, _arrow

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bayeskit.graphs.factor_table import factor_html
-from bayeskit.graphs.field import Field
+from bayeskit.graphs.factor import factor_html
+from bayeskit.graphs.network import Field
 from bayeskit.report.html import as_html
 from bayeskit.report.networks.html import LONGEST_PAGE, MOST_NODES, folded
 from bayeskit.report.page import Page

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax
-from bayeskit.graphs.factor import Factor
-from bayeskit.graphs.factor_table import factor_html
+from bayeskit.graphs.factor import Factor, factor_html
 from bayeskit.graphs.network import Network, Node
 from bayeskit.report.drawing.scene import network_scene, title_of
 from bayeskit.report.drawing.svg import as_svg

@@ -17,7 +17,7 @@ from bayeskit.inference.gaussian.evidence import HybridEvidence
 from bayeskit.inference.gaussian.hybrid import Hybrid
 from bayeskit.inference.likelihood import log_prob
 from bayeskit.networks.data_rows import Rows
-from bayeskit.networks.door import Door, Given, MostProbable
+from bayeskit.networks.exact_door import Door, Given, MostProbable
 from bayeskit.schema import Name
 
 Floats = NDArray[np.float64]

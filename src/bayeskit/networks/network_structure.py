@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.graphs import cpdag as classes
-from bayeskit.graphs import relations
+from bayeskit.graphs import dag as relations
 from bayeskit.graphs.cpdag import Cpdag
 from bayeskit.graphs.distributions import Deterministic, NoisyMax
 from bayeskit.graphs.network import Network, Node
-from bayeskit.graphs.networkx import to_networkx
-from bayeskit.graphs.paths import Path, paths_between
-from bayeskit.graphs.separation import d_separated
+from bayeskit.graphs.separation import Path, d_separated, paths_between
 from bayeskit.networks.analyses import distance
 from bayeskit.networks.analyses.distance import WithArcs
-from bayeskit.networks.arguments import whole_number
-from bayeskit.networks.kept import Kept
-from bayeskit.networks.names import known_node, known_nodes, two_groups
+from bayeskit.networks.arguments import known_node, known_nodes, two_groups, whole_number
+from bayeskit.networks.exact_door import Kept
 from bayeskit.schema import Name
 from bayeskit.typing import NamesLike
 from bayeskit.visible import escape, visible
@@ -304,3 +302,21 @@ def _free(network: Network, node: Node) -> int:
     if isinstance(node.distribution, NoisyMax):
         return (size - 1) * (1 + sum(r - 1 for r in states.values()))
     return (size - 1) * math.prod(states.values())
+
+
+def to_networkx(network: Network) -> Any:
+    """Return a ``networkx.DiGraph``: the nodes in order, each with its ``states`` (None where it is continuous).
+
+    The edges into a node come in the order of its parents. Tables are left behind.
+    """
+    try:
+        networkx = import_module("networkx")
+    except ImportError:
+        raise UsageError(
+            "to_networkx needs NetworkX, which is not installed: pip install networkx."
+        ) from None
+    graph = networkx.DiGraph(name=network.name)
+    for node in network.nodes:
+        graph.add_node(node.name, states=node.variable.states if node.is_discrete else None)
+    graph.add_edges_from(network.dag.arcs)
+    return graph
