@@ -8,10 +8,9 @@ import pytest
 from bayeskit.errors import TooLarge
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Field, Network, discrete
-from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.inference.sampling.conditional import posterior_network
-from bayeskit.inference.sampling.contradiction import Contradiction
+from bayeskit.inference.potentials import Contradiction, Evidence, Potentials
 from bayeskit.inference.sampling.forward import Forward
+from bayeskit.inference.sampling.posterior_network import posterior_network
 from network_twin import joint_table, random_network, with_evidence
 from refusals import refuses
 from sampling_networks import asia, binary, evidence, product, wet_grass

@@ -11,8 +11,8 @@ import pytest
 import bayeskit.inference.exact as exact
 from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.network import Network, Node, discrete
-from bayeskit.inference.elimination import most_probable_targets
 from bayeskit.inference.exact import Exact
+from bayeskit.inference.most_probable import most_probable_targets
 from bayeskit.inference.potentials import Evidence, Potentials
 from network_twin import joint_table, log_total, margin, random_network, spare, with_evidence
 

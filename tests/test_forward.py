@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from bayeskit.graphs.network import Network
-from bayeskit.inference.kernels.forward import draw
 from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.relevant import ancestral, topological
 from bayeskit.inference.sampling import forward as forward_module
-from bayeskit.inference.sampling.forward import Forward
+from bayeskit.inference.sampling.forward import Forward, draw
 from network_twin import joint_table, random_network
 from sampling_networks import asia, binary, chi_square, wet_grass
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network, Node, continuous
+from bayeskit.inference.gaussian.elimination import plan
 from bayeskit.inference.gaussian.hybrid import Hybrid, HybridEvidence
-from bayeskit.inference.gaussian.plan import plan
 from hybrid_twin import conditioned, dense
 from outside import DATA
 

@@ -9,10 +9,9 @@ from scipy.signal import lfilter
 from bayeskit.errors import UsageError
 from bayeskit.graphs.distributions import Deterministic
 from bayeskit.graphs.network import Network, Node, discrete
-from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.sampling.blocks import Block, blocks_of
-from bayeskit.inference.sampling.cells import Cells
-from bayeskit.inference.sampling.contradiction import Contradiction
+from bayeskit.inference.potentials import Contradiction, Potentials
+from bayeskit.inference.sampling.blocks import Block, Support, blocks_of
+from bayeskit.inference.sampling.estimate import Cells
 from bayeskit.inference.sampling.gibbs import (
     Sampler,
     effective_sample_size,
@@ -20,7 +19,6 @@ from bayeskit.inference.sampling.gibbs import (
     shares_of_chains,
     split_r_hat,
 )
-from bayeskit.inference.sampling.support import Support
 from network_twin import joint_table, margin, random_network, with_evidence
 from refusals import refuses
 from sampling_networks import Near, asia, binary, evidence, exact, wet_grass, within

@@ -16,10 +16,8 @@ from scipy.stats import norm
 from bayeskit.errors import SettingError, TooLarge, UsageError
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.inference.gaussian.elimination import eliminate
+from bayeskit.inference.gaussian.elimination import all_moments, eliminate, plan
 from bayeskit.inference.gaussian.hybrid import Hybrid, HybridEvidence
-from bayeskit.inference.gaussian.moments import all_moments
-from bayeskit.inference.gaussian.plan import plan
 from hybrid_twin import enumerated, normalised, random_evidence, random_hybrid
 from refusals import refuses
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import bayeskit
 import bounds
 from bayeskit import kernel as module
-from bayeskit.inference.kernels.forward import draw
+from bayeskit.inference.sampling.forward import draw
 from bayeskit.kernel import compiling, fibonacci_hash, fma, kernel, lowest_bit, ones
 from refusals import warns_of
 
@@ -111,7 +111,7 @@ def test_compiled_code_is_kept_for_the_next_process(tmp_path):
 
 BEYOND_THE_END = """
 import numpy as np
-from bayeskit.inference.kernels.forward import draw
+from bayeskit.inference.sampling.forward import draw
 
 try:
     draw.made()(np.array([0.25, 0.75]), 0, 3, 0.5)

@@ -12,7 +12,7 @@ from bayeskit.errors import DataError
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.inference.gaussian.hybrid import Hybrid, HybridEvidence
-from bayeskit.inference.likelihood import log_prob
+from bayeskit.inference.lookup import log_prob
 from hybrid_twin import dense, random_hybrid
 from network_twin import joint_table, random_network
 from refusals import refuses

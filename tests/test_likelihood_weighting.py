@@ -8,7 +8,7 @@ import pytest
 from bayeskit.errors import SettingError
 from bayeskit.graphs.network import Network
 from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.sampling.cells import Cells
+from bayeskit.inference.sampling.estimate import Cells
 from bayeskit.inference.sampling.forward import Forward
 from bayeskit.inference.sampling.likelihood_weighting import (
     likelihood_weighting,

@@ -11,8 +11,7 @@ from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Field, Network, Node, discrete
 from bayeskit.inference.loopy import loopy
-from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.inference.sampling.contradiction import Contradiction
+from bayeskit.inference.potentials import Contradiction, Evidence, Potentials
 from network_twin import joint_table, margin, with_evidence
 from sampling_networks import asia, binary, evidence, exact, product, ring, wet_grass
 

@@ -7,9 +7,9 @@ import pytest
 
 from bayeskit.errors import SettingError
 from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.sampling.cells import Cells
+from bayeskit.inference.sampling.estimate import Cells
 from bayeskit.inference.sampling.forward import Forward
-from bayeskit.inference.sampling.rejection import rejection
+from bayeskit.inference.sampling.likelihood_weighting import rejection
 from refusals import refuses
 from sampling_networks import Near, asia, evidence, exact, wet_grass, within
 

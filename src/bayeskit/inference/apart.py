@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.relevant import is_directed
-from bayeskit.inference.sampling.cells import Cells
+from bayeskit.inference.sampling.estimate import Cells
 from bayeskit.inference.sampling.forward import Forward
 from bayeskit.inference.sampling.likelihood_weighting import weighted_cells
 from bayeskit.inference.triangulation import Problem, numbered

@@ -13,17 +13,15 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError, TooLarge
 from bayeskit.inference.apart import connected
-from bayeskit.inference.assignment import Assignment
-from bayeskit.inference.elimination import most_probable_targets
 from bayeskit.inference.expected import (
     Batches,
     completed_one_by_one,
     expected_one_by_one,
+    family_margins,
     margins_one_by_one,
 )
-from bayeskit.inference.family_margins import family_margins
 from bayeskit.inference.loaded import Loaded
-from bayeskit.inference.most_probable import first_of_best, most_probable
+from bayeskit.inference.most_probable import Assignment, first_of_best, most_probable, most_probable_targets
 from bayeskit.inference.one_way import top_margin
 from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.rows import answer_patterns, answer_whole

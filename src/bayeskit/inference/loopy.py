@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.inference.potentials import Evidence, Floats, Ints, Potentials
-from bayeskit.inference.sampling.contradiction import Contradiction
+from bayeskit.inference.potentials import Contradiction, Evidence, Floats, Ints, Potentials
 from bayeskit.kernel import kernel
 
 

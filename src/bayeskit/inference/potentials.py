@@ -265,3 +265,7 @@ class Evidence:
     @property
     def is_empty(self) -> bool:
         return not self.likelihoods and bool((self.codes < 0).all())
+
+
+class Contradiction(Exception):
+    """The evidence has probability zero. The door that knows the names tells the user (ImpossibleEvidence)."""

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.inference.kernels.fill import LOWEST
-from bayeskit.inference.kernels.lanes import LANES, observe_rows, scale_rows, take_in
 from bayeskit.inference.kernels.layout import CELLS, EACH, SEPARATOR
+from bayeskit.inference.kernels.many_rows import LANES, observe_rows, scale_rows, take_in
 from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.tree import grouped, require

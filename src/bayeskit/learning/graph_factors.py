@@ -302,8 +302,8 @@ class GraphFactors(DiscreteConditional):
     def _drawn_given(self, n: int, given: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw the discrete attributes of one class: those above it have another distribution then."""
         from bayeskit.inference.potentials import Evidence, Potentials
-        from bayeskit.inference.sampling.conditional import posterior_network
         from bayeskit.inference.sampling.forward import Forward
+        from bayeskit.inference.sampling.posterior_network import posterior_network
 
         nodes = tuple(node for node in self.network.nodes if node.is_discrete)
         seen = np.array([given if node.name == self.target else -1 for node in nodes], np.int64)

@@ -20,7 +20,7 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.errors import InfiniteValue
 from bayeskit.estimation.linear_family import LinearFamily
 from bayeskit.inference.exact import get_max_memory
-from bayeskit.inference.gaussian.evidence import HybridEvidence
+from bayeskit.inference.gaussian.mixed_layout import HybridEvidence
 from bayeskit.learning.graph_factors import Flags, GraphFactors
 from bayeskit.typing import Floats
 

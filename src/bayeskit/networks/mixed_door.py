@@ -13,9 +13,9 @@ from bayeskit.errors import SettingError
 from bayeskit.graphs.distributions import LinearGaussian, uniform
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Network, Node
-from bayeskit.inference.gaussian.evidence import HybridEvidence
 from bayeskit.inference.gaussian.hybrid import Hybrid
-from bayeskit.inference.likelihood import log_prob
+from bayeskit.inference.gaussian.mixed_layout import HybridEvidence
+from bayeskit.inference.lookup import log_prob
 from bayeskit.networks.data_rows import Rows
 from bayeskit.networks.exact_door import Door, Given, MostProbable
 from bayeskit.schema import Name

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
 from bayeskit.inference.exact import allowed
-from bayeskit.inference.sampling.contradiction import Contradiction
+from bayeskit.inference.potentials import Contradiction
 from bayeskit.inference.sampling.estimate import Estimate
 from bayeskit.networks.arguments import choice, number_below, switch, whole_number
 from bayeskit.networks.exact_door import Keeping, Kept

@@ -12,18 +12,14 @@ from bayeskit.errors import SettingError, SuspectResult, UsageError
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Field, Network
 from bayeskit.inference.loopy import loopy
-from bayeskit.inference.potentials import Evidence, Floats, Ints, Potentials
+from bayeskit.inference.potentials import Contradiction, Evidence, Floats, Ints, Potentials
 from bayeskit.inference.relevant import ancestral, relevant_factors, with_tables
-from bayeskit.inference.sampling.cells import Cells
-from bayeskit.inference.sampling.conditional import posterior_network
-from bayeskit.inference.sampling.contradiction import Contradiction
-from bayeskit.inference.sampling.estimate import Estimate
+from bayeskit.inference.sampling.estimate import Cells, Estimate
 from bayeskit.inference.sampling.forward import Forward, uniform_chunks
-from bayeskit.inference.sampling.gaussian_evidence import Part, parts_of
 from bayeskit.inference.sampling.gibbs import gibbs
-from bayeskit.inference.sampling.likelihood_weighting import likelihood_weighting
-from bayeskit.inference.sampling.numeric import Numeric, discrete_part
-from bayeskit.inference.sampling.rejection import rejection
+from bayeskit.inference.sampling.likelihood_weighting import likelihood_weighting, rejection
+from bayeskit.inference.sampling.numeric_nodes import Numeric, Part, discrete_part, parts_of
+from bayeskit.inference.sampling.posterior_network import posterior_network
 from bayeskit.networks.exact_door import Door, Given
 
 # Half-chains that disagree by more than this are told of. (Vehtari and others, 2021, ask for 1.01, which short

@@ -9,15 +9,42 @@ from functools import cached_property
 import numpy as np
 
 from bayeskit.errors import TooLarge
+from bayeskit.graphs.network import Network
 from bayeskit.inference.exact import Exact
-from bayeskit.inference.gaussian.discrete_part import DiscretePart
-from bayeskit.inference.gaussian.evidence import HybridEvidence
-from bayeskit.inference.gaussian.log_tables import LogTable, LogTables, ascending
+from bayeskit.inference.gaussian.mixed_layout import HybridEvidence, Layout
 from bayeskit.inference.gaussian.regression import Floats
-from bayeskit.inference.gaussian.weights import LOWEST, Scaled, Weight, merged, scaled
-from bayeskit.inference.potentials import Evidence
+from bayeskit.inference.gaussian.weights import (
+    LOWEST,
+    LogTable,
+    LogTables,
+    Scaled,
+    Weight,
+    ascending,
+    merged,
+    scaled,
+)
+from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.relevant import ancestral, relevant_factors
 from bayeskit.inference.tree import require_table
+
+
+class DiscretePart:
+    """The discrete nodes alone, numbered 0, 1, … in their order; their tables and a kept engine."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.nodes = layout.discrete
+        self.number = {node: i for i, node in enumerate(self.nodes)}
+        self.potentials = Potentials.of(Network(tuple(layout.network.nodes[v] for v in self.nodes)))
+        self.sizes = [layout.sizes[v] for v in self.nodes]
+        self.names = tuple(layout.names[v] for v in self.nodes)
+
+    @cached_property
+    def engine(self) -> Exact:
+        return self.engine_with([])
+
+    def engine_with(self, weights: Sequence[LogTable]) -> Exact:
+        return Exact(self.potentials.beside([w.scope for w in weights], [np.exp(w.log) for w in weights]))
 
 
 class Configurations:

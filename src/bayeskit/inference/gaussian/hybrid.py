@@ -13,13 +13,9 @@ from numpy.typing import NDArray
 from bayeskit.errors import SettingError, TooLarge
 from bayeskit.graphs.network import Network
 from bayeskit.inference.exact import MAX_MEMORY
-from bayeskit.inference.gaussian.configurations import Configurations
-from bayeskit.inference.gaussian.discrete_part import DiscretePart
-from bayeskit.inference.gaussian.elimination import eliminate
-from bayeskit.inference.gaussian.evidence import HybridEvidence
-from bayeskit.inference.gaussian.layout import Layout
-from bayeskit.inference.gaussian.moments import Moments, all_moments, joint_moments
-from bayeskit.inference.gaussian.plan import Step, plan
+from bayeskit.inference.gaussian.configurations import Configurations, DiscretePart
+from bayeskit.inference.gaussian.elimination import Moments, Step, all_moments, eliminate, joint_moments, plan
+from bayeskit.inference.gaussian.mixed_layout import HybridEvidence, Layout
 from bayeskit.inference.gaussian.regression import Floats, Regression, Scope
 from bayeskit.inference.gaussian.weights import Weight
 from bayeskit.inference.mixture import GaussianMixturePosterior

@@ -1,10 +1,11 @@
-r"""Likelihood weighting: what is free is drawn after its parents, what is observed weighs the sample.
+r"""Likelihood weighting: what is free is drawn after its parents, what is observed weighs the sample; and rejection.
 
 .. math:: w = \prod_{v \in e} P(e_v \mid \mathrm{parents}), \qquad
           \hat P(c) = \frac{\sum_i w_i [x_i = c]}{\sum_i w_i}
 
 The variance is that of a ratio (delta method), :math:`\sum w_i^2 ([x_i = c] - \hat P)^2 / (\sum w_i)^2`; `Cells.errors`
-makes standard errors of it. The samples are worth :math:`(\sum w)^2 / \sum w^2` (Kong).
+makes standard errors of it. The samples are worth :math:`(\sum w)^2 / \sum w^2` (Kong). Rejection throws rows away
+that disagree with the evidence, which are weights of 0 and 1.
 """
 
 from __future__ import annotations
@@ -16,13 +17,12 @@ import numpy as np
 
 from bayeskit.errors import SettingError
 from bayeskit.inference.gaussian.elimination import log_normal
-from bayeskit.inference.kernels.forward import draw
 from bayeskit.inference.potentials import Evidence, Floats, Ints
 from bayeskit.inference.relevant import ancestral
-from bayeskit.inference.sampling.cells import Cells
-from bayeskit.inference.sampling.conditional import logs_of
-from bayeskit.inference.sampling.forward import Forward, draw_rows, uniform_chunks
-from bayeskit.inference.sampling.numeric import Numeric
+from bayeskit.inference.sampling.estimate import Cells
+from bayeskit.inference.sampling.forward import Forward, draw, draw_rows, uniform_chunks
+from bayeskit.inference.sampling.numeric_nodes import Numeric
+from bayeskit.inference.sampling.posterior_network import logs_of
 from bayeskit.kernel import kernel
 
 
@@ -198,3 +198,31 @@ def weighted_shares(at: Ints, weights: Floats, cells: Cells) -> Shares:
     worth = float(total**2 / squares)
     errors = cells.errors(values, variance / total**2, float(weights.max() / total))
     return Shares(values.reshape(cells.shape), errors, worth)
+
+
+def rejection(
+    forward: Forward, cells: Cells, evidence: Evidence, n: int, rng: np.random.Generator
+) -> tuple[Shares, int]:
+    """Estimate the targets' distribution from the rows out of n that agree; return how many did.
+
+    A likelihood accepts a row with its own probability (the largest must not exceed one).
+    """
+    p = forward.potentials
+    observed = np.flatnonzero(evidence.codes >= 0)
+    forward = forward.only(ancestral(p, [*cells.targets, *observed, *evidence.likelihoods]))
+    width, soft = len(forward.order), list(evidence.likelihoods.items())
+    found = [np.zeros(0, np.int64)]
+    for _, uniforms in uniform_chunks(rng, n, width + len(soft)):
+        codes = np.zeros((len(uniforms), p.n_variables), np.int64)
+        forward.fill(uniforms, codes)
+        agrees = (codes[:, observed] == evidence.codes[observed]).all(axis=1)
+        for k, (v, likelihood) in enumerate(soft):
+            agrees &= uniforms[:, width + k] < likelihood[codes[:, v]]
+        found.append(cells.of_rows(codes[agrees]))
+    at = np.concatenate(found)
+    if not len(at):
+        raise SettingError(
+            f"None of the {n} samples agrees with the evidence: it is impossible, or too improbable for rejection. "
+            'Raise n_samples, or use method="likelihood weighting", or query, which is exact.'
+        )
+    return weighted_shares(at, np.ones(len(at)), cells), len(at)
