@@ -21,7 +21,7 @@ from bayeskit.inference.sampling.estimate import Estimate
 from bayeskit.io.networks.bif import read_bif
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.evidence import Not
-from bayeskit.networks.sampling import sampling_door
+from bayeskit.networks.sampling_door import sampling_door
 from network_twin import joint_table, random_network, with_evidence
 from refusals import refuses, warns_of
 from sampling_networks import asia, binary, chi_square, exact, ring, wet_grass, within

@@ -13,13 +13,13 @@ _HOMES = {
     "GaussianMixturePosterior": "bayeskit.inference.mixture",
     "MarkovNetwork": "bayeskit.networks.markov_network",
     "Not": "bayeskit.networks.evidence",
-    "compare": "bayeskit.networks.analyses.comparison",
+    "compare": "bayeskit.networks.analyses.compare_networks",
     "arc_strengths": "bayeskit.networks.learned.strengths",
     "cpdag": "bayeskit.networks.analyses.distance",
     "get_max_memory": "bayeskit.inference.exact",
-    "learn_blanket": "bayeskit.networks.learned.blanket",
-    "plot_comparison": "bayeskit.networks.analyses.comparison",
-    "read_network": "bayeskit.networks.reading",
+    "learn_blanket": "bayeskit.networks.learned.learning",
+    "plot_comparison": "bayeskit.networks.analyses.compare_networks",
+    "read_network": "bayeskit.networks.network_files",
     "set_max_memory": "bayeskit.inference.exact",
     "shd": "bayeskit.networks.analyses.distance",
 }
@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     from bayeskit.inference.exact import get_max_memory, set_max_memory
     from bayeskit.inference.mixture import GaussianMixturePosterior
     from bayeskit.inference.sampling.estimate import Estimate
-    from bayeskit.networks.analyses.comparison import compare, plot_comparison
+    from bayeskit.networks.analyses.compare_networks import compare, plot_comparison
     from bayeskit.networks.analyses.distance import cpdag, shd
     from bayeskit.networks.bayesian_network import BayesianNetwork
     from bayeskit.networks.evidence import Not
-    from bayeskit.networks.learned.blanket import learn_blanket
+    from bayeskit.networks.learned.learning import learn_blanket
     from bayeskit.networks.learned.strengths import ArcStrengths, arc_strengths
     from bayeskit.networks.markov_network import MarkovNetwork
-    from bayeskit.networks.reading import read_network
+    from bayeskit.networks.network_files import read_network
 
 __getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -15,9 +15,9 @@ from bayeskit.graphs.distributions import Distribution, LinearGaussian, Table
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Network, Node
 from bayeskit.learning.networks.network_counts import NetworkCounts
-from bayeskit.networks import drawing, sampling, writing
+from bayeskit.networks import drawing, network_files, sampling_door
 from bayeskit.networks.analyses import analysis
-from bayeskit.networks.analyses.comparing import same_network
+from bayeskit.networks.analyses.distance import same_network
 from bayeskit.networks.arguments import switch
 from bayeskit.networks.exact_door import Kept
 from bayeskit.networks.given.building import GraphLike, network_of, numbers, state_labels, variable_of
@@ -30,7 +30,7 @@ from bayeskit.networks.given.node_distributions import (
     regression,
     table_of,
 )
-from bayeskit.networks.learned.climbs import Climbed
+from bayeskit.networks.learned.em_fitting import Climbed
 from bayeskit.networks.learned.fitting import Fitting
 from bayeskit.networks.network_structure import Structure
 from bayeskit.networks.queries import Queries
@@ -87,8 +87,8 @@ class BayesianNetwork(Fitting, Structure, Queries):
     _kept: Kept
 
     # Functions over a network, taken by name.
-    sample = sampling.sample
-    approximate = sampling.approximate
+    sample = sampling_door.sample
+    approximate = sampling_door.approximate
     entropy = analysis.entropy
     mutual_information = analysis.mutual_information
     sensitivity_to_findings = analysis.sensitivity_to_findings
@@ -96,8 +96,8 @@ class BayesianNetwork(Fitting, Structure, Queries):
     kl = analysis.kl
     plot = drawing.plot
     _repr_html_ = drawing.page
-    write = writing.write
-    to_json = writing.to_json
+    write = network_files.write
+    to_json = network_files.to_json
 
     def __init__(
         self,

@@ -12,14 +12,12 @@ from typing import Any, Literal, Protocol
 from bayeskit.errors import SuspectResult, TooLarge, UsageError
 from bayeskit.graphs.network import Network
 from bayeskit.networks.arguments import choice, switch
-from bayeskit.networks.evidence import Not, Reader
+from bayeskit.networks.evidence import Given, Not, Reader
 from bayeskit.report.drawing.scene import network_scene
 from bayeskit.report.networks.html import network_html
 from bayeskit.report.picture import Picture
 from bayeskit.schema import Name, state_code
 from bayeskit.typing import PathLike
-
-Given = Mapping[Any, Any] | None
 
 
 class Drawn(Protocol):

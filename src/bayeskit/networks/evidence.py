@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from bayeskit.graphs.dag import unknown_node
 from bayeskit.inference.potentials import Evidence
 from bayeskit.networks.arguments import real_numbers
 from bayeskit.schema import Label, Name, Variable, state_code
+
+# {node: state}, {node: Not(states)}, {node: likelihoods}: what a question is given, hard or soft.
+Given: TypeAlias = Mapping[Any, Any] | None
 
 
 class Not:
@@ -145,9 +148,7 @@ def _by_order(name: Name, given: object) -> Floats:
     return values
 
 
-def read_evidence(
-    variables: Sequence[Variable], evidence: Mapping[Any, Any] | None, soft: Mapping[Any, Any] | None
-) -> Evidence:
+def read_evidence(variables: Sequence[Variable], evidence: Given, soft: Given) -> Evidence:
     """Return what is known in codes.
 
     Parameters
@@ -199,9 +200,7 @@ class Reader:
         except TypeError:  # a tuple that holds a list
             return False
 
-    def read(
-        self, evidence: Mapping[Any, Any] | None, soft: Mapping[Any, Any] | None
-    ) -> tuple[Evidence, float]:
+    def read(self, evidence: Given, soft: Given) -> tuple[Evidence, float]:
         """Return the evidence in codes, and a number to add to its log probability.
 
         The number is what likelihoods lose when they are scaled to at most one; −inf where one node alone is
@@ -226,9 +225,7 @@ class Reader:
             return Evidence(codes), 0.0
         return self._with_likelihoods(codes, negative, soft)
 
-    def read_mixed(
-        self, evidence: Mapping[Any, Any] | None, soft: Mapping[Any, Any] | None
-    ) -> tuple[Evidence, Floats, float]:
+    def read_mixed(self, evidence: Given, soft: Given) -> tuple[Evidence, Floats, float]:
         """Return the same of a network with continuous nodes, with the numbers observed (NaN where free)."""
         values = np.full(len(self.variables), np.nan)
         states: dict[Name, Any] = {}
@@ -242,7 +239,7 @@ class Reader:
         return found, values, log_scale
 
     def _with_likelihoods(
-        self, codes: NDArray[np.int64], likelihoods: dict[int, Floats], soft: Mapping[Any, Any] | None
+        self, codes: NDArray[np.int64], likelihoods: dict[int, Floats], soft: Given
     ) -> tuple[Evidence, float]:
         log_scale = 0.0
         for name, given in _items(soft, "soft") if soft else ():

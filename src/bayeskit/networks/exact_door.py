@@ -22,7 +22,7 @@ from bayeskit.inference.exact import Exact
 from bayeskit.inference.lookup import Lookup, log_weights
 from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.networks.data_rows import Rows
-from bayeskit.networks.evidence import Reader
+from bayeskit.networks.evidence import Given, Reader
 from bayeskit.schema import Label, Name, Variable, first_twice
 
 T = TypeVar("T")
@@ -133,8 +133,6 @@ def minimal_conflict(items: Sequence[T], impossible: Callable[[list[T]], bool]) 
         rest = rest[: high - 1]
     return [items[i] for i in sorted(needed)]
 
-
-Given = Mapping[Any, Any] | None
 
 # To find a smallest part of impossible evidence so many questions are asked; then what is left of it is named whole.
 MOST_QUESTIONS = 1000

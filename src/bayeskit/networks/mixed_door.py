@@ -17,7 +17,8 @@ from bayeskit.inference.gaussian.hybrid import Hybrid
 from bayeskit.inference.gaussian.mixed_layout import HybridEvidence
 from bayeskit.inference.lookup import log_prob
 from bayeskit.networks.data_rows import Rows
-from bayeskit.networks.exact_door import Door, Given, MostProbable
+from bayeskit.networks.evidence import Given
+from bayeskit.networks.exact_door import Door, MostProbable
 from bayeskit.schema import Name
 
 Floats = NDArray[np.float64]

@@ -16,6 +16,7 @@ from bayeskit.graphs.network import Field
 from bayeskit.inference.exact import allowed
 from bayeskit.networks.arguments import choice
 from bayeskit.networks.data_rows import Rows, Unseen
+from bayeskit.networks.evidence import Given
 from bayeskit.networks.exact_door import DiscreteDoor, Kept, MostProbable
 from bayeskit.schema import Label, Name
 from bayeskit.typing import NamesLike, TableLike, WeightsLike
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from bayeskit.report.information_value import Questions
     from bayeskit.report.networks.explanation import NetworkExplanation
 
-Given = Mapping[Any, Any] | None
 Floats = NDArray[np.float64]
 Impossible = Literal["prior", "error"]
 
@@ -159,7 +159,7 @@ class Queries:
         >>> page.order, [str(p) for p in page.exact_posterior]
         (('sprinkler',), ['9/34', '25/34'])
         """
-        from bayeskit.networks.analyses.explaining import explain_query
+        from bayeskit.networks.analyses.explain_query import explain_query
 
         page = explain_query(self._network, self._door, target, evidence, soft, lang, max_cells)
         if not page.normaliser or (

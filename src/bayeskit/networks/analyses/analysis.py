@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any, overload
 
 from bayeskit.errors import DataTypeError, SettingError
 from bayeskit.graphs.network import Network
-from bayeskit.networks.analyses.asking import (
+from bayeskit.networks.analyses.findings import Findings, findings
+from bayeskit.networks.analyses.network_information import (
     Asked,
-    Evidence,
+    divergence,
+    entropy_of,
+    information_of,
     read_mapping,
     refuse_continuous,
     refuse_observed,
+    whole_entropy,
 )
-from bayeskit.networks.analyses.findings import Findings, findings
-from bayeskit.networks.analyses.information import divergence, entropy_of, information_of, whole_entropy
-from bayeskit.networks.analyses.parameter import ParameterSensitivity
-from bayeskit.networks.analyses.parameters import Parameters, read_cell
+from bayeskit.networks.analyses.parameters import Parameters, ParameterSensitivity, read_cell
 from bayeskit.networks.arguments import known_node, known_nodes, two_groups
+from bayeskit.networks.evidence import Given
 from bayeskit.schema import Label, Name, state_code
 from bayeskit.typing import NamesLike
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork
 
 
-def entropy(self: Asked, *names: NamesLike, evidence: Evidence = None) -> float:
+def entropy(self: Asked, *names: NamesLike, evidence: Given = None) -> float:
     r"""Return :math:`H = -\sum_x P(x \mid e) \log P(x \mid e)` of these nodes together.
 
     Parameters
@@ -52,7 +54,7 @@ def entropy(self: Asked, *names: NamesLike, evidence: Evidence = None) -> float:
     return entropy_of(self.query(*wanted, evidence=evidence).values)
 
 
-def mutual_information(self: Asked, a: NamesLike, b: NamesLike, evidence: Evidence = None) -> float:
+def mutual_information(self: Asked, a: NamesLike, b: NamesLike, evidence: Given = None) -> float:
     r"""Return :math:`I(a; b \mid e) = \sum P(a, b \mid e) \log \frac{P(a, b \mid e)}{P(a \mid e) P(b \mid e)}`.
 
     Parameters
@@ -75,7 +77,7 @@ def mutual_information(self: Asked, a: NamesLike, b: NamesLike, evidence: Eviden
     return information_of(joint.values.reshape(rows, -1))
 
 
-def sensitivity_to_findings(self: Asked, target: Name, evidence: Evidence = None) -> Findings:
+def sensitivity_to_findings(self: Asked, target: Name, evidence: Given = None) -> Findings:
     """Return which unobserved node tells most about the target, as a ranked table.
 
     Parameters
@@ -106,26 +108,26 @@ def sensitivity_to_findings(self: Asked, target: Name, evidence: Evidence = None
 
 @overload
 def parameter_sensitivity(
-    self: Asked, target: tuple[Name, Label], evidence: Evidence = None, parameter: None = None
+    self: Asked, target: tuple[Name, Label], evidence: Given = None, parameter: None = None
 ) -> list[ParameterSensitivity]: ...
 
 
 @overload
 def parameter_sensitivity(
-    self: Asked, target: tuple[Name, Label], evidence: Evidence = None, *, parameter: tuple[Any, Any, Any]
+    self: Asked, target: tuple[Name, Label], evidence: Given = None, *, parameter: tuple[Any, Any, Any]
 ) -> ParameterSensitivity: ...
 
 
 @overload
 def parameter_sensitivity(
-    self: Asked, target: tuple[Name, Label], evidence: Evidence, parameter: tuple[Any, Any, Any]
+    self: Asked, target: tuple[Name, Label], evidence: Given, parameter: tuple[Any, Any, Any]
 ) -> ParameterSensitivity: ...
 
 
 def parameter_sensitivity(
     self: Asked,
     target: tuple[Name, Label],
-    evidence: Evidence = None,
+    evidence: Given = None,
     parameter: tuple[Any, Any, Any] | None = None,
 ) -> ParameterSensitivity | list[ParameterSensitivity]:
     """Return P(target | evidence) as a function of one number of a table.

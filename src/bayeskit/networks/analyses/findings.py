@@ -11,8 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import UsageError
-from bayeskit.networks.analyses.asking import Asked, Evidence, read_mapping
-from bayeskit.networks.analyses.information import entropy_of, information_of
+from bayeskit.networks.analyses.network_information import (
+    Asked,
+    entropy_of,
+    information_of,
+    read_mapping,
+)
+from bayeskit.networks.evidence import Given
 from bayeskit.schema import Label, Name
 
 Floats = NDArray[np.float64]
@@ -118,7 +123,7 @@ class Findings(Sequence[Finding]):
         )
 
 
-def findings(asked: Asked, target: Name, evidence: Evidence) -> Findings:
+def findings(asked: Asked, target: Name, evidence: Given) -> Findings:
     """Rank all unobserved nodes by what they tell about the target.
 
     One pass over the network for each state of the target gives P(x | target, e) of every node x at once.

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit.errors import SettingError, TooLarge
-from bayeskit.networks.analyses.asking import read_mapping, refuse_observed
-from bayeskit.networks.exact_door import Door, Given
+from bayeskit.networks.analyses.network_information import read_mapping, refuse_observed
+from bayeskit.networks.evidence import Given
+from bayeskit.networks.exact_door import Door
 from bayeskit.report.information_value import Questions, ranked
 from bayeskit.schema import Name
 from bayeskit.typing import NamesLike

@@ -27,10 +27,21 @@ from bayeskit.learning.restarts import climb_best
 from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
 from bayeskit.networks.arguments import number_below, switch, whole_number
 from bayeskit.networks.data_rows import columns_of
-from bayeskit.networks.learned.climbs import Climbed
 from bayeskit.priors import Prior
 from bayeskit.schema import Name
 from bayeskit.typing import TableLike, WeightsLike
+
+
+@dataclass(frozen=True)
+class Climbed:
+    """What is remembered of a fit by EM; there are no counts of single rows in it to add to or take from."""
+
+    history: tuple[float, ...]
+    converged: bool
+    starts: tuple[float, ...]
+    n_rows: float
+    fell: bool = False
+
 
 Floats = NDArray[np.float64]
 

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bayeskit.data.source import as_weights
 from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, DataError, Incompatible, SettingError, TooLarge, UsageError
@@ -17,9 +20,7 @@ from bayeskit.learning.search.counted_columns import CountedColumns
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.networks.arguments import choice
 from bayeskit.networks.data_rows import columns_of
-from bayeskit.networks.learned.climbs import Climbed
-from bayeskit.networks.learned.em_fitting import EmSettings, climb_network, read_hidden, read_known
-from bayeskit.networks.learned.prior_network import imaginary_rows
+from bayeskit.networks.learned.em_fitting import Climbed, EmSettings, climb_network, read_hidden, read_known
 from bayeskit.priors import Laplace, Prior, as_prior, backs_off
 from bayeskit.schema import Name
 from bayeskit.typing import TableLike, WeightsLike
@@ -339,3 +340,32 @@ def _cells(network: Network, name: Name) -> int:
     _, numeric, size = configurations(network, name)
     # Sums of products, each as two doubles.
     return size * 2 * (len(numeric) + 2) ** 2
+
+
+Floats = NDArray[np.float64]
+
+
+def imaginary_rows(prior: BayesianNetwork, network: Network, weight: float) -> dict[Name, Floats]:
+    r"""Return for each discrete node the counts that ``weight`` rows of a prior network are expected to give.
+
+    .. math:: a_{\pi, v} = w \, P_0(\pi, x = v)
+
+    The prior network may have other arcs; its nodes and states must be the same.
+    """
+    theirs: Network = prior._network
+    found = {}
+    for node in network.nodes:
+        if not node.is_discrete:
+            continue
+        family = (*node.parents, node.name)
+        for name in family:
+            if name not in theirs.dag.position or set(theirs[name].variable.states) != set(
+                network[name].variable.states
+            ):
+                raise Incompatible(f"The prior network has no node {name!r} with the same states.")
+        joint = prior.query(*family)
+        order = [
+            [theirs[name].variable.codes[state] for state in network[name].variable.states] for name in family
+        ]
+        found[node.name] = weight * joint.values[np.ix_(*order)]
+    return found

@@ -1,4 +1,4 @@
-"""learn_network: rows of a table → a network, its arcs and its tables."""
+"""learn_network: rows of a table → a network, its arcs and its tables; learn_blanket: what tells all of one column."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from bayeskit.graphs.network import Network, Node
 from bayeskit.inference.exact import allowed
 from bayeskit.learning.long_runs import progress_of
 from bayeskit.learning.search.counted_columns import CountedColumns, counted_columns, given_counts
-from bayeskit.learning.search.node_columns import NodeColumns, in_pieces, read_source
+from bayeskit.learning.search.independence_tests import IndependenceTests
+from bayeskit.learning.search.node_columns import NodeColumns, in_pieces, read_nodes, read_source
 from bayeskit.learning.search.search_network import METHODS, Found, Settings, search_counts, search_network
-from bayeskit.networks.arguments import number_below, whole_number
+from bayeskit.networks.arguments import choice, number_below, whole_number
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.given.building import GraphLike
 from bayeskit.networks.learned.fitting import TablePrior, fit_settings
@@ -25,7 +26,9 @@ from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Plan, Statistics
 from bayeskit.structure.arcs import Arcs, read_limits
 from bayeskit.structure.criteria import Score, as_independence_test, as_score
-from bayeskit.typing import CutsLike, RowSource, WeightsLike
+from bayeskit.structure.questions import answer_all, members
+from bayeskit.structure.search.blanket import iamb
+from bayeskit.typing import CutsLike, RowSource, TableLike, WeightsLike
 
 # The method that learns from rows with missing cells too: arcs and tables by turns, no search of its own.
 STRUCTURAL = "structural-em"
@@ -340,3 +343,59 @@ def read_search(
 def _for_reading(pieces: bool, max_memory: float | None) -> float:
     """Return the bytes that rows may take: of a table in memory they are taken already."""
     return allowed(max_memory) if pieces else math.inf
+
+
+def learn_blanket(
+    data: TableLike,
+    target: Name,
+    *,
+    method: str = "inter-iamb",
+    alpha: float = 0.01,
+    test: str = "g2-adf",
+    states: Mapping[Any, Any] | None = None,
+    discretize: CutsLike = None,
+) -> tuple[Name, ...]:
+    """Find the Markov blanket of a column: given these columns, no other tells anything of it.
+
+    No network is learned: columns are added while they depend on the target given those found, and taken away
+    when they do not any more. What is found is the set of attributes that a classifier needs.
+
+    Parameters
+    ----------
+    data : any table in memory; rows with a missing cell are left out
+    target : a column
+    method : {"inter-iamb", "iamb"}
+        "inter-iamb" takes away after each addition, so that tests stay small.
+    alpha : the level of the tests
+    test : {"g2-adf", "g2", "x2", "x2-adf", "mi-sh"}
+    states, discretize : as in `learn_network`; continuous columns must be cut into intervals
+
+    Examples
+    --------
+    >>> from bayeskit.networks.examples import asia
+    >>> learn_blanket(asia().sample(20_000, seed=0), "smoke")
+    ('lung', 'bronc')
+
+    References
+    ----------
+    I. Tsamardinos, C. F. Aliferis, A. Statnikov, "Algorithms for large scale Markov blanket discovery", FLAIRS 2003.
+    """
+    inter = choice(method, "method", ("inter-iamb", "iamb")) == "inter-iamb"
+    columns = read_nodes(data, states, discretize)
+    if target not in columns.names:
+        raise SettingError(
+            f"There is no column {target!r}. The columns are {', '.join(map(repr, columns.names[:12]))}."
+        )
+    numeric = next((v.name for v in columns.variables if v.kind == "numeric"), None)
+    if numeric is not None:
+        raise SettingError(f"{numeric!r} is continuous, and the tests are for states. Pass discretize=5.")
+    place = columns.canonical_order()
+    ordered = columns.reordered(place)
+    tests = IndependenceTests(
+        ordered.code_matrix(), ordered.sizes, as_independence_test(test, continuous=False).name
+    )
+    found = answer_all(
+        iamb(len(place), ordered.names.index(target), number_below(alpha, "alpha", 1.0), inter), tests
+    )
+    inside = {int(place[v]) for v in members(found)}
+    return tuple(name for v, name in enumerate(columns.names) if v in inside)

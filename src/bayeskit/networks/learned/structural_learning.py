@@ -21,7 +21,7 @@ from bayeskit.learning.search.node_columns import NodeColumns, in_pieces
 from bayeskit.learning.search.search_network import Settings
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.given.building import GraphLike, network_of, variable_of
-from bayeskit.networks.learned.climbs import Climbed
+from bayeskit.networks.learned.em_fitting import Climbed
 from bayeskit.priors import Prior
 from bayeskit.schema import Name, Variable
 from bayeskit.structure.arcs import Arcs

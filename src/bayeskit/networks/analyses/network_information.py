@@ -1,15 +1,61 @@
-"""Entropy, mutual information and divergence of networks, in nats."""
+"""Entropy, mutual information and divergence of whole networks; and what an analysis asks of a network."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.errors import Incompatible
+from bayeskit.errors import Incompatible, SettingError
 from bayeskit.graphs.network import Network, Node
-from bayeskit.networks.analyses.asking import Asked, Evidence
+from bayeskit.networks.evidence import Given, Not
 from bayeskit.networks.given.node_distributions import table_of
 from bayeskit.schema import Name
+from bayeskit.typing import NamesLike
+
+
+class Asked(Protocol):
+    """A network that can be asked."""
+
+    _network: Network
+
+    @classmethod
+    def _of(cls, network: Network) -> Any: ...
+
+    def query(self, *targets: NamesLike, evidence: Given = None) -> Any: ...
+
+    def posteriors(self, evidence: Given = None) -> dict[Name, Any]: ...
+
+    def log_probability(self, evidence: Given = None) -> float: ...
+
+    def _family_margins(self, evidence: Given) -> tuple[list[Any], float]: ...
+
+
+def read_mapping(evidence: Given) -> dict[Name, Any]:
+    """Return the evidence as a dict of its own; its states are read where it is used."""
+    if evidence is None:
+        return {}
+    if not isinstance(evidence, Mapping):
+        raise SettingError(f"evidence is {evidence!r}; give a mapping {{node: state}}.")
+    return dict(evidence)
+
+
+def refuse_observed(name: Name, evidence: Mapping[Any, Any]) -> None:
+    """Refuse a target whose state is known already."""
+    if name in evidence and not isinstance(evidence[name], Not):
+        raise SettingError(
+            f"{name!r} is in the evidence: nothing is left to learn of it. Take it out of one."
+        )
+
+
+def refuse_continuous(network: Network, names: tuple[Name, ...], what: str) -> None:
+    """Refuse nodes without states."""
+    numeric = next((name for name in names if not network[name].is_discrete), None)
+    if numeric is not None:
+        raise SettingError(f"{numeric!r} is continuous; {what} is computed for nodes with states only.")
+
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +85,7 @@ def information_of(joint: Floats) -> float:
     return max(float((joint[some] * np.log(joint[some] / apart[some])).sum()), 0.0)
 
 
-def whole_entropy(asked: Asked, evidence: Evidence) -> float:
+def whole_entropy(asked: Asked, evidence: Given) -> float:
     r"""Return the entropy of all nodes together, without their joint table.
 
     .. math:: H(x \mid e) = \log P(e) - \sum_v E\left[\log P(x_v \mid x_{pa(v)}) \mid e\right]
@@ -59,7 +105,7 @@ def divergence(p: Asked, other: Network) -> float:
     for node, joint in zip(p._network.nodes, margins):
         own, twin = table_of(p._network, node.name), other[node.name]
         mine, theirs = (*node.parents, node.name), (*twin.parents, node.name)
-        table = table_of(other, node.name)[np.ix_(*(_codes(p._network[n], other[n]) for n in theirs))]
+        table = table_of(other, node.name)[np.ix_(*(_codes_of(p._network[n], other[n]) for n in theirs))]
         if set(mine) == set(theirs):
             table = table.transpose([theirs.index(name) for name in mine])
             total += _expected_log(joint, own, table)
@@ -78,7 +124,7 @@ def _expected_log(joint: Floats, table: Floats, divisor: Floats | None = None) -
     return float((joint[some] * logs).sum())
 
 
-def _codes(mine: Node, theirs: Node) -> list[int]:
+def _codes_of(mine: Node, theirs: Node) -> list[int]:
     """Return the other network's code of each state, in the order of this one's."""
     return [theirs.variable.codes[state] for state in mine.variable.states]
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from bayeskit.errors import SettingError
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Field, Network
-from bayeskit.networks.analyses.asking import read_mapping, refuse_observed
-from bayeskit.networks.exact_door import Door, Given
+from bayeskit.networks.analyses.network_information import read_mapping, refuse_observed
+from bayeskit.networks.evidence import Given
+from bayeskit.networks.exact_door import Door
 from bayeskit.report.exact_numbers import exact, from_log
 from bayeskit.report.networks.explanation import NetworkExplanation, Piece
 from bayeskit.report.networks.steps import (
