@@ -11,7 +11,7 @@ import pytest
 import bayeskit
 from bayeskit import BayesNetClassifier, datasets
 from bayeskit.errors import ModelFormatError
-from bayeskit.io.labels import from_plain, to_plain
+from bayeskit.io.plain_values import from_plain, to_plain
 from bayeskit.io.saved import Saved, read_saved, write_saved
 from bayeskit.priors import BDeu
 from refusals import refuses

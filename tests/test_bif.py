@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from bayeskit.errors import ModelFormatError, SettingError, UsageError
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.io.networks.bif import read_bif
-from bayeskit.io.networks.bif_writer import bif_text
+from bayeskit.io.networks.bif import bif_text, read_bif
 from bayeskit.io.networks.raw import read_bytes
 from network_files import NETWORKS, check_asymmetric, check_valid, golden, in_words, networks
 from network_twin import joint_table, margin, with_evidence

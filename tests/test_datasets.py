@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from bayeskit import datasets
-from bayeskit.datasets.dataset import as_array
-from bayeskit.datasets.registry import REGISTRY
+from bayeskit.datasets.dataset import REGISTRY, as_array
 from bayeskit.errors import DataError, UsageError
 from refusals import refuses
 

@@ -11,8 +11,7 @@ from bayeskit.errors import ModelFormatError
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.io.networks.bif import read_bif
-from bayeskit.io.networks.net import read_net
-from bayeskit.io.networks.net_writer import net_text
+from bayeskit.io.networks.net import net_text, read_net
 from bayeskit.io.networks.raw import read_bytes
 from network_files import NETWORKS, check_asymmetric, check_valid, golden, in_words, networks
 from refusals import refuses

@@ -7,8 +7,8 @@ import pytest
 from bayeskit import read_network
 from bayeskit.errors import ModelFormatError
 from bayeskit.io.networks.bif import read_bif
+from bayeskit.io.networks.mangling import TRUE_NAME, TRUE_STATES, true_states
 from bayeskit.io.networks.net import read_net
-from bayeskit.io.networks.notes import TRUE_NAME, TRUE_STATES, true_states
 from bayeskit.io.networks.xdsl import read_xdsl
 from bayeskit.io.networks.xmlbif import read_xmlbif
 from refusals import refuses

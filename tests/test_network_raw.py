@@ -15,9 +15,8 @@ from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.io.networks import raw
 from bayeskit.io.networks.assembly import assembled, require_discrete
 from bayeskit.io.networks.budget import Budget
-from bayeskit.io.networks.mangling import IDENTIFIER, QUOTED, mangled, quoted, unquoted
-from bayeskit.io.networks.notes import add_note
-from bayeskit.io.networks.rows import checked_table
+from bayeskit.io.networks.flat_table import checked_table
+from bayeskit.io.networks.mangling import IDENTIFIER, QUOTED, add_note, mangled, quoted, unquoted
 from refusals import refuses
 
 # -- bytes -----------------------------------------------------------------------------------------

@@ -9,12 +9,10 @@ import time
 import pytest
 
 from bayeskit.errors import ModelFormatError
-from bayeskit.io.networks.bif import read_bif
-from bayeskit.io.networks.bif_writer import bif_text
+from bayeskit.io.networks.bif import bif_text, read_bif
 from bayeskit.io.networks.dsc import read_dsc
 from bayeskit.io.networks.dsl import read_dsl
-from bayeskit.io.networks.net import read_net
-from bayeskit.io.networks.net_writer import net_text
+from bayeskit.io.networks.net import net_text, read_net
 from network_files import check_valid, golden
 
 MIXED = b"""net { } node d { states = ("x" "y"); } continuous node u { } continuous node v { label = "V"; }

@@ -15,7 +15,7 @@ import pytest
 from bayeskit.errors import ModelFormatError
 from bayeskit.io.networks.fg import read_fg
 from bayeskit.io.networks.gaussian_json import read_gaussian_json
-from bayeskit.io.networks.native import read_native
+from bayeskit.io.networks.native_json import read_native
 from bayeskit.io.networks.registry import read_model
 from bayeskit.io.networks.uai import read_uai
 from bayeskit.io.networks.xdsl import read_xdsl

@@ -31,7 +31,7 @@ from bayeskit import (
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.errors import ModelFormatError, SettingError, UsageError
 from bayeskit.io.saved import Saved, naming, read_saved, write_saved
-from bayeskit.io.statistics import load_statistics, save_statistics
+from bayeskit.io.saved_statistics import load_statistics, save_statistics
 from bayeskit.priors import MAP, BDeu, Dirichlet, NormalInverseGamma
 from refusals import refuses
 

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from bayeskit.errors import ModelFormatError, SettingError, SourceNote
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.io.networks.xdsl import read_xdsl
-from bayeskit.io.networks.xdsl_writer import xdsl_text
+from bayeskit.io.networks.xdsl import read_xdsl, xdsl_text
 from bayeskit.networks.analyses.distance import same_network
 from format_networks import GOLDEN, as_text, asymmetric, check_valid, networks, sample_files
 from refusals import refuses, warns_of

@@ -88,7 +88,7 @@ def column_name(name: object) -> Name:
 
 
 def can_be_kept(name: Any, depth: int = 0) -> bool:
-    """Tell whether a file gives a name back, equal and of the same type: ``io/labels.py`` writes them."""
+    """Tell whether a file gives a name back, equal and of the same type: ``io/plain_values.py`` writes them."""
     kind = type(name)
     if kind in (tuple, frozenset):
         return depth < DEEPEST_NAME and all(can_be_kept(part, depth + 1) for part in name)

@@ -98,7 +98,7 @@ def known_names() -> tuple[str, ...]:
     >>> known_names()[:2]
     ('melon', 'melon8')
     """
-    from bayeskit.datasets.registry import REGISTRY
+    from bayeskit.datasets.dataset import REGISTRY
 
     return (*ALIASES, *(name for name in REGISTRY if name not in TEXTS))
 

@@ -10,8 +10,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from bayeskit.datasets.dataset import Dataset, as_array
-from bayeskit.datasets.registry import REGISTRY
+from bayeskit.datasets.dataset import REGISTRY, Dataset, as_array
 from bayeskit.errors import DataError
 
 __all__ = ["Dataset", "load", "names"]

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from bayeskit.data.source import LEAST_WEIGHT
 from bayeskit.data.table import open_table
 from bayeskit.errors import ModelFormatError, UsageError
-from bayeskit.io.labels import from_plain, to_plain
+from bayeskit.io.plain_values import from_plain, to_plain
 from bayeskit.io.saved import Arrays, Saved, as_path, write_saved
-from bayeskit.io.statistics import pack_statistics, unpack_statistics
+from bayeskit.io.saved_statistics import pack_statistics, unpack_statistics
 from bayeskit.io.trial import try_answers
 from bayeskit.learning.mixtures.latent_fit import LatentFit
 from bayeskit.learning.mixtures.latent_model import components_of, flat, unflat

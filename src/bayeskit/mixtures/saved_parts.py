@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from bayeskit.errors import ModelFormatError, UsageError
-from bayeskit.io.labels import from_plain, to_plain
+from bayeskit.io.plain_values import from_plain, to_plain
 from bayeskit.io.saved import Saved
 from bayeskit.io.trial import is_loss, is_number
 from bayeskit.mixtures.component_choice import Candidate, ComponentChoice

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayeskit.errors import ModelFormatError
-from bayeskit.io.labels import from_plain, to_plain
+from bayeskit.io.plain_values import from_plain, to_plain
 from bayeskit.io.saved import Saved, as_path, write_saved
 from bayeskit.io.trial import try_answers
 from bayeskit.learning.mixtures.components import Components

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bayeskit.graphs.network import Field
 from bayeskit.inference.exact import allowed
-from bayeskit.io.networks.native import native_text
+from bayeskit.io.networks.native_json import native_text
 from bayeskit.io.networks.registry import read_model, write_model
 from bayeskit.networks.arguments import switch
 from bayeskit.networks.exact_door import Keeping

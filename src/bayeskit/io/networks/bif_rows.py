@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from bayeskit.graphs.network import discrete
 from bayeskit.io.networks.budget import Budget
-from bayeskit.io.networks.mangling import QUOTED, unquoted
-from bayeskit.io.networks.notes import TRUE, TRUE_NAME, add_note, take_true
-from bayeskit.io.networks.rows import checked_table
+from bayeskit.io.networks.flat_table import checked_table
+from bayeskit.io.networks.mangling import QUOTED, TRUE, TRUE_NAME, add_note, take_true, unquoted
 from bayeskit.io.networks.tokens import Tokens, is_number, shown
 from bayeskit.schema import Variable
 

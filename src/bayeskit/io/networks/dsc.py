@@ -7,8 +7,7 @@ from bayeskit.graphs.network import Network, Node
 from bayeskit.io.networks.assembly import DECLARED_LATE, assembled
 from bayeskit.io.networks.bif_rows import Declared, Rows
 from bayeskit.io.networks.budget import Budget
-from bayeskit.io.networks.mangling import QUOTED, unquoted
-from bayeskit.io.networks.notes import add_note
+from bayeskit.io.networks.mangling import QUOTED, add_note, unquoted
 from bayeskit.io.networks.raw import decode
 from bayeskit.io.networks.tokens import Tokens, pattern, shown
 from bayeskit.schema import first_twice

@@ -11,9 +11,9 @@ from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.io.networks.assembly import assembled
 from bayeskit.io.networks.budget import Budget
+from bayeskit.io.networks.flat_table import checked_table
 from bayeskit.io.networks.mangling import unquoted
 from bayeskit.io.networks.raw import decode
-from bayeskit.io.networks.rows import checked_table
 from bayeskit.io.networks.tokens import Tokens, pattern, shown
 from bayeskit.schema import Variable, first_twice
 

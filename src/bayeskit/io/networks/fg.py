@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Field, discrete
 from bayeskit.io.networks.budget import Budget
-from bayeskit.io.networks.numbers import Words
 from bayeskit.io.networks.raw import decode
+from bayeskit.io.networks.tokens import Words
 from bayeskit.schema import first_twice
 
 

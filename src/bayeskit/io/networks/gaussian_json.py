@@ -13,7 +13,7 @@ from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network, Node, continuous
 from bayeskit.io.networks.assembly import assembled
 from bayeskit.io.networks.budget import Budget
-from bayeskit.io.networks.json_text import parse_json
+from bayeskit.io.networks.raw import parse_json
 
 _INTERCEPT = "(Intercept)"
 

@@ -9,20 +9,17 @@ from typing import Any
 
 from bayeskit.errors import ModelFormatError, SettingError
 from bayeskit.graphs.network import Field, Network
-from bayeskit.io.networks.bif import read_bif
-from bayeskit.io.networks.bif_writer import bif_text
+from bayeskit.io.networks.bif import bif_text, read_bif
 from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.dsc import read_dsc
 from bayeskit.io.networks.dsl import read_dsl
 from bayeskit.io.networks.fg import read_fg
 from bayeskit.io.networks.gaussian_json import read_gaussian_json
-from bayeskit.io.networks.native import native_text, read_native
-from bayeskit.io.networks.net import read_net
-from bayeskit.io.networks.net_writer import net_text
+from bayeskit.io.networks.native_json import native_text, read_native
+from bayeskit.io.networks.net import net_text, read_net
 from bayeskit.io.networks.raw import read_stored, unpacked, write_atomically
 from bayeskit.io.networks.uai import read_uai, uai_text
-from bayeskit.io.networks.xdsl import read_xdsl
-from bayeskit.io.networks.xdsl_writer import xdsl_text
+from bayeskit.io.networks.xdsl import read_xdsl, xdsl_text
 from bayeskit.io.networks.xmlbif import read_xmlbif, xmlbif_text
 from bayeskit.io.saved import as_path
 from bayeskit.typing import PathLike

@@ -17,9 +17,8 @@ from bayeskit.graphs.network import Field, Network, Node, discrete
 from bayeskit.io.networks.assembly import assembled, require_discrete, warn_of_pyagrum
 from bayeskit.io.networks.budget import MOST_AXES, Budget
 from bayeskit.io.networks.flat_table import lines_of, table_from, table_of
-from bayeskit.io.networks.numbers import Words
 from bayeskit.io.networks.raw import decode, read_bytes
-from bayeskit.io.networks.tokens import shown
+from bayeskit.io.networks.tokens import Words, shown
 from bayeskit.schema import Variable, first_twice
 from bayeskit.typing import PathLike
 

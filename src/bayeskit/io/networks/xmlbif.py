@@ -12,18 +12,20 @@ from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.io.networks.assembly import assembled, require_discrete
 from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.flat_table import checked_states, lines_of, table_from, table_of
-from bayeskit.io.networks.mangling import QUOTED, mangled, quoted, unquoted
-from bayeskit.io.networks.notes import (
+from bayeskit.io.networks.mangling import (
+    QUOTED,
     TRUE,
     TRUE_NAME,
     TRUE_STATES,
     add_note,
+    mangled,
+    quoted,
     take_true,
     true_states,
+    unquoted,
     wrong_states,
 )
-from bayeskit.io.networks.numbers import decimals
-from bayeskit.io.networks.tokens import shown
+from bayeskit.io.networks.tokens import decimals, shown
 from bayeskit.io.networks.xml import PLAIN, Element, escaped, parse_xml
 from bayeskit.schema import Variable
 

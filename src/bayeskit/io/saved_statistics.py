@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import DataError, ModelFormatError
-from bayeskit.io.labels import from_plain, to_plain
+from bayeskit.io.plain_values import from_plain, to_plain
 from bayeskit.io.saved import Arrays, Saved, as_path, naming, read_saved, write_saved
 from bayeskit.schema import Kind, Name, Schema, Variable
 from bayeskit.statistics import Part, Pattern, Plan, Statistics
