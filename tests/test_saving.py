@@ -30,9 +30,11 @@ from bayeskit import (
 )
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.errors import ModelFormatError, SettingError, UsageError
+from bayeskit.io import trial
 from bayeskit.io.saved import Saved, naming, read_saved, write_saved
 from bayeskit.io.saved_statistics import load_statistics, save_statistics
 from bayeskit.priors import MAP, BDeu, Dirichlet, NormalInverseGamma
+from bayeskit.schema import Schema, Variable
 from refusals import refuses
 
 _rng = np.random.default_rng(7)
@@ -363,3 +365,14 @@ def test_every_name_on_the_list_is_there():
 
     for name in _HOMES:
         assert _class_of(name) is getattr(bayeskit, name)
+
+
+def test_a_choice_of_ones_own_is_registered_by_whoever_holds_it(monkeypatch):
+    monkeypatch.setattr(trial, "_CHECKS", dict(trial._CHECKS))
+    schema = Schema((Variable("a", "numeric"),), Variable("y", "categorical", ("no", "yes")))
+    with pytest.raises(ModelFormatError, match="'pivot'"):
+        trial.check_held({"pivot": "a"}, schema)
+    trial.held_choice("pivot")(lambda value, schema: value in schema.position)
+    trial.check_held({"pivot": "a"}, schema, needed=("pivot",))
+    with pytest.raises(ModelFormatError, match="'strange' for 'pivot'"):
+        trial.check_held({"pivot": "strange"}, schema)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection
 from itertools import pairwise
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from bayeskit.schema import Name, Schema, Variable
 
 Floats = NDArray[np.float64]
 Check = Callable[[Any, Schema], bool]
+C = TypeVar("C", bound=Check)
 
 # Rows that are made up: enough for every state of a table that codes of one byte can point into.
 MOST_ROWS = 256
@@ -76,6 +77,22 @@ def _cells(variable: Variable, n: int) -> NDArray[Any]:
 # -- what is held ----------------------------------------------------------------------------------
 
 
+_CHECKS: dict[str, Check] = {}
+
+
+def held_choice(name: str) -> Callable[[C], C]:
+    """Register how a choice of this name is tried when it comes from a file: true for what a model can have chosen.
+
+    What many kinds of models hold is registered here. A model with a choice of its own registers it where it chooses.
+    """
+
+    def register(check: C) -> C:
+        _CHECKS[name] = check
+        return check
+
+    return register
+
+
 def check_held(held: object, schema: Schema, needed: Collection[str] = ()) -> None:
     """Refuse what a model cannot have chosen from rows: ``needed`` must be there, nothing unknown may be."""
     if not isinstance(held, dict) or not all(isinstance(key, str) for key in held):
@@ -102,19 +119,23 @@ def is_loss(value: object) -> TypeGuard[float]:
     return isinstance(value, numbers) and not isinstance(value, bool) and not math.isnan(value)
 
 
+@held_choice("super_parent")
 def _is_name(value: object, schema: Schema) -> bool:
     return value in schema.position
 
 
+@held_choice("super_parents")
 def _are_names(value: object, schema: Schema) -> TypeGuard[tuple[Name, ...]]:
     return type(value) is tuple and len(set(value)) == len(value) and all(v in schema.position for v in value)
 
 
+@held_choice("order")
 def _is_order(value: object, schema: Schema) -> bool:
     """An order of all attributes that are discrete."""
     return _are_names(value, schema) and set(value) == {v.name for v in schema.categorical}
 
 
+@held_choice("structure")
 def _is_structure(value: object, schema: Schema) -> bool:
     """Parents by name, without a cycle: the graph itself refuses one. In a network the class is a node, too."""
     if not isinstance(value, dict) or not all(type(parents) is tuple for parents in value.values()):
@@ -128,12 +149,14 @@ def _is_structure(value: object, schema: Schema) -> bool:
     return bool(Dag(tuple(value), tuple(value.values())).nodes or not value)
 
 
+@held_choice("structures")
 def _are_structures(value: object, schema: Schema) -> bool:
     return isinstance(value, dict) and all(
         isinstance(name, str) and _is_structure(structure, schema) for name, structure in value.items()
     )
 
 
+@held_choice("cut_points")
 def _are_cuts(value: object, schema: Schema) -> bool:
     """The very cut points of the columns that are cut."""
     return isinstance(value, dict) and all(
@@ -146,22 +169,26 @@ def _ascend(cuts: object) -> bool:
     return type(cuts) is tuple and all(map(is_number, cuts)) and all(a < b for a, b in pairwise(cuts))
 
 
+@held_choice("families")
 def _are_families(value: object, schema: Schema) -> bool:
     return isinstance(value, dict) and all(
         name in schema.position and isinstance(family, str) for name, family in value.items()
     )
 
 
+@held_choice("weights")
 def _are_weights(value: object, schema: Schema) -> bool:
     return isinstance(value, dict) and all(is_number(weight, 0.0) for weight in value.values())
 
 
+@held_choice("scores")
 def _are_scores(value: object, schema: Schema) -> bool:
     return isinstance(value, dict) and all(
         type(scores) is tuple and len(scores) == 3 and all(map(is_loss, scores)) for scores in value.values()
     )
 
 
+@held_choice("losses")
 def _are_losses(value: object, schema: Schema) -> bool:
     """A loss for each attribute, or rows of losses of the same length."""
     if isinstance(value, dict):
@@ -172,10 +199,22 @@ def _are_losses(value: object, schema: Schema) -> bool:
     return rows and len(set(map(len, value))) == 1
 
 
+@held_choice("k")
+def _is_number_of_parents(value: object, schema: Schema) -> bool:
+    return type(value) is int and 0 <= value <= 64
+
+
+@held_choice("classes")
+def _are_classes(value: object, schema: Schema) -> bool:
+    return type(value) is tuple and set(schema.target.states) <= set(value)
+
+
+@held_choice("calibration")
 def _is_calibration(value: object, schema: Schema) -> bool:
     return from_held({"calibration": value}) is not None
 
 
+@held_choice("completion")
 def _is_completion(value: object, schema: Schema) -> bool:
     """How unlabelled rows took part."""
     keys = {"weight", "losses", "history", "converged", "fell"}
@@ -190,24 +229,6 @@ def _is_completion(value: object, schema: Schema) -> bool:
         and type(value["converged"]) is bool
         and type(value["fell"]) is bool
     )
-
-
-_CHECKS: dict[str, Check] = {
-    "cut_points": _are_cuts,
-    "families": _are_families,
-    "structure": _is_structure,
-    "structures": _are_structures,
-    "order": _is_order,
-    "weights": _are_weights,
-    "scores": _are_scores,
-    "losses": _are_losses,
-    "k": lambda value, schema: type(value) is int and 0 <= value <= 64,
-    "super_parent": _is_name,
-    "super_parents": _are_names,
-    "calibration": _is_calibration,
-    "completion": _is_completion,
-    "classes": lambda value, schema: type(value) is tuple and set(schema.target.states) <= set(value),
-}
 
 
 def _short(value: object) -> str:
