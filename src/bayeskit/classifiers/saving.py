@@ -44,8 +44,8 @@ _HOMES = {
 # What is no structure over counts, and the function that rebuilds it: named, not imported, since mixtures build on
 # classifiers.
 _OTHERS: dict[Any, tuple[str, str]] = {
-    "GaussianMixture": ("bayeskit.mixtures.saving", "rebuilt_mixture"),
-    "LatentClass": ("bayeskit.mixtures.latent_saving", "rebuilt_mixture"),
+    "GaussianMixture": ("bayeskit.mixtures.mixture_files", "rebuilt_gaussian"),
+    "LatentClass": ("bayeskit.mixtures.mixture_files", "rebuilt_latent"),
 }
 _KNOWN = {*_HOMES, *_OTHERS}
 _FIELDS = ("estimator", "parameters", "statistics", "named", "names", "hints", "held", "class_dtype")

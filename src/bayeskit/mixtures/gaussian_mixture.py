@@ -192,6 +192,6 @@ class GaussianMixture(GaussianFitting):
 
     def save(self, path: PathLike) -> None:
         """Write the mixture to one file: data, never code. Read it with :func:`bayeskit.load`."""
-        from bayeskit.mixtures.saving import save_mixture
+        from bayeskit.mixtures.mixture_files import save_gaussian
 
-        save_mixture(self, path)
+        save_gaussian(self, path)

@@ -188,6 +188,6 @@ class LatentClass(LatentFitting):
 
     def save(self, path: PathLike) -> None:
         """Write the model to one file: data, never code. Read it with :func:`bayeskit.load`."""
-        from bayeskit.mixtures.latent_saving import save_latent
+        from bayeskit.mixtures.mixture_files import save_latent
 
         save_latent(self, path)
