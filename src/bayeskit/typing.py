@@ -25,6 +25,7 @@ class Frame(Protocol):
 
 
 Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = NDArray[np.integer]
 Array: TypeAlias = NDArray[np.generic]
 

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bayeskit.data.native import as_array
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats, Ints
 
 # A row that sums to one as well as rounding allows is kept bit for bit.
 AS_GOOD_AS_ONE = 1e-12
@@ -48,9 +47,6 @@ def summing_to_one(values: Floats, sums: Floats) -> Floats:
     """
     off = np.abs(sums - 1.0) > AS_GOOD_AS_ONE
     return np.where(off[..., None], values / sums[..., None], values) if off.any() else values
-
-
-Ints = NDArray[np.int64]
 
 
 def frozen(values: ArrayLike, dtype: DTypeLike = np.float64) -> NDArray[Any]:

@@ -9,7 +9,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError, TooLarge
 from bayeskit.inference.apart import connected
@@ -27,6 +26,7 @@ from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.rows import answer_patterns, answer_whole
 from bayeskit.inference.tree import Tree, guarded_shape, make_tree, require, require_table
 from bayeskit.inference.triangulation import Problem, make_problem, triangulate
+from bayeskit.typing import Floats, Ints
 
 MAX_MEMORY = 2**30
 
@@ -105,9 +105,6 @@ class Plans:
                 _, old = self._trees.popitem(last=False)
                 self.bytes -= old.nbytes
 
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # A tree with fewer cells answers everything: planning for a pattern of evidence would cost more than it saves.
 SMALL_TREE = 1e5

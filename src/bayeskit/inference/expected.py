@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.counting.backend import in_order, thread_count
 from bayeskit.inference.kernels.many_rows import (
@@ -21,8 +20,7 @@ from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.most_probable import Assignment
 from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.tree import Tree, grouped, require
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats, Ints
 
 
 def family_margins(tree: Tree, pot: Floats, p: Potentials, evidence: Evidence) -> Iterator[Floats]:
@@ -52,7 +50,6 @@ def _margin(tree: Tree, pot: Floats, places: list[int]) -> Floats:
     return np.asarray(margin.transpose([kept.index(v) for v in places]))
 
 
-Ints = NDArray[np.int64]
 T = TypeVar("T")
 
 # Rows a task: fixed, so that the sums do not depend on how many threads there are.

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.inference.kernels.fill import LOWEST, observe, rescale, weigh
 from bayeskit.inference.kernels.layout import (
@@ -28,6 +27,7 @@ from bayeskit.inference.log_tree import log_evidence, log_marginals, log_propaga
 from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.tree import Tree
 from bayeskit.kernel import kernel
+from bayeskit.typing import Floats, Ints
 
 _U = np.uintp
 
@@ -271,9 +271,6 @@ def answer(
         read_marginals(pot, home, start, take_max, out)
     return taken
 
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _NOTHING = np.empty(0, np.int64)
 _NO_NUMBERS = np.empty(0)

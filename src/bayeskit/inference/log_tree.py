@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.inference.kernels.layout import CELLS, CHILD, EACH, SEPARATOR
 from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.tree import Tree
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from bayeskit.typing import Floats, Ints
 
 
 def log_tables(tree: Tree, potentials: Potentials, codes: Ints, pot: Floats) -> float:

@@ -13,6 +13,7 @@ from bayeskit.graphs.network import Network, Node
 from bayeskit.inference.gaussian.elimination import log_normal
 from bayeskit.inference.potentials import Potentials
 from bayeskit.kernel import kernel
+from bayeskit.typing import Floats, Ints
 
 # Products outside [SMALL, 1 / SMALL] are scaled, so that a target with thousands of children does not underflow,
 # nor one whose next table holds 1e-300.
@@ -92,10 +93,6 @@ def multiply_rows(
         if total > 0.0:
             for k in range(n_states):
                 out[i, k] /= total
-
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Lookup:

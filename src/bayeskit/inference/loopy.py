@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.inference.potentials import Contradiction, Evidence, Floats, Ints, Potentials
+from bayeskit.inference.potentials import Contradiction, Evidence, Potentials
 from bayeskit.kernel import kernel
+from bayeskit.typing import Floats, Ints
 
 
 @kernel

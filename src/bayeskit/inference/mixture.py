@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.graphs.distributions import frozen
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 class GaussianMixturePosterior:

@@ -19,6 +19,7 @@ from bayeskit.inference.log_tree import log_sum, spread
 from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.tree import Tree, guarded_shape, make_tree
 from bayeskit.inference.triangulation import BEYOND, Problem, make_problem, triangulate
+from bayeskit.typing import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,6 @@ class Assignment:
     log_probability: float
 
 
-Ints = NDArray[np.int64]
 Bits = NDArray[np.bool_]
 
 
@@ -118,8 +118,6 @@ def _separator_cells(tree: Tree, child: int, cells: Ints) -> Ints:
         found = found * size + cells // strides[v] % size
     return found
 
-
-Floats = NDArray[np.float64]
 
 # Products of the same numbers in another order differ by rounding: closer than this is a tie.
 TIE = 1e-10

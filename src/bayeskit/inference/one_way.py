@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.inference.kernels.fill import LOWEST, assign_factors, fill_clique, rescale, weigh_one
 from bayeskit.inference.kernels.layout import BLOCK, CELLS, EACH, MAP, RUN, RUNS, SEPARATOR, WALKS
@@ -14,6 +13,7 @@ from bayeskit.inference.loaded import Loaded, soft_evidence
 from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.tree import Tree, grouped, require
 from bayeskit.kernel import kernel
+from bayeskit.typing import Floats
 
 _U = np.uintp
 
@@ -194,8 +194,6 @@ def answer_top(
                 pot[u] /= total
     return taken
 
-
-Floats = NDArray[np.float64]
 
 _NOTHING = np.empty(0, np.int64)
 

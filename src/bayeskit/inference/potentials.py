@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 
 from bayeskit.graphs.distributions import Discrete, LinearGaussian, place_of
 from bayeskit.graphs.network import Field, Network
+from bayeskit.typing import Floats, Ints
 
 # One GiB of numbers.
 LARGEST_TABLE = 2**27
 # A rule with more cells stays a rule: the tree of the whole network would not be a small one anyway.
 LARGEST_LAID_OUT = 2**16
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import TooLarge
-from bayeskit.inference.potentials import LARGEST_TABLE, Evidence, Ints, Potentials
+from bayeskit.inference.potentials import LARGEST_TABLE, Evidence, Potentials
+from bayeskit.typing import Ints
 
 
 def factor_of(potentials: Potentials) -> Ints:

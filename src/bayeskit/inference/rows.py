@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.inference.kernels.fill import LOWEST
 from bayeskit.inference.kernels.layout import CELLS, EACH, SEPARATOR
@@ -14,6 +13,7 @@ from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.tree import grouped, require
 from bayeskit.kernel import kernel, set_all
+from bayeskit.typing import Floats, Ints
 
 _U = np.uintp
 
@@ -134,10 +134,6 @@ def _read_target(table: Any, root_place: Any, rows: int, total: Any, out: Any) -
             whole += out[c, k]
         for k in range(states):
             out[c, k] = out[c, k] / whole if whole > 0.0 else 0.0
-
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Joint(Protocol):

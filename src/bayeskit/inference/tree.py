@@ -27,9 +27,7 @@ from bayeskit.inference.kernels.layout import (
 )
 from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.triangulation import BEYOND, Problem, Triangulation
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from bayeskit.typing import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from bayeskit.inference.potentials import Potentials
 from bayeskit.kernel import kernel, lowest_bit, ones
+from bayeskit.typing import Floats, Ints
 
 
 @kernel
@@ -89,7 +90,6 @@ def link(scope: Any, scope_start: Any, sizes: Any, kept: Any, place: Any, adjace
                     adjacency[a, b >> 6] |= one << np.uint64(b & 63)
 
 
-Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 
 
@@ -301,8 +301,6 @@ MOST_TRIES = 24
 LATE = 1e290
 # No machine holds so many cells, and a whole number of 64 bits still counts them: there is no need to go on.
 BEYOND = 2.0**60
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

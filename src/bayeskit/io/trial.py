@@ -15,8 +15,8 @@ from bayeskit.graphs.dag import Dag
 from bayeskit.learning.calibration import from_held
 from bayeskit.learning.graphical import as_graph, check_graph, class_node
 from bayeskit.schema import Name, Schema, Variable
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
 Check = Callable[[Any, Schema], bool]
 C = TypeVar("C", bound=Check)
 

@@ -27,7 +27,7 @@ from bayeskit.report.html import as_html
 from bayeskit.report.page import Page
 from bayeskit.report.text import as_text
 from bayeskit.schema import Name
-from bayeskit.typing import LabelsLike, PathLike, TableLike, WeightsLike
+from bayeskit.typing import Floats, LabelsLike, PathLike, TableLike, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit.report.picture import Picture
@@ -94,9 +94,6 @@ class ComponentTable:
 
 def _cell(mean: float, variance: float) -> str:
     return f"{mean:.4g} ± {np.sqrt(variance):.3g}".replace("-", "−")
-
-
-Floats = NDArray[np.float64]
 
 
 class GaussianAnswers(DensityMixin, BaseEstimator):

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from bayeskit.data.source import as_weights
@@ -32,9 +31,8 @@ from bayeskit.mixtures.mixture_door import (
     warn_of_ridge,
 )
 from bayeskit.mixtures.numeric_rows import NumericColumns, refuse_empty
-from bayeskit.typing import WeightsLike
+from bayeskit.typing import Floats, WeightsLike
 
-Floats = NDArray[np.float64]
 INITS = ("weights_init", "means_init", "precisions_init")
 Found = tuple[Climb[Components], list[float]]
 

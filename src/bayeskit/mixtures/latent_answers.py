@@ -23,9 +23,7 @@ from bayeskit.mixtures.mixture_door import whole
 from bayeskit.report.mixtures.class_profiles import ClassProfiles, class_profiles
 from bayeskit.schema import Schema
 from bayeskit.statistics import Statistics
-from bayeskit.typing import Seed, TableLike, WeightsLike
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats, Seed, TableLike, WeightsLike
 
 
 class LatentAnswers(DensityMixin, BaseEstimator):

@@ -10,7 +10,6 @@ from dataclasses import astuple, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -174,8 +173,6 @@ def _check_components(found: Components, columns: NumericColumns) -> None:
             "its weights, means, covariances and columns do not go together. Save it again."
         )
 
-
-Floats = NDArray[np.float64]
 
 _LATENT_FACTS = ("converged_", "n_iter_", "fell_", "lower_bound_", "lower_bounds_")
 _LATENT_FIELDS = ("parameters", "statistics", "names", "facts", "choice")

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.data.columns import refuse_beyond
 from bayeskit.data.encode import encode, match_columns
 from bayeskit.data.table import Table, open_dense
 from bayeskit.errors import ColumnError, SettingError
 from bayeskit.schema import Name, Schema, Variable, column_name
-from bayeskit.typing import TableLike
+from bayeskit.typing import Floats, TableLike
 
-Floats = NDArray[np.float64]
 # The square of a larger number is no float.
 LARGEST = 1e150
 

@@ -13,11 +13,9 @@ from bayeskit.data.encode import code_column
 from bayeskit.data.table import Table, open_table
 from bayeskit.errors import ColumnError, UnseenState
 from bayeskit.schema import Name, Variable
-from bayeskit.typing import TableLike
+from bayeskit.typing import Floats, Ints, TableLike
 
-Floats = NDArray[np.float64]
 Codes = NDArray[Any]
-Ints = NDArray[np.int64]
 Unseen = Literal["ignore", "error"]
 
 

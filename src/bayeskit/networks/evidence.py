@@ -15,6 +15,7 @@ from bayeskit.graphs.dag import unknown_node
 from bayeskit.inference.potentials import Evidence
 from bayeskit.networks.arguments import real_numbers
 from bayeskit.schema import Label, Name, Variable, state_code
+from bayeskit.typing import Floats
 
 # {node: state}, {node: Not(states)}, {node: likelihoods}: what a question is given, hard or soft.
 Given: TypeAlias = Mapping[Any, Any] | None
@@ -50,9 +51,6 @@ class Not:
 
     def __repr__(self) -> str:
         return f"Not({', '.join(map(repr, self.states))})"
-
-
-Floats = NDArray[np.float64]
 
 
 def read_likelihoods(variable: Variable, given: object) -> Floats:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import BayeskitError, ImpossibleEvidence, SettingError, TooLarge
 from bayeskit.graphs.factor import Factor
@@ -24,6 +23,7 @@ from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.networks.data_rows import Rows
 from bayeskit.networks.evidence import Given, Reader
 from bayeskit.schema import Label, Name, Variable, first_twice
+from bayeskit.typing import Floats
 
 T = TypeVar("T")
 
@@ -204,8 +204,6 @@ class Door(ABC):
         both = {name: (hard[name], likelihoods) for name, likelihoods in weighed.items() if name in hard}
         return ImpossibleEvidence({**hard, **weighed, **both})
 
-
-Floats = NDArray[np.float64]
 
 # NumPy has no arrays of more axes.
 MOST_AXES = 64 if int(np.__version__.split(".")[0]) >= 2 else 32

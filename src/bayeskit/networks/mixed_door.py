@@ -20,9 +20,7 @@ from bayeskit.networks.data_rows import Rows
 from bayeskit.networks.evidence import Given
 from bayeskit.networks.exact_door import Door, MostProbable
 from bayeskit.schema import Name
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from bayeskit.typing import Floats, Ints
 
 
 class Surroundings:

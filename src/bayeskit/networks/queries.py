@@ -19,7 +19,7 @@ from bayeskit.networks.data_rows import Rows, Unseen
 from bayeskit.networks.evidence import Given
 from bayeskit.networks.exact_door import DiscreteDoor, Kept, MostProbable
 from bayeskit.schema import Label, Name
-from bayeskit.typing import NamesLike, TableLike, WeightsLike
+from bayeskit.typing import Floats, NamesLike, TableLike, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit.decision.loss import LossLike
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bayeskit.report.information_value import Questions
     from bayeskit.report.networks.explanation import NetworkExplanation
 
-Floats = NDArray[np.float64]
 Impossible = Literal["prior", "error"]
 
 # So many impossible rows are named in a warning.

@@ -18,7 +18,7 @@ from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Field, Network
 from bayeskit.inference.exact import allowed
 from bayeskit.inference.loopy import loopy
-from bayeskit.inference.potentials import Contradiction, Evidence, Floats, Ints, Potentials
+from bayeskit.inference.potentials import Contradiction, Evidence, Potentials
 from bayeskit.inference.relevant import ancestral, relevant_factors, with_tables
 from bayeskit.inference.sampling.estimate import Cells, Estimate
 from bayeskit.inference.sampling.forward import Forward, uniform_chunks
@@ -30,7 +30,7 @@ from bayeskit.networks.arguments import choice, number_below, switch, whole_numb
 from bayeskit.networks.evidence import Given
 from bayeskit.networks.exact_door import Door, Keeping, Kept
 from bayeskit.schema import Name, Variable
-from bayeskit.typing import NamesLike, Seed
+from bayeskit.typing import Floats, Ints, NamesLike, Seed
 
 METHODS = ("likelihood weighting", "gibbs", "rejection", "loopy")
 

@@ -12,7 +12,6 @@ from bayeskit.errors import TooLarge
 from bayeskit.graphs.network import Network
 from bayeskit.inference.exact import Exact
 from bayeskit.inference.gaussian.mixed_layout import HybridEvidence, Layout
-from bayeskit.inference.gaussian.regression import Floats
 from bayeskit.inference.gaussian.weights import (
     LOWEST,
     LogTable,
@@ -26,6 +25,7 @@ from bayeskit.inference.gaussian.weights import (
 from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.relevant import ancestral, relevant_factors
 from bayeskit.inference.tree import require_table
+from bayeskit.typing import Floats
 
 
 class DiscretePart:

@@ -11,17 +11,9 @@ import numpy as np
 
 from bayeskit.errors import TooLarge
 from bayeskit.inference.gaussian.mixed_layout import Layout
-from bayeskit.inference.gaussian.regression import (
-    ROUNDING,
-    Floats,
-    Regression,
-    Scope,
-    columns,
-    spread,
-    turned,
-    union,
-)
+from bayeskit.inference.gaussian.regression import ROUNDING, Regression, Scope, columns, spread, turned, union
 from bayeskit.inference.gaussian.weights import Weight
+from bayeskit.typing import Floats
 
 # Beside what it starts from and what it makes, an update holds about this many arrays as large; and the moments
 # of one node about this many as large as its covariances with its neighbours. Both were measured.

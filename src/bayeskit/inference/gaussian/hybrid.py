@@ -16,9 +16,10 @@ from bayeskit.inference.exact import MAX_MEMORY
 from bayeskit.inference.gaussian.configurations import Configurations, DiscretePart
 from bayeskit.inference.gaussian.elimination import Moments, Step, all_moments, eliminate, joint_moments, plan
 from bayeskit.inference.gaussian.mixed_layout import HybridEvidence, Layout
-from bayeskit.inference.gaussian.regression import Floats, Regression, Scope
+from bayeskit.inference.gaussian.regression import Regression, Scope
 from bayeskit.inference.gaussian.weights import Weight
 from bayeskit.inference.mixture import GaussianMixturePosterior
+from bayeskit.typing import Floats
 
 Values = Callable[[NDArray[np.int64], Floats], Floats]
 

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network
-from bayeskit.inference.gaussian.regression import Floats, Regression
-
-Ints = NDArray[np.int64]
+from bayeskit.inference.gaussian.regression import Regression
+from bayeskit.typing import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
+
 Scope = tuple[int, ...]
 
 # What is left of a coefficient after two that are equal in exact arithmetic are subtracted.

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayeskit.errors import TooLarge
-from bayeskit.inference.gaussian.regression import Floats, Scope, spread
+from bayeskit.inference.gaussian.regression import Scope, spread
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import UsageError
-from bayeskit.inference.potentials import Contradiction, Evidence, Ints, Potentials
+from bayeskit.inference.potentials import Contradiction, Evidence, Potentials
+from bayeskit.typing import Ints
 
 Bools = NDArray[np.bool_]
 # Variables, and which of their joint (allowed) states are possible.

@@ -12,8 +12,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from bayeskit.errors import TooLarge
 from bayeskit.graphs.factor import Factor
-from bayeskit.inference.potentials import Evidence, Floats, Ints, Potentials
+from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.schema import Label, Name
+from bayeskit.typing import Floats, Ints
 
 _LINES = 40
 

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.graphs.distributions import Discrete
-from bayeskit.inference.potentials import Floats, Ints, Potentials
+from bayeskit.inference.potentials import Potentials
 from bayeskit.inference.relevant import factor_of, topological
 from bayeskit.kernel import kernel
+from bayeskit.typing import Floats, Ints
 
 
 @kernel

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.inference.potentials import Evidence, Floats, Ints, Potentials
+from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.relevant import ancestral, relevant_factors, with_tables
 from bayeskit.inference.sampling.blocks import Block, Support, blocks_of
 from bayeskit.inference.sampling.estimate import Cells
 from bayeskit.inference.sampling.forward import draw, uniform_chunks
 from bayeskit.inference.sampling.posterior_network import logs_of
 from bayeskit.kernel import kernel
+from bayeskit.typing import Floats, Ints
 
 
 def _halves(draws: Floats) -> Floats:

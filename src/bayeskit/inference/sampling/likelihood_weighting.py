@@ -17,13 +17,14 @@ import numpy as np
 
 from bayeskit.errors import SettingError
 from bayeskit.inference.gaussian.elimination import log_normal
-from bayeskit.inference.potentials import Evidence, Floats, Ints
+from bayeskit.inference.potentials import Evidence
 from bayeskit.inference.relevant import ancestral
 from bayeskit.inference.sampling.estimate import Cells
 from bayeskit.inference.sampling.forward import Forward, draw, draw_rows, uniform_chunks
 from bayeskit.inference.sampling.numeric_nodes import Numeric
 from bayeskit.inference.sampling.posterior_network import logs_of
 from bayeskit.kernel import kernel
+from bayeskit.typing import Floats, Ints
 
 
 @kernel

@@ -22,7 +22,7 @@ from bayeskit.errors import TooLarge
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network
 from bayeskit.inference.gaussian.elimination import log_normal
-from bayeskit.inference.potentials import Floats, Ints
+from bayeskit.typing import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

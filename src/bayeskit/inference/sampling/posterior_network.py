@@ -15,8 +15,9 @@ import numpy as np
 
 from bayeskit.errors import TooLarge
 from bayeskit.graphs.distributions import Discrete
-from bayeskit.inference.potentials import Contradiction, Evidence, Floats, Ints, Potentials
+from bayeskit.inference.potentials import Contradiction, Evidence, Potentials
 from bayeskit.inference.relevant import ancestral, is_directed, relevant_factors
+from bayeskit.typing import Floats, Ints
 
 # Variables, and the logarithms of a factor with an axis for each: a product of thousands never underflows.
 Piece = tuple[tuple[int, ...], Floats]

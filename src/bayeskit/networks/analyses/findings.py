@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import UsageError
 from bayeskit.networks.analyses.network_information import (
@@ -19,8 +18,7 @@ from bayeskit.networks.analyses.network_information import (
 )
 from bayeskit.networks.evidence import Given
 from bayeskit.schema import Label, Name
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 class Finding(NamedTuple):

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import Incompatible, SettingError
 from bayeskit.graphs.network import Network, Node
 from bayeskit.networks.evidence import Given, Not
 from bayeskit.networks.given.node_distributions import table_of
 from bayeskit.schema import Name
-from bayeskit.typing import NamesLike
+from bayeskit.typing import Floats, NamesLike
 
 
 class Asked(Protocol):
@@ -55,9 +54,6 @@ def refuse_continuous(network: Network, names: tuple[Name, ...], what: str) -> N
     numeric = next((name for name in names if not network[name].is_discrete), None)
     if numeric is not None:
         raise SettingError(f"{numeric!r} is continuous; {what} is computed for nodes with states only.")
-
-
-Floats = NDArray[np.float64]
 
 
 def entropy_of(p: Floats) -> float:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.errors import ImpossibleEvidence, SettingError
 from bayeskit.graphs.dag import Dag
@@ -20,6 +19,7 @@ from bayeskit.networks.arguments import is_number
 from bayeskit.networks.evidence import Not
 from bayeskit.networks.given.node_distributions import table_of
 from bayeskit.schema import Label, Name, state_code
+from bayeskit.typing import Floats
 from bayeskit.visible import escape, visible
 
 
@@ -121,7 +121,6 @@ def _conditional(of: str, given: Mapping[Name, Any]) -> str:
     return visible(f"P({of} | {condition})" if given else f"P({of})")
 
 
-Floats = NDArray[np.float64]
 Target = tuple[Name, Label]
 
 

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayeskit.data.frames import is_frame
 from bayeskit.data.table import Table as Rows
@@ -28,12 +28,10 @@ from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Network, Node, discrete
 from bayeskit.networks.given.building import Axes, Place, numbers
 from bayeskit.schema import Label, Name, Variable, state_code
-from bayeskit.typing import Frame, TableLike
+from bayeskit.typing import Floats, Frame, TableLike
 
 # What a user computed may miss one by so much; a file, printed with a few digits, by more.
 ROUNDED = 1e-9
-
-Floats = NDArray[np.float64]
 
 
 def checked_rows(axes: Axes, values: Floats, normalize: bool | None) -> Floats:

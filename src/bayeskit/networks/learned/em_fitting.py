@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.counting.backend import thread_count
 from bayeskit.data.source import as_weights
@@ -29,7 +28,7 @@ from bayeskit.networks.arguments import number_below, switch, whole_number
 from bayeskit.networks.data_rows import columns_of
 from bayeskit.priors import Prior
 from bayeskit.schema import Name
-from bayeskit.typing import TableLike, WeightsLike
+from bayeskit.typing import Floats, TableLike, WeightsLike
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,6 @@ class Climbed:
     starts: tuple[float, ...]
     n_rows: float
     fell: bool = False
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

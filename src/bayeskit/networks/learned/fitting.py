@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.data.source import as_weights
 from bayeskit.data.table import open_table
@@ -23,7 +22,7 @@ from bayeskit.networks.data_rows import columns_of
 from bayeskit.networks.learned.em_fitting import Climbed, EmSettings, climb_network, read_hidden, read_known
 from bayeskit.priors import Laplace, Prior, as_prior, backs_off
 from bayeskit.schema import Name
-from bayeskit.typing import TableLike, WeightsLike
+from bayeskit.typing import Floats, TableLike, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork
@@ -340,9 +339,6 @@ def _cells(network: Network, name: Name) -> int:
     _, numeric, size = configurations(network, name)
     # Sums of products, each as two doubles.
     return size * 2 * (len(numeric) + 2) ** 2
-
-
-Floats = NDArray[np.float64]
 
 
 def imaginary_rows(prior: BayesianNetwork, network: Network, weight: float) -> dict[Name, Floats]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.counting.backend import thread_count
 from bayeskit.data.native import to_native
@@ -20,10 +19,8 @@ from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.learned.fitting import TablePrior, fit_settings
 from bayeskit.networks.learned.learning import read_search
 from bayeskit.schema import Name
-from bayeskit.typing import RowSource
+from bayeskit.typing import Floats, RowSource
 from bayeskit.visible import visible
-
-Floats = NDArray[np.float64]
 
 
 class Strength(NamedTuple):

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, CyclicGraph, NotConverged, SettingError, SuspectResult
@@ -26,9 +25,7 @@ from bayeskit.priors import Prior
 from bayeskit.schema import Name, Variable
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import members
-from bayeskit.typing import RowSource
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats, RowSource
 
 # The last fit, that of the tables with their prior.
 TOLERANCE, MOST_STEPS = 1e-6, 200
