@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayeskit.inference.clique_tree import make_tree, shape_tree
 from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.log_tree import (
     log_evidence,
@@ -19,7 +20,6 @@ from bayeskit.inference.log_tree import (
     spread,
 )
 from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.tree import make_tree, shape_tree
 from bayeskit.inference.triangulation import make_problem, triangulate
 from engine_twin import log_joint, log_margin, random_evidence, random_field
 from network_twin import random_network

@@ -227,7 +227,7 @@ def test_it_is_a_value_that_travels():
 
 
 def test_files_and_estimates_come_with_it(tmp_path):
-    from bayeskit.networks.network_files import read_network
+    from bayeskit.networks.network_io import read_network
 
     network = misconception()
     network.write(tmp_path / "misconception.json")

@@ -12,10 +12,10 @@ import pytest
 import bayeskit.inference.exact as exact
 from bayeskit import MarkovNetwork, read_network
 from bayeskit.errors import TooLarge
+from bayeskit.inference.clique_tree import guarded_shape, require_table
 from bayeskit.inference.exact import Exact
 from bayeskit.inference.most_probable import most_probable_targets
 from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.inference.tree import guarded_shape, require_table
 from bayeskit.inference.triangulation import make_problem, triangulate
 from bayeskit.kernel import compiling
 from engine_twin import every_pair, window

@@ -16,7 +16,7 @@ from bayeskit.io.networks.fg import read_fg
 from bayeskit.io.networks.registry import FORMATS, read_model, sniffed, write_model
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.markov_network import MarkovNetwork
-from bayeskit.networks.network_files import read_network
+from bayeskit.networks.network_io import read_network
 from format_networks import GOLDEN, as_text, asymmetric, mixed, networks, sample_files
 from network_files import ASYMMETRIC
 from refusals import refuses, warns_of

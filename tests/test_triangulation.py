@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import bayeskit.inference.triangulation as triangulation_module
 from bayeskit import read_network
+from bayeskit.inference.clique_tree import shape_tree
 from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.inference.tree import shape_tree
 from bayeskit.inference.triangulation import (
     BEYOND,
     MIN_DEGREE,

@@ -30,7 +30,7 @@ _HOMES = {
     "BayesianNetwork": "bayeskit.networks.bayesian_network",
     "MarkovNetwork": "bayeskit.networks.markov_network",
     "learn_network": "bayeskit.networks.learned.learning",
-    "read_network": "bayeskit.networks.network_files",
+    "read_network": "bayeskit.networks.network_io",
     "load": "bayeskit.classifiers.saving",
     "Batches": "bayeskit.data.source",
     "Statistics": "bayeskit.statistics",
@@ -92,7 +92,7 @@ if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork
     from bayeskit.networks.learned.learning import learn_network
     from bayeskit.networks.markov_network import MarkovNetwork
-    from bayeskit.networks.network_files import read_network
+    from bayeskit.networks.network_io import read_network
     from bayeskit.statistics import Statistics
 
 __getattr__, __dir__ = on_demand(__name__, _HOMES, _MODULES)

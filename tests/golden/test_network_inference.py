@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bayeskit.errors import TooLarge
-from bayeskit.networks.network_files import read_network
+from bayeskit.networks.network_io import read_network
 from outside import DATA
 
 HERE = Path(__file__).parent / "networks"

@@ -18,11 +18,10 @@ from bayeskit.classifiers.notebook import html_repr, mimebundle, told
 from bayeskit.decision import Decision
 from bayeskit.decision.choice import prepare, settle
 from bayeskit.decision.loss import read_loss
-from bayeskit.decision.names import FloatArray
 from bayeskit.decision.posterior import read_posterior
 from bayeskit.errors import DataError, SettingError, UnseenClass
 from bayeskit.schema import Label
-from bayeskit.typing import LabelsLike, LossLike, TableLike
+from bayeskit.typing import LabelsLike, LossLike, TableLike, Floats
 
 
 class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -146,12 +145,12 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return np.asarray(self.estimator_.predict_proba(X))
 
-    def predict_risk(self, X: TableLike) -> FloatArray:
+    def predict_risk(self, X: TableLike) -> Floats:
         """The conditional risk of each action, shape (n, actions), columns in the order of `actions_`."""
         check_is_fitted(self, "estimator_")
         return self._table.risks(self._posterior(X))
 
-    def _posterior(self, X: TableLike) -> FloatArray:
+    def _posterior(self, X: TableLike) -> Floats:
         return read_posterior(self.predict_proba(X))[0]
 
     def score(self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
@@ -187,7 +186,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _card(self) -> str:
-        from bayeskit.decision.shown import loss_html
+        from bayeskit.decision.decision_html import loss_html
 
         refuse = "" if self.reject is None else f"Not to decide costs {self.reject:g}."
         inner = f"Decides by the posteriors of {type(self.estimator_).__name__}. {refuse}"

@@ -13,9 +13,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from bayeskit.data.native import as_array
 from bayeskit.decision.loss import LossLike, LossTable, read_loss, rename
-from bayeskit.decision.names import FloatArray, NumbersLike, label_array
+from bayeskit.decision.named_numbers import NumbersLike, label_array
 from bayeskit.decision.posterior import read_posterior
 from bayeskit.errors import SettingError
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit.decision.loss import LossLike
@@ -47,7 +48,7 @@ class Decision:
 
     actions: Any
     risk: Any
-    risks: FloatArray
+    risks: Floats
     rejected: Any
     indices: Any
     names: tuple[Hashable, ...]
@@ -65,12 +66,12 @@ class Decision:
         return iter(np.asarray(self))
 
     def _repr_html_(self) -> str:
-        from bayeskit.decision.shown import decision_html
+        from bayeskit.decision.decision_html import decision_html
 
         return decision_html(self)
 
 
-def conditional_risk(posterior: NumbersLike, loss: LossLike = None) -> FloatArray:
+def conditional_risk(posterior: NumbersLike, loss: LossLike = None) -> Floats:
     r"""Compute the loss to be expected of each action.
 
     .. math:: R(i \mid x) = \sum_j \lambda_{ij} P(c_j \mid x)
@@ -173,7 +174,7 @@ def prepare(
     return table, label
 
 
-def settle(posterior: FloatArray, table: LossTable, reject: float | None, label: Hashable) -> Decision:
+def settle(posterior: Floats, table: LossTable, reject: float | None, label: Hashable) -> Decision:
     """Decide for checked posteriors (n, K)."""
     risks, regrets = table.risks(posterior), table.regrets(posterior)
     least = regrets.min(axis=1, keepdims=True)

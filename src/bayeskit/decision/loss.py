@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayeskit.decision.names import (
-    FloatArray,
+from bayeskit.decision.named_numbers import (
     Names,
     as_numbers,
     columns_of,
@@ -20,7 +19,7 @@ from bayeskit.decision.names import (
     match,
 )
 from bayeskit.errors import ColumnError, DataError, DataTypeError, SettingError
-from bayeskit.typing import Frame
+from bayeskit.typing import Floats, Frame
 
 # A loss as users write it: costs by action and class; None is the 0/1 loss.
 LossLike: TypeAlias = ArrayLike | Frame | Mapping[Any, Mapping[Any, float]] | None
@@ -34,16 +33,16 @@ class LossTable:
     class order, whose risks need no product of matrices.
     """
 
-    values: FloatArray
+    values: Floats
     labels: NDArray[Any]
     own_names: bool = False
     plain: bool = False
 
-    def risks(self, posterior: FloatArray) -> FloatArray:
+    def risks(self, posterior: Floats) -> Floats:
         """R(i | x) for each row x and action i."""
         return _others(posterior) if self.plain else posterior @ self.values.T
 
-    def regrets(self, posterior: FloatArray) -> FloatArray:
+    def regrets(self, posterior: Floats) -> Floats:
         """R(i | x) less what even the best action for each class would cost.
 
         The order of the actions is the same, but a cost common to all of them cannot drown the
@@ -123,7 +122,7 @@ def rename(table: LossTable, actions: Iterable[Hashable]) -> LossTable:
     return LossTable(table.values, label_array(names), True, table.plain)
 
 
-def _parse(loss: Any) -> tuple[FloatArray, Names | None, Names | None]:
+def _parse(loss: Any) -> tuple[Floats, Names | None, Names | None]:
     """Take a loss apart: values (actions, classes), names of the actions, names of the classes."""
     if isinstance(loss, Mapping):
         return _parse_mapping(loss)
@@ -144,7 +143,7 @@ def _parse(loss: Any) -> tuple[FloatArray, Names | None, Names | None]:
     return values.astype(np.float64), actions, classes
 
 
-def _parse_mapping(loss: Mapping[Hashable, Any]) -> tuple[FloatArray, Names, Names]:
+def _parse_mapping(loss: Mapping[Hashable, Any]) -> tuple[Floats, Names, Names]:
     if not loss or not all(isinstance(costs, Mapping) for costs in loss.values()):
         raise DataTypeError(
             'loss: a mapping must hold a mapping for each action, as {"keep": {"spam": 1, "ham": 0}, ...}.'
@@ -157,7 +156,7 @@ def _parse_mapping(loss: Mapping[Hashable, Any]) -> tuple[FloatArray, Names, Nam
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(classes)), tuple(loss), classes
 
 
-def _others(posterior: FloatArray) -> FloatArray:
+def _others(posterior: Floats) -> Floats:
     """Σ_{j≠i} P(j | x), as sums from both ends: 1 − P would lose the digits of a small risk."""
     before, after = np.zeros_like(posterior), np.zeros_like(posterior)
     np.cumsum(posterior[:, :-1], axis=1, out=before[:, 1:])

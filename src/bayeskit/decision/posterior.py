@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bayeskit.data.native import as_array
-from bayeskit.decision.names import FloatArray, Names, NumbersLike, match, read_named
+from bayeskit.decision.named_numbers import Names, NumbersLike, match, read_named
 from bayeskit.errors import DataError, UnseenClass
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,7 @@ class Posterior:
         The classes, in the order of the last axis.
     """
 
-    probabilities: FloatArray
+    probabilities: Floats
     evidence: Any
     names: Names | None = None
 
@@ -56,7 +57,7 @@ class Posterior:
         return self.probabilities.shape
 
     def _repr_html_(self) -> str:
-        from bayeskit.decision.shown import posterior_html
+        from bayeskit.decision.decision_html import posterior_html
 
         return posterior_html(self)
 
@@ -111,7 +112,7 @@ def bayes_rule(prior: NumbersLike, likelihood: NumbersLike) -> Posterior:
     return Posterior(posterior, evidence, names)
 
 
-def read_posterior(posterior: object) -> tuple[FloatArray, Names | None, bool]:
+def read_posterior(posterior: object) -> tuple[Floats, Names | None, bool]:
     """Read and check posteriors: values (n, K), names, and whether one alone was given.
 
     >>> read_posterior([0.25, 0.75])
@@ -130,7 +131,7 @@ def read_posterior(posterior: object) -> tuple[FloatArray, Names | None, bool]:
     return rows, names, single
 
 
-def check_probabilities(values: FloatArray, what: str, tolerance: float, rows: bool) -> None:
+def check_probabilities(values: Floats, what: str, tolerance: float, rows: bool) -> None:
     """Each row must be a distribution: finite, not negative, summing to one within the tolerance."""
     check_nonnegative(values, what, rows)
     total = values.sum(axis=1)
@@ -141,7 +142,7 @@ def check_probabilities(values: FloatArray, what: str, tolerance: float, rows: b
         )
 
 
-def check_nonnegative(values: FloatArray, what: str, rows: bool) -> None:
+def check_nonnegative(values: Floats, what: str, rows: bool) -> None:
     """Refuse NaN, infinity and negative numbers, naming the first row that has one."""
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():

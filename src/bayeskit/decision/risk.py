@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayeskit.decision.loss import LossLike, LossTable, read_loss
-from bayeskit.decision.names import FloatArray, NumbersLike, read_named
+from bayeskit.decision.named_numbers import NumbersLike, read_named
 from bayeskit.decision.posterior import check_probabilities, read_posterior
 from bayeskit.errors import DataError, SettingError
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit.decision.loss import LossLike
@@ -45,7 +46,7 @@ class BayesRisk:
         return self.value
 
     def _repr_html_(self) -> str:
-        from bayeskit.decision.shown import risk_html
+        from bayeskit.decision.decision_html import risk_html
 
         return risk_html(self)
 
@@ -108,7 +109,7 @@ def bayes_risk(
     return BayesRisk(value, _interval(least, level, table), _ceiling(table, value), level, len(rows))
 
 
-def _interval(least: FloatArray, level: float, table: LossTable) -> tuple[float, float]:
+def _interval(least: Floats, level: float, table: LossTable) -> tuple[float, float]:
     # No posterior makes the best action cost less than the least entry of the table, or more than
     # the action whose worst case is mildest; under the 0/1 loss the uniform posterior is the worst.
     floor, roof = float(table.values.min()), float(table.values.max(axis=1).min())

@@ -12,6 +12,7 @@ import numpy as np
 
 from bayeskit.errors import SettingError, TooLarge
 from bayeskit.inference.apart import connected
+from bayeskit.inference.clique_tree import Tree, guarded_shape, make_tree, require, require_table
 from bayeskit.inference.expected import (
     Batches,
     completed_one_by_one,
@@ -23,8 +24,7 @@ from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.most_probable import Assignment, first_of_best, most_probable, most_probable_targets
 from bayeskit.inference.one_way import top_margin
 from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.inference.rows import answer_patterns, answer_whole
-from bayeskit.inference.tree import Tree, guarded_shape, make_tree, require, require_table
+from bayeskit.inference.row_posteriors import answer_patterns, answer_whole
 from bayeskit.inference.triangulation import Problem, make_problem, triangulate
 from bayeskit.typing import Floats, Ints
 

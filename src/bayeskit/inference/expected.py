@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from bayeskit.counting.backend import in_order, thread_count
+from bayeskit.inference.clique_tree import Tree, grouped, require
 from bayeskit.inference.kernels.many_rows import (
     LANES,
     Room,
@@ -19,7 +20,6 @@ from bayeskit.inference.kernels.many_rows import (
 from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.most_probable import Assignment
 from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.inference.tree import Tree, grouped, require
 from bayeskit.typing import Floats, Ints
 
 

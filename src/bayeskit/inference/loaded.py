@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.inference.clique_tree import Tree
 from bayeskit.inference.kernels.fill import LOWEST, observe, rescale, weigh
-from bayeskit.inference.kernels.layout import (
+from bayeskit.inference.kernels.tree_layout import (
     BLOCK,
     CELLS,
     CHILD,
@@ -25,7 +26,6 @@ from bayeskit.inference.kernels.layout import (
 )
 from bayeskit.inference.log_tree import log_evidence, log_marginals, log_propagate, log_tables
 from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.tree import Tree
 from bayeskit.kernel import kernel
 from bayeskit.typing import Floats, Ints
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bayeskit.inference.kernels.layout import CELLS, CHILD, EACH, SEPARATOR
+from bayeskit.inference.clique_tree import Tree
+from bayeskit.inference.kernels.tree_layout import CELLS, CHILD, EACH, SEPARATOR
 from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.tree import Tree
 from bayeskit.typing import Floats, Ints
 
 

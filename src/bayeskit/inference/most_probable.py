@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import TooLarge
-from bayeskit.inference.kernels.layout import EACH
+from bayeskit.inference.clique_tree import Tree, guarded_shape, make_tree
+from bayeskit.inference.kernels.tree_layout import EACH
 from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.log_tree import log_sum, spread
 from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.inference.tree import Tree, guarded_shape, make_tree
 from bayeskit.inference.triangulation import BEYOND, Problem, make_problem, triangulate
 from bayeskit.typing import Floats, Ints
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.inference.clique_tree import Tree, grouped, require
 from bayeskit.inference.kernels.fill import LOWEST, assign_factors, fill_clique, rescale, weigh_one
-from bayeskit.inference.kernels.layout import BLOCK, CELLS, EACH, MAP, RUN, RUNS, SEPARATOR, WALKS
+from bayeskit.inference.kernels.tree_layout import BLOCK, CELLS, EACH, MAP, RUN, RUNS, SEPARATOR, WALKS
 from bayeskit.inference.loaded import Loaded, soft_evidence
 from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.inference.tree import Tree, grouped, require
 from bayeskit.kernel import kernel
 from bayeskit.typing import Floats
 

@@ -10,7 +10,7 @@ _HOMES = {
     "BayesianNetwork": "bayeskit.networks.bayesian_network",
     "Estimate": "bayeskit.inference.sampling.estimate",
     "Factor": "bayeskit.graphs.factor",
-    "GaussianMixturePosterior": "bayeskit.inference.mixture",
+    "GaussianMixturePosterior": "bayeskit.inference.mixture_posterior",
     "MarkovNetwork": "bayeskit.networks.markov_network",
     "Not": "bayeskit.networks.evidence",
     "compare": "bayeskit.networks.analyses.compare_networks",
@@ -19,7 +19,7 @@ _HOMES = {
     "get_max_memory": "bayeskit.inference.exact",
     "learn_blanket": "bayeskit.networks.learned.learning",
     "plot_comparison": "bayeskit.networks.analyses.compare_networks",
-    "read_network": "bayeskit.networks.network_files",
+    "read_network": "bayeskit.networks.network_io",
     "set_max_memory": "bayeskit.inference.exact",
     "shd": "bayeskit.networks.analyses.distance",
 }
@@ -46,7 +46,7 @@ __all__ = [
 if TYPE_CHECKING:
     from bayeskit.graphs.factor import Factor
     from bayeskit.inference.exact import get_max_memory, set_max_memory
-    from bayeskit.inference.mixture import GaussianMixturePosterior
+    from bayeskit.inference.mixture_posterior import GaussianMixturePosterior
     from bayeskit.inference.sampling.estimate import Estimate
     from bayeskit.networks.analyses.compare_networks import compare, plot_comparison
     from bayeskit.networks.analyses.distance import cpdag, shd
@@ -55,6 +55,6 @@ if TYPE_CHECKING:
     from bayeskit.networks.learned.learning import learn_blanket
     from bayeskit.networks.learned.strengths import ArcStrengths, arc_strengths
     from bayeskit.networks.markov_network import MarkovNetwork
-    from bayeskit.networks.network_files import read_network
+    from bayeskit.networks.network_io import read_network
 
 __getattr__, __dir__ = on_demand(__name__, _HOMES)

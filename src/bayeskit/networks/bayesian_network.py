@@ -15,7 +15,7 @@ from bayeskit.graphs.distributions import Distribution, LinearGaussian, Table
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Network, Node
 from bayeskit.learning.networks.network_counts import NetworkCounts
-from bayeskit.networks import drawing, network_files, sampling_door
+from bayeskit.networks import drawing, network_io, sampling_door
 from bayeskit.networks.analyses import analysis
 from bayeskit.networks.analyses.distance import same_network
 from bayeskit.networks.arguments import switch
@@ -96,8 +96,8 @@ class BayesianNetwork(Fitting, Structure, Queries):
     kl = analysis.kl
     plot = drawing.plot
     _repr_html_ = drawing.page
-    write = network_files.write
-    to_json = network_files.to_json
+    write = network_io.write
+    to_json = network_io.to_json
 
     def __init__(
         self,

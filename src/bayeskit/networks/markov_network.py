@@ -14,7 +14,7 @@ from bayeskit.graphs.dag import node_name, unknown_node
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Field, Network, discrete
 from bayeskit.inference.exact import allowed
-from bayeskit.networks import network_files, sampling_door
+from bayeskit.networks import network_io, sampling_door
 from bayeskit.networks.arguments import real_numbers
 from bayeskit.networks.exact_door import Kept
 from bayeskit.networks.given.building import state_labels
@@ -53,8 +53,8 @@ class MarkovNetwork(Queries):
     # Functions over a network, taken by name.
     sample = sampling_door.sample
     approximate = sampling_door.approximate
-    write = network_files.write
-    to_json = network_files.to_json
+    write = network_io.write
+    to_json = network_io.to_json
 
     def __init__(self, states: Mapping[Any, Any], factors: Iterable[Any] = (), *, name: str = "") -> None:
         self._become(field_of(states, factors, name))

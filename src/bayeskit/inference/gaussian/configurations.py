@@ -10,6 +10,7 @@ import numpy as np
 
 from bayeskit.errors import TooLarge
 from bayeskit.graphs.network import Network
+from bayeskit.inference.clique_tree import require_table
 from bayeskit.inference.exact import Exact
 from bayeskit.inference.gaussian.mixed_layout import HybridEvidence, Layout
 from bayeskit.inference.gaussian.weights import (
@@ -24,7 +25,6 @@ from bayeskit.inference.gaussian.weights import (
 )
 from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.relevant import ancestral, relevant_factors
-from bayeskit.inference.tree import require_table
 from bayeskit.typing import Floats
 
 

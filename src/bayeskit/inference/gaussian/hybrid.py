@@ -18,7 +18,7 @@ from bayeskit.inference.gaussian.elimination import Moments, Step, all_moments, 
 from bayeskit.inference.gaussian.mixed_layout import HybridEvidence, Layout
 from bayeskit.inference.gaussian.regression import Regression, Scope
 from bayeskit.inference.gaussian.weights import Weight
-from bayeskit.inference.mixture import GaussianMixturePosterior
+from bayeskit.inference.mixture_posterior import GaussianMixturePosterior
 from bayeskit.typing import Floats
 
 Values = Callable[[NDArray[np.int64], Floats], Floats]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayeskit.inference.kernels.fill import LOWEST
-from bayeskit.inference.kernels.layout import (
+from bayeskit.inference.kernels.tree_layout import (
     BLOCK,
     CELLS,
     CHILD,

@@ -294,7 +294,7 @@ def _columns_of(network: Network, data: TableLike) -> NodeColumns:
 def _with_states(network: Network, columns: NodeColumns) -> Network:
     """Give nodes that have none the states of their columns."""
     variables = dict(zip(columns.names, columns.variables))
-    nodes = []
+    nodes, found_some = [], False
     for node in network.nodes:
         found = variables[node.name]
         if node.is_discrete and not node.variable.size:
@@ -304,9 +304,9 @@ def _with_states(network: Network, columns: NodeColumns) -> Network:
                     f"states={{{node.name!r}: [0, 1]}}, say, if these are states, states={{{node.name!r}: float}} if "
                     "it is continuous; or cut it into intervals."
                 )
-            node = replace(node, variable=discrete(node.name, found.states))
+            node, found_some = replace(node, variable=discrete(node.name, found.states)), True
         nodes.append(node)
-    return replace(network, nodes=tuple(nodes))
+    return replace(network, nodes=tuple(nodes)) if found_some else network
 
 
 def _counted(network: Network, columns: NodeColumns, sample_weight: WeightsLike | None) -> NetworkCounts:

@@ -15,7 +15,6 @@ from bayeskit.errors import ColumnError, DataError, DataTypeError
 from bayeskit.typing import Frame
 
 Names: TypeAlias = tuple[Hashable, ...]
-FloatArray: TypeAlias = NDArray[np.float64]
 # Numbers as users write them, classes on the last axis; a mapping, a frame or a Series names the classes.
 NumbersLike: TypeAlias = ArrayLike | Frame | Mapping[Any, ArrayLike]
 

@@ -6,12 +6,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from bayeskit.inference.clique_tree import grouped, require
 from bayeskit.inference.kernels.fill import LOWEST
-from bayeskit.inference.kernels.layout import CELLS, EACH, SEPARATOR
 from bayeskit.inference.kernels.many_rows import LANES, observe_rows, scale_rows, take_in
+from bayeskit.inference.kernels.tree_layout import CELLS, EACH, SEPARATOR
 from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.inference.tree import grouped, require
 from bayeskit.kernel import kernel, set_all
 from bayeskit.typing import Floats, Ints
 

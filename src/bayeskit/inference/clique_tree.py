@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import TooLarge
 from bayeskit.inference.kernels.fill import fill
-from bayeskit.inference.kernels.layout import (
+from bayeskit.inference.kernels.tree_layout import (
     N_COLUMNS,
     find_homes,
     grow_tree,
