@@ -13,11 +13,12 @@ from sklearn.metrics import log_loss
 from typer.testing import CliRunner
 
 from bayeskit import __version__, datasets
-from bayeskit.cli.comparing.tried import Score, as_matrix, figures, folds_of
+from bayeskit.cli.demo import Score, figures
 from bayeskit.cli.main import app
 from bayeskit.cli.show import winner
 from bayeskit.cli.stories import STORIES, known_names, story_of, table_name
 from bayeskit.cli.words import WORDS
+from bayeskit.comparing.trials import as_matrix, folds_of
 from bayeskit.decision import decide
 from bayeskit.report.width import display_width
 from bayeskit.report.words import WORDS as REPORT_WORDS

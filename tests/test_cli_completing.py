@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from bayeskit.cli.commands.network.learn import METHODS
 from bayeskit.cli.completing import header, mend
 from bayeskit.cli.demos import NAMES
-from bayeskit.cli.estimators import MODELS
 from bayeskit.cli.main import app
+from bayeskit.comparing.candidates import MODELS
 from bayeskit.io.networks.registry import FORMATS
 from bayeskit.learning.search.search_network import METHODS as SEARCHES
 from bayeskit.networks.examples import asia

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 import bayeskit
-from bayeskit.cli.comparing.run import Run
 from bayeskit.cli.door import guarded
 from bayeskit.cli.interrupts import Press, pressed
 from bayeskit.cli.start import INTERRUPTION
 from bayeskit.cli.writing import replaced
+from bayeskit.comparing.run import Run
 from cli_run import run, write_table
 
 ROOT = Path(bayeskit.__file__).parents[2]

@@ -22,12 +22,12 @@ import pytest
 
 import bayeskit.cli.commands
 from bayeskit import NaiveBayes
-from bayeskit.cli import rows
 from bayeskit.cli.door import one_line
 from bayeskit.cli.main import COMMANDS, NETWORK_COMMANDS
 from bayeskit.cli.options import FileUse
 from bayeskit.cli.spread import spread
 from bayeskit.cli.writing import RowWriter
+from bayeskit.data.file_rows import FileRows
 from bayeskit.networks.examples import wet_grass
 from cli_run import done, refused, run, write_table
 
@@ -202,7 +202,7 @@ def test_debug_shows_where_and_a_fault_of_ours_is_told_apart(
     def broken(*_: Any, **__: Any) -> Any:
         raise KeyError("inside")
 
-    monkeypatch.setattr(rows.Rows, "batches", broken)
+    monkeypatch.setattr(FileRows, "batches", broken)
     result = run("predict", place / "m.bayes", place / "melon.csv")
     assert result.exit_code == 3 and "--debug" in result.stderr and result.stderr.count("\n") == 1
     assert "memory" in one_line(MemoryError())

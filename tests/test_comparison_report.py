@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from bayeskit import TAN
+from bayeskit.cli.flags import in_flags
 from bayeskit.decision import bayes_risk
 from bayeskit.report import information
 from bayeskit.report.comparison_report import (
@@ -187,9 +188,9 @@ def test_a_rare_class_may_be_known_though_no_error_is_saved(auc: Measure, tellin
         target="y", classes=("no", "yes"), standings=(replace(standing("nb", 0.4, p=None), auc=auc),)
     )
     said = verdict(found)
-    assert ("AUC 0.60" in said and "--loss" in said) is telling and (
-        "holds for new rows" in said
-    ) is not telling
+    assert ("AUC 0.60" in said and "loss=" in said) is telling
+    assert ("holds for new rows" in said) is not telling
+    assert ("--loss" in verdict(replace(found, spell=in_flags))) is telling
 
 
 def test_very_many_columns_unfold() -> None:

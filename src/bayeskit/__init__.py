@@ -29,13 +29,24 @@ _HOMES = {
     "LatentClass": "bayeskit.mixtures.latent_class",
     "BayesianNetwork": "bayeskit.networks.bayesian_network",
     "MarkovNetwork": "bayeskit.networks.markov_network",
+    "compare": "bayeskit.comparing.run",
     "learn_network": "bayeskit.networks.learned.learning",
     "read_network": "bayeskit.networks.network_io",
     "load": "bayeskit.classifiers.saving",
     "Batches": "bayeskit.data.source",
     "Statistics": "bayeskit.statistics",
 }
-_MODULES = ("datasets", "decision", "errors", "mixtures", "networks", "priors", "report", "structure")
+_MODULES = (
+    "comparing",
+    "datasets",
+    "decision",
+    "errors",
+    "mixtures",
+    "networks",
+    "priors",
+    "report",
+    "structure",
+)
 
 __all__ = [
     "AODE",
@@ -63,6 +74,7 @@ __all__ = [
     "Statistics",
     "WeightedNB",
     "__version__",
+    "compare",
     "learn_network",
     "load",
     "read_network",
@@ -86,6 +98,7 @@ if TYPE_CHECKING:
     from bayeskit.classifiers.spode import SPODE
     from bayeskit.classifiers.tan import TAN
     from bayeskit.classifiers.weighted_nb import WeightedNB
+    from bayeskit.comparing.run import compare
     from bayeskit.data.source import Batches
     from bayeskit.mixtures.gaussian_mixture import GaussianMixture
     from bayeskit.mixtures.latent_class import LatentClass

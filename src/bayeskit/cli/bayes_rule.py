@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from bayeskit.cli.names import did_you_mean
-from bayeskit.errors import DataError, SettingError
+from bayeskit.errors import DataError, SettingError, did_you_mean
 
 # Beyond this a fraction is harder to read than its decimal.
 LARGEST_DENOMINATOR = 9_999

@@ -66,7 +66,7 @@ def models(incomplete: str) -> list[str]:
     >>> models("a")
     ['aode', 'a2de', 'auto']
     """
-    from bayeskit.cli.estimators import MODELS
+    from bayeskit.comparing.candidates import MODELS
 
     return _beginning(incomplete, MODELS)
 
@@ -79,7 +79,7 @@ def model_lists(incomplete: str) -> list[str]:
     >>> model_lists("tan,t"), model_lists("tan,k")
     ([], ['tan,kernel', 'tan,kdb'])
     """
-    from bayeskit.cli.comparing.models import OURS
+    from bayeskit.comparing.candidates import OURS
 
     before, comma, begun = incomplete.rpartition(",")
     taken = before.split(",")

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.cli.rows import Rows
 from bayeskit.cli.writing import RowWriter, opened_text
+from bayeskit.data.file_rows import FileRows
 from bayeskit.errors import ColumnError
 
 CutPoints = dict[str, NDArray[np.float64]]
 
 
-def cut_points(rows: Rows, target: str | None, method: str, bins: int) -> CutPoints:
+def cut_points(rows: FileRows, target: str | None, method: str, bins: int) -> CutPoints:
     """Find where each numeric column but the target is cut."""
     from bayeskit import Discretizer
 
@@ -29,7 +29,7 @@ def cut_points(rows: Rows, target: str | None, method: str, bins: int) -> CutPoi
 
 
 def write_cut(
-    rows: Rows, points: CutPoints, codes: bool, output: str | None, form: str, spreadsheet: bool
+    rows: FileRows, points: CutPoints, codes: bool, output: str | None, form: str, spreadsheet: bool
 ) -> int:
     """Write the table with intervals in the place of numbers; return how many rows there were."""
     from bayeskit.classifiers.discretizer import intervals_of

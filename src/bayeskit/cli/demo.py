@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit import datasets
-from bayeskit.cli.comparing.tried import Columns, Score, as_matrix, contenders, cross_validate, folds_of
 from bayeskit.cli.output import note, noting_compilation, noting_warnings
 from bayeskit.cli.stories import Story, story_of
 from bayeskit.cli.words import words_of
+from bayeskit.comparing.trials import (
+    LEAST_PROBABILITY,
+    Columns,
+    Contender,
+    Folds,
+    Rows,
+    as_matrix,
+    folds_of,
+    tried,
+)
 from bayeskit.decision import decide
 from bayeskit.report.explanation import Explanation
 from bayeskit.report.plain import plain
+from bayeskit.schema import Label, Name
+from bayeskit.typing import Floats
 
 # So many rows (all the mushrooms) make a comparison of seconds; a larger table is sampled.
 MOST_ROWS = 8_200
@@ -35,6 +47,32 @@ class ColumnNote:
 
     def to_dict(self) -> dict[str, Any]:
         return {k: plain(v) for k, v in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class Score:
+    """One model's figures over all folds.
+
+    Attributes
+    ----------
+    error : float
+        The share of rows whose most probable class is wrong.
+    log_loss : float
+        −mean log P(truth | x).
+    brier : float
+        The mean of Σ_c (P(c | x) − [c is the truth])²: from 0 to 2.
+    cpu_seconds : float
+        For fitting and predicting, all folds together.
+    """
+
+    model: str
+    error: float
+    log_loss: float
+    brier: float
+    cpu_seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -102,7 +140,9 @@ def run(table: str, lang: str) -> Demo:
 
     data = datasets.load(table)
     rows = _sampled(len(data))
-    columns = {name: data.columns[name][rows] for name in data.attributes if name not in story.exclude}
+    columns: Columns = {
+        name: data.columns[name][rows] for name in data.attributes if name not in story.exclude
+    }
     y = data.y[rows]
     with noting_compilation(words["compiling"]), noting_warnings():
         note(words["training"].format(n=len(rows)))
@@ -147,6 +187,69 @@ def _compared(
         note(words["validating"].format(model=words.get(contender.name, contender.name)))
         scores.append(cross_validate(contender, columns, matrix, y, folds, classes))
     return len(folds), tuple(scores)
+
+
+def contenders(
+    numeric: list[int], categorical: list[int], states: Mapping[Name, Sequence[Label]]
+) -> list[Contender]:
+    """List the models of the demonstration: ours on the table as it is, the baselines on a matrix made for them.
+
+    Parameters
+    ----------
+    numeric, categorical : places of the columns in the matrix of `as_matrix`
+    states : mapping
+        The states that the table declares.
+    """
+    from bayeskit import AODE, TAN, AutoBayes, NaiveBayes
+    from bayeskit.comparing.candidates import forest, logistic, majority
+
+    found = [Contender("NaiveBayes()", lambda: NaiveBayes(states=states))]
+    if numeric:
+        kernel = 'NaiveBayes(numeric="kernel")'
+        found.append(Contender(kernel, lambda: NaiveBayes(states=states, numeric="kernel")))
+    return [
+        *found,
+        Contender("TAN()", lambda: TAN(states=states)),
+        Contender("AODE()", lambda: AODE(states=states)),
+        Contender("AutoBayes()", lambda: AutoBayes(states=states)),
+        Contender("logistic regression", lambda: logistic(numeric, categorical), "baseline"),
+        Contender("random forest", lambda: forest(0), "baseline"),
+        Contender("majority class", majority, "baseline"),
+    ]
+
+
+def cross_validate(
+    contender: Contender,
+    columns: Columns,
+    matrix: Floats,
+    y: NDArray[Any],
+    folds: Folds,
+    classes: NDArray[Any],
+) -> Score:
+    """Score one model on rows that it has not learned."""
+
+    def take(rows: Rows) -> Any:
+        ours = contender.kind == "ours"
+        return {name: column[rows] for name, column in columns.items()} if ours else matrix[rows]
+
+    trial = tried(contender, take, y, folds, classes)
+    return Score(contender.name, *figures(trial.posterior, np.searchsorted(classes, y)), trial.seconds)
+
+
+def figures(posterior: Floats, truth: NDArray[np.intp]) -> tuple[float, float, float]:
+    """Return the error, the log-loss and the Brier score of posteriors (n, K) against the classes' places.
+
+    Examples
+    --------
+    >>> [round(f, 4) for f in figures(np.array([[0.75, 0.25], [0.5, 0.5]]), np.array([0, 1]))]
+    [0.5, 0.4904, 0.3125]
+    """
+    rows = np.arange(len(truth))
+    log_loss = -np.log(np.maximum(posterior[rows, truth], LEAST_PROBABILITY)).mean()
+    target = np.zeros_like(posterior)
+    target[rows, truth] = 1.0
+    brier = ((posterior - target) ** 2).sum(axis=1).mean()
+    return float((posterior.argmax(axis=1) != truth).mean()), float(log_loss), float(brier)
 
 
 def _column_notes(model: Any, columns: Columns) -> tuple[ColumnNote, ...]:

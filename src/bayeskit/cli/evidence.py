@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bayeskit.cli.models import existing, is_classifier, variables_of
-from bayeskit.cli.names import did_you_mean
-from bayeskit.errors import SettingError
+from bayeskit.errors import SettingError, did_you_mean
 
 
 def open_network(path: str, format: str | None = None, normalize: bool = False) -> Any:

@@ -37,6 +37,12 @@ _FLAGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"made by save\(\)", "made by 'bayeskit fit'"),
     (r"make it float \(a continuous node\), or make it text or a category", "or --numeric, or --categorical"),
     (r"columns= names|exclude= names", "You name"),
+    (r"\b(drop|keep|loss|models)=(?=[ .,;:)]|$)", r"--\1"),
+    (r"\bmodels=\['(\w+)'\]", r"--models \1"),
+    (r"\bsay missing=(?=['\"])", "say --missing "),
+    (r"\bnamed by missing=", "named by --missing"),
+    (r"\bleave numeric= out", "leave --numeric out"),
+    (r"\b(another|the) target=", r"\1 --target"),
 )
 
 

@@ -8,14 +8,13 @@ from typing import Any
 
 from bayeskit.cli.evidence import number_of, split
 from bayeskit.cli.models import kinds_of
-from bayeskit.cli.names import did_you_mean
 from bayeskit.cli.output import note
-from bayeskit.cli.rows import Rows
-from bayeskit.errors import UsageError
+from bayeskit.data.file_rows import FileRows
+from bayeskit.errors import UsageError, did_you_mean
 from bayeskit.schema import Variable
 
 
-def row_of(estimator: Any, rows: Rows, number: int) -> Any:
+def row_of(estimator: Any, rows: FileRows, number: int) -> Any:
     """Return a row of a table, its columns those that the model has learned."""
     if not hasattr(estimator, "feature_names_in_"):
         target = str(estimator.schema_.target.name)

@@ -7,10 +7,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from bayeskit.cli.names import did_you_mean
 from bayeskit.cli.options import Reading
 from bayeskit.cli.rows import opened
-from bayeskit.errors import ColumnError, DataError, SourceNote
+from bayeskit.errors import ColumnError, DataError, SourceNote, did_you_mean
 
 
 def read_losses(path: str, classes: Sequence[Any]) -> dict[str, dict[Any, float]]:

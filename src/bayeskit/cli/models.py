@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.cli.names import did_you_mean
-from bayeskit.cli.rows import Batch, Rows
-from bayeskit.errors import DataError, SettingError, UsageError
+from bayeskit.data.file_rows import Batch, FileRows
+from bayeskit.errors import DataError, SettingError, UsageError, did_you_mean
 from bayeskit.schema import Variable
 
 
@@ -39,7 +38,7 @@ class Opened:
     optional: bool = False
     estimator: Any = None
 
-    def columns_of(self, rows: Rows) -> Rows:
+    def columns_of(self, rows: FileRows) -> FileRows:
         """Return the columns of a table that the model looks at, each read as it was learned."""
         if not self.variables:
             return rows.without([self.target]) if self.target in rows.names else rows

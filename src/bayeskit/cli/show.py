@@ -13,8 +13,7 @@ from bayeskit.report.page import page_of
 from bayeskit.report.text import as_rich
 
 if TYPE_CHECKING:
-    from bayeskit.cli.comparing.tried import Score
-    from bayeskit.cli.demo import Demo
+    from bayeskit.cli.demo import Demo, Score
 
 Words = Mapping[str, str]
 

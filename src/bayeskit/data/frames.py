@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from bayeskit.data.columns import (
     objects,
     without_missing_labels,
 )
-from bayeskit.errors import ColumnError, DataTypeError
+from bayeskit.errors import ColumnError, DataTypeError, UsageError
 from bayeskit.schema import Kind, Name
 
 
@@ -216,3 +217,19 @@ def numbers_of_series(series: Any, name: Name) -> NDArray[Any]:
     elif isinstance(series.dtype, nw.Decimal):
         return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
     return numbers_of_array(objects(series.to_list()), name)
+
+
+def as_frame(columns: Mapping[Name, NDArray[Any]]) -> Any:
+    """Make a data frame of columns, by the first library of frames that is installed."""
+    import narwhals.stable.v2 as nw
+
+    texts = {str(name): column for name, column in columns.items()}
+    for library in ("pandas", "polars", "pyarrow"):
+        try:
+            return nw.from_dict(texts, backend=library).to_native()
+        except ImportError:
+            continue
+    raise UsageError(
+        "An estimator of your own takes a data frame, and there is none of pandas, Polars and PyArrow. Install one: "
+        "pip install pandas; or pass the rows as an array."
+    )

@@ -48,8 +48,8 @@ MESSAGES = {
     "{file} has no row with a value of {name}. Give rows whose class is known.": (
         "{file} 中没有一行有 {name} 的取值。请提供类别已知的样本。"
     ),
-    "{name} holds numbers in one of the two files and words in the other.": (
-        "{name} 在一个文件中是数字，在另一个文件中是文字。"
+    "{name} holds numbers in one of the two tables and words in the other.": (
+        "{name} 在一张表中是数字，在另一张表中是文字。"
     ),
     "{name} is given with --drop and with --keep. Take one of them back.": (
         "{name} 同时用在 --drop 和 --keep 中。请去掉一个。"
@@ -69,9 +69,10 @@ MESSAGES = {
     "missing, or divide the column by a constant.": (
         "{name} 列第 {row} 行是 {value}：超过 {most} 的数，其平方无法求和。请更正它，使其缺失，或将该列除以一个常数。"
     ),
-    "Column {name} of {file} holds an infinite number in row {row}. Replace it in the file, or say with "
-    "--missing what "
-    "stands there.": "{file} 的 {name} 列第 {row} 行是无穷大。请在文件中改掉，或用 --missing 说明它表示缺失。",
+    "Column {name} of {file} holds an infinite number in row {row}. Replace it, or make it missing: NaN, or in a "
+    "file a text that is named by --missing.": (
+        "{file} 的 {name} 列第 {row} 行是无穷大。请改掉，或使其缺失（NaN，文件中可用 --missing 指明表示缺失的文字）。"
+    ),
     "Column {name} holds infinity at row {row}. Replace it or make it missing (NaN).": (
         "{name} 列第 {row} 行是无穷大。请改掉，或使其缺失（NaN）。"
     ),

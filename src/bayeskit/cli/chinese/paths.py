@@ -71,6 +71,9 @@ MESSAGES = {
     "{one} and {other} are the same file, {file}. Give each a file of its own.": (
         "{one} 与 {other} 是同一个文件 {file}。请各指定一个文件。"
     ),
+    "There is not enough memory for this. Use fewer columns (--drop), or fewer rows.": (
+        "内存不足。请减少列（--drop）或行。"
+    ),
     "There is not enough memory for this. Use fewer columns (--drop), or fewer rows (--limit).": (
         "内存不足。请减少列（--drop）或行（--limit）。"
     ),

@@ -25,10 +25,9 @@ def demo(
     nobody named. news: texts. spam: from one word to a decision.
     """
     from bayeskit.cli.demos import NAMES, tell
-    from bayeskit.cli.names import did_you_mean
     from bayeskit.cli.output import print_json
     from bayeskit.cli.stories import known_names, table_name
-    from bayeskit.errors import SettingError
+    from bayeskit.errors import SettingError, did_you_mean
 
     lang = common.lang.value
     if name in NAMES:

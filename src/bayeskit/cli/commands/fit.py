@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from bayeskit.cli.completing import columns, models
 from bayeskit.cli.options import Common, Data, Drop, Output, Reading
+from bayeskit.errors import SettingError
 
 WORDS = {
     "learned": (
@@ -56,11 +59,11 @@ def fit(
     Numbers get a normal density (nb) or intervals (the others), words a table; missing cells are left out of the
     counts. What --model net finds is a model like any other; 'bayeskit network' shows and asks the network in it.
     """
-    from bayeskit.cli.estimators import made, parameters_of
     from bayeskit.cli.models import refuse_network_suffix
     from bayeskit.cli.output import note, noting_compilation
     from bayeskit.cli.rows import opened
     from bayeskit.cli.writing import replaced
+    from bayeskit.comparing.candidates import made
 
     estimator = made(model, parameters_of(param, alpha))
     if model == "net":
@@ -98,3 +101,25 @@ def _tell(estimator: Any, counts: list[float], shown: str, common: Common, outpu
     values |= {"d": len(schema.attributes), "k": len(counts), "target": schema.target.name, "counts": told}
     show(common.say(WORDS["learned"], **values))
     show(common.say(WORDS["written"], path=output))
+
+
+def parameters_of(given: Sequence[str] | None, alpha: float | None) -> dict[str, Any]:
+    """Read ``NAME=VALUE``: a value is JSON where it can be read so, else a word.
+
+    Examples
+    --------
+    >>> parameters_of(["k=3", "numeric=gaussian"], None)
+    {'k': 3, 'numeric': 'gaussian'}
+    """
+    found: dict[str, Any] = {} if alpha is None else {"alpha": alpha}
+    for text in given or ():
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise SettingError(f"--param {text!r} is not NAME=VALUE, such as --param k=3.")
+        if name in found:
+            raise SettingError(f"The parameter {name!r} is given twice. Give it once.")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found

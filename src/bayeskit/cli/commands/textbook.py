@@ -52,9 +52,8 @@ def textbook(
 
     A page has the question, the working, the answer, and what widely copied sources print instead.
     """
-    from bayeskit.cli.names import did_you_mean
     from bayeskit.cli.output import print_json, show
-    from bayeskit.errors import SettingError, UsageError
+    from bayeskit.errors import SettingError, UsageError, did_you_mean
     from bayeskit.report.textbook.latex import as_latex
     from bayeskit.report.textbook.pages import PAGES
     from bayeskit.report.textbook.text import as_text

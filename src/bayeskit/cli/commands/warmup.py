@@ -42,7 +42,7 @@ def warmup(common: Common) -> None:
 def steps() -> Iterator[tuple[str, Callable[[], object]]]:
     """Give what uses the loops: every model on a small table, and the questions to a network."""
     from bayeskit import datasets, learn_network
-    from bayeskit.cli.estimators import MODELS, made
+    from bayeskit.comparing.candidates import MODELS, made
     from bayeskit.networks.examples import wet_grass
 
     table = datasets.load("melon3")

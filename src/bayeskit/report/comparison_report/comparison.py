@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.decision.risk import BayesRisk
+from bayeskit.errors import SettingError, UsageError, did_you_mean
 from bayeskit.report.plain import plain
 from bayeskit.schema import Label
+from bayeskit.typing import Floats
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from bayeskit.report.comparison_report.page import Findings
+
+# {action: {class: cost}}
+Losses = dict[Any, dict[Label, float]]
 
 
 @dataclass(frozen=True)
@@ -43,12 +51,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """The file that was read: how many rows had a class, how many had none, and the hash of its bytes."""
+    """The table that was read: how many rows had a class, how many had none, of a file its path and its bytes' hash."""
 
-    path: str
+    path: str | None
     rows: int
     unlabelled: int
-    sha256: str
+    sha256: str | None
+
+    def called(self, lang: str) -> str:
+        """Return what texts call it."""
+        return ("内存中的表" if lang == "zh" else "The table given") if self.path is None else self.path
 
 
 @dataclass(frozen=True)
@@ -65,19 +77,21 @@ class Standing:
 
     Attributes
     ----------
-    key : the name that the command line knows
-    ours : whether it is a model of bayeskit, not a yardstick
+    key : the name that it is asked for by
+    ours : whether it is a model to choose, of bayeskit or of the user's own, not a baseline
     error, log_loss, brier, auc, cost : Measure
         ``auc``: each class against the rest, the classes' mean; None where the rows judged are all of one class.
         ``cost``: None without a loss.
     by_fold : tuple of float
         What decides (the cost if there is a loss, else the error) in each fold; empty with one set of test rows.
     cpu_seconds : for fitting and predicting, all folds together
-    size : bytes of the model
+    size : int or None
+        Bytes of the model; None where it can neither be saved nor pickled.
     p : float or None
         Of the paired test against the best; None for the best itself.
     tied : bool
         Whether it cannot be told from the best: p is at least 0.05.
+    own : whether it is an estimator of the user's own
     """
 
     key: str
@@ -90,9 +104,10 @@ class Standing:
     cost: Measure | None
     by_fold: tuple[float, ...]
     cpu_seconds: float
-    size: int
+    size: int | None
     p: float | None = None
     tied: bool = True
+    own: bool = False
 
     @property
     def decisive(self) -> Measure:
@@ -112,17 +127,33 @@ class Held:
     posterior: Floats
 
 
-@dataclass(frozen=True, eq=False)
+class Rerun(Protocol):
+    """What made a comparison, and can fit its models again."""
+
+    def fitted(self, key: str) -> Any: ...
+
+    def findings(
+        self, found: Comparison, command: str, next_lines: Sequence[str], loss_path: str | None
+    ) -> Findings: ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """Everything that a comparison found, the best model first.
 
     Attributes
     ----------
+    table, test : Table
+        What was learned from, and what was judged by, if that was another table.
+    columns : tuple of Column
+        What was understood of each column, and why some are left out.
+    standings : tuple of Standing
+        The figures of each model.
     folds : int
-        1 where the models were judged on a file of its own.
+        1 where the models were judged on a table of its own.
     pick : str
-        The key of the model of bayeskit to take: of those that cannot be told from the best of bayeskit's, the one
-        with the best probabilities.
+        The key of the model to take: of those, baselines apart, that cannot be told from the best, the one with the
+        best probabilities.
     ceiling : BayesRisk
         By the posteriors of the model named in `ceiling_by`.
     losses : {action: {class: cost}} or None
@@ -130,6 +161,10 @@ class Comparison:
     uncounted_pairs : int or None
         The bytes that the counts of all pairs of values would have taken, where that was too much: then nothing is
         known about how attributes depend on one another. None where it was looked at.
+    run : Rerun or None
+        What fits the models again.
+    spell : callable
+        How texts are put that name arguments of ``compare``: as they are, or with the flags of a command.
     """
 
     table: Table
@@ -145,14 +180,19 @@ class Comparison:
     ceiling: BayesRisk
     ceiling_by: str
     held: Held
-    losses: dict[str, dict[Label, float]] | None = None
+    losses: Losses | None = None
     failed: tuple[tuple[str, str], ...] = ()
     uncounted_pairs: int | None = None
     lang: str = "en"
+    run: Rerun | None = None
+    spell: Callable[[str], str] = str
 
     def of(self, key: str) -> Standing:
         """Return the figures of one model."""
-        return next(standing for standing in self.standings if standing.key == key)
+        by_key = {standing.key: standing for standing in self.standings}
+        if key not in by_key:
+            raise SettingError(f"There is no model {key!r} in this comparison. {did_you_mean(key, by_key)}")
+        return by_key[key]
 
     @property
     def picked(self) -> Standing:
@@ -161,7 +201,7 @@ class Comparison:
 
     @property
     def best(self) -> Standing:
-        """The figures of the model that does best, a yardstick perhaps."""
+        """The figures of the model that does best, a baseline perhaps."""
         return self.standings[0]
 
     @property
@@ -184,6 +224,49 @@ class Comparison:
         """The most frequent class of the rows learned, and how often it is wrong for those judged."""
         place = int(np.argmax(self.class_counts))
         return self.classes[place], float((self.held.truth != place).mean())
+
+    def fitted(self, key: str | None = None) -> Any:
+        """Return a model fitted to all rows that were learned from: the pick, or the one named."""
+        if self.run is None:
+            raise UsageError("This comparison has no rows to fit a model to. Make it by bayeskit.compare.")
+        return self.run.fitted(self.of(self.pick if key is None else key).key)
+
+    def page(self, *, command: str = "", next_lines: Sequence[str] = (), loss_path: str | None = None) -> str:
+        """Return a page of HTML about all of it, which stands alone.
+
+        Parameters
+        ----------
+        command, next_lines : what to type to get the page again, and then; left out where there is nothing
+        loss_path : where the loss was read from
+        """
+        from bayeskit.report.comparison_report.page import as_page
+
+        if self.run is None:
+            raise UsageError("This comparison has no rows to explain. Make it by bayeskit.compare.")
+        return as_page(self.run.findings(self, command, next_lines, loss_path))
+
+    def to_frame(self) -> Any:
+        """Return the figures as a pandas frame: a row for each model, the best first, by its key."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise UsageError("to_frame needs pandas, which is not installed: pip install pandas.") from None
+        rows = []
+        for standing in self.standings:
+            row: dict[str, Any] = {"model": standing.name}
+            for name in ("cost", "error", "log_loss", "brier", "auc"):
+                measure: Measure | None = getattr(standing, name)
+                row[name] = None if measure is None else measure.value
+                row[f"{name}_deviation"] = None if measure is None else measure.deviation
+            rest = ("p", "tied", "ours", "own", "cpu_seconds", "size")
+            rows.append(row | {name: getattr(standing, name) for name in rest})
+        frame = pandas.DataFrame(rows, index=[standing.key for standing in self.standings])
+        return frame if self.losses is not None else frame.drop(columns=["cost", "cost_deviation"])
+
+    def __repr__(self) -> str:
+        from bayeskit.report.comparison_report.standings import standings_text
+
+        return standings_text(self)
 
     def _repr_html_(self) -> str:
         """Return the figures of all models for a notebook; the report has the rest."""
@@ -214,7 +297,7 @@ class Comparison:
             "folds": self.folds,
             "seed": self.seed,
             "models": [standing.to_dict() for standing in self.standings],
-            "failed": [{"model": name, "why": why} for name, why in self.failed],
+            "failed": [{"model": name, "why": self.spell(why)} for name, why in self.failed],
             "not_looked_at": unseen,
             "pick": self.pick,
             "ceiling": {"accuracy": self.ceiling.ceiling, "interval": [1.0 - high, 1.0 - low]}

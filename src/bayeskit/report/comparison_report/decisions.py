@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayeskit.report.comparison_report.comparison import Comparison, Floats
+from bayeskit.report.comparison_report.comparison import Comparison
 from bayeskit.report.comparison_report.markup import Html, filled, join, table, tag
 from bayeskit.report.comparison_report.words import WORDS
+from bayeskit.typing import Floats
 
 # What it costs not to decide, and how much dearer it is to miss the rarest class.
 REJECT, DEARER = 0.2, 5.0
@@ -42,7 +43,7 @@ def outcomes(found: Comparison, loss_path: str | None = None) -> tuple[Outcome, 
     if found.losses is not None:
         costs = np.array([[row[c] for c in found.classes] for row in found.losses.values()])
         actions = [str(action) for action in found.losses]
-        second = (words["loss_given"].format(path=loss_path or "--loss"), actions, costs)
+        second = (words["loss_given"].format(path=loss_path or "loss="), actions, costs)
     else:
         rare = int(np.argmin(found.class_counts))
         costs = zero_one.copy()

@@ -81,7 +81,7 @@ def as_page(findings: Findings) -> str:
     notes = Footnotes(c.lang)
     title = words["title"].format(target=c.target)
     said = {
-        "path": c.table.path,
+        "path": c.table.called(c.lang),
         "rows": f"{c.table.rows:,}",
         "used": c.attributes,
         "classes": len(c.classes),
@@ -97,9 +97,9 @@ def as_page(findings: Findings) -> str:
         *_section(words["reliability"], _reliability(c)),
         *_section(words["attributes"], _attributes(findings, notes)),
         *_section(words["structure"], _structure(findings)),
-        *_section(words["rows"], _rows(findings)),
+        *(_section(words["rows"], _rows(findings)) if findings.rows else ()),
         *_section(words["decisions"], decisions_html(c, notes.mark("risk"), findings.loss_path)),
-        *_section(words["next"], tag("pre", Html("\n".join(map(text, findings.next_lines))))),
+        *(_section(words["next"], _next(findings)) if findings.next_lines else ()),
         *_section(words["reproduce"], _reproduce(findings)),
         *_section(words["glossary"], notes.listed()),
     ]
@@ -131,7 +131,7 @@ def _read(findings: Findings, notes: Footnotes) -> Html:
     if c.table.unlabelled:
         said.append(filled(words["unlabelled"], n=f"{c.table.unlabelled:,}"))
     if c.test is not None:
-        said.append(filled(words["tested"], path=c.test.path, rows=f"{c.test.rows:,}"))
+        said.append(filled(words["tested"], path=c.test.called(c.lang), rows=f"{c.test.rows:,}"))
     else:
         said.append(filled(words["folded"], k=c.folds, fn=notes.mark("folds")))
     used = [column for column in c.columns if column.left_out is None]
@@ -145,7 +145,7 @@ def _read(findings: Findings, notes: Footnotes) -> Html:
     if left:
         reasons = [(each.name, words[str(each.left_out)].format(target=c.target)) for each in left]
         parts += [tag("h3", words["left_out"]), _folded([words["column"], words["why"]], reasons, 2, words)]
-        parts.append(tag("p", words["keep"], cls="faint"))
+        parts.append(tag("p", c.spell(words["keep"]), cls="faint"))
     else:
         parts.append(tag("p", words["none_left_out"], cls="faint"))
     return join(parts)
@@ -176,7 +176,7 @@ def _family(family: str, words: Mapping[str, str], lang: str) -> str:
 
 def _compared(findings: Findings, notes: Footnotes) -> Html:
     c, words = findings.comparison, findings.words
-    failed = [tag("p", filled(words["failed"], name=n, why=why), cls="faint") for n, why in c.failed]
+    failed = [tag("p", filled(words["failed"], name=n, why=c.spell(why)), cls="faint") for n, why in c.failed]
     return join([Html(bars_svg(c)), standings_html(c, notes), *failed])
 
 
@@ -254,12 +254,16 @@ def _rows(findings: Findings) -> Html:
     return join(parts)
 
 
+def _next(findings: Findings) -> Html:
+    return tag("pre", Html("\n".join(map(text, findings.next_lines))))
+
+
 def _reproduce(findings: Findings) -> Html:
     c, words = findings.comparison, findings.words
-    files = [each for each in (c.table, c.test) if each is not None]
+    files = [each for each in (c.table, c.test) if each is not None and each.sha256 is not None]
     rows: list[tuple[object, object]] = [(words["seed"], str(c.seed))]
     rows += [(words["hash"].format(path=each.path), tag("code", each.sha256)) for each in files]
     rows.append(
         (words["versions"], words["separator"].join(f"{n} {v}" for n, v in findings.versions.items()))
     )
-    return join([tag("pre", findings.command), table([], rows, 2)])
+    return join([*([tag("pre", findings.command)] if findings.command else []), table([], rows, 2)])

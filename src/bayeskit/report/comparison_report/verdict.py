@@ -9,7 +9,10 @@ from bayeskit.report.comparison_report.comparison import Comparison, Measure, St
 _EN = {
     "wrong": "{pick} is the model of bayeskit to take: it is wrong about {target} in {value} of the rows it had not "
     "seen (always saying {label}: {base})",
+    "wrong_own": "{pick} is the model to take: it is wrong about {target} in {value} of the rows it had not seen "
+    "(always saying {label}: {base})",
     "costs": "{pick} is the model of bayeskit to take: its decisions about {target} cost {value} a row",
+    "costs_own": "{pick} is the model to take: its decisions about {target} cost {value} a row",
     "best": "; nothing that was tried does better.",
     "alone": "; it was compared with nothing else.",
     "tied": "; {others} cannot be told from it.",
@@ -19,11 +22,11 @@ _EN = {
     "always saying {label} ({base}).",
     "telling": "{pick} is wrong about {target} in {value} of the rows it had not seen, no less often than always "
     "saying {label} ({base}). Yet its probabilities tell the rows apart (AUC {auc}): where mistakes do not cost the "
-    "same, say with --loss what they cost, and decide by that.",
+    "same, say with loss= what they cost, and decide by that.",
     "one_class": "{pick} is wrong about {target} in {value} of the rows it had not seen. All of these are {label}, so "
     "whether it tells the classes apart was not looked at.",
     "uncounted": "Whether attributes depend on one another once {target} is known was not looked at: the counts of all "
-    "pairs of values of {n} columns would take {size}. --models tan counts them all the same.",
+    "pairs of values of {n} columns would take {size}. models=['tan'] counts them all the same.",
     "ceiling": "If the probabilities of {model} are right, no model at all can be right about more than {ceiling} of "
     "such rows (95% interval {low} to {high}); {pick} is right about {right}.",
     "no_ceiling": "How good any model could be cannot be told: by the probabilities of {model} at most {ceiling} of "
@@ -38,6 +41,8 @@ _EN = {
 _ZH = {
     "wrong": "bayeskit 的模型中宜选 {pick}：对未见过的样本，预测 {target} 的错误率为 {value}"
     "（总判 {label} 则为 {base}）",
+    "wrong_own": "宜选 {pick}：对未见过的样本，预测 {target} 的错误率为 {value}（总判 {label} 则为 {base}）",
+    "costs_own": "宜选 {pick}：据其对 {target} 作决策，平均每个样本代价 {value}",
     "costs": "bayeskit 的模型中宜选 {pick}：据其对 {target} 作决策，平均每个样本代价 {value}",
     "best": "；所试模型无一更好。",
     "alone": "；未与其他模型比较。",
@@ -46,11 +51,11 @@ _ZH = {
     "beaten": "；{best}更好，为 {figure}。",
     "useless": "未学到对新样本有效的规律：{pick} 预测 {target} 的错误率为 {value}，并不优于总判 {label}（{base}）。",
     "telling": "{pick} 对未见过的样本预测 {target} 的错误率为 {value}，并不低于总判 {label}（{base}）。但它给出的概率"
-    "能区分样本（AUC {auc}）：若各种错误的代价不同，请用 --loss 给出代价，据以决策。",
+    "能区分样本（AUC {auc}）：若各种错误的代价不同，请用 loss= 给出代价，据以决策。",
     "one_class": "{pick} 对未见过的样本预测 {target} 的错误率为 {value}。"
     "这些样本全是 {label}，因此未能考察它能否区分各类。",
     "uncounted": "已知 {target} 后各属性之间是否相互依赖，未予考察：{n} 列取值两两组合的计数表需 {size}。仍要考察请用 "
-    "--models tan。",
+    "models=['tan']。",
     "ceiling": "若 {model} 给出的概率可信，则任何模型在这类样本上的正确率都不会超过 {ceiling}"
     "（95% 区间 {low} 至 {high}）；{pick} 的正确率为 {right}。",
     "no_ceiling": "任何模型所能达到的上限无法估计：按 {model} 给出的概率，正确率至多 {ceiling}，而实际已达 {right}。"
@@ -99,6 +104,11 @@ def bytes_text(size: int) -> str:
     return f"{value:.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}"
 
 
+def size_text(standing: Standing) -> str:
+    """Write how large a model is."""
+    return "–" if standing.size is None else bytes_text(standing.size)
+
+
 def verdict(found: Comparison) -> str:
     """Say in one sentence which model to take, and whether that is certain."""
     words, pick, best = WORDS[found.lang], found.picked, found.best
@@ -113,8 +123,9 @@ def verdict(found: Comparison) -> str:
         # Where one class is rare, even probabilities that are worth much seldom pass one half.
         # By folds the spread is that of one fold, by rows of a file already that of the whole.
         least = pick.auc.value - 2.0 * (pick.auc.deviation or 0.0) / found.folds**0.5
-        return words["telling" if least > 0.5 else "useless"].format(auc=f"{pick.auc.value:.2f}", **said)
-    text = words["wrong" if share else "costs"].format(**said)
+        told = words["telling" if least > 0.5 else "useless"]
+        return found.spell(told).format(auc=f"{pick.auc.value:.2f}", **said)
+    text = words[("wrong" if share else "costs") + ("_own" if pick.own else "")].format(**said)
     rivals = [s for s in found.standings if s.tied and s.key != pick.key]
     if not pick.tied:
         other = "beaten"
@@ -127,12 +138,12 @@ def verdict(found: Comparison) -> str:
         names = [*names[:MOST_NAMED], words["more"].format(n=len(names) - MOST_NAMED)]
     said |= {"best": name_of(best, found.lang), "figure": figure(best.decisive, share)}
     text += words[other].format(others=words["and"].join(names), **said)
-    return text[0].upper() + text[1:] if found.lang == "en" else text
+    return text if pick.own or found.lang != "en" else text[0].upper() + text[1:]
 
 
 def uncounted_text(found: Comparison) -> str:
     """Say that dependence between attributes was not looked at, and why."""
-    return WORDS[found.lang]["uncounted"].format(
+    return found.spell(WORDS[found.lang]["uncounted"]).format(
         target=found.target, n=found.attributes, size=bytes_text(found.uncounted_pairs or 0)
     )
 

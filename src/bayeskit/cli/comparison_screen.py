@@ -1,23 +1,28 @@
-"""A comparison on the terminal: what was understood, the table, the verdict, what to type next."""
+"""A comparison on the terminal: how far it is, what was understood, the table, the verdict, what to type next."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
-from bayeskit.cli.options import Common
+from bayeskit.cli.options import Common, Reading
 from bayeskit.cli.output import console, note, table
+from bayeskit.comparing.candidates import OURS
+from bayeskit.comparing.run import Watcher
 from bayeskit.estimation.density import family_of
 from bayeskit.report.comparison_report.comparison import Column, Comparison, Measure
 from bayeskit.report.comparison_report.verdict import WORDS as NAMES
 from bayeskit.report.comparison_report.verdict import (
-    bytes_text,
     ceiling_text,
     name_of,
+    size_text,
     uncounted_text,
     verdict,
 )
+from bayeskit.schema import Name
 
 WORDS = {
     "rows": (
@@ -72,9 +77,43 @@ WORDS = {
     "next": ("next:", "下一步："),
     "written": ("Written: {paths}.", "已写入：{paths}。"),
     "validating": ("trying {model}", "正在试 {model}"),
+    "unit": (
+        "Column {name!r} is read as names: its numbers have a unit behind them ({cell!r}). Take the unit out of the "
+        "file to have them measured.",
+        "列 {name!r} 未按数值读取：数字后面带有单位（{cell!r}）。如要按数值处理，请在文件中去掉单位。",
+    ),
+    "word": (
+        "Column {name!r} is read as names because of {cell!r}; all its other cells are numbers. If that means missing, "
+        "say --missing {cell!r}.",
+        "列 {name!r} 未按数值读取：其中有 {cell!r}，其余都是数字。如果它表示缺失，请加 --missing {cell!r}。",
+    ),
+    "rare": (
+        "{labels}: fewer rows than folds, so some folds learn nothing about it.",
+        "{labels}：样本数少于折数，有些折学不到该类。",
+    ),
 }
 # So many columns are listed one by one; of those that are used, the first ones.
 MOST_COLUMNS = 40
+
+
+class Teller(Watcher):
+    """Tells on standard error how far a comparison is; what it opens, ``stack`` closes."""
+
+    def __init__(self, common: Common, stack: ExitStack) -> None:
+        self._common, self._stack = common, stack
+        self._begun: Callable[[str], Callable[[], None]] = super().trying
+
+    def read(self, hints: Mapping[Name, tuple[str, str]]) -> None:
+        for name, (kind, cell) in hints.items():
+            note(self._common.say(WORDS[kind], name=name, cell=cell))
+
+    def begin(self, models: int, folds: int, rare: Sequence[object]) -> None:
+        if rare:
+            note(self._common.say(WORDS["rare"], labels=self._common.listed(rare[:8])))
+        self._begun = self._stack.enter_context(progress(self._common, models, folds))
+
+    def trying(self, name: str) -> Callable[[], None]:
+        return self._begun(name)
 
 
 @contextmanager
@@ -130,7 +169,7 @@ def print_comparison(
     if any(s.tied and s.p is not None for s in found.standings):
         screen.print(say(WORDS["tie_note"]), style="dim")
     for name, why in found.failed:
-        screen.print(say(WORDS["failed"], name=name, why=why))
+        screen.print(say(WORDS["failed"], name=name, why=found.spell(why)))
     screen.print(f"\n{verdict(found)}", style="bold")
     screen.print(ceiling_text(found))
     if found.uncounted_pairs is not None:
@@ -189,7 +228,7 @@ def _standings(found: Comparison, common: Common) -> Any:
         cells = [name_of(s, common.lang.value), *([_close(s.cost)] if s.cost is not None else [])]
         cells += [_percent(s.error), _close(s.log_loss), *([] if has_cost else [_close(s.brier)])]
         cells += ["–" if s.auc is None else _close(s.auc), chance]
-        rows.append([*cells, f"{s.cpu_seconds:.2f}", bytes_text(s.size)])
+        rows.append([*cells, f"{s.cpu_seconds:.2f}", size_text(s)])
     return table([say(WORDS[key]) for key in keys], rows, 1)
 
 
@@ -211,3 +250,109 @@ def _close(measure: Measure) -> str:
     if measure.deviation is None:
         return f"{measure.value:.3f}"
     return f"{measure.value:.3f}±{measure.deviation:.3f}".replace("±0.", "±.")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was typed."""
+
+    data: str
+    target: str
+    reading: Reading
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    models: str | None = None
+    test: str | None = None
+    folds: int = 5
+    seed: int = 0
+    loss: str | None = None
+    report: str | None = None
+    save: str | None = None
+    baselines: bool = True
+    lang: str = "en"
+
+
+def reading_flags(reading: Reading) -> list[str]:
+    """Return the flags that a table was read with.
+
+    Examples
+    --------
+    >>> reading_flags(Reading(sep=";", missing=["?"]))
+    ['--sep', ';', '--missing', '?']
+    """
+    found = []
+    for name in ("sep", "encoding", "limit"):
+        value = getattr(reading, name)
+        found += [f"--{name}", str(value)] if value is not None else []
+    for name in ("missing", "categorical", "numeric"):
+        found += [part for value in getattr(reading, name) or () for part in (f"--{name}", value)]
+    return found
+
+
+def typed(asked: Asked) -> str:
+    """Return the command itself, every choice spelt out."""
+    words = ["bayeskit", "compare", asked.data, "--target", asked.target, *reading_flags(asked.reading)]
+    words += [part for name in asked.drop for part in ("--drop", name)]
+    words += [part for name in asked.keep for part in ("--keep", name)]
+    for name in ("models", "test", "loss"):
+        value = getattr(asked, name)
+        words += [f"--{name}", value] if value is not None else []
+    if asked.test is None:
+        words += ["--folds", str(asked.folds)]
+    words += ["--seed", str(asked.seed), *([] if asked.baselines else ["--no-baselines"])]
+    words += ["--report", asked.report] if asked.report else []
+    words += ["--save", asked.save] if asked.save else []
+    words += ["--lang", asked.lang] if asked.lang != "en" else []
+    return shlex.join(words)
+
+
+def next_lines(
+    asked: Asked, pick: str, left_out: Sequence[str], row: int, unlabelled: bool = False
+) -> tuple[str, ...]:
+    """Return three commands: keep the model (or see it all on a page), explain a doubtful row, predict.
+
+    Parameters
+    ----------
+    pick : the key of the model to take
+    left_out : columns that are not used
+    row : the number of a row worth looking at
+    unlabelled : whether rows without a class were left out, which ``fit`` does not do
+    """
+    model = asked.save or "best.bayes"
+    flags = reading_flags(asked.reading)
+    data = "rows.csv" if asked.data == "-" else asked.data
+    drops = [part for name in left_out for part in ("--drop", name)]
+    if asked.save is None and unlabelled:
+        alone = replace(asked, data=data, models=pick, baselines=False, test=None, save=model)
+        return (typed(alone), *_using(model, asked, data, flags, row))
+    if asked.save is None:
+        first = ["fit", data, "--target", asked.target, *_fit_flags(pick), *drops, *flags, "-o", model]
+    elif asked.report is None:
+        return (
+            typed(replace(asked, data=data, report="report.html")),
+            *_using(model, asked, data, flags, row),
+        )
+    else:
+        first = ["inspect", model]
+    return (shlex.join(["bayeskit", *first]), *_using(model, asked, data, flags, row))
+
+
+def _using(model: str, asked: Asked, data: str, flags: list[str], row: int) -> tuple[str, str]:
+    rows = asked.test or data
+    loss = ["--loss", asked.loss] if asked.loss else []
+    explain = ["bayeskit", "explain", model, rows, "--row", str(row), *flags]
+    predict = ["bayeskit", "predict", model, rows, "--proba", *loss, *flags, "-o", "predictions.csv"]
+    return shlex.join(explain), shlex.join(predict)
+
+
+def _fit_flags(key: str) -> Sequence[str]:
+    """Return how ``fit`` is asked for a model.
+
+    Examples
+    --------
+    >>> _fit_flags("kernel")
+    ['--model', 'nb', '--param', 'numeric=kernel']
+    """
+    model, parameters = OURS[key]
+    more = [text for name, value in parameters.items() for text in ("--param", f"{name}={value}")]
+    return ["--model", model, *more]

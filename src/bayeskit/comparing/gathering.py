@@ -5,18 +5,20 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayeskit.cli.comparing import models as models
-from bayeskit.cli.comparing.run import Run
+from bayeskit.comparing import candidates
 from bayeskit.learning.one_dependence import Tree
 from bayeskit.report.beyond_chance import information_beyond_chance
 from bayeskit.report.comparison_report.comparison import Comparison
 from bayeskit.report.comparison_report.page import Findings, RowShown
 from bayeskit.schema import Name, Schema
 from bayeskit.version import __version__
+
+if TYPE_CHECKING:
+    from bayeskit.comparing.run import Run
 
 
 def found_by(
@@ -42,20 +44,20 @@ def found_by(
     )
 
 
-def versions(with_yardsticks: bool) -> dict[str, str]:
+def versions(with_baselines: bool) -> dict[str, str]:
     """Return what had a part in the numbers."""
     found = {"bayeskit": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
-    return {**found, "scikit-learn": version("scikit-learn")} if with_yardsticks else found
+    return {**found, "scikit-learn": version("scikit-learn")} if with_baselines else found
 
 
 def _arcs(run: Run, comparison: Comparison) -> tuple[Any, Mapping[Name, Sequence[Name]], str]:
     """Return a model whose counts tell how much attributes tell, the arcs to draw, and whose they are."""
     pick = comparison.pick
-    if pick in models.STRUCTURED:
+    if pick in candidates.STRUCTURED:
         model = run.fitted(pick)
         return model, model.structure_, "own"
     counts = run.fitted("tan") if run.shape.pairs_fit else run.first
-    if pick == models.NETWORK:
+    if pick == candidates.NETWORK:
         return counts, run.fitted(pick).network_._network.dag.as_mapping(), "network"
     if comparison.uncounted_pairs is not None:
         return counts, {}, "tree"
@@ -80,14 +82,11 @@ def _three_rows(run: Run, comparison: Comparison) -> tuple[RowShown, ...]:
     chosen.append(("doubtful", int(top.argmin())))
     if wrong.any():
         chosen.append(("worst", int(np.where(wrong, of_truth, 2.0).argmin())))
-    judged, loaded = run.judged, run.loaded
-    fold_of = {int(row): f for f, (_, test) in enumerate(judged.parts) for row in test}
     shown = []
     for kind, i in chosen:
-        row = int(judged.rows[i])
-        cells = {name: column[row] for name, column in loaded.columns.items()}
-        model = run.fold_model(comparison.pick, fold_of[row])
-        page = model.explain(cells, lang=comparison.lang, loss=comparison.losses)
+        page = run.explained(comparison.pick, i, comparison.losses)
+        if page is None:
+            continue
         truth, answer = comparison.classes[int(held.truth[i])], comparison.classes[int(said[i])]
         told = int(held.truth[i] if kind == "worst" else said[i])
         p, rest = float(held.posterior[i, told]), float(np.delete(held.posterior[i], told).sum())
