@@ -18,7 +18,7 @@ import bayeskit
 from bayeskit.cli import chinese
 from bayeskit.cli.chinese.template import Template
 from bayeskit.cli.door import one_line
-from bayeskit.cli.flags import in_flags
+from bayeskit.cli.language import in_flags
 from bayeskit.networks.examples import wet_grass
 from cli_run import done, refused, write_table
 

@@ -24,8 +24,7 @@ import bayeskit.cli.commands
 from bayeskit import NaiveBayes
 from bayeskit.cli.door import one_line
 from bayeskit.cli.main import COMMANDS, NETWORK_COMMANDS
-from bayeskit.cli.options import FileUse
-from bayeskit.cli.spread import spread
+from bayeskit.cli.options import FileUse, spread
 from bayeskit.cli.writing import RowWriter
 from bayeskit.data.file_rows import FileRows
 from bayeskit.networks.examples import wet_grass

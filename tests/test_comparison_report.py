@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bayeskit import TAN
-from bayeskit.cli.flags import in_flags
+from bayeskit.cli.language import in_flags
 from bayeskit.decision import bayes_risk
 from bayeskit.report import information
 from bayeskit.report.comparison_report import (

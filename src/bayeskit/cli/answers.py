@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from bayeskit.report.plain import plain
+from bayeskit.visible import plain
 
 
 def answers_of(

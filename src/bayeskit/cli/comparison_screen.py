@@ -11,7 +11,7 @@ from typing import Any
 from bayeskit.cli.options import Common, Reading
 from bayeskit.cli.output import console, note, table
 from bayeskit.comparing.candidates import OURS
-from bayeskit.comparing.run import Watcher
+from bayeskit.comparing.run import Watcher, unheard
 from bayeskit.estimation.density import family_of
 from bayeskit.report.comparison_report.comparison import Column, Comparison, Measure
 from bayeskit.report.comparison_report.verdict import WORDS as NAMES
@@ -127,7 +127,7 @@ def progress(common: Common, contenders: int, folds: int) -> Iterator[Callable[[
 
         def tell(name: str) -> Callable[[], None]:
             note(common.say(WORDS["validating"], model=names.get(name, name)))
-            return lambda: None
+            return unheard
 
         yield tell
         return

@@ -25,9 +25,9 @@ from bayeskit.comparing.trials import (
 )
 from bayeskit.decision import decide
 from bayeskit.report.explanation import Explanation
-from bayeskit.report.plain import plain
 from bayeskit.schema import Label, Name
 from bayeskit.typing import Floats
+from bayeskit.visible import plain
 
 # So many rows (all the mushrooms) make a comparison of seconds; a larger table is sampled.
 MOST_ROWS = 8_200

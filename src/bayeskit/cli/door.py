@@ -23,9 +23,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from bayeskit.cli.flags import in_flags
 from bayeskit.cli.interrupts import Press
-from bayeskit.cli.language import speak
+from bayeskit.cli.language import in_flags, speak
 from bayeskit.cli.output import note
 from bayeskit.cli.start import INTERRUPTED, INTERRUPTION
 from bayeskit.visible import visible_lines

@@ -31,7 +31,7 @@ from bayeskit.cli.commands.update import update
 from bayeskit.cli.commands.warmup import warmup
 from bayeskit.cli.completing import mend_scripts
 from bayeskit.cli.door import Door
-from bayeskit.cli.spread import spread
+from bayeskit.cli.options import spread
 from bayeskit.version import __version__
 
 # In the order in which --help lists them: a new command is one line here and one file.

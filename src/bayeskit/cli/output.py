@@ -10,8 +10,7 @@ from typing import Any
 
 import typer
 
-from bayeskit.cli.flags import in_flags
-from bayeskit.cli.language import said
+from bayeskit.cli.language import in_flags, said
 from bayeskit.visible import json_text, visible, visible_lines
 
 # Wide enough for a page of fractions, and the same in a terminal, a pipe and a file.

@@ -9,8 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-from bayeskit.cli.options import Reading
-from bayeskit.cli.spread import STANDARD_INPUT
+from bayeskit.cli.options import STANDARD_INPUT, Reading
 from bayeskit.data.file_rows import FileRows
 from bayeskit.data.files import FileSource
 from bayeskit.errors import BayeskitError

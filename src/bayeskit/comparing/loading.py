@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -133,7 +134,7 @@ class InFile:
     def shown(self) -> str:
         return self.rows.shown
 
-    @property
+    @cached_property
     def names(self) -> tuple[Name, ...]:
         return self.rows.names
 

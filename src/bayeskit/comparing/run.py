@@ -86,7 +86,11 @@ class Watcher:
 
     def trying(self, name: str) -> Callable[[], None]:
         """Hear which model is tried next; return what is to be called after each of its folds."""
-        return lambda: None
+        return unheard
+
+
+def unheard() -> None:
+    """Nobody wishes to hear of it."""
 
 
 def compare(
@@ -315,7 +319,7 @@ class Run:
             return self.matrix[rows]
         return self.loaded.as_given(rows) if contender.kind == "own" else self.loaded.take(rows)
 
-    def try_one(self, contender: Contender, after_fold: Callable[[], None] = lambda: None) -> Trial:
+    def try_one(self, contender: Contender, after_fold: Callable[[], None] = unheard) -> Trial:
         """Fit and ask a model in every fold."""
         return tried(
             contender, lambda rows: self._take(contender, rows), self.loaded.y, self.judged.parts, self.classes,
@@ -417,7 +421,7 @@ class Run:
         return min(tied, key=lambda s: s.log_loss.value).key
 
     def _columns(self) -> tuple[Column, ...]:
-        loaded, families = self.loaded, self.first.families_
+        loaded, families, schema = self.loaded, self.first.families_, self.first.schema_
         found = []
         for name in loaded.order:
             if name in loaded.left_out:
@@ -425,7 +429,7 @@ class Run:
                 continue
             choice = families[name]
             missing = int((~is_present(loaded.columns[name][: loaded.n_learned])).sum())
-            size = self.first.schema_[name].size
+            size = schema[name].size
             found.append(Column(str(name), choice.family, size, missing, None, choice.suggestion))
         return tuple(found)
 

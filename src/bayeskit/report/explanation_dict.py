@@ -10,7 +10,7 @@ from typing import Any
 
 from bayeskit.report.explanation import Attribute, Explanation, Factor
 from bayeskit.report.factors.average import Unwritten
-from bayeskit.report.plain import plain
+from bayeskit.visible import plain
 
 
 def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:

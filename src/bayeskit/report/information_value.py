@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from bayeskit.decision.loss import LossTable, read_loss
 from bayeskit.errors import ColumnError, SettingError
 from bayeskit.report.fractions import magnitude, number
-from bayeskit.report.plain import plain
 from bayeskit.report.words import words_of
 from bayeskit.schema import Label, Name
+from bayeskit.visible import plain
 
 QUESTION_WORDS = {
     "en": {

@@ -46,7 +46,7 @@ class Novelty:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a list for each array."""
-        from bayeskit.report.plain import plain
+        from bayeskit.visible import plain
 
         names = ("log_evidence", "share", "conflict", "unseen")
         arrays = {name: getattr(self, name) for name in names}

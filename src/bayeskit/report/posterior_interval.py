@@ -76,7 +76,7 @@ class PosteriorInterval:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
-        from bayeskit.report.plain import plain
+        from bayeskit.visible import plain
 
         arrays = {name: getattr(self, name).tolist() for name in ("posterior", "lower", "upper", "median")}
         return {"classes": plain(self.classes), "level": self.level, "draws": self.draws, **arrays}

@@ -41,7 +41,7 @@ class Risks:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        from bayeskit.report.plain import plain
+        from bayeskit.visible import plain
 
         return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
 

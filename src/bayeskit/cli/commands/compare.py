@@ -75,8 +75,7 @@ def compare(
     cannot tell from the best are called ties. With --loss the cost of the decisions decides, else the error.
     """
     from bayeskit.cli.comparison_screen import Asked, Teller, next_lines, print_comparison, typed
-    from bayeskit.cli.flags import in_flags
-    from bayeskit.cli.language import said
+    from bayeskit.cli.language import in_flags, said
     from bayeskit.cli.losses import read_losses
     from bayeskit.cli.output import note, noting_compilation, print_json
     from bayeskit.cli.rows import opened

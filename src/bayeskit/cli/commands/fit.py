@@ -85,7 +85,7 @@ def fit(
 
 def _tell(estimator: Any, counts: list[float], shown: str, common: Common, output: str) -> None:
     from bayeskit.cli.output import print_json, show
-    from bayeskit.report.plain import plain
+    from bayeskit.visible import plain
 
     schema = estimator.schema_
     by_class = dict(zip(estimator.classes_.tolist(), counts))

@@ -39,7 +39,7 @@ def inspect(model: ModelFile, common: Common) -> None:
 
 def described(estimator: Any) -> dict[str, Any]:
     """Return what there is to tell, as plain values."""
-    from bayeskit.report.plain import plain
+    from bayeskit.visible import plain
 
     schema = estimator.schema_
     counts = estimator.statistics_.class_counts.tolist()

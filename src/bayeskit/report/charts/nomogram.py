@@ -183,7 +183,7 @@ class Nomogram(Chart):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
-        from bayeskit.report.plain import plain
+        from bayeskit.visible import plain
 
         rulers = [
             {

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from bayeskit.decision.risk import BayesRisk
 from bayeskit.errors import SettingError, UsageError, did_you_mean
-from bayeskit.report.plain import plain
 from bayeskit.schema import Label
 from bayeskit.typing import Floats
+from bayeskit.visible import plain
 
 if TYPE_CHECKING:
     from bayeskit.report.comparison_report.page import Findings

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.report.exact_numbers import exact_text
-from bayeskit.report.plain import plain
 from bayeskit.schema import Label, Name
-from bayeskit.visible import json_text
+from bayeskit.visible import json_text, plain
 
 # Arrays of fractions: to NumPy they are objects.
 Fractions = NDArray[Any]

@@ -17,7 +17,7 @@ def mpe(net: NetworkFile, common: Common, given: Given = None) -> None:
     from bayeskit.cli.evidence import open_network, read_given
     from bayeskit.cli.output import console, print_json, show, table
     from bayeskit.report.fractions import magnitude
-    from bayeskit.report.plain import plain
+    from bayeskit.visible import plain
 
     network = open_network(net)
     evidence = read_given(network, given)

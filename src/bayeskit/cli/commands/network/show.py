@@ -66,7 +66,7 @@ def _draw(network: Any, evidence: dict[Any, Any], path: str) -> None:
 def described(network: Any) -> dict[str, Any]:
     """Return what there is to tell, as plain values."""
     from bayeskit.cli.models import variables_of
-    from bayeskit.report.plain import plain
+    from bayeskit.visible import plain
 
     directed = hasattr(network, "edges")
     nodes = []
