@@ -12,7 +12,7 @@ from bayeskit.counting.backend import count_rows
 from bayeskit.data.encode import encode
 from bayeskit.data.table import open_table
 from bayeskit.estimation.kernel_density import BROAD_SHARE, estimate_kernel
-from bayeskit.learning.auto_families import Candidates, compare_families
+from bayeskit.learning.naive import Candidates, compare_families
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Plan
 from reference import leave_one_out_loss, normal_density

@@ -20,7 +20,7 @@ from bayeskit.estimation.back_off import (
     families_of_pairs,
     level_losses,
 )
-from bayeskit.estimation.families import estimate_families
+from bayeskit.estimation.family_tries import estimate_families
 from bayeskit.estimation.tries import lay_tries
 from bayeskit.priors import BackOff, Laplace, Smoothing
 from bayeskit.schema import Schema, Variable

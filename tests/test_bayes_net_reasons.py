@@ -12,10 +12,10 @@ from scipy.stats import beta
 from scipy.stats import t as student
 
 from bayeskit import TAN, BayesNetClassifier, NaiveBayes
+from bayeskit.classifiers.intervals import drawn_of
 from bayeskit.data.table import open_table
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.estimation.posterior_draws import Draws
-from bayeskit.learning.credible import drawn_of
 from bayeskit.priors import MAP, Dirichlet
 from refusals import refuses
 from test_bayes_net_classifier import SETTINGS, discrete_rows, mixed_rows

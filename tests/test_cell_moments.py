@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import laws
-from bayeskit.counting import cell_moments as counting
-from bayeskit.counting.cell_moments import count_cell_moments
-from bayeskit.counting.moments import count_moments
+from bayeskit.counting import count_moments as counting
+from bayeskit.counting.count_moments import count_cell_moments, count_moments
 from bayeskit.data.encoded import Chunk, CodeColumn
 from bayeskit.errors import DataError, InfiniteValue, ModelFormatError, NotCounted
 from bayeskit.io.saved import Saved, write_saved

@@ -12,7 +12,7 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.graphs.network import discrete
 from bayeskit.learning.long_runs import run_search
-from bayeskit.learning.search.counted_scores import CountedScores
+from bayeskit.learning.search.counted_columns import CountedScores
 from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.criteria import NAMES, Score

@@ -14,8 +14,7 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, SettingError
 from bayeskit.graphs.network import discrete
 from bayeskit.learning.long_runs import run_search
-from bayeskit.learning.search.counted_columns import CountedTests
-from bayeskit.learning.search.counted_scores import CountedScores
+from bayeskit.learning.search.counted_columns import CountedScores, CountedTests
 from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.learning.search.independence_tests import IndependenceTests
 from bayeskit.statistics import Plan

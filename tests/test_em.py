@@ -14,8 +14,7 @@ import pytest
 from sklearn.mixture import GaussianMixture
 
 from bayeskit.errors import DataError, SettingError
-from bayeskit.learning.em import Climbing, climb
-from bayeskit.learning.restarts import climb_best
+from bayeskit.learning.em import Climbing, climb, climb_best
 from refusals import refuses
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from bayeskit.counting.moments import count_moments
+from bayeskit.counting.count_moments import count_moments
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import InfiniteValue
 from bayeskit.estimation.gaussian import estimate_gaussian

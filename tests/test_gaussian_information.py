@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.cell_moments import count_cell_moments
-from bayeskit.counting.moments import count_moments
+from bayeskit.counting.count_moments import count_cell_moments, count_moments
 from bayeskit.data.encoded import Chunk
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics.information import gaussian_information

@@ -17,7 +17,7 @@ import mixture_twin as twin
 from bayeskit.errors import DataError, SettingError
 from bayeskit.learning.em import Climbing, climb
 from bayeskit.learning.mixtures.components import COVARIANCE_TYPES, Components
-from bayeskit.learning.mixtures.gaussian_estimates import estimate
+from bayeskit.learning.mixtures.gaussian_estimates import GaussianSums, estimate
 from bayeskit.learning.mixtures.gaussian_problem import GaussianProblem, log_joint
 from bayeskit.learning.mixtures.gaussian_starts import (
     STARTS,
@@ -29,8 +29,7 @@ from bayeskit.learning.mixtures.gaussian_starts import (
     squared_distances,
     start,
 )
-from bayeskit.learning.mixtures.gaussian_sums import GaussianSums
-from bayeskit.learning.mixtures.kernels.exponential import exp
+from bayeskit.learning.mixtures.kernels.shares import exp
 from outside import DATA
 from refusals import refuses
 

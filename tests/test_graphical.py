@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import KDB, TAN, BayesianNetwork
-from bayeskit.classifiers.network import network_of_model
+from bayeskit.classifiers.as_network import network_of_model
+from bayeskit.classifiers.intervals import drawn_of
 from bayeskit.classifiers.sampling import draw_codes
 from bayeskit.counting.backend import count_rows
 from bayeskit.data.encode import encode
@@ -25,7 +26,6 @@ from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.io.trial import check_held
 from bayeskit.learning import graph_sums as sums
-from bayeskit.learning.credible import drawn_of
 from bayeskit.learning.graphical import Graphical, as_graph, class_node
 from bayeskit.learning.leave_one_out import LeftOut, by_refit
 from bayeskit.learning.model import Recipe, estimate

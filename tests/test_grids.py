@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.grids import count_grids
+from bayeskit.counting.count_grids import count_grids
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.schema import Schema, Variable

@@ -14,8 +14,7 @@ from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Family, answer_all, bits, members
-from bayeskit.structure.search.hill_climbing import hill_climbing
-from bayeskit.structure.search.moves import Position, as_matrix
+from bayeskit.structure.search.hill_climbing import Position, as_matrix, hill_climbing
 from climbing_twin import (
     Counted,
     MadeUp,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import cauchy, kstest, norm
 
-from bayeskit.counting.grids import count_grids
+from bayeskit.counting.count_grids import count_grids
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import SettingError
 from bayeskit.estimation.kernel_density import BROAD_SHARE, estimate_kernel

@@ -21,10 +21,10 @@ from bayeskit.errors import DataError, InfiniteValue
 from bayeskit.estimation.table import TableConditional
 from bayeskit.learning.em import Climbing, climb
 from bayeskit.learning.mixtures import latent_problem
+from bayeskit.learning.mixtures.latent_fit import random_starts, shares_start
 from bayeskit.learning.mixtures.latent_model import by_weight, n_parameters, permuted
 from bayeskit.learning.mixtures.latent_problem import LatentProblem
 from bayeskit.learning.mixtures.latent_rows import hidden_class, latent_rows
-from bayeskit.learning.mixtures.latent_starts import random_starts, shares_start
 from bayeskit.learning.model import Model, Recipe
 from bayeskit.priors import Lidstone, Smoothing
 from bayeskit.report.mixtures.class_profiles import MISSING, class_profiles

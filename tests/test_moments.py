@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.moments import count_moments
+from bayeskit.counting.count_moments import count_moments
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import Incompatible, InfiniteValue
 from bayeskit.schema import Schema, Variable

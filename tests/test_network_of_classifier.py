@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
-import bayeskit.classifiers.network as network_module
+import bayeskit.classifiers.as_network as network_module
 from bayeskit import (
     AODE,
     KDB,

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2, kstest, norm
 
 from bayeskit import AODE, KDB, SPODE, TAN, AnDE, NaiveBayes
-from bayeskit.classifiers.tables import DependentTable, LabelledTable, table_with_parents
+from bayeskit.classifiers.labelled_tables import DependentTable, LabelledTable, table_with_parents
 from bayeskit.errors import ColumnError, NotSupported, SettingError, UsageError
 from refusals import refuses
 

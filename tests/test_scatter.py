@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting import scatter as scatter_module
-from bayeskit.counting.scatter import count_scatter
+from bayeskit.counting import count_scatter as scatter_module
+from bayeskit.counting.count_scatter import count_scatter
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, Incompatible
 from bayeskit.schema import Schema, Variable

@@ -13,7 +13,7 @@ from sklearn.metrics import matthews_corrcoef
 from bayeskit.counting.count_families import count_families
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import SettingError
-from bayeskit.estimation.families import estimate_families
+from bayeskit.estimation.family_tries import estimate_families
 from bayeskit.learning.selective import matthews, select
 from bayeskit.priors import MLE, BackOff, Laplace, Lidstone, MEstimate, Smoothing, WittenBell
 from bayeskit.schema import Schema, Variable

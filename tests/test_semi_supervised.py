@@ -34,7 +34,7 @@ from bayeskit import (
 )
 from bayeskit.classifiers.semi_supervision import parted
 from bayeskit.counting.backend import count
-from bayeskit.counting.soft import count_soft
+from bayeskit.counting.count_shares import count_soft
 from bayeskit.data.encoded import Chunk
 from bayeskit.data.source import Source
 from bayeskit.errors import (

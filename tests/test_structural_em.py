@@ -17,10 +17,9 @@ from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError,
 from bayeskit.inference.exact import Exact, set_max_memory
 from bayeskit.inference.potentials import Potentials
 from bayeskit.learning.networks import expected_families
-from bayeskit.learning.networks.expected_families import ExpectedFamilies
-from bayeskit.learning.networks.expected_scores import ExpectedScores
+from bayeskit.learning.networks.expected_families import ExpectedFamilies, ExpectedScores
+from bayeskit.learning.networks.network_em import RowPatterns
 from bayeskit.learning.networks.network_score import score as network_score
-from bayeskit.learning.networks.row_patterns import RowPatterns
 from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.networks import arc_strengths
 from bayeskit.networks.examples import asia

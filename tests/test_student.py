@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.special import gammaln
 from scipy.stats import t as student_t
 
-from bayeskit.counting.moments import count_moments
+from bayeskit.counting.count_moments import count_moments
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import InfiniteValue
 from bayeskit.estimation.gaussian import estimate_gaussian

@@ -8,7 +8,7 @@ import pytest
 
 from bayeskit import SPODE, Batches
 from bayeskit.data.encoded import CHUNK_ROWS
-from bayeskit.learning.super_parent import FOLDS
+from bayeskit.learning.averaging import FOLDS
 from bayeskit.priors import BackOff, MEstimate
 
 

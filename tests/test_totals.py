@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from bayeskit.counting.totals import count_totals, refuse_unusable
+from bayeskit.counting.count_totals import count_totals, refuse_unusable
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import BlockValue, ColumnError, DataError, Incompatible, UsageError
 from bayeskit.schema import Schema, Variable

@@ -30,7 +30,7 @@ from bayeskit import (
     learn_network,
 )
 from bayeskit import kernel as module
-from bayeskit.counting.grids import SLOT_BITS, fill_grid
+from bayeskit.counting.count_grids import SLOT_BITS, fill_grid
 from bayeskit.errors import BayeskitError
 from bayeskit.inference.kernels.fill import rescale
 from bayeskit.learning.search.search_network import distinct_rows

@@ -13,10 +13,9 @@ from bayeskit.classifiers.semi_naive import SemiNaive
 from bayeskit.data.encode import Unseen
 from bayeskit.data.source import Source
 from bayeskit.errors import SettingError
-from bayeskit.learning.averaging import Averaging
+from bayeskit.learning.averaging import Averaging, TwoDependence
 from bayeskit.learning.model import Form
 from bayeskit.learning.naive import Naive
-from bayeskit.learning.two_dependence import TwoDependence
 from bayeskit.priors import MEstimate, SmoothingLike, as_smoothing, backs_off
 from bayeskit.schema import Label, Name, Schema
 from bayeskit.statistics.information import class_information

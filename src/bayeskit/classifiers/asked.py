@@ -18,7 +18,7 @@ from bayeskit.schema import Label, Name, Schema
 from bayeskit.typing import Floats, LabelsLike, LossLike, RowLike, Seed, TableLike
 
 if TYPE_CHECKING:
-    from bayeskit.classifiers.region_data import View
+    from bayeskit.classifiers.picture_data import View
     from bayeskit.estimation.posterior_draws import Draws
     from bayeskit.report.charts import ClassProfile, CostCurve, Nomogram, Regions, RejectCurve, Reliability
     from bayeskit.report.contributions import Contributions
@@ -302,7 +302,7 @@ class Asked(ClassifierMixin, BaseEstimator):
         >>> model.regions("x1", "x0", grid=3).chosen.tolist()
         [[0, 1, 1], [0, 1, 1]]
         """
-        from bayeskit.classifiers.region_data import View
+        from bayeskit.classifiers.picture_data import View
 
         return self._regions(View(x, y, given, rows, labels, grid, lang))
 

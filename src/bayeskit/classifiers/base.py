@@ -58,7 +58,7 @@ from bayeskit.typing import (
 )
 
 if TYPE_CHECKING:
-    from bayeskit.classifiers.region_data import View
+    from bayeskit.classifiers.picture_data import View
     from bayeskit.estimation.posterior_draws import Draws
     from bayeskit.report import Explanation
     from bayeskit.report.charts import ClassProfile, Nomogram, Regions
@@ -569,7 +569,7 @@ class CountClassifier(Asked):
         return questions(self, row, costs, loss, lang)
 
     def _strangeness(self, table: Table, n_drawn: int, seed: Seed) -> Novelty:
-        from bayeskit.classifiers.novelty import novelty_of
+        from bayeskit.classifiers.explaining import novelty_of
 
         return novelty_of(self._model, self._reader("novelty"), table, n_drawn, seed, type(self).__name__)
 
@@ -669,7 +669,7 @@ class CountClassifier(Asked):
         return new
 
     def _card(self) -> str:
-        from bayeskit.classifiers.card import card
+        from bayeskit.classifiers.notebook import card
 
         return card(self)
 

@@ -21,7 +21,7 @@ from bayeskit.decision.loss import read_loss
 from bayeskit.decision.posterior import read_posterior
 from bayeskit.errors import DataError, SettingError, UnseenClass
 from bayeskit.schema import Label
-from bayeskit.typing import LabelsLike, LossLike, TableLike, Floats
+from bayeskit.typing import Floats, LabelsLike, LossLike, TableLike
 
 
 class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):

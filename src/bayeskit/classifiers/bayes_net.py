@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.base import CountClassifier
-from bayeskit.classifiers.dependent_table import DependentTable
 from bayeskit.classifiers.doors import one_of
-from bayeskit.classifiers.structured import Structured
+from bayeskit.classifiers.labelled_tables import DependentTable, LabelledTable
+from bayeskit.classifiers.semi_naive import Structured
 from bayeskit.classifiers.structures import Edge, network_edges
-from bayeskit.classifiers.tables import LabelledTable
 from bayeskit.data.encode import Unseen
 from bayeskit.data.source import Source
 from bayeskit.errors import SettingError, UsageError

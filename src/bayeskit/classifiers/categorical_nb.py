@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayeskit.classifiers.as_network import is_network
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.discrete_nb import usable_alpha
-from bayeskit.classifiers.network import is_network
 from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError
 from bayeskit.estimation.table import TableConditional

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayeskit.classifiers.as_network import is_network
 from bayeskit.classifiers.base import CountClassifier
-from bayeskit.classifiers.network import is_network
 from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError, SuspectResult
 from bayeskit.learning.model import Recipe

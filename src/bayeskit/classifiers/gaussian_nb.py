@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.classifiers.as_network import is_network
 from bayeskit.classifiers.base import CountClassifier
-from bayeskit.classifiers.network import is_network
 from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError
 from bayeskit.estimation.gaussian import Gaussian

@@ -1,16 +1,28 @@
-"""Credible intervals of posteriors: what is asked for, the draws of a classifier of counts, their quantiles."""
+"""Credible intervals of posteriors.
+
+The counts behind a model are finite, so its tables are not known exactly: they have a posterior distribution, Dirichlet
+for tables and normal-inverse-gamma for normals. Each draw of all of them gives a posterior of the class; the quantiles
+over the draws say how far P(c | x) can be trusted.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from bayeskit.data.encoded import Chunk, Encoded
 from bayeskit.data.table import Table
-from bayeskit.errors import SettingError
-from bayeskit.estimation.posterior_draws import Draws
-from bayeskit.learning.credible import blocks_of, drawn_of
+from bayeskit.errors import NotSupported, SettingError
+from bayeskit.estimation.class_prior import ClassPrior, class_factors
+from bayeskit.estimation.conditional import DrawRule, ParameterPosterior
+from bayeskit.estimation.posterior_draws import Draws, log_dirichlet
+from bayeskit.learning.model import Recipe, class_prior_of, weighted_classes
+from bayeskit.priors import MAP, BackOff
+from bayeskit.schema import Schema
+from bayeskit.statistics import Statistics
 from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
@@ -47,3 +59,85 @@ def checked_interval(level: float, draws: int, seed: int) -> tuple[float, int, i
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
             raise SettingError(f"{name} is {value!r}; give a whole number of at least {least}.")
     return float(level), int(draws), int(seed)
+
+
+# Doubles of one block of rows under all draws: what a second cache holds. Texts are multiplied in larger ones, since
+# their words are drawn for each block.
+_BLOCK, _BLOCK_OF_TEXTS = 2**18, 2**22
+
+
+class Drawn(NamedTuple):
+    """A model whose tables can be drawn: the posteriors of its conditionals and of P(c), both of the raw counts.
+
+    ``factors`` are the weights of the classes, which shift P(c) but stand for no more rows. ``above_mode`` is 1 where
+    the imaginary rows of P(c) are those of a mode. ``adds_prior`` is False where a conditional holds P(c | parents)
+    itself.
+    """
+
+    schema: Schema
+    posteriors: tuple[ParameterPosterior, ...]
+    prior: ClassPrior
+    factors: Floats
+    above_mode: float
+    adds_prior: bool = True
+
+    def log_posteriors(self, chunk: Chunk, draws: Draws) -> Floats:
+        """Return log P(c | x) of each row under each draw: shape (n, draws, K)."""
+        prior = self._prior_draws(draws)
+        with np.errstate(divide="ignore"):
+            first = prior if self.adds_prior else np.broadcast_to(np.log(self.factors), prior.shape)
+        out = np.repeat(first[None], chunk.n_rows, axis=0)
+        for posterior in self.posteriors:
+            posterior.add(chunk, draws, out)
+        best = out.max(axis=2, keepdims=True)
+        impossible = np.isneginf(best[:, :, 0])
+        if impossible.any():  # as a prediction answers such a row
+            out[impossible] = np.broadcast_to(prior, out.shape)[impossible]
+            best = out.max(axis=2, keepdims=True)
+        out -= best
+        out -= np.log(np.exp(out).sum(axis=2, keepdims=True))
+        return out
+
+    def _prior_draws(self, draws: Draws) -> Floats:
+        """log P(c) of each draw, shape (draws, K); all alike where it was given."""
+        if self.prior.mass is None:
+            return np.repeat(self.prior.log[None], draws.n, axis=0)
+        counts = (self.prior.counts + self.prior.mass + self.above_mode)[:, None]
+        logs = draws.get((0,), lambda rng: log_dirichlet(rng, counts, draws.n))[:, :, 0].T
+        with np.errstate(divide="ignore"):
+            logs = logs + np.log(self.factors)
+        best = logs.max(axis=1, keepdims=True)
+        return np.asarray(logs - best - np.log(np.exp(logs - best).sum(axis=1, keepdims=True)))
+
+
+def drawn_of(statistics: Statistics, recipe: Recipe, who: str) -> Drawn:
+    """Estimate a model whose tables can be drawn, or say that and why it cannot be."""
+    schema = statistics.schema
+    factors = class_factors(recipe.class_weight, statistics.class_counts, schema.target)
+    # A structure is chosen under the weights; the rows behind a table are those that were counted.
+    form = recipe.form.settled(weighted_classes(statistics, recipe), recipe)
+    raw = replace(recipe, form=form, class_weight=None)
+    prior = class_prior_of(statistics, raw)
+    priors = [recipe.smoothing.of(v) for v in schema.categorical]
+    above_mode = np.array([isinstance(prior, MAP) for prior in priors], dtype=np.float64)
+    by_rows = np.array([isinstance(p, BackOff) and p.constants is None for p in priors], dtype=np.bool_)
+    rule = DrawRule(who, above_mode, by_rows, float(isinstance(recipe.class_smoothing, MAP)))
+    try:
+        conditionals = form.conditionals(statistics, raw, prior)
+        posteriors = tuple(conditional.posterior(rule) for conditional in conditionals)
+    except NotSupported as error:
+        raise NotSupported(
+            f"predict_interval draws the tables behind P(c | x), and {error}. NaiveBayes (tables, and densities of a "
+            "few parameters), GaussianNB, BernoulliNB, MultinomialNB, CategoricalNB, SPODE, TAN, KDB, SelectiveKDB and "
+            "BayesNetClassifier have intervals."
+        ) from None
+    weights = np.ones(schema.n_classes) if factors is None else factors
+    adds_prior = all(conditional.adds_prior for conditional in conditionals)
+    return Drawn(schema, posteriors, prior, weights, rule.class_above_mode, adds_prior)
+
+
+def blocks_of(encoded: Encoded, draws: int) -> list[tuple[int, int]]:
+    """Return bounds of as many rows as are drawn for at a time."""
+    cells = _BLOCK if encoded.schema.block is None else _BLOCK_OF_TEXTS
+    step = max(1, cells // max(draws * encoded.schema.n_classes, 1))
+    return [(start, min(start + step, encoded.n_rows)) for start in range(0, encoded.n_rows, step)]

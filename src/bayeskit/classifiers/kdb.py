@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayeskit.classifiers.structured import Structured
+from bayeskit.classifiers.semi_naive import Structured
 from bayeskit.classifiers.structures import given_dag
 from bayeskit.data.encode import Unseen
 from bayeskit.data.source import Source
 from bayeskit.errors import SettingError
 from bayeskit.graphs.dag import Dag
-from bayeskit.learning.families import WithParents
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Form, weighted_classes
 from bayeskit.learning.one_dependence import Tree, with_numeric
+from bayeskit.learning.with_parents import WithParents
 from bayeskit.priors import BackOff, SmoothingLike
 from bayeskit.schema import Label, Schema
 from bayeskit.structure.learners import k_dependence, learn

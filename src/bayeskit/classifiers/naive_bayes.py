@@ -6,19 +6,19 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
+from bayeskit.classifiers.as_network import is_network
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.doors import one_of
-from bayeskit.classifiers.network import is_network
-from bayeskit.classifiers.tables import LabelledTable, labelled_table
+from bayeskit.classifiers.labelled_tables import LabelledTable, labelled_table
 from bayeskit.data.encode import Unseen
 from bayeskit.data.encoded import Chunk
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
 from bayeskit.errors import ColumnError, SettingError, UsageError
 from bayeskit.estimation.density import family_names, why_hinted
-from bayeskit.learning.auto_families import compare_families
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Recipe, RowChoice
+from bayeskit.learning.naive import compare_families
 from bayeskit.priors import AnyPrior, SmoothingLike, as_smoothing
 from bayeskit.schema import Kind, Label, Name, Schema, Variable
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike, RowSource

@@ -11,15 +11,21 @@ brings a script of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from bayeskit.learning.model import Recipe
+from bayeskit.schema import Schema, shorter
+from bayeskit.statistics.shown import statistics_html
 from bayeskit.visible import escape
+
+if TYPE_CHECKING:
+    from bayeskit.classifiers.base import CountClassifier
 
 
 def html_repr(estimator: BaseEstimator) -> str:
@@ -47,3 +53,80 @@ def told(title: str, lines: Iterable[str]) -> str:
     '<p><b>TAN()</b></p><p>a &lt; b</p>'
     """
     return f"<p><b>{escape(title)}</b></p>" + "".join(f"<p>{escape(line.strip())}</p>" for line in lines)
+
+
+# So many characters of a line are enough for a glance.
+LONGEST = 400
+
+
+def card(model: CountClassifier) -> str:
+    """Return what a notebook shows of a fitted classifier.
+
+    Examples
+    --------
+    >>> from bayeskit import NaiveBayes
+    >>> html = card(NaiveBayes().fit([["sun"], ["rain"]], ["go", "<stay>"]))
+    >>> html[: html.index("<p>Smoothing")]
+    '<p><b>NaiveBayes()</b></p><p>Predicts y (&lt;stay&gt;, go) from 1 attribute.</p>'
+    """
+    if model._lazy is not None:
+        # To tell more would be to count: a look at a lazy model is no question.
+        return told(repr(model), ["Lazy: what a prediction needs is counted when it is asked for."])
+    fitted = model._require("show")
+    schema, recipe = fitted.schema, fitted.recipe
+    assert recipe is not None
+    lines = [_predicts(schema), *_smoothing(schema, recipe), *_families(schema, recipe), *_arcs(model)]
+    lines += _held(model)
+    return told(repr(model), (shorter(line, LONGEST) for line in lines)) + statistics_html(fitted.statistics)
+
+
+def _predicts(schema: Schema) -> str:
+    block = schema.block
+    n = len(schema.attributes) if block is None else block.width
+    what = "attribute" if block is None else "column"
+    return (
+        f"Predicts {schema.target.name} ({schema.target.listing()}) from {n:,} {what}{'' if n == 1 else 's'}."
+    )
+
+
+def _smoothing(schema: Schema, recipe: Recipe) -> Iterator[str]:
+    if schema.block is not None:
+        yield f"Smoothing: alpha={_value(recipe.block_alpha)}."
+    elif schema.categorical:
+        others = "".join(f", {name}: {prior!r}" for name, prior in recipe.smoothing.by_name.items())
+        yield f"Smoothing: {recipe.smoothing.default!r}{others}."
+
+
+def _families(schema: Schema, recipe: Recipe) -> Iterator[str]:
+    if schema.numeric and recipe.covariance is not None:
+        yield f"Numbers: one Gaussian a class, {recipe.covariance} covariances."
+    elif schema.numeric:
+        families = [recipe.family(v.name) for v in schema.numeric]
+        same = len(set(families)) == 1
+        pairs = (f"{v.name} {family}" for v, family in zip(schema.numeric, families))
+        yield f"Numbers: {families[0] if same else ', '.join(pairs)}."
+
+
+def _arcs(model: CountClassifier) -> Iterator[str]:
+    structure = getattr(model, "structure_", None)
+    if structure is not None:
+        arcs = [f"{parent} → {child}" for child, parents in structure.items() for parent in parents]
+        which = "Arcs" if hasattr(model, "target_") else "Arcs beside those of the class"
+        yield f"{which}: {', '.join(arcs) or 'none'}."
+        if hasattr(model, "markov_blanket_"):
+            yield f"Markov blanket of the class: {', '.join(map(str, model.markov_blanket_)) or 'nothing'}."
+
+
+def _held(model: CountClassifier) -> Iterator[str]:
+    """What was chosen from rows; what ``_arcs`` tells already and what is no choice are left out."""
+    for name, value in model.held_.items():
+        if value and name != "structure" and name not in model._told:
+            yield f"Held {name.replace('_', ' ')}: {_value(value)}."
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_value(part)}" for key, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return f"({', '.join(map(_value, value))})"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.classifiers.doors import one_of
 from bayeskit.classifiers.kdb import check_depth, held_form, learned_structure
-from bayeskit.classifiers.structured import Structured
+from bayeskit.classifiers.semi_naive import Structured
 from bayeskit.data.encode import Unseen
 from bayeskit.data.encoded import Chunk
 from bayeskit.data.source import Source

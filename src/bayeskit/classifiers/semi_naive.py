@@ -1,4 +1,4 @@
-"""What the semi-naive classifiers share: parameters, cut points, the structure that was found."""
+"""What the semi-naive classifiers share: parameters, cut points, and the graph of those that are one."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from bayeskit.classifiers.as_network import is_network
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.doors import one_of
+from bayeskit.classifiers.labelled_tables import DependentTable, LabelledTable, table_with_parents
+from bayeskit.classifiers.structures import Edge, edges_of
 from bayeskit.data.encode import Unseen
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
 from bayeskit.errors import SettingError, SuspectResult
+from bayeskit.graphs.dag import Dag
 from bayeskit.learning.choose_cuts import choose_cut_points
 from bayeskit.learning.fitted import Fitted
-from bayeskit.learning.model import Form, Recipe
+from bayeskit.learning.model import Form, Recipe, weighted_classes
 from bayeskit.learning.naive import Naive
 from bayeskit.priors import AnyPrior, MEstimate, SmoothingLike, as_smoothing, backs_off
 from bayeskit.schema import Label, Name, Schema, Variable
@@ -151,3 +155,35 @@ class SemiNaive(CountClassifier):
         )
         trial.absorb(source)
         return trial
+
+
+class Structured(SemiNaive):
+    """Classifiers whose form has a ``graph``."""
+
+    network_ = is_network
+
+    @property
+    def structure_(self) -> dict[Name, tuple[Name, ...]]:
+        """The parents of each attribute that the model uses, beside the class."""
+        return self._dag.as_mapping()
+
+    @property
+    def edges_(self) -> list[Edge]:
+        """The arcs with what their ends share given the class, in nats."""
+        return edges_of(self.structure_, self.statistics_)
+
+    def table(self, name: Name) -> LabelledTable | DependentTable:
+        """Return P(x | c, parents) and the counts behind it, labelled: classes × parents × states."""
+        return table_with_parents(self._model, self.statistics_, name)
+
+    @property
+    def _dag(self) -> Dag:
+        """Which attributes depend on which, beside the class."""
+        fitted = self._reader("structure_")
+        statistics = self.statistics_
+        assert fitted.recipe is not None
+        if not statistics.schema.categorical:
+            return Dag.of({}, (v.name for v in statistics.schema.attributes))
+        form: Any = fitted.recipe.form
+        found: Dag = form.graph(weighted_classes(statistics, fitted.recipe))
+        return found

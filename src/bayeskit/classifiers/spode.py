@@ -9,16 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.doors import one_of
-from bayeskit.classifiers.structured import Structured
+from bayeskit.classifiers.semi_naive import Structured
 from bayeskit.classifiers.structures import check_discrete, given_dag
 from bayeskit.data.encode import Unseen
 from bayeskit.data.source import Source
 from bayeskit.errors import SettingError
-from bayeskit.learning.averaging import Averaging
+from bayeskit.learning.averaging import Averaging, losses_by_folds, losses_left_out, star
 from bayeskit.learning.model import Form, RowChoice
 from bayeskit.learning.one_dependence import OneDependence
 from bayeskit.learning.rows_again import learned_chunks
-from bayeskit.learning.super_parent import losses_by_folds, losses_left_out, star
 from bayeskit.priors import Laplace, SmoothingLike
 from bayeskit.schema import Label, Name, Schema
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight

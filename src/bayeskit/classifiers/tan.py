@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from bayeskit.classifiers.doors import one_of
-from bayeskit.classifiers.structured import Structured
+from bayeskit.classifiers.semi_naive import Structured
 from bayeskit.classifiers.structures import check_discrete, given_dag
 from bayeskit.data.encode import Unseen
 from bayeskit.errors import SettingError

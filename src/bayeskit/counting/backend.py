@@ -10,14 +10,13 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from bayeskit.counting.cell_moments import count_cell_moments
 from bayeskit.counting.count_families import count_families, count_regressions
+from bayeskit.counting.count_grids import count_grids
+from bayeskit.counting.count_moments import count_cell_moments, count_moments
+from bayeskit.counting.count_scatter import count_scatter
 from bayeskit.counting.count_tables import count_pairs, count_tables, count_triples
+from bayeskit.counting.count_totals import count_totals
 from bayeskit.counting.duckdb_backend import DuckDB
-from bayeskit.counting.grids import count_grids
-from bayeskit.counting.moments import count_moments
-from bayeskit.counting.scatter import count_scatter
-from bayeskit.counting.totals import count_totals
 from bayeskit.data.encode import encode, match_columns
 from bayeskit.data.encoded import CHUNK_ROWS, Chunk, Encoded
 from bayeskit.data.reading import Reading

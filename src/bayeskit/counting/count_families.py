@@ -13,8 +13,8 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.kernel import fibonacci_hash, kernel
 from bayeskit.schema import Schema
-from bayeskit.statistics.cells import key_of
 from bayeskit.statistics.families import Cells, Families
+from bayeskit.statistics.part import key_of
 from bayeskit.statistics.regression_families import LARGEST, RegressionFamilies
 from bayeskit.statistics.regression_families import Cells as RegressionCells
 from bayeskit.statistics.regressions import Regressions

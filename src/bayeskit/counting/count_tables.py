@@ -234,7 +234,7 @@ def _count_bits(
     counts: Floats,
 ) -> None:
     # Only here: whoever counts with weights, or few rows, need not wait for these to be compiled.
-    from bayeskit.counting.kernels.bit_planes import count_planes, lay_columns, order_by_class, pack_planes
+    from bayeskit.counting.bit_planes import count_planes, lay_columns, order_by_class, pack_planes
 
     which = np.flatnonzero(wanted.diagonal()).astype(np.uintp)
     n_rows = margin.astype(np.intp)

@@ -20,7 +20,7 @@ from bayeskit.errors import DataError, NotSupported
 from bayeskit.estimation.child_gaussians import draw_children
 from bayeskit.estimation.class_prior import ClassPrior
 from bayeskit.estimation.conditional import Codes, Conditional, DrawnRows, DrawRule, ParameterPosterior
-from bayeskit.estimation.kernels.averaged import (
+from bayeskit.estimation.kernels.averaged_scores import (
     information_left_out,
     leave_general,
     score_left_out,

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.estimation.kernels.families import left_over
+from bayeskit.estimation.kernels.trie_scores import left_over
 from bayeskit.estimation.tries import Trie, find_cell, lay_tries
 from bayeskit.kernel import kernel
 from bayeskit.schema import Schema

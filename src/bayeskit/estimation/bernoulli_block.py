@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayeskit.counting.totals import binarizable, is_sparse, refuse_unusable
+from bayeskit.counting.count_totals import binarizable, is_sparse, refuse_unusable
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.estimation.conditional import Conditional, DrawnRows, DrawRule, Nodes, ParameterPosterior
-from bayeskit.estimation.kernels.block import add_product
+from bayeskit.estimation.kernels.block_scores import add_product
 from bayeskit.estimation.kernels.left_out import DUST, score_bernoulli
 from bayeskit.estimation.multinomial import checked_alpha, entries_of, imaginary_log
 from bayeskit.statistics.part import never_counted

@@ -20,8 +20,7 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.errors import SettingError
 from bayeskit.estimation.density import SMALLEST_DEVIATION
 from bayeskit.estimation.gaussian import estimate_gaussian, infinite_value
-from bayeskit.estimation.kernels.cell_gaussian import add_scores
-from bayeskit.estimation.kernels.left_out_gaussian import FLOOR, NEVER_COUNTED, add_scores_left_out
+from bayeskit.estimation.kernels.gaussian_scores import FLOOR, NEVER_COUNTED, add_scores, add_scores_left_out
 from bayeskit.schema import Schema
 from bayeskit.statistics.cell_moments import CellMoments
 from bayeskit.statistics.moments import Integers, Moments

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from bayeskit.estimation.posterior_draws import Draws, log_dirichlet
 from bayeskit.priors import Prior
 from bayeskit.schema import Schema
-from bayeskit.statistics.cells import digits_of, key_of
 from bayeskit.statistics.families import Families
-from bayeskit.statistics.part import never_counted
+from bayeskit.statistics.part import digits_of, key_of, never_counted
 from bayeskit.typing import Codes, Floats
 
 Ids = NDArray[np.int64]

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayeskit.counting.totals import refuse_unusable
+from bayeskit.counting.count_totals import refuse_unusable
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, UsageError
 from bayeskit.estimation.conditional import Conditional, DrawnRows
-from bayeskit.estimation.kernels.block import add_scores
+from bayeskit.estimation.kernels.block_scores import add_scores
 from bayeskit.estimation.kernels.left_out import remainder
 from bayeskit.estimation.multinomial import checked_alpha, entries_of
 from bayeskit.kernel import kernel

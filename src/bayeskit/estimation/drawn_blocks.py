@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayeskit.counting.totals import is_sparse
+from bayeskit.counting.count_totals import is_sparse
 from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.bernoulli_block import BernoulliBlock
 from bayeskit.estimation.multinomial import Multinomial

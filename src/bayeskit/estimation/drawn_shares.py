@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.encoded import Chunk
-from bayeskit.estimation.families import FamilyTries
-from bayeskit.estimation.kernels.families import BACK_OFF, PLAIN
+from bayeskit.estimation.family_tries import FamilyTries
+from bayeskit.estimation.kernels.trie_scores import BACK_OFF, PLAIN
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.pair_cells import BACK_OFF as PAIRS_BACK_OFF
 from bayeskit.estimation.pair_cells import IMAGINARY

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bayeskit.errors import InfiniteValue
 from bayeskit.estimation.conditional import DrawnRows
 from bayeskit.estimation.posterior_draws import Draws, normal_draws
-from bayeskit.statistics.cells import digits_of, key_of
+from bayeskit.statistics.part import digits_of, key_of
 from bayeskit.statistics.regression_families import RegressionFamilies
 from bayeskit.statistics.regressions import Regressions
 from bayeskit.typing import Codes, Floats

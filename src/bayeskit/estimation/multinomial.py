@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
-from bayeskit.counting.totals import is_sparse, summed
+from bayeskit.counting.count_totals import is_sparse, summed
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import SettingError
 from bayeskit.estimation.conditional import Conditional, DrawnRows, DrawRule, Nodes, ParameterPosterior
-from bayeskit.estimation.kernels.block import add_product, add_scores
+from bayeskit.estimation.kernels.block_scores import add_product, add_scores
 from bayeskit.estimation.kernels.left_out import score_multinomial
 from bayeskit.statistics.part import never_counted
 from bayeskit.statistics.totals import Totals

@@ -23,7 +23,7 @@ from bayeskit.estimation.density import (
     Parameter,
 )
 from bayeskit.estimation.gaussian import Counted, infinite_value
-from bayeskit.estimation.kernels.gaussian import TILE, distance, find_infinite, load_tile
+from bayeskit.estimation.kernels.gaussian_scores import TILE, distance, find_infinite, load_tile
 from bayeskit.estimation.kernels.left_out_moments import add_student
 from bayeskit.estimation.posterior_draws import NormalPosterior, Normals
 from bayeskit.kernel import fma, kernel

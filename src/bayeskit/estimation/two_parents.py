@@ -8,6 +8,7 @@ Salem, "Learning by extrapolation from marginal to full-multivariate probability
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -19,13 +20,244 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.errors import SettingError
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.contexts import Contexts, Layout, find_contexts, look_up
-from bayeskit.estimation.kernels.two_parents import add_two_parents
-from bayeskit.estimation.kernels.two_parents_left_out import add_left_out_two_parents
+from bayeskit.kernel import kernel, set_all
 from bayeskit.priors import Smoothing, backs_off
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.part import never_counted
 from bayeskit.statistics.triples import Triples
 from bayeskit.typing import Floats
+
+_U = np.uintp
+# A summand e⁻⁴⁵ times the largest is lost in its rounding, however many pairs there are.
+_NOTHING = 45.0
+
+
+@kernel
+def add_two_parents(
+    codes: Any,
+    pairs: Any,
+    cells: Any,
+    row_of: Any,
+    offsets: Any,
+    votes_of: Any,
+    table: Any,
+    places: Any,
+    scores: Any,
+    best: Any,
+    total: Any,
+    votes: Any,
+    out: Any,
+    fallen: Any,
+) -> None:
+    """Add log P(c, x) of every row, and tell the rows that no pair spoke for.
+
+    One pair after the other over a tile of rows, so that its part of the look-up table stays in the cache.
+    ``row_of`` gives the row of the table for each two codes of a pair, −1 where they do not count.
+    """
+    n, d, step = codes.shape[0], _U(codes.shape[1]), places.shape[0]
+    width = _U(table.shape[2])
+    length = offsets[-1] * width
+    flat, place, score = table.reshape(-1), places.reshape(-1), scores.reshape(-1)
+    for begin in range(0, n, step):
+        taken = min(step, n - begin)
+        for r in range(taken):
+            for j in range(d):
+                place[_U(r) * d + j] = (offsets[j] + _U(codes[begin + r, j])) * width
+        best[:] = -math.inf
+        total[:] = 0.0
+        set_all(votes, 0.0)
+        for p in range(pairs.shape[0]):
+            i, j = pairs[p, 0], pairs[p, 1]
+            across = offsets[j + _U(1)] - offsets[j]
+            for r in range(taken):
+                first, into = _U(r) * d, _U(r) * width
+                row = row_of[cells[p] + _U(codes[begin + r, i]) * across + _U(codes[begin + r, j])]
+                if row < 0:
+                    for u in range(width):
+                        score[into + u] = -math.inf
+                    continue
+                votes[r] += votes_of[p]
+                base = _U(row) * length
+                if width == _U(2):
+                    a0 = a1 = 0.0
+                    for k in range(d):
+                        at = base + _U(place[first + k])
+                        a0 += flat[at]
+                        a1 += flat[at + _U(1)]
+                    score[into] = a0
+                    score[into + _U(1)] = a1
+                    continue
+                for u in range(_U(0), width, _U(4)):
+                    a0 = a1 = a2 = a3 = 0.0
+                    for k in range(d):
+                        at = base + u + _U(place[first + k])
+                        a0 += flat[at]
+                        a1 += flat[at + _U(1)]
+                        a2 += flat[at + _U(2)]
+                        a3 += flat[at + _U(3)]
+                    score[into + u] = a0
+                    score[into + u + _U(1)] = a1
+                    score[into + u + _U(2)] = a2
+                    score[into + u + _U(3)] = a3
+            absorb(scores, taken, best, total)
+        close_rows(begin, taken, best, total, votes, out, fallen)
+
+
+@kernel
+def absorb(scores: Any, taken: Any, best: Any, total: Any) -> None:
+    """Add exp(score) to total·exp(best) of each row and class, without leaving the range of doubles."""
+    score, largest, sums = scores.reshape(-1), best.reshape(-1), total.reshape(-1)
+    for u in range(_U(taken) * _U(scores.shape[1])):
+        if score[u] > largest[u]:
+            sums[u] = sums[u] * math.exp(largest[u] - score[u]) + 1.0
+            largest[u] = score[u]
+        elif score[u] > largest[u] - _NOTHING:
+            sums[u] += math.exp(score[u] - largest[u])
+
+
+@kernel
+def close_rows(begin: Any, taken: Any, best: Any, total: Any, votes: Any, out: Any, fallen: Any) -> None:
+    """Add the logarithm of the mean to ``out``, −inf where it is 0; tell the rows without a vote."""
+    for r in range(taken):
+        fallen[begin + r] = votes[r] <= 0.0
+        if votes[r] > 0.0:
+            for c in range(out.shape[1]):
+                logarithm = math.log(total[r, c] / votes[r]) if total[r, c] > 0.0 else -math.inf
+                out[begin + r, c] += best[r, c] + logarithm
+
+
+# Factors of at least this size are multiplied and one logarithm is taken of many; smaller ones one by one.
+_SMALL, _TINY = 1e-30, 1e-200
+# So much of a weight must be there to be taken out; the rest is rounding.
+_ROUNDED = 1.0 - 1e-9
+
+
+@kernel
+def left(held: Any, own: Any) -> Any:
+    """Return what is left of a cell; what is left by rounding alone is nothing."""
+    rest = held - own
+    return rest if rest > 4e-15 * held else 0.0
+
+
+@kernel
+def score_own_class(
+    code: Any,
+    i: Any,
+    j: Any,
+    y: Any,
+    sizes: Any,
+    is_state: Any,
+    counts: Any,
+    imaginary: Any,
+    totals: Any,
+    own: Any,
+    short: Any,
+) -> Any:
+    """Return Σ log P(x_k | c, x_i, x_j) over k of the row's own class, its weight taken out of every count.
+
+    ``counts`` and ``totals`` are those of the context; ``short[0]`` becomes the most that any cell lacks.
+    """
+    product, logarithm, place = 1.0, 0.0, _U(0)
+    for k in range(_U(len(sizes))):
+        v = _U(code[k])
+        here = place + v
+        place += sizes[k] + _U(1)
+        if k in (i, j) or (v == sizes[k] and not is_state[k]):
+            continue
+        held = counts[here, y] if v <= sizes[k] else 0.0
+        short[0] = max(short[0], own * _ROUNDED - held)
+        total = left(totals[k, y], own)
+        if total > 0.0:
+            share = (left(held, own) + imaginary[here + k]) / total
+        else:
+            share = 1.0 / sizes[k] if v < sizes[k] else 1.0
+        if share < _SMALL:
+            logarithm += math.log(share) if share > 0.0 else -math.inf
+        else:
+            product *= share
+            if product < _TINY:
+                logarithm += math.log(product)
+                product = 1.0
+    return logarithm + math.log(product)
+
+
+@kernel
+def add_left_out_two_parents(
+    codes: Any,
+    target: Any,
+    own: Any,
+    pairs: Any,
+    cells: Any,
+    row_of: Any,
+    offsets: Any,
+    votes_of: Any,
+    table: Any,
+    sizes: Any,
+    is_state: Any,
+    counts: Any,
+    starts: Any,
+    weight: Any,
+    least: Any,
+    imaginary: Any,
+    totals: Any,
+    joint: Any,
+    joint_total: Any,
+    alike: Any,
+    scores: Any,
+    best: Any,
+    total: Any,
+    votes: Any,
+    short: Any,
+    out: Any,
+    fallen: Any,
+) -> None:
+    """Add log P(c, x) of every row as if so much of its own weight had never been counted.
+
+    Only the row's own class has other counts; the other classes are looked up, but for the total of
+    P(c, x_i, x_j), which all share. ``short[0]`` becomes the most that any cell lacks beyond rounding.
+    """
+    n, d, k = codes.shape[0], _U(codes.shape[1]), _U(out.shape[1])
+    for begin in range(0, n, len(scores)):
+        taken = min(len(scores), n - begin)
+        best[:] = -math.inf
+        total[:] = 0.0
+        set_all(votes, 0.0)
+        for p in range(len(pairs)):
+            i, j = pairs[p, 0], pairs[p, 1]
+            for r in range(taken):
+                code, w, y = codes[begin + r], own[begin + r], _U(target[begin + r])
+                v, u = _U(code[i]), _U(code[j])
+                cell = cells[p] + v * (sizes[j] + _U(2)) + u
+                known = v <= sizes[i] and u <= sizes[j]
+                source = starts[p] + v * (sizes[j] + _U(1)) + u if known else _U(0)
+                # The flat rows of the counts lack the cell for unseen that each attribute has in the table.
+                held = counts[source, offsets[i] - i + v, y] if known else 0.0
+                short[0] = max(short[0], w * _ROUNDED - held)
+                scores[r] = -math.inf
+                if row_of[cell] < 0 or left(weight[_U(row_of[cell])], w) < least:
+                    continue
+                row = _U(row_of[cell])
+                votes[r] += votes_of[p]
+                rest = left(joint_total[p], w)
+                for c in range(k):
+                    scores[r, c] = alike[p]
+                    if rest > 0.0:
+                        scores[r, c] = table[row, offsets[i] + v, c] + math.log(joint_total[p] / rest)
+                for m in range(d):
+                    if m not in (i, j):
+                        for c in range(k):
+                            scores[r, c] += table[row, offsets[m] + _U(code[m]), c]
+                if w > 0.0 and known:
+                    first = alike[p]
+                    if rest > 0.0:
+                        share = (left(held, w) + joint[cell]) / rest * votes_of[p]
+                        first = math.log(share) if share > 0.0 else -math.inf
+                    scores[r, y] = first + score_own_class(
+                        *(code, i, j, y, sizes, is_state, counts[source], imaginary[p], totals[row], w, short)
+                    )
+            absorb(scores, taken, best, total)
+        close_rows(begin, taken, best, total, votes, out, fallen)
+
 
 # Rows that are scored while one pair's part of the look-up table is in the cache.
 _TILE = 4096

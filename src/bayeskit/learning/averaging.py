@@ -1,23 +1,37 @@
-"""The form of AODE: every attribute is the super-parent once."""
+"""Averages over super-parents: the forms of AODE and A2DE, and which single one serves best (SPODE)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from bayeskit.counting.backend import count
+from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.averaged import Averaged, check_memory, joint_mass
 from bayeskit.estimation.child_gaussians import ChildGaussians
-from bayeskit.estimation.class_prior import ClassPrior
+from bayeskit.estimation.class_prior import ClassPrior, class_factors
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.pair_cells import pair_cells
-from bayeskit.learning.model import Form, Recipe
+from bayeskit.estimation.two_parents import estimate_two_parents
+from bayeskit.graphs.dag import Dag
+from bayeskit.learning.model import Form, Recipe, class_prior_of, weighted_classes
 from bayeskit.learning.naive import Naive, presence_conditionals
-from bayeskit.learning.one_dependence import Constants, cell_gaussian, pair_constants, pairs_plan
-from bayeskit.schema import Schema
-from bayeskit.statistics import Plan, Statistics
+from bayeskit.learning.one_dependence import (
+    Constants,
+    OneDependence,
+    cell_gaussian,
+    numeric_places,
+    pair_constants,
+    pairs_plan,
+    with_numeric,
+)
+from bayeskit.schema import Name, Schema
+from bayeskit.statistics import Pattern, Plan, Statistics
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -85,3 +99,179 @@ class Averaging:
             (OneParent(cells, nobody),),
             prior,
         )
+
+
+@dataclass(frozen=True)
+class TwoDependence:
+    """An average over pairs of super-parents; a row where no pair qualifies is answered by AODE.
+
+    Attributes
+    ----------
+    super_parents : names
+    min_count : float
+        How often two values must have been seen together for their attributes to be super-parents.
+    numeric : Dag or None
+        The parents of numeric attributes; derived from the counts where None.
+    """
+
+    super_parents: tuple[Name, ...]
+    min_count: float = 1.0
+    numeric: Dag | None = None
+
+    def plan(self, schema: Schema, recipe: Recipe) -> Plan:
+        plan = pairs_plan(schema)
+        if not self._applies(schema):
+            return plan
+        return Plan((*plan.patterns, Pattern("triples", self.super_parents)))
+
+    def _applies(self, schema: Schema) -> bool:
+        return len(schema.categorical) > 1 and len(self.super_parents) > 1
+
+    def settled(self, statistics: Statistics, recipe: Recipe) -> Form:
+        schema = statistics.schema
+        if not self._applies(schema):
+            return Averaging(self.min_count).settled(statistics, recipe)
+        if self.numeric is not None or not schema.numeric:
+            return self
+        alone = Dag.of({}, (v.name for v in schema.categorical))
+        return replace(self, numeric=with_numeric(alone, statistics))
+
+    def conditionals(
+        self, statistics: Statistics, recipe: Recipe, prior: ClassPrior
+    ) -> tuple[Conditional, ...]:
+        settled = self.settled(statistics, recipe)
+        if not isinstance(settled, TwoDependence):
+            return settled.conditionals(statistics, recipe, prior)
+        schema = statistics.schema
+        triples: Any = statistics.parts["triples"]
+        fallback = Averaging(self.min_count).discrete(statistics, recipe, prior)
+        found: list[Any] = [
+            estimate_two_parents(
+                triples,
+                schema,
+                recipe.smoothing,
+                self.super_parents,
+                fallback=fallback,
+                min_count=self.min_count,
+                missing=recipe.missing,
+                unseen=recipe.unseen,
+            )
+        ]
+        if settled.numeric is not None:
+            found += presence_conditionals(statistics, recipe)
+            places = numeric_places(settled.numeric, schema)
+            found.append(ChildGaussians(cell_gaussian(statistics, recipe), places))
+        return tuple(found)
+
+
+FOLDS = 10
+
+
+# Scores of a block of rows: one for each row and super-parent (in every class).
+_BLOCK = 2**17
+
+
+def star(schema: Schema, super_parent: Name) -> Dag:
+    """Return the graph in which one attribute is the parent of all others."""
+    names = tuple(v.name for v in schema.attributes)
+    return Dag(names, tuple(() if name == super_parent else (super_parent,) for name in names))
+
+
+def losses_left_out(statistics: Statistics, recipe: Recipe, chunks: Iterable[Chunk]) -> Floats:
+    """Return the mean leave-one-out log-loss of every categorical attribute as the super-parent.
+
+    A row of weight w counts as w rows of weight one: the weight min(w, 1) is left out of the counts, and the loss
+    weighs w.
+    """
+    scored = _Scores(statistics, recipe)
+    loss, weight = np.zeros(len(statistics.schema.categorical)), 0.0
+    for chunk in _blocks(chunks):
+        own = np.minimum(chunk.row_weights, 1.0)
+        loss += chunk.row_weights @ scored.losses(chunk, own)
+        weight += float(chunk.row_weights.sum())
+    return loss / max(weight, 1e-300)
+
+
+def losses_by_folds(
+    statistics: Statistics, recipe: Recipe, chunks: Callable[[], Iterable[Chunk]], folds: int = FOLDS
+) -> Floats:
+    """Return the mean log-loss of every super-parent when each tenth of the rows is scored by the other nine.
+
+    Row r belongs to fold r modulo ``folds``; the counts of the others are all counts less those of the fold.
+    """
+    schema, plan = statistics.schema, statistics.plan
+    loss, weight = np.zeros(len(schema.categorical)), 0.0
+    for fold in range(folds):
+        gone = Statistics.zero(schema, plan)
+        for part in _fold(chunks(), fold, folds):
+            gone = gone.merge(count(part, schema, plan))
+        scored = _Scores(statistics.subtract(gone), recipe)
+        for part in _fold(chunks(), fold, folds):
+            loss += part.row_weights @ scored.losses(part, np.zeros(part.n_rows))
+            weight += float(part.row_weights.sum())
+    return loss / max(weight, 1e-300)
+
+
+class _Scores:
+    """Log-losses of rows under every super-parent."""
+
+    def __init__(self, statistics: Statistics, recipe: Recipe) -> None:
+        self.factors = class_factors(recipe.class_weight, statistics.class_counts, statistics.schema.target)
+        self.statistics = weighted_classes(statistics, recipe)
+        form = Averaging(min_count=-1.0).settled(self.statistics, recipe)
+        self.recipe = replace(recipe, form=form)
+        self.prior: ClassPrior = class_prior_of(self.statistics, recipe)
+        found: Any = form.conditionals(self.statistics, self.recipe, self.prior)
+        self.averaged, self.others = found[0], found[1:]
+        self.constants = getattr(form, "constants", None)
+
+    def losses(self, chunk: Chunk, own: Floats) -> Floats:
+        """Return −log P(y | x) of every row under every super-parent: shape (n, d)."""
+        assert chunk.target is not None
+        if self.factors is not None:
+            own = own * self.factors[chunk.target]
+        rows = np.arange(chunk.n_rows)
+        prior = self.prior.log_left_out(chunk.target, own)
+        scores = self.averaged.scores_left_out(chunk, own, given_class=True)
+        for i in range(scores.shape[1]):
+            # A super-parent that is missing is summed over.
+            holes = np.flatnonzero(chunk.codes[:, i] >= self.averaged.cells.sizes[i])
+            if len(holes):
+                scores[holes, i] = self._summed(chunk.take(holes), own[holes], i)
+        for other in self.others:
+            more = np.zeros(prior.shape)
+            other.add_left_out(chunk, own, more)
+            scores += more[:, None, :]
+        scores += prior[:, None, :]
+        best = scores.max(axis=2, keepdims=True)
+        nothing = ~np.isfinite(best)
+        scores = np.where(nothing, prior[:, None, :], scores - np.where(nothing, 0.0, best))
+        with np.errstate(divide="ignore"):
+            evidence = np.log(np.exp(scores).sum(axis=2))
+        # A class that is impossible costs as much as the least double can tell.
+        return np.asarray(np.minimum(evidence - scores[rows, :, chunk.target], 745.0))
+
+    def _summed(self, chunk: Chunk, own: Floats, i: int) -> Floats:
+        schema = self.statistics.schema
+        form = OneDependence(star(schema, schema.categorical[i].name), self.constants)
+        out = np.zeros((chunk.n_rows, schema.n_classes))
+        for conditional in form.conditionals(self.statistics, self.recipe, self.prior):
+            if not any(type(conditional) is type(other) for other in self.others):
+                conditional.add_left_out(chunk, own, out)
+        return out
+
+
+def _blocks(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    for chunk in chunks:
+        step = max(16, _BLOCK // max(1, chunk.codes.shape[1]))
+        for start in range(0, chunk.n_rows, step):
+            yield chunk.take(slice(start, min(start + step, chunk.n_rows)))
+
+
+def _fold(chunks: Iterable[Chunk], fold: int, folds: int) -> Iterator[Chunk]:
+    seen = 0
+    for chunk in chunks:
+        rows: Any = np.arange((fold - seen) % folds, chunk.n_rows, folds)
+        seen += chunk.n_rows
+        if len(rows):
+            yield from _blocks([chunk.take(rows)])

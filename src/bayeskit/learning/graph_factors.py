@@ -29,14 +29,13 @@ from bayeskit.estimation.conditional import (
     ParameterPosterior,
     Workings,
 )
-from bayeskit.estimation.families import FamilyTries
-from bayeskit.estimation.kernels.families import PLAIN
+from bayeskit.estimation.family_tries import FamilyTries
+from bayeskit.estimation.kernels.trie_scores import PLAIN
 from bayeskit.estimation.linear_family import LinearFamily
 from bayeskit.graphs.dag import Dag, ancestors, topological_order
 from bayeskit.graphs.network import Network
 from bayeskit.inference.exact import get_max_memory
-from bayeskit.learning.graph_network import class_table, network_of_graph
-from bayeskit.learning.graph_tables import LogTables
+from bayeskit.learning.graph_network import LogTables, class_table, network_of_graph
 from bayeskit.schema import LARGEST_BYTE_TABLE, Name, Schema
 from bayeskit.statistics import Statistics
 from bayeskit.typing import Floats
@@ -362,7 +361,7 @@ class GraphFactors(DiscreteConditional):
     # -- what else is done with it ---------------------------------------------------------------------
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
-        from bayeskit.learning.graph_draws import GraphPosterior
+        from bayeskit.learning.graph_sums import GraphPosterior
 
         return GraphPosterior.of(self, rule)
 

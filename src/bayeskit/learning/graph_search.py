@@ -23,8 +23,7 @@ from bayeskit.learning.graph_network import state_labels
 from bayeskit.learning.graphical import as_graph, class_node
 from bayeskit.learning.long_runs import run_search
 from bayeskit.learning.rows_again import learned_chunks
-from bayeskit.learning.search.class_arcs import Parents, naive_arcs, tan_arcs
-from bayeskit.learning.search.conditional_scores import ConditionalScores
+from bayeskit.learning.search.conditional_scores import ConditionalScores, Parents, naive_arcs, tan_arcs
 from bayeskit.learning.search.node_columns import LARGEST, NodeColumns
 from bayeskit.learning.search.search_network import METHODS as SEARCHES
 from bayeskit.learning.search.search_network import Settings, search_network

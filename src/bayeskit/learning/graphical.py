@@ -14,15 +14,15 @@ from bayeskit.errors import SettingError
 from bayeskit.estimation.class_family import ClassFamily, estimate_class_family
 from bayeskit.estimation.class_prior import ClassPrior
 from bayeskit.estimation.conditional import Conditional
-from bayeskit.estimation.families import FamilyTries, estimate_families
+from bayeskit.estimation.family_tries import FamilyTries, estimate_families
 from bayeskit.estimation.linear_family import LinearFamily, estimate_linear
 from bayeskit.estimation.tries import states_of_missing
 from bayeskit.graphs.dag import Dag, topological_order
-from bayeskit.learning.families import settled_constants
 from bayeskit.learning.graph_factors import GraphFactors
 from bayeskit.learning.model import Form, Recipe
 from bayeskit.learning.naive import presence_conditionals
 from bayeskit.learning.one_dependence import Constants
+from bayeskit.learning.with_parents import settled_constants
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.statistics import Pattern, Plan, Statistics
 from bayeskit.statistics.term import PARTS

@@ -19,7 +19,7 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.class_prior import ClassPrior, class_factors
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.gaussian import Gaussian
-from bayeskit.estimation.kernels.gaussian import distance
+from bayeskit.estimation.kernels.gaussian_scores import distance
 from bayeskit.estimation.presence import Presence
 from bayeskit.estimation.table import TableConditional
 from bayeskit.estimation.weighted import WeightedGaussian, WeightedPresence, WeightedTables

@@ -21,11 +21,10 @@ from bayeskit.data.table import Table
 from bayeskit.errors import DataError, SettingError, SuspectResult
 from bayeskit.estimation.density import family_names, family_of
 from bayeskit.learning.em import Climb
-from bayeskit.learning.mixtures.latent_fit import LatentFit, check_shares
+from bayeskit.learning.mixtures.latent_fit import LatentFit, check_shares, random_starts, shares_start
 from bayeskit.learning.mixtures.latent_model import all_equal, by_weight, n_parameters, permuted
 from bayeskit.learning.mixtures.latent_problem import LatentProblem
 from bayeskit.learning.mixtures.latent_rows import hidden_class, latent_rows
-from bayeskit.learning.mixtures.latent_starts import random_starts, shares_start
 from bayeskit.learning.model import Model, Recipe
 from bayeskit.mixtures.component_choice import Candidate, candidate, choose, read_components
 from bayeskit.mixtures.latent_answers import LatentAnswers

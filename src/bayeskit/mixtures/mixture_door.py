@@ -14,10 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayeskit.counting.backend import thread_count
 from bayeskit.errors import NotConverged, SettingError, SuspectResult
-from bayeskit.learning.em import Climb, Climbing, Problem
+from bayeskit.learning.em import Climb, Climbing, Problem, climb_best
 from bayeskit.learning.long_runs import progress_of
 from bayeskit.learning.mixtures.components import Components
-from bayeskit.learning.restarts import climb_best
 
 P = TypeVar("P")
 # The most that reg_covar may be of a variance that it is added to, before a word is said.

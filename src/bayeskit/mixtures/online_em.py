@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayeskit.learning.mixtures.components import Components
-from bayeskit.learning.mixtures.gaussian_sums import GaussianSums
+from bayeskit.learning.mixtures.gaussian_estimates import GaussianSums
 
 # Any exponent above 1/2 and up to 1 converges; the smaller, the faster early batches fade.
 EXPONENT = 0.6

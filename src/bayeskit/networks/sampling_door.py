@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -31,8 +33,6 @@ from bayeskit.networks.evidence import Given
 from bayeskit.networks.exact_door import Door, Keeping, Kept
 from bayeskit.schema import Name, Variable
 from bayeskit.typing import Floats, Ints, NamesLike, Seed
-
-METHODS = ("likelihood weighting", "gibbs", "rejection", "loopy")
 
 
 def sample(
@@ -164,8 +164,9 @@ def approximate(
     """
     door = sampling_door(self._kept)
     if method is None:
-        method = METHODS[0] if door.directed else "gibbs"
-    choice(method, "method", METHODS)
+        method = "likelihood weighting" if door.directed else "gibbs"
+    choice(method, "method", tuple(METHODS))
+    engine = METHODS[method]
     places = door.targets(targets)
     n, chains = whole_number(n_samples, "n_samples", 1), whole_number(n_chains, "n_chains", 1)
     before = None if burn_in is None else whole_number(burn_in, "burn_in", 0)
@@ -173,14 +174,11 @@ def approximate(
     share = number_below(damping, "damping", 1.0)
     limit, rng = allowed(None), _generator(seed)
     found, known = door.read(evidence, soft, limit)
+    door.check_method(places, known, method, engine)
     try:
-        if method == "likelihood weighting":
-            return door.weighted(places, found, known, n, rng)
-        if method == "rejection":
-            return door.rejected(places, found, known, n, rng)
-        if method == "gibbs":
-            return door.gibbs(places, found, known, n, chains, before, rng)
-        return door.loopy(places, found, known, most, tolerance, share)
+        return engine.answer(
+            Question(door, places, found, known, n, chains, before, most, tolerance, share, rng)
+        )
     except Contradiction:
         raise door.impossible(evidence, soft, limit) from None
 
@@ -332,110 +330,147 @@ class SamplingDoor(Door):
         asked = [self.variables[place] for place in places]
         return Factor((v.name for v in asked), (v.states for v in asked), values)
 
-    def ready(self, places: tuple[int, ...], method: str, known: Floats) -> tuple[int, ...]:
-        """Return the targets among the discrete nodes; refuse what a method cannot do."""
+    def check_method(self, places: tuple[int, ...], known: Floats, method: str, engine: Engine) -> None:
+        """Refuse what a method cannot do."""
         numeric = next((p for p in places if self.variables[p].kind != "categorical"), None)
         if numeric is not None:
             raise SettingError(
                 f"{self.variables[numeric].name!r} is continuous; approximate answers for nodes with states only. Take "
                 "the mean, or quantiles, of sample(n, evidence=...)."
             )
-        if not self.directed and method in ("likelihood weighting", "rejection"):
+        if not self.directed and engine.needs_parents:
             raise SettingError(
                 f"method={method!r} draws each node after its parents, and a Markov network has no parents. Use "
                 'method="gibbs" or "loopy".'
             )
-        if method != "likelihood weighting" and not np.isnan(known).all():
+        if not engine.takes_numbers and not np.isnan(known).all():
             name = self.variables[self.continuous[int(np.flatnonzero(~np.isnan(known))[0])]].name
             raise SettingError(
                 f"{name!r} is continuous and observed; method={method!r} takes observed states only. Use "
                 'method="likelihood weighting", or query, which is exact.'
             )
+
+    def discrete_places(self, places: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the numbers of nodes with states among themselves."""
         return tuple(self._place[p] for p in places)
 
-    def weighted(
-        self, places: tuple[int, ...], found: Evidence, known: Floats, n: int, rng: np.random.Generator
-    ) -> Estimate:
-        targets = self.ready(places, "likelihood weighting", known)
-        cells = Cells.of(self.potentials, targets, found)
-        shares = likelihood_weighting(self.forward, cells, found, n, rng, self.numeric, known)
-        _tell_worth(shares.worth, n, "The evidence is improbable before it is seen: raise n_samples")
-        factor = self.factor(places, shares.values)
-        return Estimate(factor, "likelihood weighting", shares.standard_error, shares.worth, n_samples=n)
 
-    def rejected(
-        self, places: tuple[int, ...], found: Evidence, known: Floats, n: int, rng: np.random.Generator
-    ) -> Estimate:
-        targets = self.ready(places, "rejection", known)
-        cells = Cells.of(self.potentials, targets, found)
-        shares, accepted = rejection(self.forward, cells, found, n, rng)
-        factor = self.factor(places, shares.values)
-        return Estimate(
-            factor, "rejection", shares.standard_error, shares.worth, n_samples=n, n_accepted=accepted
+@dataclass(frozen=True)
+class Question:
+    """What an engine is asked, in codes: the targets, what is known, and how much work it may do."""
+
+    door: SamplingDoor
+    places: tuple[int, ...]
+    evidence: Evidence
+    known: Floats
+    n_samples: int
+    n_chains: int
+    burn_in: int | None
+    max_iter: int
+    tol: float
+    damping: float
+    rng: np.random.Generator
+
+    @property
+    def potentials(self) -> Potentials:
+        """The tables of the nodes with states."""
+        return self.door.potentials
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """The nodes that are asked for, numbered as in the potentials."""
+        return self.door.discrete_places(self.places)
+
+    @property
+    def cells(self) -> Cells:
+        """The joint states of the targets, to count samples in."""
+        return Cells.of(self.potentials, self.targets, self.evidence)
+
+    def factor(self, values: Floats) -> Factor:
+        """Give an answer the names of the targets."""
+        return self.door.factor(self.places, values)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A way to estimate P(targets | evidence): ``answer`` raises Contradiction where the evidence is impossible.
+
+    ``needs_parents`` says that it takes no Markov network, ``takes_numbers`` that continuous nodes may be observed.
+    """
+
+    answer: Callable[[Question], Estimate]
+    needs_parents: bool = False
+    takes_numbers: bool = False
+
+
+def _weighted(asked: Question) -> Estimate:
+    n, door = asked.n_samples, asked.door
+    shares = likelihood_weighting(
+        door.forward, asked.cells, asked.evidence, n, asked.rng, door.numeric, asked.known
+    )
+    _tell_worth(shares.worth, n, "The evidence is improbable before it is seen: raise n_samples")
+    factor = asked.factor(shares.values)
+    return Estimate(factor, "likelihood weighting", shares.standard_error, shares.worth, n_samples=n)
+
+
+def _rejected(asked: Question) -> Estimate:
+    n = asked.n_samples
+    shares, accepted = rejection(asked.door.forward, asked.cells, asked.evidence, n, asked.rng)
+    factor = asked.factor(shares.values)
+    return Estimate(
+        factor, "rejection", shares.standard_error, shares.worth, n_samples=n, n_accepted=accepted
+    )
+
+
+def _gibbs(asked: Question) -> Estimate:
+    each = max(4, math.ceil(asked.n_samples / asked.n_chains))
+    before = each // 2 if asked.burn_in is None else asked.burn_in
+    n = each * asked.n_chains
+    shares = gibbs(asked.potentials, asked.cells, asked.evidence, each, asked.n_chains, before, asked.rng)
+    if shares.r_hat > _R_HAT:
+        warnings.warn(
+            f"The chains disagree (R-hat {shares.r_hat:.3g}): they have not run long enough to be believed. Raise "
+            "n_samples and burn_in.",
+            SuspectResult,
+            stacklevel=3,
         )
+    else:
+        _tell_worth(shares.worth, n, "The chains move slowly: raise n_samples")
+    factor = asked.factor(shares.values)
+    return Estimate(factor, "gibbs", shares.standard_error, shares.worth, shares.r_hat, n)
 
-    def gibbs(
-        self,
-        places: tuple[int, ...],
-        found: Evidence,
-        known: Floats,
-        n: int,
-        n_chains: int,
-        burn_in: int | None,
-        rng: np.random.Generator,
-    ) -> Estimate:
-        targets = self.ready(places, "gibbs", known)
-        cells = Cells.of(self.potentials, targets, found)
-        each = max(4, math.ceil(n / n_chains))
-        before = each // 2 if burn_in is None else burn_in
-        shares = gibbs(self.potentials, cells, found, each, n_chains, before, rng)
-        if shares.r_hat > _R_HAT:
-            warnings.warn(
-                f"The chains disagree (R-hat {shares.r_hat:.3g}): they have not run long enough to be believed. Raise "
-                "n_samples and burn_in.",
-                SuspectResult,
-                stacklevel=3,
-            )
-        else:
-            _tell_worth(shares.worth, each * n_chains, "The chains move slowly: raise n_samples")
-        return Estimate(
-            self.factor(places, shares.values),
-            "gibbs",
-            shares.standard_error,
-            shares.worth,
-            shares.r_hat,
-            each * n_chains,
+
+def _loopy(asked: Question) -> Estimate:
+    potentials, found = asked.potentials, asked.evidence
+    told = [*asked.targets, *np.flatnonzero(found.codes >= 0), *found.likelihoods]
+    factors = relevant_factors(potentials, ancestral(potentials, told))
+    tables = with_tables(potentials, found, factors)
+    beliefs = loopy(tables, found, asked.max_iter, asked.tol, asked.damping)
+    values = beliefs.joint(asked.targets)
+    if values is None:
+        names = ", ".join(repr(asked.door.variables[p].name) for p in asked.places)
+        raise UsageError(
+            f"No one table holds {names}, so loopy belief propagation has no joint answer for them. Ask for one at a "
+            'time, or use method="likelihood weighting" or "gibbs".'
         )
+    if not beliefs.converged:
+        warnings.warn(
+            f"The messages did not settle in {beliefs.n_iterations} iterations. Try damping=0.5, raise max_iter, "
+            "or use another method.",
+            SuspectResult,
+            stacklevel=3,
+        )
+    factor = asked.factor(values)
+    return Estimate(factor, "loopy", converged=beliefs.converged, n_iterations=beliefs.n_iterations)
 
-    def loopy(
-        self,
-        places: tuple[int, ...],
-        found: Evidence,
-        known: Floats,
-        max_iter: int,
-        tol: float,
-        damping: float,
-    ) -> Estimate:
-        targets = self.ready(places, "loopy", known)
-        told = [*targets, *np.flatnonzero(found.codes >= 0), *found.likelihoods]
-        factors = relevant_factors(self.potentials, ancestral(self.potentials, told))
-        beliefs = loopy(with_tables(self.potentials, found, factors), found, max_iter, tol, damping)
-        values = beliefs.joint(targets)
-        if values is None:
-            raise UsageError(
-                f"No one table holds {', '.join(repr(self.variables[p].name) for p in places)}, so loopy belief "
-                'propagation has no joint answer for them. Ask for one at a time, or use method="likelihood weighting" '
-                'or "gibbs".'
-            )
-        if not beliefs.converged:
-            warnings.warn(
-                f"The messages did not settle in {beliefs.n_iterations} iterations. Try damping=0.5, raise max_iter, "
-                "or use another method.",
-                SuspectResult,
-                stacklevel=3,
-            )
-        factor = self.factor(places, values)
-        return Estimate(factor, "loopy", converged=beliefs.converged, n_iterations=beliefs.n_iterations)
+
+# The methods of `approximate`.
+METHODS: dict[str, Engine] = {
+    "likelihood weighting": Engine(_weighted, needs_parents=True, takes_numbers=True),
+    "gibbs": Engine(_gibbs),
+    "rejection": Engine(_rejected, needs_parents=True),
+    "loopy": Engine(_loopy),
+}
 
 
 def _tell_worth(worth: float, n: int, why: str) -> None:

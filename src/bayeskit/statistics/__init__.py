@@ -1,6 +1,5 @@
 """The algebra of sufficient statistics. It never sees a row."""
 
-from bayeskit.statistics.cells import CellTable
 from bayeskit.statistics.information import (
     class_information,
     conditional_mutual_information,
@@ -8,7 +7,7 @@ from bayeskit.statistics.information import (
     mutual_information,
     pair_information,
 )
-from bayeskit.statistics.part import Embedding, Part
+from bayeskit.statistics.part import CellTable, Embedding, Part
 from bayeskit.statistics.statistics import Statistics
 from bayeskit.statistics.tables import Tables
 from bayeskit.statistics.term import Pattern, Plan, Term

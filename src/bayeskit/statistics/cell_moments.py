@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import double
-from bayeskit.statistics.cells import CellTable
 from bayeskit.statistics.moments import Integers, Moments, moment_cells, put_moments
-from bayeskit.statistics.part import Embedding, Gone, Part
+from bayeskit.statistics.part import CellTable, Embedding, Gone, Part
 from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 

@@ -13,8 +13,17 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import ColumnError, DataError
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.cells import CellTable, digits_of, key_of, shape_of
-from bayeskit.statistics.part import Embedding, Gone, Part, left_of, weight_gone
+from bayeskit.statistics.part import (
+    CellTable,
+    Embedding,
+    Gone,
+    Part,
+    digits_of,
+    key_of,
+    left_of,
+    shape_of,
+    weight_gone,
+)
 from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 

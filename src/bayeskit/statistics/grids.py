@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.cells import CellTable, shown
-from bayeskit.statistics.part import ROUNDING_OF_ONE, Embedding, Gone, Part, weight_gone
+from bayeskit.statistics.part import ROUNDING_OF_ONE, CellTable, Embedding, Gone, Part, shown, weight_gone
 from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 

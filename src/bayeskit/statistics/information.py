@@ -1,6 +1,7 @@
-"""Entropy and mutual information from counts, in nats, unsmoothed.
+"""Entropy and mutual information from counts, in nats, unsmoothed; and of Gaussian attributes with categorical ones.
 
-All are written with :math:`\\sum n \\log n`, so no count is divided before the end and empty cells are nothing.
+Those of counts are written with :math:`\\sum n \\log n`, so no count is divided before the end and empty cells are
+nothing.
 """
 
 from __future__ import annotations

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from bayeskit.errors import DataError, Incompatible
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import double
-from bayeskit.statistics.cells import CellTable, of_planes, put_planes, shown
 from bayeskit.statistics.double import Twofold
-from bayeskit.statistics.part import ROUNDING, Embedding, Gone, Part
+from bayeskit.statistics.part import ROUNDING, CellTable, Embedding, Gone, Part, of_planes, put_planes, shown
 from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 

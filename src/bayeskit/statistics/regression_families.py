@@ -12,11 +12,19 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import ColumnError, DataError
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.cells import CellTable, digits_of, key_of, shape_of
 from bayeskit.statistics.double import Twofold
 from bayeskit.statistics.families import LARGEST_KEY, Ids, flaw_of_cells
 from bayeskit.statistics.moments import Moments
-from bayeskit.statistics.part import DUST, Embedding, Gone, Part
+from bayeskit.statistics.part import (
+    DUST,
+    CellTable,
+    Embedding,
+    Gone,
+    Part,
+    digits_of,
+    key_of,
+    shape_of,
+)
 from bayeskit.statistics.regressions import Lost, Regressions
 from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats

@@ -11,9 +11,18 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import Incompatible
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.cells import CellTable, of_planes, put_planes
 from bayeskit.statistics.double import Twofold
-from bayeskit.statistics.part import ONE_ROW, ROUNDING, Embedding, Gone, Part, weight_gone
+from bayeskit.statistics.part import (
+    ONE_ROW,
+    ROUNDING,
+    CellTable,
+    Embedding,
+    Gone,
+    Part,
+    of_planes,
+    put_planes,
+    weight_gone,
+)
 from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 

@@ -11,12 +11,11 @@ import numpy as np
 from bayeskit.errors import Incompatible
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cell_moments import CellMoments
-from bayeskit.statistics.cells import CellTable, joined
 from bayeskit.statistics.families import Families
 from bayeskit.statistics.grids import Grids
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.pairs import Pairs
-from bayeskit.statistics.part import Embedding, Part, never_counted
+from bayeskit.statistics.part import CellTable, Embedding, Part, joined, never_counted
 from bayeskit.statistics.regression_families import RegressionFamilies
 from bayeskit.statistics.scatter import Scatter
 from bayeskit.statistics.tables import Tables

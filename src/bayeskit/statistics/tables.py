@@ -9,9 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.cells import CellTable, shape_of
 from bayeskit.statistics.double import Twofold
-from bayeskit.statistics.part import ROUNDING, Embedding, Gone, Part, never_counted
+from bayeskit.statistics.part import ROUNDING, CellTable, Embedding, Gone, Part, never_counted, shape_of
 from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 

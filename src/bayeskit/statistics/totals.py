@@ -11,8 +11,16 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import DataError, Incompatible
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.cells import CellTable, of_planes, put_planes
-from bayeskit.statistics.part import DUST, ROUNDING_OF_ONE, Embedding, Gone, Part
+from bayeskit.statistics.part import (
+    DUST,
+    ROUNDING_OF_ONE,
+    CellTable,
+    Embedding,
+    Gone,
+    Part,
+    of_planes,
+    put_planes,
+)
 from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats
 

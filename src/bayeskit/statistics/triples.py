@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.errors import DataError
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics.cells import CellTable, shape_of
-from bayeskit.statistics.part import Embedding, Gone, Part, left_of, weight_gone
+from bayeskit.statistics.part import CellTable, Embedding, Gone, Part, left_of, shape_of, weight_gone
 from bayeskit.statistics.tables import Tables
 from bayeskit.statistics.term import Term
 from bayeskit.typing import Floats

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.estimation.kernels.gaussian import distance
-from bayeskit.estimation.kernels.left_out_gaussian import remaining
+from bayeskit.estimation.kernels.gaussian_scores import distance, remaining
 from bayeskit.kernel import kernel
 from bayeskit.statistics.double import WEIGHT, add_exactly
 

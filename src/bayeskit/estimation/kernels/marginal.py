@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayeskit.estimation.kernels.families import family
+from bayeskit.estimation.kernels.trie_scores import family
 from bayeskit.kernel import kernel
 
 # Joint states of a row's missing attributes that are summed over; beyond that families back off.

@@ -1,22 +1,174 @@
-"""The E-step of a Gaussian mixture: components in, expected sums out."""
+"""The E-step of a Gaussian mixture: components in, expected sums out; rows that miss the same cells together."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayeskit.counting.backend import in_order
 from bayeskit.errors import DataError
+from bayeskit.kernel import fma, kernel
 from bayeskit.learning.mixtures.components import Components
-from bayeskit.learning.mixtures.gaussian_missing import MissingPatterns
-from bayeskit.learning.mixtures.gaussian_sums import GaussianSums
-from bayeskit.learning.mixtures.kernels.diagonal import diagonal_log_joint, diagonal_sums
-from bayeskit.learning.mixtures.kernels.shares import BLOCK, LANES, STRETCH
+from bayeskit.learning.mixtures.gaussian_estimates import GaussianSums
+from bayeskit.learning.mixtures.kernels.shares import BLOCK, LANES, STRETCH, gather, share
 from bayeskit.learning.mixtures.kernels.whole import whole_log_joint, whole_sums
 from bayeskit.typing import Floats
+
+_LOG_2PI = math.log(2.0 * math.pi)
+
+
+@kernel
+def diagonal_stretch(
+    x: Any, width: Any, order: Any, n_observed: Any, log_weights: Any, means: Any, variances: Any, logs: Any
+) -> None:
+    """Set logs to the log joint densities of a stretch of rows that miss the same cells."""
+    for k in range(np.uintp(means.shape[0])):
+        out = logs[k]
+        constant = log_weights[k]
+        for c in range(np.uintp(n_observed)):
+            constant -= 0.5 * (_LOG_2PI + math.log(variances[k, np.uintp(order[c])]))
+        for r in range(width):
+            out[r] = constant
+        for c in range(np.uintp(n_observed)):
+            column = np.uintp(order[c])
+            mean, scale = means[k, column], math.sqrt(0.5 / variances[k, column])
+            for r in range(width):
+                t = (x[c, r] - mean) * scale
+                out[r] = fma(-t, t, out[r])
+
+
+@kernel
+def diagonal_scatter(
+    x: Any,
+    width: Any,
+    shares: Any,
+    order: Any,
+    n_observed: Any,
+    pivot: Any,
+    sums: Any,
+    first: Any,
+    second: Any,
+) -> Any:
+    """Add Σ r z and Σ r z² of the observed cells of a stretch; return Σ r."""
+    lanes, l2, l3, l4 = np.uintp(LANES), np.uintp(2 * LANES), np.uintp(3 * LANES), np.uintp(4 * LANES)
+    whole = width // l4 * l4
+    zero, one, two = sums[0], sums[1], sums[2]
+    for r in range(lanes):
+        zero[r] = 0.0
+    for c in range(np.uintp(0), width, lanes):
+        for r in range(lanes):
+            zero[r] += shares[c + r]
+    for c in range(np.uintp(n_observed)):
+        column = np.uintp(order[c])
+        middle = pivot[column]
+        for r in range(lanes):
+            one[r] = 0.0
+            two[r] = 0.0
+        # Four rows of a lane at a time: the sums are then written a quarter as often.
+        for begin in range(np.uintp(0), whole, l4):
+            for r in range(lanes):
+                r0 = begin + r
+                r1, r2, r3 = r0 + lanes, r0 + l2, r0 + l3
+                z0, z1, z2, z3 = x[c, r0] - middle, x[c, r1] - middle, x[c, r2] - middle, x[c, r3] - middle
+                s0, s1, s2, s3 = shares[r0] * z0, shares[r1] * z1, shares[r2] * z2, shares[r3] * z3
+                one[r] += (s0 + s1) + (s2 + s3)
+                two[r] = fma(s0, z0, fma(s1, z1, fma(s2, z2, fma(s3, z3, two[r]))))
+        for begin in range(whole, width, lanes):
+            for r in range(lanes):
+                z0 = x[c, begin + r] - middle
+                s0 = shares[begin + r] * z0
+                one[r] += s0
+                two[r] = fma(s0, z0, two[r])
+        for r in range(lanes):
+            first[column] += one[r]
+            second[column] += two[r]
+    weight = 0.0
+    for r in range(lanes):
+        weight += zero[r]
+    return weight
+
+
+@kernel
+def diagonal_log_joint(
+    X: Any,
+    row: Any,
+    stop: Any,
+    group: Any,
+    starts: Any,
+    orders: Any,
+    observed: Any,
+    log_weights: Any,
+    means: Any,
+    variances: Any,
+    scratch: Any,
+    out: Any,
+) -> None:
+    """Set out[i, k] to the log joint density of row i and component k, over its observed cells."""
+    x, logs, _top, _total, _sums = scratch
+    row, stop, group = np.uintp(row), np.uintp(stop), np.uintp(group)
+    while row < stop:
+        while np.uintp(starts[group + np.uintp(1)]) <= row:
+            group += np.uintp(1)
+        n = min(np.uintp(STRETCH), min(stop, np.uintp(starts[group + np.uintp(1)])) - row)
+        width = gather(X, row, n, orders[group], observed[group], x)
+        diagonal_stretch(x, width, orders[group], observed[group], log_weights, means, variances, logs)
+        for k in range(np.uintp(means.shape[0])):
+            for r in range(n):
+                out[row + r, k] = logs[k, r]
+        row += n
+
+
+@kernel
+def diagonal_sums(
+    X: Any,
+    weights: Any,
+    row: Any,
+    stop: Any,
+    group: Any,
+    starts: Any,
+    orders: Any,
+    observed: Any,
+    log_weights: Any,
+    means: Any,
+    variances: Any,
+    pivot: Any,
+    hard: Any,
+    scratch: Any,
+    weight: Any,
+    seen: Any,
+    first: Any,
+    second: Any,
+    report: Any,
+) -> None:
+    """Add the expected sums of some rows. Columns are independent: a missing cell is its mean, with its variance."""
+    x, logs, top, total, sums = scratch
+    row, stop, group = np.uintp(row), np.uintp(stop), np.uintp(group)
+    while row < stop:
+        while np.uintp(starts[group + np.uintp(1)]) <= row:
+            group += np.uintp(1)
+        order, n_observed = orders[group], observed[group]
+        n = min(np.uintp(STRETCH), min(stop, np.uintp(starts[group + np.uintp(1)])) - row)
+        width = gather(X, row, n, order, n_observed, x)
+        diagonal_stretch(x, width, order, n_observed, log_weights, means, variances, logs)
+        share(logs, n, width, weights, row, hard, top, total, report)
+        for k in range(np.uintp(means.shape[0])):
+            mine = diagonal_scatter(x, width, logs[k], order, n_observed, pivot[k], sums, first[k], second[k])
+            weight[k] += mine
+            if n_observed == 0:
+                continue
+            seen[k] += mine
+            for c in range(np.uintp(n_observed), np.uintp(order.shape[0])):
+                column = np.uintp(order[c])
+                by = means[k, column] - pivot[k, column]
+                first[k, column] += mine * by
+                second[k, column] += mine * (variances[k, column] + by * by)
+        row += n
+
 
 T = TypeVar("T")
 # Rows of one piece of work. Results are added piece by piece, so it must not depend on the number of threads.
@@ -165,3 +317,78 @@ def _check(report: Floats, patterns: MissingPatterns) -> None:
             f"Row {patterns.row(int(report[1]))} (the first is 0) lies so far from every component that its density is "
             "zero in doubles. Take the row away, scale its columns, or start from means nearer to it."
         )
+
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class MissingPatterns:
+    """Rows sorted by which of their cells are missing (NaN), those that miss none first.
+
+    What has to be known of a covariance for some missing cells is then made once for all rows that miss them.
+
+    Attributes
+    ----------
+    X : array of shape (n, d)
+        The sorted rows; the given array itself where no cell is missing.
+    rows : array of shape (n,) or None
+        Where each row was; None where it still is.
+    starts : array of shape (groups + 1,)
+        The first row of each group, and n.
+    orders : array of shape (groups, d)
+        Numbers of the observed columns, then of the missing ones.
+    observed : array of shape (groups,)
+        How many are observed.
+
+    Examples
+    --------
+    >>> groups = MissingPatterns.of(np.array([[np.nan, 1.0], [2.0, 3.0], [np.nan, 4.0]]))
+    >>> groups.rows.tolist(), groups.starts.tolist(), groups.orders.tolist(), groups.observed.tolist()
+    ([1, 0, 2], [0, 1, 3], [[0, 1], [1, 0]], [2, 1])
+    """
+
+    X: Floats
+    rows: Indices | None
+    starts: Indices
+    orders: Indices
+    observed: Indices
+
+    @classmethod
+    def of(cls, X: Floats) -> MissingPatterns:
+        n, d = X.shape
+        missing = np.isnan(X)
+        if not missing.any():
+            alone = np.arange(d, dtype=np.intp)[None]
+            return cls(X, None, np.array([0, n], dtype=np.intp), alone, np.array([d], dtype=np.intp))
+        bits = np.packbits(missing, axis=1)
+        # One opaque value a row: bytes compare as the bits do, so a row that misses nothing comes first.
+        patterns, group = np.unique(bits.view(np.dtype((np.void, bits.shape[1])))[:, 0], return_inverse=True)
+        rows = np.argsort(group, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=len(patterns)))])
+        masks = missing[rows[starts[:-1]]]
+        orders = np.argsort(masks, axis=1, kind="stable")
+        observed = d - masks.sum(axis=1)
+        return cls(
+            np.ascontiguousarray(X[rows]),
+            rows.astype(np.intp),
+            starts.astype(np.intp),
+            orders.astype(np.intp),
+            observed.astype(np.intp),
+        )
+
+    def sorted(self, values: Floats) -> Floats:
+        """Put values of rows into the order of the groups."""
+        return values if self.rows is None else np.ascontiguousarray(values[self.rows])
+
+    def restored(self, values: Floats) -> Floats:
+        """Put values of sorted rows back to where the rows were."""
+        if self.rows is None:
+            return values
+        out = np.empty_like(values)
+        out[self.rows] = values
+        return out
+
+    def row(self, place: int) -> int:
+        """Return which row lies at a place."""
+        return place if self.rows is None else int(self.rows[place])

@@ -8,10 +8,8 @@ import numpy as np
 
 from bayeskit.errors import DataError
 from bayeskit.learning.mixtures.components import Components, factors
-from bayeskit.learning.mixtures.gaussian_estimates import estimate
-from bayeskit.learning.mixtures.gaussian_expectation import expected_sums, log_joint_of
-from bayeskit.learning.mixtures.gaussian_missing import MissingPatterns
-from bayeskit.learning.mixtures.gaussian_sums import GaussianSums
+from bayeskit.learning.mixtures.gaussian_estimates import GaussianSums, estimate
+from bayeskit.learning.mixtures.gaussian_expectation import MissingPatterns, expected_sums, log_joint_of
 from bayeskit.typing import Floats
 
 

@@ -7,10 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.errors import SettingError
 from bayeskit.learning.mixtures.components import Components, factors
-from bayeskit.learning.mixtures.gaussian_estimates import estimate
+from bayeskit.learning.mixtures.gaussian_estimates import GaussianSums, estimate
 from bayeskit.learning.mixtures.gaussian_expectation import expected_sums, log_joint_of
 from bayeskit.learning.mixtures.gaussian_problem import GaussianProblem
-from bayeskit.learning.mixtures.gaussian_sums import GaussianSums
 from bayeskit.typing import Floats
 
 Indices = NDArray[np.intp]

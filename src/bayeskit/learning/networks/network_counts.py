@@ -16,12 +16,11 @@ from bayeskit.errors import Incompatible
 from bayeskit.estimation.linear_family import estimate_lines
 from bayeskit.graphs.distributions import Distribution, LinearGaussian, Table
 from bayeskit.graphs.network import Network
-from bayeskit.learning.search.counted_scores import EVERYTHING
-from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.learning.search.node_columns import EVERYTHING, NodeColumns
 from bayeskit.priors import Prior
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Pattern, Plan, Statistics
-from bayeskit.statistics.cells import key_of
+from bayeskit.statistics.part import key_of
 from bayeskit.statistics.regression_families import RegressionFamilies
 from bayeskit.statistics.regressions import Regressions
 from bayeskit.typing import Floats

@@ -1,4 +1,8 @@
-"""EM for networks whose nodes all have states: cells missing anywhere, nodes never observed."""
+"""EM for networks whose nodes all have states: cells missing anywhere, nodes never observed.
+
+Rows without a hole are counted once, equal ones are kept once with their weight. A start is what the rows that are
+whole tell of each family, at random where there are none.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import DataError
-from bayeskit.graphs.distributions import Deterministic, Distribution, Table
-from bayeskit.graphs.network import Network
+from bayeskit.graphs.distributions import Deterministic, Distribution, LinearGaussian, Table
+from bayeskit.graphs.network import Network, Node
 from bayeskit.inference.exact import MAX_MEMORY, Exact
 from bayeskit.inference.lookup import log_weights
 from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.learning.networks.network_counts import estimated
-from bayeskit.learning.networks.row_patterns import RowPatterns, family_counts
+from bayeskit.learning.networks.network_counts import NetworkCounts, configurations, estimated
 from bayeskit.learning.search.node_columns import NodeColumns
-from bayeskit.priors import MLE, Prior
+from bayeskit.priors import MLE, BDeu, Prior
 from bayeskit.schema import Name
 from bayeskit.typing import Floats
 
@@ -245,3 +248,140 @@ def _laid_out(network: Network) -> Potentials:
 def _tables(network: Network) -> Floats:
     tables: list[Any] = [node.distribution for node in network.nodes]
     return np.concatenate([np.empty(0), *(table.table().ravel() for table in tables)])
+
+
+@dataclass(frozen=True, eq=False)
+class RowPatterns:
+    """Different rows, those of one pattern of missing cells one after the other.
+
+    Attributes
+    ----------
+    codes : shape (different rows, variables), the code after a variable's last state where its cell is missing
+    weights : what each of them weighs
+    first : the number of the first row that is equal to each
+    """
+
+    codes: Ints
+    weights: Floats
+    first: Ints
+
+    @classmethod
+    def of(cls, codes: Ints, sizes: Ints, weights: Floats, numbers: Ints) -> RowPatterns:
+        """Join equal rows of variables of these sizes.
+
+        >>> found = RowPatterns.of(np.array([[0, 2], [1, 1], [0, 2]]), np.array([2, 2]), np.ones(3), np.arange(3))
+        >>> found.codes.tolist(), found.weights.tolist(), found.first.tolist()
+        ([[0, 2], [1, 1]], [2.0, 1.0], [0, 1])
+        """
+        if not len(codes):
+            return cls(codes, weights, numbers)
+        small = codes.astype(np.int16 if codes.max(initial=0) < 2**15 else np.int32)
+        bits = np.packbits(codes < sizes, axis=1)
+        key = np.hstack([bits, np.ascontiguousarray(small).view(np.uint8).reshape(len(codes), -1)])
+        whole = np.ascontiguousarray(key).view(np.dtype((np.void, key.shape[1]))).ravel()
+        _, first, inverse = np.unique(whole, return_index=True, return_inverse=True)
+        sums = np.zeros(len(first))
+        np.add.at(sums, inverse.ravel(), weights)
+        return cls(np.ascontiguousarray(codes[first]), sums, numbers[first])
+
+
+def family_counts(p: Potentials, codes: Ints, weights: Floats) -> Floats:
+    """Return n of every factor's cells over rows without a missing cell, laid out as the tables are.
+
+    >>> p = Potentials.laid_out([2], [[0]], [np.zeros(2)], [0], ("coin",))
+    >>> family_counts(p, np.array([[0], [1], [1]]), np.ones(3))
+    array([1., 2.])
+    """
+    counts = np.empty(len(p.values))
+    for f in range(p.n_factors):
+        cell = np.zeros(len(codes), np.int64)
+        for v in p.scope_of(f):
+            cell = cell * p.sizes[v] + codes[:, v]
+        start, end = int(p.value_start[f]), int(p.value_start[f + 1])
+        counts[start:end] = np.bincount(cell, weights, end - start)
+    return counts
+
+
+# A restart multiplies each probability by a number of mean 1 and variance 1/so much.
+STEADINESS = 4.0
+
+
+def start_network(
+    network: Network, columns: NodeColumns, weights: Floats | None, rng: np.random.Generator, *, jitter: bool
+) -> Network:
+    """Return a network to begin from; no probability is zero, so no row is impossible.
+
+    A family some row of which is whole is estimated from such rows, with one imaginary row spread over its table.
+    Other families, those of nodes never observed among them, are drawn at random: alike for all states of a hidden
+    node, they would stay alike for ever. Nodes that are a function of their parents stay as they are.
+
+    Parameters
+    ----------
+    columns : a column for each node, missing where it is never observed
+    jitter : whether the estimates are shaken too, as restarts need it
+    """
+    counts = NetworkCounts.of(network, columns, weights)
+    found = estimated(network, counts, BDeu(1.0), {}, "mle")
+    numbers = dict(zip(columns.names, columns.numbers))
+    nodes = []
+    for before, node in zip(network.nodes, found.nodes):
+        made: Any = node.distribution
+        if isinstance(before.distribution, Deterministic):
+            made = before.distribution
+        elif node.is_discrete:
+            if not counts.table(network, node.name).any():
+                made = _random_table(made.values.shape, rng)
+            elif jitter:
+                made = _shaken(made.values, rng)
+        elif not counts.regressions[node.name].n.any():
+            made = _random_regression(network, node, numbers, rng)
+        elif jitter:
+            made = replace(made, intercept=_moved(made, rng))
+        nodes.append(replace(node, distribution=made))
+    return replace(found, nodes=tuple(nodes))
+
+
+def with_tables_of(network: Network, start: Network) -> Network:
+    """Return the network with the distributions of another where that has them."""
+    known: dict[Name, Distribution] = {
+        node.name: node.distribution for node in start.nodes if node.distribution is not None
+    }
+    nodes = [replace(node, distribution=known.get(node.name, node.distribution)) for node in network.nodes]
+    return replace(network, nodes=tuple(nodes))
+
+
+def _random_table(shape: tuple[int, ...], rng: np.random.Generator) -> Table:
+    return Table(rng.dirichlet(np.ones(shape[-1]), shape[:-1]))
+
+
+def _shaken(values: Floats, rng: np.random.Generator) -> Table:
+    moved = values * rng.gamma(STEADINESS, 1.0 / STEADINESS, values.shape)
+    return Table(moved / moved.sum(axis=-1, keepdims=True))
+
+
+def _moved(given: LinearGaussian, rng: np.random.Generator) -> Floats:
+    """Return intercepts within half a deviation or so of where they were."""
+    away = rng.normal(0.0, 0.5, given.intercept.shape)
+    return np.asarray(given.intercept + away * np.sqrt(given.variance))
+
+
+def _random_regression(
+    network: Network, node: Node, numbers: dict[Name, Floats | None], rng: np.random.Generator
+) -> LinearGaussian:
+    """Return regressions through numbers of the column; a column never seen is standard normal.
+
+    Slopes on a parent never seen are drawn: without any, the two would stay independent for ever.
+    """
+    discrete, numeric, _ = configurations(network, node.name)
+    shape = network.sizes_of(discrete)
+    seen = _seen(numbers[node.name])
+    spread = float(seen.var()) if len(seen) else 1.0
+    intercept = rng.choice(seen, shape) if len(seen) else rng.normal(size=shape)
+    slopes = rng.normal(size=(*shape, len(numeric))) * np.sqrt(spread)
+    if len(seen):
+        slopes[..., [bool(len(_seen(numbers[name]))) for name in numeric]] = 0.0
+    return LinearGaussian(intercept, slopes, np.full(shape, spread if spread > 0.0 else 1.0))
+
+
+def _seen(numbers: Floats | None) -> Floats:
+    return np.empty(0) if numbers is None else numbers[~np.isnan(numbers)]

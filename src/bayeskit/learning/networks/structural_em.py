@@ -16,28 +16,32 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import xlogy
 
-from bayeskit.errors import TooLarge
+from bayeskit.errors import DataError, TooLarge
 from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.network import Network, Node
 from bayeskit.inference.exact import Exact
 from bayeskit.inference.potentials import Potentials
-from bayeskit.learning.em import Climbing
-from bayeskit.learning.long_runs import run_search
-from bayeskit.learning.networks.expected_families import ExpectedFamilies
-from bayeskit.learning.networks.expected_scores import ExpectedScores
-from bayeskit.learning.networks.network_em import NetworkProblem, TableCounts, codes_of
-from bayeskit.learning.networks.network_starts import start_network
-from bayeskit.learning.networks.observed_score import observed_score, prior_of
-from bayeskit.learning.networks.row_patterns import RowPatterns
-from bayeskit.learning.networks.structural_starts import start_graph, with_cells
-from bayeskit.learning.restarts import climb_best
+from bayeskit.learning.em import Climbing, climb_best
+from bayeskit.learning.long_runs import Outcome, run_search
+from bayeskit.learning.networks.expected_families import ExpectedFamilies, ExpectedScores, fit_of_columns
+from bayeskit.learning.networks.network_em import (
+    NetworkProblem,
+    RowPatterns,
+    TableCounts,
+    codes_of,
+    start_network,
+)
+from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.learning.search.node_columns import NodeColumns
 from bayeskit.learning.search.search_network import Settings, moved
+from bayeskit.priors import MLE, BDeu, Laplace
 from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.questions import members
-from bayeskit.structure.search.hill_climbing import hill_climbing
-from bayeskit.structure.search.moves import slack
+from bayeskit.structure.criteria import Score
+from bayeskit.structure.questions import Graph, members
+from bayeskit.structure.search.hill_climbing import hill_climbing, slack
+from bayeskit.structure.search.order import auto, legal
 from bayeskit.typing import Floats
 
 Parents = tuple[int, ...]
@@ -290,3 +294,103 @@ def _in_order(network: Network, columns: NodeColumns) -> Network:
         values = table.values.transpose([*order, len(order)])
         nodes.append(replace(node, parents=tuple(node.parents[k] for k in order), distribution=Table(values)))
     return Network(tuple(nodes))
+
+
+def prior_of(score: Score) -> Any:
+    """Return the imaginary rows that go with a score: none with one of the likelihood.
+
+    >>> prior_of(Score("bdeu", 10.0))
+    BDeu(ess=10.0)
+    """
+    if score.by_likelihood:
+        return MLE()
+    return Laplace() if score.name == "k2" else BDeu(score.ess)
+
+
+def observed_score(
+    score: Score, n_rows: float, problem: NetworkProblem, network: Network, value: float
+) -> float:
+    r"""Return what a fitted network is worth, given the cells that are there.
+
+    With o these cells, and d parameters that cost c each,
+
+    .. math:: \sum_i w_i \log P(o_i \mid \theta) - c\, d
+
+    for ``loglik``, ``aic`` and ``bic``. For ``bdeu`` and ``k2`` Cheeseman and Stutz's estimate of the evidence, in
+    which the rows as expected stand in for the rows, and the likelihood puts right what that adds:
+
+    .. math:: \log P(\bar n \mid G) + \sum_i w_i \log P(o_i \mid \theta) - \sum \bar n \log \theta
+
+    Without missing cells each is the score itself.
+
+    Parameters
+    ----------
+    problem : NetworkProblem
+        With the prior of `prior_of`.
+    network, value : where EM ended, and what it climbed there
+
+    References
+    ----------
+    Cheeseman, Stutz (1996), Bayesian classification (AutoClass): theory and results.
+    """
+    shapes = [network.shape_of(node.name) for node in network.nodes]
+    if score.by_likelihood:
+        parameters = sum(float((shape[-1] - 1) * math.prod(shape[:-1])) for shape in shapes)
+        return value - score.penalty(n_rows) * parameters
+    prior = prior_of(score)
+    counts, total = problem.expect(network)
+    for node, shape in zip(network.nodes, shapes):
+        n = counts.table(network, node.name).reshape(-1, shape[-1])
+        table: Any = node.distribution
+        cells, above = n.reshape(-1, 1), n.sum(axis=1)[:, None]
+        evidence = fit_of_columns(cells, above, score, shape[-1], np.array([float(len(n))]))
+        # What EM climbs counts the imaginary rows too: they leave with the expected ones.
+        leaves = n + prior.cells(node.variable, len(n))
+        total += float(evidence[0]) - float(xlogy(leaves, table.values.reshape(n.shape)).sum())
+    return total
+
+
+def start_graph(
+    columns: NodeColumns,
+    arcs: Arcs,
+    score: Score,
+    weights: Floats | None,
+    time_limit: float | None,
+    seed: int = 0,
+) -> Outcome:
+    """Return the graph that the default search finds in the rows without a missing cell.
+
+    Where a column is missing in every row there is no such row, and a hidden node without arcs is independent of
+    everything, whatever is expected under that: it would stay alone for ever. Hidden nodes begin as parents of all the
+    others. Where only some cells are missing in every row, it is the required arcs alone.
+
+    Examples
+    --------
+    >>> from bayeskit.learning.search.node_columns import read_nodes
+    >>> rows = read_nodes({"h": [None, None], "x": ["a", "b"], "y": ["a", "b"]}, {"h": ["one", "two"]})
+    >>> start_graph(rows, Arcs.all(3, 2), Score("bic"), None, None).graph.parents
+    (0, 1, 1)
+    """
+    hidden = columns.n_missing == columns.n_rows
+    if hidden.any():
+        above = sum(1 << int(v) for v in np.flatnonzero(hidden))
+        return Outcome(Graph(legal([0 if hidden[v] else above for v in range(arcs.n)], arcs)))
+    if not columns.complete.any():
+        return Outcome(Graph(arcs.required))
+    counted = None if weights is None else weights[columns.complete]
+    scores = FamilyScores(columns.code_matrix(), columns.sizes, score, counted)
+    return run_search(auto(arcs, rng=np.random.default_rng(seed)), scores, time_limit=time_limit)
+
+
+def with_cells(columns: NodeColumns, weights: Floats | None) -> tuple[NodeColumns, Floats | None]:
+    """Leave out rows without weight, and rows without any cell: they say nothing."""
+    idle = np.zeros(columns.n_rows, np.bool_) if weights is None else weights <= 0.0
+    seen = np.zeros(columns.n_rows, np.bool_)
+    for j in range(len(columns.variables)):
+        seen |= columns.present(j)
+    rows = np.flatnonzero(seen & ~idle)
+    if not len(rows):
+        raise DataError("Every cell is missing: there is nothing to learn from.")
+    if len(rows) == columns.n_rows:
+        return columns, weights
+    return columns.take(rows), None if weights is None else weights[rows]

@@ -22,7 +22,6 @@ from bayeskit.data.source import Source, as_weights, is_path
 from bayeskit.data.table import open_table
 from bayeskit.errors import ColumnError, SettingError, SourceNote
 from bayeskit.learning.cut_points import frequency_cut_points
-from bayeskit.learning.search.counted_scores import EVERYTHING
 from bayeskit.schema import Name, Variable
 from bayeskit.typing import Floats, RowSource, WeightsLike
 
@@ -33,6 +32,8 @@ Codes = NDArray[Any]
 MOST_INTEGERS = 30
 # Squares of larger numbers, summed over many rows, would leave the range of doubles.
 LARGEST = 1e100
+# There is no class: every row has the same one.
+EVERYTHING = Variable("everything", "categorical", ("everything",), n_declared=1, closed=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayeskit.counting.kernels.soft import share_rows
-from bayeskit.counting.soft import count_soft
+from bayeskit.counting.count_shares import count_soft, share_rows
 from bayeskit.data.encoded import Chunk
 from bayeskit.data.source import LEAST_WEIGHT
 from bayeskit.estimation.class_prior import log_normalise

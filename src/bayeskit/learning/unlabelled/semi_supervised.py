@@ -21,9 +21,8 @@ from typing import TypeVar
 import numpy as np
 
 from bayeskit.counting.backend import count_rows, in_order
-from bayeskit.counting.kernels.soft import share_rows
-from bayeskit.counting.soft import count_soft
-from bayeskit.counting.totals import refuse_unusable
+from bayeskit.counting.count_shares import count_soft, share_rows
+from bayeskit.counting.count_totals import refuse_unusable
 from bayeskit.data.encoded import CHUNK_ROWS, Chunk, Encoded
 from bayeskit.data.source import LEAST_WEIGHT, Rows, batch_weights
 from bayeskit.learning.em import ROUNDING, Climb, Climbing, climb

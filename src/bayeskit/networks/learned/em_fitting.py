@@ -18,11 +18,9 @@ from bayeskit.errors import ColumnError, Incompatible, NotConverged, SettingErro
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network
 from bayeskit.inference.exact import get_max_memory
-from bayeskit.learning.em import Climb, Climbing
+from bayeskit.learning.em import Climb, Climbing, climb_best
 from bayeskit.learning.long_runs import progress_of
-from bayeskit.learning.networks.network_em import NetworkProblem
-from bayeskit.learning.networks.network_starts import start_network, with_tables_of
-from bayeskit.learning.restarts import climb_best
+from bayeskit.learning.networks.network_em import NetworkProblem, start_network, with_tables_of
 from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
 from bayeskit.networks.arguments import number_below, switch, whole_number
 from bayeskit.networks.data_rows import columns_of

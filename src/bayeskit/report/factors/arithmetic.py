@@ -15,7 +15,7 @@ from bayeskit.errors import DataError
 from bayeskit.estimation.averaged import Averaged
 from bayeskit.estimation.class_prior import class_factors
 from bayeskit.estimation.conditional import Conditional
-from bayeskit.estimation.families import FamilyTries
+from bayeskit.estimation.family_tries import FamilyTries
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.presence import Presence
 from bayeskit.estimation.table import TableConditional

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.estimation.families import FamilyTries
-from bayeskit.estimation.kernels.families import PLAIN
+from bayeskit.estimation.family_tries import FamilyTries
 from bayeskit.estimation.kernels.marginal import MOST_CONFIGURATIONS
+from bayeskit.estimation.kernels.trie_scores import PLAIN
 from bayeskit.report.explanation import Attribute, Factor, LeftOut
 from bayeskit.report.factors.dependence import Floats, Item
 from bayeskit.report.factors.family_share import family_shares

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.estimation.families import FamilyTries
-from bayeskit.estimation.kernels.families import PLAIN, WITTEN_BELL
+from bayeskit.estimation.family_tries import FamilyTries
+from bayeskit.estimation.kernels.trie_scores import PLAIN, WITTEN_BELL
 from bayeskit.report.factors.dependence import Floats
 from bayeskit.report.fractions import back_off, fraction, number
 from bayeskit.report.shown import Shown

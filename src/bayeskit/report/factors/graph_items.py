@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayeskit.estimation.kernels.families import PLAIN
+from bayeskit.estimation.kernels.trie_scores import PLAIN
 from bayeskit.learning.graph_factors import GraphFactors
 from bayeskit.report.explanation import Attribute, Factor, LeftOut, PriorSource
 from bayeskit.report.factors.dependence import Floats, Item

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayeskit.structure.questions import Family, Graph, Search, Stop
-from bayeskit.structure.search.moves import slack
+from bayeskit.structure.search.hill_climbing import slack
 from bayeskit.typing import Floats
 
 

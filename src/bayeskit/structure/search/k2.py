@@ -8,7 +8,7 @@ import numpy as np
 
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import Family, Graph, Search, Stop, members
-from bayeskit.structure.search.moves import slack
+from bayeskit.structure.search.hill_climbing import slack
 
 
 def k2(arcs: Arcs, order: Sequence[int]) -> Search:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.counting.kernels.totals import locked
-from bayeskit.counting.totals import is_sparse, refuse_unusable
+from bayeskit.counting.count_totals import is_sparse, locked, refuse_unusable
 from bayeskit.errors import ColumnError
 from bayeskit.kernel import intrinsic, kernel
 from bayeskit.typing import Floats

@@ -10,8 +10,8 @@ import numpy as np
 from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.class_prior import ClassPrior
 from bayeskit.estimation.conditional import Conditional
-from bayeskit.estimation.families import estimate_families
-from bayeskit.estimation.kernels.families import BACK_OFF
+from bayeskit.estimation.family_tries import estimate_families
+from bayeskit.estimation.kernels.trie_scores import BACK_OFF
 from bayeskit.graphs.dag import Dag
 from bayeskit.learning.model import Form, Recipe
 from bayeskit.learning.naive import Naive, presence_conditionals

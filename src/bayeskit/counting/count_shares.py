@@ -1,19 +1,163 @@
-"""Count the moments of rows whose class is not known: every class takes its share of a row's weight."""
+"""Counting rows whose class is not known: each belongs to every class with a share of its weight."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bayeskit.counting.moments import FOLD_ROWS, WIDTH, find_largest
+from bayeskit.counting.backend import COUNTERS
+from bayeskit.counting.count_moments import FOLD_ROWS, WIDTH, find_largest
+from bayeskit.counting.count_totals import is_sparse, summed
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import InfiniteValue
 from bayeskit.kernel import fma, kernel
 from bayeskit.schema import Name, Schema
-from bayeskit.statistics import double
+from bayeskit.statistics import Plan, Statistics, double
 from bayeskit.statistics.moments import Moments, exponent_for
+from bayeskit.statistics.tables import Tables
+from bayeskit.statistics.totals import Totals, empty_sums
 from bayeskit.typing import Floats
+
+_U = np.uintp
+
+
+@kernel
+def share_rows(joint: Any, log_prior: Any, weights: Any, factor: Any, least: Any) -> float:
+    """Turn log P(c, x) into w·P(c | x) in place; return Σ w log P(x), w being factor·weight.
+
+    Rows that are impossible in every class are shared by the prior, and make the sum −inf. Shares below ``least`` are
+    nothing: their squares could not be told from zero.
+    """
+    n, k = joint.shape
+    value = 0.0
+    for i in range(n):
+        w = factor * weights[i]
+        best = joint[i, 0]
+        for c in range(1, k):
+            if joint[i, c] > best:
+                best = joint[i, c]
+        if best == -np.inf:
+            if w > 0.0:
+                value = -np.inf
+            for c in range(k):
+                joint[i, c] = w * np.exp(log_prior[c])
+            continue
+        total = 0.0
+        for c in range(k):
+            e = np.exp(joint[i, c] - best)
+            joint[i, c] = e
+            total += e
+        if w > 0.0:
+            value += w * (best + np.log(total))
+        scale = w / total
+        for c in range(k):
+            share = joint[i, c] * scale
+            joint[i, c] = share if share >= least else 0.0
+    return value
+
+
+@kernel
+def count_shares(codes: Any, shares: Any, offsets: Any, flat: Any) -> None:
+    """Add the shares of every row to n(v, c) of each of its codes, all classes in one pass."""
+    n, d = codes.shape
+    k = _U(shares.shape[1])
+    for i in range(n):
+        for j in range(d):
+            place = (offsets[j] + _U(codes[i, j])) * k
+            for c in range(k):
+                flat[place + c] += shares[i, c]
+
+
+@kernel
+def count_two_shares(codes: Any, shares: Any, offsets: Any, flat: Any) -> None:
+    """As ``count_shares``, for two classes."""
+    n, d = codes.shape
+    for i in range(n):
+        first = shares[i, 0]
+        second = shares[i, 1]
+        for j in range(d):
+            place = (offsets[j] + _U(codes[i, j])) * _U(2)
+            flat[place] += first
+            flat[place + _U(1)] += second
+
+
+@kernel
+def total_shares(indptr: Any, indices: Any, data: Any, shares: Any, sums: Any) -> None:
+    """Add every entry of sparse rows, times the row's shares, to its column: ``sums`` has shape (V, K)."""
+    n, k = shares.shape
+    for i in range(n):
+        for q in range(_U(indptr[i]), _U(indptr[i + 1])):
+            v = _U(indices[q])
+            x = data[q]
+            for c in range(k):
+                sums[v, c] += x * shares[i, c]
+
+
+def count_soft(chunk: Chunk, shares: Floats, schema: Schema, plan: Plan) -> Statistics:
+    """Take all the sums of a plan over rows that have shares in the classes.
+
+    Tables, moments and totals have loops of their own. For any other pattern each row stands once for every class in
+    which it has a share, with that weight.
+
+    Parameters
+    ----------
+    chunk : Chunk
+        Its target and weights are not looked at.
+    shares : array of shape (n, K)
+        The weight of each row in each class.
+
+    Examples
+    --------
+    >>> from bayeskit.schema import Variable
+    >>> schema = Schema((Variable("x", "categorical", ("a", "b")),), Variable("y", "categorical", ("no", "yes")))
+    >>> chunk = Chunk(2, np.array([[0], [1]], np.uint8), np.empty((2, 0)))
+    >>> count_soft(chunk, np.array([[0.25, 0.75], [0.5, 0.5]]), schema, Plan.naive(schema)).table("x")
+    array([[0.25, 0.75],
+           [0.5 , 0.5 ]])
+    """
+    parts: dict[Any, Any] = {}
+    spread: Chunk | None = None
+    for pattern in plan.patterns:
+        if pattern.kind == "tables":
+            parts["tables"] = _tables(chunk, shares, schema)
+        elif pattern.kind == "moments":
+            parts["moments"] = count_soft_moments(chunk, shares, schema, pattern.attributes)
+        elif pattern.kind == "totals":
+            parts["totals"] = _totals(chunk, shares, schema, pattern.attributes)
+        else:
+            spread = _spread(chunk, shares) if spread is None else spread
+            parts[pattern.kind] = COUNTERS[pattern.kind](spread, schema, pattern.attributes)
+    return Statistics(schema, plan, parts)
+
+
+def _spread(chunk: Chunk, shares: Floats) -> Chunk:
+    rows, classes = np.nonzero(shares)
+    each = replace(chunk, target=None, weights=None).take(rows)
+    return replace(each, target=classes.astype(np.uint32), weights=shares[rows, classes])
+
+
+def _tables(chunk: Chunk, shares: Floats, schema: Schema) -> Tables:
+    counts = np.zeros((int(schema.offsets[-1]), schema.n_classes))
+    if chunk.codes.shape[1]:
+        count = count_two_shares if schema.n_classes == 2 else count_shares
+        count(chunk.codes, shares, schema.offsets, counts.reshape(-1))
+    return Tables(shares.sum(axis=0), counts)
+
+
+def _totals(chunk: Chunk, shares: Floats, schema: Schema, attributes: tuple[Any, ...]) -> Totals:
+    block, above = summed(chunk.block), chunk.block_above
+    sums = empty_sums(schema, attributes)
+    if is_sparse(block):
+        entries = block.data if above is None else (block.data > above).astype(np.float64)
+        by_column = np.zeros(sums.shape[::-1])
+        total_shares(block.indptr, block.indices, entries, shares, by_column)
+        sums[:] = by_column.T
+    else:
+        sums[:] = shares.T @ (block if above is None else (block > above).astype(np.float64))
+    return Totals(sums, shares.sum(axis=0))
+
 
 # The room of one class and 32 columns: pivot, then weight, first and second, each as high and low.
 PACK = 7 * WIDTH

@@ -1,13 +1,13 @@
-"""A table of the model with its labels on: classes × states, probabilities and counts."""
+"""A table of the model with its labels on: classes × (parents ×) states, probabilities and counts."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
-from bayeskit.classifiers.dependent_table import DependentTable, dependent_table
 from bayeskit.errors import ColumnError, UsageError
 from bayeskit.estimation.conditional import DiscreteConditional
 from bayeskit.learning.model import Model
@@ -112,3 +112,90 @@ def _place(schema: Schema, name: Name) -> int:
             f"Tables: {', '.join(map(repr, names[:12])) or 'none'}."
         )
     return names.index(name)
+
+
+# A table of more cells is nothing to look at, and one of many parents may not fit at all.
+MOST_CELLS = 1_000_000
+
+
+@dataclass(frozen=True)
+class DependentTable:
+    """P(x = v | c, parents) with the counts it came from: axes are the class, each parent, and the states.
+
+    Examples
+    --------
+    >>> half = np.full((1, 2, 2), 0.5)
+    >>> table = DependentTable("wind", ("sky",), ("go",), (("sun", "rain"),), ("calm", "gale"), half, half * 4)
+    >>> table["go", "rain", "calm"], table.counts.shape
+    (0.5, (1, 2, 2))
+    """
+
+    name: Name
+    parents: tuple[Name, ...]
+    classes: tuple[Label, ...]
+    parent_states: tuple[tuple[Label, ...], ...]
+    states: tuple[Label, ...]
+    probabilities: Floats
+    counts: Floats
+
+    def __getitem__(self, key: tuple[Label, ...]) -> float:
+        axes = (self.classes, *self.parent_states, self.states)
+        wanted = key if isinstance(key, tuple) else (key,)
+        try:
+            return float(self.probabilities[tuple(a.index(k) for a, k in zip(axes, wanted, strict=True))])
+        except ValueError:
+            order = ", ".join(map(str, ("class", *self.parents, self.name)))
+            raise ColumnError(
+                f"The table of {self.name!r} has no cell {key!r}. Give ({order}), each one of: "
+                f"{'; '.join(', '.join(map(str, axis[:12])) for axis in axes)}."
+            ) from None
+
+    def to_frame(self) -> Any:
+        """Return the probabilities as a pandas frame: (class, parents) × states."""
+        import pandas as pd
+
+        rows = pd.MultiIndex.from_product(
+            [list(axis) for axis in (self.classes, *self.parent_states)], names=["class", *self.parents]
+        )
+        return pd.DataFrame(
+            self.probabilities.reshape(-1, len(self.states)), index=rows, columns=list(self.states)
+        )
+
+    def _repr_html_(self) -> str:
+        from bayeskit.graphs.factor import Factor, factor_html
+
+        # The class may share its name with no column, so it has a sign of its own.
+        names = ("(class)", *self.parents, self.name)
+        axes = (self.classes, *self.parent_states, self.states)
+        given = ", ".join(map(str, ("class", *self.parents)))
+        return factor_html(Factor(names, axes, self.probabilities), caption=f"P({self.name} | {given})")
+
+
+def dependent_table(
+    tables: DiscreteConditional, schema: Schema, statistics: Statistics, j: int
+) -> DependentTable:
+    """Return the table of the j-th categorical attribute, states only (missing and unseen have no place in it)."""
+    variables, k = schema.categorical, schema.n_classes
+    if j not in tables.members():
+        raise ColumnError(
+            f"{variables[j].name!r} has no table: it was not taken into the model. See structure_."
+        )
+    parents = tables.parents_of(j)
+    shape = [variables[i].size for i in (*parents, j)]
+    cells = math.prod(shape) * k
+    if cells > MOST_CELLS:
+        raise UsageError(
+            f"The table of {variables[j].name!r} has {cells:,} cells, more than {MOST_CELLS:,}. Ask explain(row) for "
+            "the cells of a row."
+        )
+    found = tables.table_of(j, parents, [range(size) for size in shape])
+    counts = tables.counts_of(statistics, j)
+    return DependentTable(
+        variables[j].name,
+        tuple(variables[i].name for i in parents),
+        schema.target.states,
+        tuple(variables[i].states for i in parents),
+        variables[j].states,
+        np.moveaxis(found.reshape(*shape, k), -1, 0).copy(),
+        np.moveaxis(counts.reshape(*shape, k), -1, 0).copy(),
+    )

@@ -21,7 +21,6 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.estimation.back_off import choose_constants
 from bayeskit.estimation.conditional import DiscreteConditional, DrawRule, ParameterPosterior, Workings
-from bayeskit.estimation.kernels.families import BACK_OFF, PLAIN, WITTEN_BELL, Rule, family
 from bayeskit.estimation.kernels.marginal import (
     MOST_CONFIGURATIONS,
     Order,
@@ -29,6 +28,7 @@ from bayeskit.estimation.kernels.marginal import (
     add_sums,
     find_holes,
 )
+from bayeskit.estimation.kernels.trie_scores import BACK_OFF, PLAIN, WITTEN_BELL, Rule, family
 from bayeskit.estimation.tries import Trie, lay_tries
 from bayeskit.priors import BackOff, Smoothing, TablePrior, WittenBell, one_more_cell
 from bayeskit.schema import LARGEST_BYTE_TABLE, Schema

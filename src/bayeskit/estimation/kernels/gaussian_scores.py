@@ -1,4 +1,4 @@
-"""The Gaussians of a cell as they would be had a row not been counted, row by row.
+"""Loops over rows, attributes and classes for Gaussian densities, also under a parent's state, and with a row left out.
 
 Taking weight w of a value x out of n values with mean m and centred sum S leaves, with δ = x − m,
 
@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.estimation.kernels.cell_gaussian import row_of
-from bayeskit.estimation.kernels.gaussian import FARTHEST, distance
 from bayeskit.kernel import kernel
 from bayeskit.statistics.double import (
     FIRST,
@@ -33,6 +31,80 @@ from bayeskit.statistics.double import (
     divide,
     multiply,
 )
+
+# Rows are scored this many at a time, with the rows innermost, where the compiler can vectorise.
+TILE = 64
+# A distance beyond this many deviations counts as this many, so that a sum of squares stays finite.
+FARTHEST = 1e150
+
+
+@kernel
+def distance(x: float, mean: float, low: float, inverse: float) -> float:
+    """Return (x − mean)·inverse, bounded; the mean is given as high and low."""
+    z = ((x - mean) - low) * inverse
+    if isinf(x - mean):
+        # The difference of two values near the largest double: halve before, double after.
+        z = (0.5 * x - 0.5 * mean) * inverse * 2.0
+    return min(max(z, -FARTHEST), FARTHEST)
+
+
+@kernel
+def find_infinite(values: Any, row: Any, place: Any) -> Any:
+    """Return the column of the first infinity in a row, or −1."""
+    for j in range(np.uintp(place.shape[0])):
+        if isinf(values[row, place[j]]):
+            return np.int64(place[j])
+    return np.int64(-1)
+
+
+@kernel
+def load_tile(values: Any, place: Any, start: Any, rows: Any, tile: Any) -> None:
+    """Copy some rows of the columns at ``place`` into a tile of shape (columns, rows)."""
+    for r in range(rows):
+        for j in range(np.uintp(place.shape[0])):
+            tile[j, r] = values[start + r, place[j]]
+
+
+@kernel
+def row_of(codes: Any, i: Any, parent: Any, offsets: Any, limits: Any, last: Any) -> Any:
+    """Return the row of the tables for a parent (−1: none) in row i; ``last`` is that of the class alone."""
+    if parent < 0:
+        return last
+    j = np.uintp(parent)
+    code = np.uintp(codes[i, j])
+    return offsets[j] + code if code < limits[j] else last
+
+
+@kernel
+def add_scores(
+    values: Any, codes: Any, offsets: Any, limits: Any, parents: Any, places: Any,
+    mean: Any, low: Any, inverse: Any, norm: Any, out: Any,
+) -> Any:  # fmt: skip
+    """Add Σ_m log N(x_m; c, x_parent) to ``out`` (n, parents, K); return −1, or the flat place of an infinity.
+
+    The tables have shape (T + 1, K, M), the last row for an absent parent; ``inverse`` is 1/(σ√2) and
+    ``norm`` −log(σ√(2π)). Missing values add nothing.
+    """
+    n, last = np.uintp(values.shape[0]), np.uintp(mean.shape[0] - 1)
+    for i in range(n):
+        for q in range(np.uintp(parents.shape[0])):
+            g = row_of(codes, i, parents[q], offsets, limits, last)
+            for c in range(np.uintp(mean.shape[1])):
+                total = 0.0
+                for place in range(np.uintp(places.shape[0])):
+                    m = places[place]
+                    x = values[i, m]
+                    z = ((x - mean[g, c, m]) - low[g, c, m]) * inverse[g, c, m]
+                    if abs(z) < FARTHEST:
+                        total += norm[g, c, m] - z * z
+                    elif isinf(x):
+                        return np.int64(i) * np.int64(values.shape[1]) + np.int64(m)
+                    elif x == x:
+                        z = distance(x, mean[g, c, m], low[g, c, m], inverse[g, c, m])
+                        total += norm[g, c, m] - z * z
+                out[i, q, c] += total
+    return np.int64(-1)
+
 
 # The share of S that may go before the closed form loses more than two digits.
 MOST_GONE = 0.99
