@@ -165,7 +165,8 @@ def given_rows(
     missing: Sequence[str],
 ) -> tuple[Given, Name]:
     """Open what was given, rows in memory or the path of a file, and say what the class is called."""
-    if isinstance(data, InFile) and target is not None:
+    if isinstance(data, InFile):
+        assert target is not None  # the command line asks for it
         return data, target
     if target is not None and not isinstance(target, Hashable):
         raise DataTypeError(
