@@ -170,17 +170,13 @@ def _regressions_of(
     z = chunk.values[:, zero.numeric_of(f)]
     whole = ~np.isnan(z).any(axis=1)
     rows = np.flatnonzero(whole if heavy is None else whole & heavy)
-    digits = [np.asarray(_column(chunk.codes, j))[rows].astype(np.int64) for j in zero.discrete_of(f)]
+    digits = [chunk.column(j)[rows].astype(np.int64) for j in zero.discrete_of(f)]
     assert chunk.target is not None
     radices = zero.radices_of(f)
     keys, cell = _numbered(
         key_of([*digits, chunk.target[rows].astype(np.int64)], radices), math.prod(radices)
     )
     return keys, Regressions.of(z[rows], cell, chunk.row_weights[rows], len(keys))
-
-
-def _column(codes: Any, j: int) -> Any:
-    return codes[j][:] if isinstance(codes, tuple) else codes[:, j]
 
 
 def _numbered(key: NDArray[np.int64], n_keys: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

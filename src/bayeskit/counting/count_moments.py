@@ -323,7 +323,7 @@ def count_cell_moments(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...
     careful = not np.isfinite(chunk.values).all()
     found = []
     for j, variable in enumerate(schema.categorical):
-        codes = chunk.codes[j][:] if isinstance(chunk.codes, tuple) else chunk.codes[:, j]
+        codes = chunk.column(j)
         n_cells = (variable.size + 1) * schema.n_classes
         cell = codes.astype(np.uint32) * np.uint32(schema.n_classes) + chunk.target
         weights = chunk.row_weights if careful or n_cells > LARGEST_PACKED else chunk.weights

@@ -65,6 +65,10 @@ class Chunk:
             first_row=self.first_row + first,
         )
 
+    def column(self, j: int) -> NDArray[Any]:
+        """Return the codes of one categorical attribute."""
+        return self.codes[j][:] if isinstance(self.codes, tuple) else self.codes[:, j]
+
     @property
     def row_weights(self) -> NDArray[np.float64]:
         """The weights as an array: ones where none were given."""
