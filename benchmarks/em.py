@@ -27,7 +27,7 @@ from bayeskit import BayesianNetwork, GaussianMixture, GaussianNB, LatentClass, 
 from bayeskit.classifiers.semi_supervision import parted
 from bayeskit.data.source import Source
 from bayeskit.learning.em import Climbing
-from bayeskit.learning.unlabelled.semi_supervised import Parted, complete
+from bayeskit.learning.semi_supervised import Parted, complete
 from bayeskit.schema import Variable
 from em_acceleration import count_steps
 from em_peers import Peer

@@ -25,7 +25,7 @@ import bayeskit
 from bayeskit.classifiers.semi_supervision import parted
 from bayeskit.data.source import Source
 from bayeskit.errors import NotConverged
-from bayeskit.learning.unlabelled.semi_supervised import Parted, SemiSupervised
+from bayeskit.learning.semi_supervised import Parted, SemiSupervised
 from bayeskit.schema import Variable
 from harness import Report, Run, options
 

@@ -12,7 +12,7 @@ from bayeskit import KDB, TAN, BayesianNetwork, GaussianMixture, LatentClass, Na
 from bayeskit.classifiers.semi_supervision import parted
 from bayeskit.data.source import Source
 from bayeskit.errors import ColumnError, DataError, NotConverged, SettingError, SuspectResult
-from bayeskit.learning.unlabelled.semi_supervised import Parted, SemiSupervised
+from bayeskit.learning.semi_supervised import Parted, SemiSupervised
 from bayeskit.schema import Variable
 from refusals import refuses, warns_of
 

@@ -48,9 +48,8 @@ from bayeskit.errors import (
     UsageError,
 )
 from bayeskit.learning.em import Climbing
-from bayeskit.learning.unlabelled.self_training import self_train
-from bayeskit.learning.unlabelled.semi_supervised import Parted, complete
-from bayeskit.learning.unlabelled.unlabelled_weight import CANDIDATES, left_out_loss
+from bayeskit.learning.self_training import CANDIDATES, left_out_loss, self_train
+from bayeskit.learning.semi_supervised import Parted, complete
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Pattern, Plan
 from conformance.estimators import BY_LETTER

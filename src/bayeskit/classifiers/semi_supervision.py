@@ -22,8 +22,8 @@ from bayeskit.data.source import Rows, Source, batch_weights
 from bayeskit.errors import DataError, InfiniteValue, NotConverged, SettingError, SuspectResult, UsageError
 from bayeskit.learning.em import Climb
 from bayeskit.learning.fitted import Fitted
-from bayeskit.learning.unlabelled.semi_supervised import Parted
-from bayeskit.learning.unlabelled.unlabelled_weight import Weighed, check_weight, weigh
+from bayeskit.learning.self_training import Weighed, check_weight, weigh
+from bayeskit.learning.semi_supervised import Parted
 from bayeskit.schema import Label
 from bayeskit.typing import Array, LabelsLike
 

@@ -67,7 +67,8 @@ class Chunk:
 
     def column(self, j: int) -> NDArray[Any]:
         """Return the codes of one categorical attribute."""
-        return self.codes[j][:] if isinstance(self.codes, tuple) else self.codes[:, j]
+        codes: NDArray[Any] = self.codes[j][:] if isinstance(self.codes, tuple) else self.codes[:, j]
+        return codes
 
     @property
     def row_weights(self) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from bayeskit.counting.count_totals import binarizable, is_sparse, refuse_unusable
 from bayeskit.data.encoded import Chunk
@@ -15,6 +16,7 @@ from bayeskit.estimation.conditional import Conditional, DrawnRows, DrawRule, No
 from bayeskit.estimation.kernels.block_scores import add_product
 from bayeskit.estimation.kernels.left_out import DUST, score_bernoulli
 from bayeskit.estimation.multinomial import checked_alpha, entries_of, imaginary_log
+from bayeskit.estimation.posterior_draws import NEVER, WordPosterior, log_gamma_draws
 from bayeskit.statistics.part import never_counted
 from bayeskit.statistics.totals import Totals
 from bayeskit.typing import Floats
@@ -123,9 +125,24 @@ class BernoulliBlock(Conditional):
         rows.block = self.sample(rows.classes, rng)
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
-        from bayeskit.estimation.drawn_blocks import WordPosterior
+        return WordPosterior(self.table.shape, self._drawn, self._present)
 
-        return WordPosterior(self)
+    def _drawn(self, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
+        sums = self.totals.sums
+        pair = np.stack([sums, self.totals.rows[:, None] - sums]) + self.alpha
+        logs = log_gamma_draws(rng, np.swapaxes(pair, 1, 2), draws)
+        present, absent = np.maximum(logs - np.logaddexp(logs[0], logs[1]), NEVER)
+        return present - absent, absent.sum(axis=0)
+
+    def _present(self, block: Any) -> Any:
+        """Return one where a word is in a text, zero where it is not."""
+        if not is_sparse(block):
+            return (block > self.binarize).astype(np.float64)
+        if self.binarize < 0:  # a word that is not stored is there too
+            return (block.toarray() > self.binarize).astype(np.float64)
+        kept = csr_array(block)
+        there = (kept.data > self.binarize).astype(np.float64)
+        return csr_array((there, kept.indices, kept.indptr), shape=kept.shape)
 
     def add_nodes(self, nodes: Nodes) -> None:
         with_word, alpha = self.totals.sums.T, self.alpha[:, None]

@@ -151,6 +151,18 @@ class Workings(Protocol):
         ...
 
 
+class WeighedTerms(Protocol):
+    """log P(x_i | c) of every attribute alone, as the loop that chooses weights reads it."""
+
+    places: NDArray[np.uintp]
+    log_table: Floats
+    mean: Floats
+    low: Floats
+    inverse: Floats
+    norm: Floats
+    missing: Floats
+
+
 class Conditional(ABC):
     """The distribution of some attributes given the class, ready for look-up.
 
@@ -243,6 +255,14 @@ class Conditional(ABC):
         the imaginary count of a cell whose counts are not held.
         """
         return 0.0
+
+    def weighed(self, discrete: Floats, numeric: Floats) -> Conditional:
+        """Return the factor with the share of each categorical and numeric attribute in it raised to its weight."""
+        raise self._refusal("have weights of attributes")
+
+    def put_terms(self, terms: WeighedTerms) -> None:
+        """Lay log P(x_i | c) out for the loop that chooses weights."""
+        raise self._refusal("have weights of attributes")
 
     def _refusal(self, what: str) -> NotSupported:
         return NotSupported(f"{type(self).__name__} cannot {what}.")

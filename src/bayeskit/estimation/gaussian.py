@@ -13,7 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import InfiniteValue
-from bayeskit.estimation.conditional import Codes, DrawRule, Look, Nodes, ParameterPosterior
+from bayeskit.estimation.conditional import (
+    Codes,
+    Conditional,
+    DrawRule,
+    Look,
+    Nodes,
+    ParameterPosterior,
+    WeighedTerms,
+)
 from bayeskit.estimation.density import (
     SMALLEST_DEVIATION,
     ColumnSums,
@@ -253,6 +261,18 @@ class Gaussian(Density):
         gap = z + z * own / left
         score = -0.5 * np.log(2 * np.pi * variance) - np.log(unit) - gap * gap / (2 * variance)
         return np.asarray(score)
+
+    def weighed(self, discrete: Floats, numeric: Floats) -> Conditional:
+        from bayeskit.estimation.weighted import WeightedGaussian
+
+        return WeightedGaussian(self, numeric[self.columns])
+
+    def put_terms(self, terms: WeighedTerms) -> None:
+        # An attribute that is constant keeps a term of nothing.
+        used, place = self.used, self.columns[self.used]
+        terms.mean[place], terms.low[place] = self.mean.T[used], self.mean_low.T[used]
+        terms.inverse[place] = np.sqrt(0.5) / self.deviation.T[used]
+        terms.norm[place] += -np.log(self.deviation.T[used]) - 0.5 * np.log(2.0 * np.pi)
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
         return NormalPosterior(

@@ -16,6 +16,7 @@ from bayeskit.errors import SettingError
 from bayeskit.estimation.conditional import Conditional, DrawnRows, DrawRule, Nodes, ParameterPosterior
 from bayeskit.estimation.kernels.block_scores import add_product, add_scores
 from bayeskit.estimation.kernels.left_out import score_multinomial
+from bayeskit.estimation.posterior_draws import WordPosterior, log_dirichlet
 from bayeskit.statistics.part import never_counted
 from bayeskit.statistics.totals import Totals
 from bayeskit.typing import Floats
@@ -97,9 +98,11 @@ class Multinomial(Conditional):
         rows.block = self.sample(rows.classes, rng)
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
-        from bayeskit.estimation.drawn_blocks import WordPosterior
+        return WordPosterior(self.table.shape, self._drawn, lambda block: block)
 
-        return WordPosterior(self)
+    def _drawn(self, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
+        counts = (self.totals.sums + self.alpha).T
+        return log_dirichlet(rng, counts, draws), np.zeros((draws, counts.shape[1]))
 
     def add_nodes(self, nodes: Nodes) -> None:
         what = "a multinomial distribution over all columns"

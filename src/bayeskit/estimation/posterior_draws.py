@@ -219,3 +219,36 @@ class NormalPosterior:
     def add(self, chunk: Chunk, draws: Draws, out: Floats) -> None:
         for column, normals in self.of.items():
             normals.add(chunk.values[:, column], draws, (2, column), out)
+
+
+# Cells of words drawn at a time: all draws of a large vocabulary together would not fit.
+_WORDS_AT_ONCE = 2**21
+
+
+@dataclass(frozen=True, eq=False)
+class WordPosterior:
+    """The posterior of the words of each class: their shares, or whether they occur.
+
+    Attributes
+    ----------
+    shape : (V, K)
+    drawn : callable
+        Given a generator and a number of draws: what a word adds to log P(x | c), of shape (V, draws, K), and what
+        every text has, of shape (draws, K).
+    words : callable
+        From a block to what is multiplied: counts of words, or zeros and ones.
+    """
+
+    shape: tuple[int, int]
+    drawn: Callable[[np.random.Generator, int], tuple[Floats, Floats]]
+    words: Callable[[Any], Any]
+
+    def add(self, chunk: Chunk, draws: Draws, out: Floats) -> None:
+        n, (v, k), rng = len(out), self.shape, keyed(draws.seed, 6)
+        step = max(1, _WORDS_AT_ONCE // max(v * k, 1))
+        words = self.words(chunk.block)
+        for start in range(0, draws.n, step):
+            some = min(step, draws.n - start)
+            table, constant = self.drawn(rng, some)
+            table = np.clip(table, NEVER, -NEVER).reshape(v, some * k)
+            out[:, start : start + some] += (words @ table).reshape(n, some, k) + constant

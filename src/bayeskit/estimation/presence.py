@@ -14,12 +14,14 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.conditional import (
     Codes,
     Component,
+    Conditional,
     DrawnRows,
     DrawRule,
     Look,
     Nodes,
     ParameterPosterior,
     Profiles,
+    WeighedTerms,
     Workings,
 )
 from bayeskit.estimation.posterior_draws import Draws, log_dirichlet, log_normalised
@@ -81,6 +83,15 @@ class Presence(Component):
 
     def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
         rows.absent.append((self.columns, np.isnan(self.sample(rows.classes, rng))))
+
+    def weighed(self, discrete: Floats, numeric: Floats) -> Conditional:
+        from bayeskit.estimation.weighted import WeightedPresence
+
+        return WeightedPresence(self, numeric[self.columns])
+
+    def put_terms(self, terms: WeighedTerms) -> None:
+        terms.norm[self.columns] += self.log_present
+        terms.missing[self.columns] += self.log_missing
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
         return _PresencePosterior(self)

@@ -20,11 +20,13 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.conditional import (
     Codes,
     Component,
+    Conditional,
     DiscreteConditional,
     DrawRule,
     Look,
     ParameterPosterior,
     Profiles,
+    WeighedTerms,
     Workings,
 )
 from bayeskit.estimation.kernels.left_out import add_tables, sum_states
@@ -234,6 +236,14 @@ class TableConditional(DiscreteConditional, Component):
 
     def counts_of(self, statistics: Statistics, j: int) -> Floats:
         return statistics.table(statistics.schema.categorical[j].name)
+
+    def weighed(self, discrete: Floats, numeric: Floats) -> Conditional:
+        from bayeskit.estimation.weighted import WeightedTables
+
+        return WeightedTables(self, discrete)
+
+    def put_terms(self, terms: WeighedTerms) -> None:
+        terms.places, terms.log_table = self.offsets, self.log_table
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
         from bayeskit.estimation.drawn_families import TablePosterior

@@ -35,7 +35,7 @@ from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True)
-class Averaging:
+class Averaging(Form):
     """An average over super-parents.
 
     Attributes
@@ -102,7 +102,7 @@ class Averaging:
 
 
 @dataclass(frozen=True)
-class TwoDependence:
+class TwoDependence(Form):
     """An average over pairs of super-parents; a row where no pair qualifies is answered by AODE.
 
     Attributes

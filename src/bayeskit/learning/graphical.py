@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ _ALL = Variable("all", "categorical", ("all",), n_declared=1, closed=True)
 
 
 @dataclass(frozen=True)
-class Graphical:
+class Graphical(Form):
     r"""A graph that is given: :math:`P(c \mid \mathrm{pa}_c) \prod_j P(x_j \mid \mathrm{pa}_j)`.
 
     Attributes
@@ -58,6 +58,8 @@ class Graphical:
 
     dag: Dag
     constants: tuple[Constants, Constants] | None = None
+
+    smooths_by_rows: ClassVar[bool] = True
 
     def plan(self, schema: Schema, recipe: Recipe) -> Plan:
         """Ask for each attribute with its parents and the class, and for the class with its parents."""

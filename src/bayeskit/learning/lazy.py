@@ -18,7 +18,6 @@ from bayeskit.data.table import Table
 from bayeskit.errors import DataError, SettingError
 from bayeskit.learning.fitted import Fitted, without_idle_states
 from bayeskit.learning.model import Model, estimate, plan_for
-from bayeskit.learning.naive import Naive
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Statistics
 from bayeskit.typing import Floats
@@ -103,7 +102,7 @@ class Lazy:
         assert self.fitted.recipe is not None
         recipe = self.fitted.recipe
         # Only in naive Bayes do attributes speak for themselves, so that those absent need not be counted.
-        whole = skeleton.block is not None or recipe.missing == "state" or not isinstance(recipe.form, Naive)
+        whole = skeleton.block is not None or recipe.missing == "state" or not recipe.form.is_naive
         if whole:
             return frozenset(v.name for v in skeleton.attributes)
         return _attributes_present(table, skeleton)

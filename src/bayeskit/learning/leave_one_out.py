@@ -25,7 +25,6 @@ from bayeskit.errors import InfiniteValue, SettingError, UnseenClass
 from bayeskit.estimation.class_prior import class_factors, log_normalise
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Model, Recipe, class_prior_of, estimate, weighted_classes
-from bayeskit.learning.naive import Naive
 from bayeskit.schema import Schema
 from bayeskit.statistics import Statistics
 from bayeskit.statistics.part import never_counted
@@ -80,7 +79,7 @@ class LeftOut:
     def _last_holes(self, chunk: Chunk, own: Floats) -> NDArray[np.intp]:
         """Rows that hold all there is of missing as a state of some attribute: without them it is none."""
         schema = self.statistics.schema
-        if self.recipe.missing != "state" or isinstance(self.recipe.form, Naive) or not schema.categorical:
+        if self.recipe.missing != "state" or self.recipe.form.is_naive or not schema.categorical:
             return np.empty(0, dtype=np.intp)
         sizes = np.array([v.size for v in schema.categorical])
         holes = self.statistics.tables.counts[schema.offsets[1:].astype(np.intp) - 1].sum(axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -27,6 +27,11 @@ from bayeskit.typing import Floats
 
 class Form(Protocol):
     """The form of a model: which attributes may depend on which, so what to count and how to estimate it."""
+
+    # Whether attributes depend on the class alone: one can be counted, or be missing, whatever the others are.
+    is_naive: ClassVar[bool] = False
+    # Whether all its smoothing is imaginary rows, so that EM climbs their likelihood, too.
+    smooths_by_rows: ClassVar[bool] = False
 
     def plan(self, schema: Schema, recipe: Recipe) -> Plan:
         """Say what must be counted."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,11 @@ from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True)
-class Naive:
+class Naive(Form):
     """P(c, x) = P(c) ∏ P(x_i | c), each attribute by the family of its kind."""
+
+    is_naive: ClassVar[bool] = True
+    smooths_by_rows: ClassVar[bool] = True
 
     def plan(self, schema: Schema, recipe: Recipe) -> Plan:
         """Ask for every attribute with the class, and what its family needs besides."""

@@ -35,7 +35,7 @@ def pairs_plan(schema: Schema) -> Plan:
 
 
 @dataclass(frozen=True)
-class OneDependence:
+class OneDependence(Form):
     """A graph that is given: P(c) ∏ P(x_j | c, x_pa(j)).
 
     Attributes
@@ -82,7 +82,7 @@ class OneDependence:
 
 
 @dataclass(frozen=True)
-class Tree:
+class Tree(Form):
     """The tree of TAN, derived from the counts whenever they change.
 
     Attributes

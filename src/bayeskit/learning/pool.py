@@ -41,7 +41,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Pool:
+class Pool(Form):
     """Forms that are counted together and answer together.
 
     Attributes

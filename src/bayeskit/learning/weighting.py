@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,7 @@ from bayeskit.counting.backend import in_order
 from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.class_prior import ClassPrior, class_factors
 from bayeskit.estimation.conditional import Conditional
-from bayeskit.estimation.gaussian import Gaussian
 from bayeskit.estimation.kernels.gaussian_scores import distance
-from bayeskit.estimation.presence import Presence
-from bayeskit.estimation.table import TableConditional
-from bayeskit.estimation.weighted import WeightedGaussian, WeightedPresence, WeightedTables
 from bayeskit.kernel import kernel
 from bayeskit.learning.model import Form, Recipe, class_prior_of, weighted_classes
 from bayeskit.learning.naive import Naive
@@ -112,7 +108,7 @@ LEVEL, MOST_STEPS = 1e-6, 200
 
 
 @dataclass(frozen=True)
-class Weighted:
+class Weighted(Form):
     """P(c) ∏ P(x_i | c)^w_i with weights that are given: counted and estimated as in naive Bayes.
 
     Attributes
@@ -134,23 +130,16 @@ class Weighted:
     ) -> tuple[Conditional, ...]:
         schema = statistics.schema
         discrete, numeric = (self._of(variables) for variables in (schema.categorical, schema.numeric))
-        found: list[Any] = []
-        for plain in Naive().conditionals(statistics, recipe, prior):
-            match plain:
-                case TableConditional():
-                    found.append(WeightedTables(plain, discrete))
-                case Presence():
-                    found.append(WeightedPresence(plain, numeric[plain.columns]))
-                case Gaussian():
-                    found.append(WeightedGaussian(plain, numeric[plain.columns]))
-        return tuple(found)
+        plain = Naive().conditionals(statistics, recipe, prior)
+        return tuple(conditional.weighed(discrete, numeric) for conditional in plain)
 
     def _of(self, variables: Iterable[Any]) -> Floats:
         return np.array([float(self.weights.get(v.name, 1.0)) for v in variables])
 
 
-class Terms(NamedTuple):
-    """log P(c) and log P(x_i | c) of every attribute, as the kernel reads them."""
+@dataclass(eq=False)
+class Terms:
+    """log P(c) and log P(x_i | c) of every attribute, as the loop reads them, in the order of its arguments."""
 
     log_prior: Floats
     places: NDArray[np.uintp]
@@ -160,6 +149,10 @@ class Terms(NamedTuple):
     inverse: Floats
     norm: Floats
     missing: Floats
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        return tuple(vars(self).values())
 
 
 class Loss:
@@ -215,7 +208,7 @@ class Loss:
             rows = rows * self.factors[chunk.target]
         slope, curvature = np.zeros(len(weights)), np.zeros(curved)
         out = np.empty((len(self.terms.mean), k)), np.empty(k), slope, curvature
-        loss = add_loss(chunk.codes, chunk.values, chunk.target, rows, *self.terms, weights, *out)
+        loss = add_loss(chunk.codes, chunk.values, chunk.target, rows, *self.terms.arrays, weights, *out)
         return float(loss), slope, curvature
 
 
@@ -254,19 +247,7 @@ def _terms(statistics: Statistics, recipe: Recipe) -> Terms:
     schema = statistics.schema
     k, numeric = schema.n_classes, len(schema.numeric)
     prior = class_prior_of(statistics, recipe)
-    places, log_table = np.zeros(1, dtype=np.uintp), np.zeros((0, k))
-    mean, low, inverse, norm, missing = np.zeros((5, numeric, k))
-    for plain in Naive().conditionals(statistics, recipe, prior):
-        match plain:
-            case TableConditional():
-                places, log_table = plain.offsets, plain.log_table
-            case Presence():
-                norm[plain.columns] += plain.log_present
-                missing[plain.columns] += plain.log_missing
-            case Gaussian():
-                # An attribute that is constant keeps a term of nothing.
-                used, place = plain.used, plain.columns[plain.used]
-                mean[place], low[place] = plain.mean.T[used], plain.mean_low.T[used]
-                inverse[place] = np.sqrt(0.5) / plain.deviation.T[used]
-                norm[place] += -np.log(plain.deviation.T[used]) - 0.5 * np.log(2.0 * np.pi)
-    return Terms(prior.log, places, log_table, mean, low, inverse, norm, missing)
+    terms = Terms(prior.log, np.zeros(1, dtype=np.uintp), np.zeros((0, k)), *np.zeros((5, numeric, k)))
+    for conditional in Naive().conditionals(statistics, recipe, prior):
+        conditional.put_terms(terms)
+    return terms

@@ -21,7 +21,7 @@ from bayeskit.statistics import Pattern, Plan, Statistics
 
 
 @dataclass(frozen=True)
-class WithParents:
+class WithParents(Form):
     """A graph that is given: P(c) ∏ P(x_j | c, parents of x_j).
 
     Attributes

@@ -19,20 +19,30 @@ O. Chapelle, B. Schölkopf and A. Zien (editors), Semi-Supervised Learning, MIT 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bayeskit.counting.count_shares import count_soft, share_rows
 from bayeskit.data.encoded import Chunk
 from bayeskit.data.source import LEAST_WEIGHT
+from bayeskit.errors import SettingError
 from bayeskit.estimation.class_prior import log_normalise
+from bayeskit.learning.calibration import spread_left_out
 from bayeskit.learning.em import ROUNDING, Climb
+from bayeskit.learning.leave_one_out import LeftOut, mean_loss
 from bayeskit.learning.long_runs import interrupts
 from bayeskit.learning.model import Model, estimate
-from bayeskit.learning.unlabelled.semi_supervised import MOST_STEPS, Completed, Parted
+from bayeskit.learning.rows_again import chunks_with_weight
+from bayeskit.learning.semi_supervised import MOST_STEPS, Completed, Parted, complete
 from bayeskit.statistics import Statistics
 from bayeskit.typing import Floats
+
+# The weights that are tried. Unlabelled rows are many, so small weights differ more than large ones.
+CANDIDATES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
+# Where leaving a row out takes an estimate anew, milliseconds each, so many labelled rows judge each weight.
+MOST_REFITS = 300
+
 
 # Shares are still when they change by less than this in the mean over unlabelled rows, of which each shares out 1.
 STILL = 1e-4
@@ -115,3 +125,65 @@ def conditional_value(chunk: Chunk, model: Model) -> float:
     log_normalise(posterior, model.log_prior)
     own = posterior[np.arange(chunk.n_rows), chunk.target.astype(np.intp)]
     return float((chunk.row_weights * np.maximum(own, math.log(LEAST_POSTERIOR))).sum())
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What was learned under one weight.
+
+    Attributes
+    ----------
+    weight : float
+    climb : Climb, or None where the weight is 0 and the labelled rows alone tell
+    losses : mapping from weight to log-loss
+        Of all candidates, where the weight was chosen.
+    """
+
+    weight: float
+    climb: Climb[Completed] | None
+    losses: dict[float, float] = field(default_factory=dict)
+
+
+def check_weight(weight: object) -> None:
+    """Refuse what is no weight of unlabelled rows."""
+    number = weight if isinstance(weight, (int, float, np.integer, np.floating)) else np.nan
+    if weight != "loo" if isinstance(weight, str) else isinstance(weight, bool) or not 0.0 <= number <= 1.0:
+        raise SettingError(
+            f'unlabelled_weight is {weight!r}; it must be a number from 0 to 1, or "loo" to choose one by '
+            "leave-one-out."
+        )
+
+
+def weigh(rows: Parted, weight: float | str) -> Weighed:
+    """Learn under a weight, or under each of the candidates, of which the one with the least log-loss is taken.
+
+    The loss is that of the labelled rows, each left out of the counts. The expected counts of the unlabelled rows are
+    held while a row is left out, although its label had a part in them: an approximation, which spares as many climbs
+    as there are labelled rows. Of equal losses the smaller weight is taken.
+
+    Learning is EM where the model has a P(x), else self-training.
+    """
+    learn = complete if rows.start.model.is_distribution else self_train
+    if not isinstance(weight, str):
+        return Weighed(float(weight), learn(rows, float(weight)) if weight > 0 else None)
+    losses: dict[float, float] = {}
+    best: Weighed | None = None
+    for candidate in CANDIDATES:
+        climb = learn(rows, candidate) if candidate > 0 else None
+        statistics = rows.statistics if climb is None else climb.parameters.statistics
+        losses[candidate] = left_out_loss(rows, statistics)
+        # Rounding alone does not choose.
+        if best is None or losses[candidate] < losses[best.weight] * (1.0 - 1e-12):
+            best = Weighed(candidate, climb, losses)
+    assert best is not None
+    return best
+
+
+def left_out_loss(rows: Parted, statistics: Statistics) -> float:
+    """Return the mean log-loss of the labelled rows under statistics that hold them, each left out.
+
+    Where each takes an estimate anew (covariances, kernel densities), 300 of them, spread evenly.
+    """
+    chunks = (chunk for piece in rows.labelled for chunk in chunks_with_weight(piece))
+    left_out = LeftOut(statistics, rows.recipe)
+    return mean_loss(*spread_left_out(left_out, chunks, None if left_out.fast else MOST_REFITS), "log-loss")

@@ -25,10 +25,11 @@ from bayeskit.counting.count_shares import count_soft, share_rows
 from bayeskit.counting.count_totals import refuse_unusable
 from bayeskit.data.encoded import CHUNK_ROWS, Chunk, Encoded
 from bayeskit.data.source import LEAST_WEIGHT, Rows, batch_weights
+from bayeskit.estimation.multinomial import imaginary_log
+from bayeskit.estimation.poisson import total_of
 from bayeskit.learning.em import ROUNDING, Climb, Climbing, climb
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Model, Recipe, estimate
-from bayeskit.learning.unlabelled.imaginary_value import imaginary_value
 from bayeskit.schema import Schema
 from bayeskit.statistics import Plan, Statistics
 from bayeskit.statistics.statistics import memory_of
@@ -203,3 +204,36 @@ def _with_weight(pieces: list[Encoded], n_jobs: int | None) -> Schema:
         total = counted if total is None else total.merge(counted)
     assert total is not None
     return total.pruned().schema
+
+
+def imaginary_value(model: Model, statistics: Statistics, recipe: Recipe) -> float:
+    r"""Return Σ a log θ over the tables of a model: what a prior adds to the value that EM climbs.
+
+    Imaginary counts a make :math:`\hat\theta = (n + a)/(N + \sum a)`, which is where
+    :math:`\sum_v (n_v + a_v) \log \theta_v` is largest. So EM with smoothed tables climbs the likelihood and
+    :math:`\sum a \log \theta` together. It is 0 where the form smooths otherwise.
+
+    The imaginary rows of an attribute of counts have its mean in ``statistics``, those of all rows: it is the same
+    however unlabelled rows are shared among the classes.
+
+    Examples
+    --------
+    >>> from bayeskit import NaiveBayes
+    >>> fitted = NaiveBayes().fit([["a"], ["b"]], ["no", "yes"])._fitted
+    >>> # P(no) = P(yes) = 1/2 with one imaginary row each; 2/3 and 1/3 in each class, with one each
+    >>> bool(np.isclose(
+    ...     imaginary_value(fitted.model(), fitted.statistics, fitted.recipe), np.log((1 / 4) * (2 / 9) ** 2)
+    ... ))
+    True
+    """
+    if not recipe.form.smooths_by_rows:
+        return 0.0
+    value = 0.0
+    if recipe.class_prior is None and model.adds_prior:
+        target = model.schema.target
+        value += imaginary_log(recipe.class_smoothing.cells(target, 1), model.log_prior)
+    mean = np.zeros(0)
+    if "moments" in statistics.parts:
+        weight, total = statistics.moments.weight.sum(axis=0), total_of(statistics.moments).sum(axis=0)
+        mean = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0.0)
+    return value + sum(c.log_prior(mean, recipe.alpha) for c in model.conditionals)
