@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -147,8 +148,47 @@ def described(cells: Floats) -> Floats:
     return known
 
 
+class CentredDensity(Density):
+    """Densities about a mean, of which those of attributes that are constant are left out.
+
+    A subclass has the fields ``mean`` of shape (K, d), ``used`` and ``columns`` of shape (d,).
+    """
+
+    mean: Floats
+    used: NDArray[np.bool_]
+
+    @abstractmethod
+    def _add_to(
+        self, values: Floats, places: NDArray[np.uintp], tile: Floats, sums: Floats, out: Floats
+    ) -> int:
+        """Add the log-densities of the columns at ``places``; return a row with an infinite value, or −1."""
+
+    @cached_property
+    def _places(self) -> NDArray[np.uintp]:
+        return np.asarray(self.columns[self.used], dtype=np.uintp)
+
+    def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        self._add(chunk.values, self._places, out)
+
+    def log_density(self, values: ArrayLike) -> Floats:
+        """Return the log-density of rows of these d attributes alone: shape (n, K)."""
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        out = np.zeros((len(values), len(self.mean)))
+        self._add(values, np.flatnonzero(self.used).astype(np.uintp), out)
+        return out
+
+    def _add(self, values: Floats, places: NDArray[np.uintp], out: Floats) -> None:
+        tile, sums = np.empty((len(places), TILE)), np.empty((len(self.mean), TILE))
+        infinite = self._add_to(values, places, tile, sums, out)
+        if infinite >= 0:
+            raise infinite_value(values, infinite)
+
+    def in_use(self) -> NDArray[np.bool_]:
+        return self.used
+
+
 @dataclass(frozen=True, eq=False)
-class Gaussian(Density):
+class Gaussian(CentredDensity):
     r"""Independent normal densities of d attributes in each of K classes.
 
     .. math:: p(x_j \mid c) = \frac{1}{\sqrt{2\pi}\,\sigma_{cj}}
@@ -202,13 +242,6 @@ class Gaussian(Density):
         inverse = np.sqrt(0.5) / deviation
         return (*map(np.ascontiguousarray, (mean, low, inverse, norm)), norm.sum(axis=1))
 
-    @cached_property
-    def _places(self) -> NDArray[np.uintp]:
-        return self.columns[self.used].astype(np.uintp)
-
-    def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
-        self._add(chunk.values, self._places, out)
-
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
         assert self.counted is not None
@@ -222,26 +255,15 @@ class Gaussian(Density):
         if negative < 0.0:
             raise never_counted(negative)
 
-    def log_density(self, values: ArrayLike) -> Floats:
-        """Return the log-density of rows of these d attributes alone: shape (n, K)."""
-        values = np.ascontiguousarray(values, dtype=np.float64)
-        out = np.zeros((len(values), len(self.mean)))
-        self._add(values, np.flatnonzero(self.used).astype(np.uintp), out)
-        return out
-
-    def _add(self, values: Floats, places: NDArray[np.uintp], out: Floats) -> None:
-        tile, sums = np.empty((len(places), TILE)), np.empty((len(self.mean), TILE))
-        infinite = add_log_density(values, places, *self._tables, tile, sums, out)
-        if infinite >= 0:
-            raise infinite_value(values, infinite)
+    def _add_to(
+        self, values: Floats, places: NDArray[np.uintp], tile: Floats, sums: Floats, out: Floats
+    ) -> int:
+        return int(add_log_density(values, places, *self._tables, tile, sums, out))
 
     def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         spread = np.where(self.used, self.deviation, 0.0)
         noise = rng.standard_normal((len(classes), len(self.used)))
         return self.mean[classes] + spread[classes] * noise
-
-    def in_use(self) -> NDArray[np.bool_]:
-        return self.used
 
     def formula(self, i: int, k: int) -> Formula:
         mean = Parameter("μ", float(self.mean[k, i]), float(self.deviation[k, i]))

@@ -13,16 +13,14 @@ from scipy.special import gammaln, xlogy
 
 from bayeskit.data.encoded import Chunk
 from bayeskit.estimation.conditional import Codes, DrawRule, ParameterPosterior
-from bayeskit.estimation.density import ColumnSums, Density, FamilyWords, Formula, Parameter, Summary
-from bayeskit.estimation.poisson import estimate_poisson, total_of
+from bayeskit.estimation.density import ColumnSums, FamilyWords, Formula, Parameter, Summary
+from bayeskit.estimation.poisson import CountDensity, estimate_poisson, total_of
 from bayeskit.estimation.posterior_draws import NEVER, Draws, log_gamma_draws
 from bayeskit.schema import Name
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.part import never_counted
 from bayeskit.typing import Floats
 
-# Rows taken at a time, so that the working arrays stay in the cache.
-_BLOCK = 2_048
 # Below this φ the distribution is the Poisson to the last digit that matters.
 _LEAST = 1e-12
 # A difference of sums that is no more than its rounding is nothing.
@@ -32,7 +30,7 @@ _HEAVY = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class NegativeBinomial(Density):
+class NegativeBinomial(CountDensity):
     r"""Negative binomial distributions of some attributes, independent given the class.
 
     .. math:: P(x \mid c) = \frac{\Gamma(x + r)}{\Gamma(r)\, x!} \left(\frac{r}{r + \mu}\right)^r
@@ -62,7 +60,6 @@ class NegativeBinomial(Density):
 
     family: ClassVar[str] = "negative-binomial"
     parameters: ClassVar[tuple[str, ...]] = ("rates", "dispersion")
-    of_counts: ClassVar[bool] = True
     words: ClassVar[Mapping[str, FamilyWords]] = {
         "en": FamilyWords(
             "a negative binomial count",
@@ -101,13 +98,8 @@ class NegativeBinomial(Density):
         varies = np.asarray(moments.variance() > np.add(*moments.mean()))
         return bool(varies[moments.weight > 0.0].any())
 
-    def in_use(self) -> NDArray[np.bool_]:
-        return np.asarray(self.rates.any(axis=0))
-
     def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
-        for start in range(0, chunk.n_rows, _BLOCK):
-            block = chunk.values[start : start + _BLOCK][:, self.columns]
-            self.check_values(block, self.names, chunk.first_row + start + np.arange(len(block)))
+        for start, block in self._blocks(chunk):
             for i in np.flatnonzero(self.in_use()).tolist():
                 there = np.flatnonzero(~np.isnan(block[:, i]))
                 x = block[there, i, None]
@@ -116,10 +108,9 @@ class NegativeBinomial(Density):
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Estimate again for each row, from the sums without it: exact, since they are all that is needed."""
         assert self.counted is not None and chunk.target is not None
-        for start in range(0, chunk.n_rows, _BLOCK):
-            part = slice(start, start + _BLOCK)
-            block, target = chunk.values[part][:, self.columns], np.asarray(chunk.target[part], np.intp)
-            self.check_values(block, self.names, chunk.first_row + start + np.arange(len(block)))
+        for start, block in self._blocks(chunk):
+            part = slice(start, start + len(block))
+            target = np.asarray(chunk.target[part], np.intp)
             for i in range(len(self.columns)):
                 there = np.flatnonzero(~np.isnan(block[:, i]))
                 x, w, at = block[there, i], own[part][there], target[there]

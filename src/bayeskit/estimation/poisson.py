@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -36,8 +36,27 @@ from bayeskit.typing import Floats
 _BLOCK = 2_048
 
 
+class CountDensity(Density):
+    """Distributions of counts. A subclass has the fields ``columns``, ``names`` and ``rates`` of shape (K, d)."""
+
+    names: tuple[Name, ...]
+    rates: Floats
+
+    of_counts: ClassVar[bool] = True
+
+    def in_use(self) -> NDArray[np.bool_]:
+        return np.asarray(self.rates.any(axis=0))
+
+    def _blocks(self, chunk: Chunk) -> Iterator[tuple[int, Floats]]:
+        """Give the values of some rows at a time, with the number of the first; what is no count is refused."""
+        for start in range(0, chunk.n_rows, _BLOCK):
+            block = chunk.values[start : start + _BLOCK][:, self.columns]
+            self.check_values(block, self.names, chunk.first_row + start + np.arange(len(block)))
+            yield start, block
+
+
 @dataclass(frozen=True)
-class Poisson(Density):
+class Poisson(CountDensity):
     """Poisson distributions of some attributes, independent given the class.
 
     Attributes
@@ -60,7 +79,6 @@ class Poisson(Density):
 
     family: ClassVar[str] = "poisson"
     parameters: ClassVar[tuple[str, ...]] = ("rates",)
-    of_counts: ClassVar[bool] = True
     words: ClassVar[Mapping[str, FamilyWords]] = {
         "en": FamilyWords(
             *("a Poisson count", "counts (Poisson)", "Pois(x; λ) is the Poisson probability."),
@@ -84,9 +102,7 @@ class Poisson(Density):
         never = (rates == 0.0).astype(np.float64)
         # Where λ = 0, x log λ is 0 for x = 0; for x > 0 see below.
         log_rates = np.log(rates + never)
-        for start in range(0, chunk.n_rows, _BLOCK):
-            block = chunk.values[start : start + _BLOCK][:, self.columns]
-            self._check(block, chunk.first_row + start)
+        for start, block in self._blocks(chunk):
             block = block[:, used]
             present = ~np.isnan(block)
             x = np.where(present, block, 0.0)
@@ -100,7 +116,7 @@ class Poisson(Density):
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
         assert self.counted is not None
         counts = np.ascontiguousarray(chunk.values[:, self.columns])
-        self._check(counts, chunk.first_row)
+        self.check_values(counts, self.names, chunk.first_row + np.arange(len(counts)))
         cells, known = self.counted.cells[:2]
         scratch = np.empty((3, len(self.rates)))
         negative = add_poisson(
@@ -110,14 +126,8 @@ class Poisson(Density):
         if negative < 0.0:
             raise never_counted(negative)
 
-    def _check(self, block: Floats, first_row: int) -> None:
-        self.check_values(block, self.names, first_row + np.arange(len(block)))
-
     def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         return rng.poisson(self.rates[classes]).astype(np.float64)
-
-    def in_use(self) -> NDArray[np.bool_]:
-        return np.asarray(self.rates.any(axis=0))
 
     def formula(self, i: int, k: int) -> Formula:
         return Formula("Pois", (Parameter("λ", float(self.rates[k, i])),))

@@ -9,7 +9,7 @@ from math import isfinite, isnan, log1p
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from bayeskit.data.encoded import Chunk
@@ -17,12 +17,11 @@ from bayeskit.estimation.conditional import DrawRule, Nodes, ParameterPosterior
 from bayeskit.estimation.density import (
     SMALLEST_DEVIATION,
     ColumnSums,
-    Density,
     FamilyWords,
     Formula,
     Parameter,
 )
-from bayeskit.estimation.gaussian import Counted, infinite_value
+from bayeskit.estimation.gaussian import CentredDensity, Counted
 from bayeskit.estimation.kernels.gaussian_scores import TILE, distance, find_infinite, load_tile
 from bayeskit.estimation.kernels.left_out_moments import add_student
 from bayeskit.estimation.posterior_draws import NormalPosterior, Normals
@@ -103,7 +102,7 @@ class NormalPrior(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Student(Density):
+class Student(CentredDensity):
     r"""Independent Student densities of d attributes in each of K classes.
 
     .. math:: p(x_j \mid c) = t_\nu\left(\frac{x_j - \mu}{s}\right) / s
@@ -164,13 +163,6 @@ class Student(Density):
         power = 0.5 * (freedom + 1.0)
         return (*map(np.ascontiguousarray, (mean, low, inverse, power, norm)), norm.sum(axis=1))
 
-    @cached_property
-    def _places(self) -> NDArray[np.uintp]:
-        return self.columns[self.used].astype(np.uintp)
-
-    def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
-        self._add(chunk.values, self._places, out)
-
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
         values = self.counted.held(chunk, self.columns)
@@ -182,25 +174,14 @@ class Student(Density):
         if negative < 0.0:
             raise never_counted(negative)
 
-    def log_density(self, values: ArrayLike) -> Floats:
-        """Return the log-density of rows of these d attributes alone: shape (n, K)."""
-        values = np.ascontiguousarray(values, dtype=np.float64)
-        out = np.zeros((len(values), len(self.mean)))
-        self._add(values, np.flatnonzero(self.used).astype(np.uintp), out)
-        return out
-
-    def _add(self, values: Floats, places: NDArray[np.uintp], out: Floats) -> None:
-        tile, sums = np.empty((len(places), TILE)), np.empty((len(self.mean), TILE))
-        infinite = add_log_density(values, places, *self._tables, tile, sums, np.empty(TILE), out)
-        if infinite >= 0:
-            raise infinite_value(values, infinite)
+    def _add_to(
+        self, values: Floats, places: NDArray[np.uintp], tile: Floats, sums: Floats, out: Floats
+    ) -> int:
+        return int(add_log_density(values, places, *self._tables, tile, sums, np.empty(TILE), out))
 
     def sample(self, classes: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         spread = np.where(self.used, self.scale, 0.0)
         return self.mean[classes] + spread[classes] * rng.standard_t(self.freedom[classes])
-
-    def in_use(self) -> NDArray[np.bool_]:
-        return self.used
 
     def formula(self, i: int, k: int) -> Formula:
         scale = float(self.scale[k, i])
