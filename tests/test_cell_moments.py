@@ -18,7 +18,7 @@ from bayeskit.counting.count_moments import count_cell_moments, count_moments
 from bayeskit.data.encoded import Chunk, CodeColumn
 from bayeskit.errors import DataError, InfiniteValue, ModelFormatError, NotCounted
 from bayeskit.io.saved import Saved, write_saved
-from bayeskit.io.saved_statistics import load_statistics, pack_statistics, save_statistics
+from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Embedding, Pattern, Plan, Statistics, Term, cell_moments
 from bayeskit.statistics.cell_moments import CellMoments

@@ -16,7 +16,7 @@ from bayeskit.counting.backend import count as count_plan
 from bayeskit.counting.count_families import count_regressions
 from bayeskit.data.encoded import Chunk, CodeColumn
 from bayeskit.errors import ColumnError, DataError, ModelFormatError, NotCounted
-from bayeskit.io.saved_statistics import load_statistics, pack_statistics, save_statistics, unpack_statistics
+from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics, unpack_statistics
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Embedding, Pattern, Plan, Statistics, Term
 from bayeskit.statistics.regression_families import RegressionFamilies

@@ -31,7 +31,7 @@ from bayeskit.io import saved as container
 from bayeskit.io.plain_values import from_plain, to_plain
 from bayeskit.io.replacing import replace_file, replacing
 from bayeskit.io.saved import Saved, naming, read_saved, to_bytes, write_saved
-from bayeskit.io.saved_statistics import load_statistics, pack_statistics, save_statistics
+from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics
 from bayeskit.priors import (
     MAP,
     BackOff,

@@ -13,7 +13,7 @@ from bayeskit.data.reading import Reading
 from bayeskit.data.table import open_table
 from bayeskit.errors import ModelFormatError
 from bayeskit.io.saved import Saved, write_saved
-from bayeskit.io.saved_statistics import load_statistics, pack_statistics, save_statistics
+from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics
 from bayeskit.schema import Variable
 from bayeskit.statistics import Plan
 from refusals import refuses

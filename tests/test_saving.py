@@ -32,7 +32,7 @@ from bayeskit.classifiers.base import CountClassifier
 from bayeskit.errors import ModelFormatError, SettingError, UsageError
 from bayeskit.io import trial
 from bayeskit.io.saved import Saved, naming, read_saved, write_saved
-from bayeskit.io.saved_statistics import load_statistics, save_statistics
+from bayeskit.io.statistics import load_statistics, save_statistics
 from bayeskit.priors import MAP, BDeu, Dirichlet, NormalInverseGamma
 from bayeskit.schema import Schema, Variable
 from refusals import refuses

@@ -16,7 +16,7 @@ from bayeskit.counting.count_tables import count_pairs, count_tables, count_trip
 from bayeskit.data.encoded import Chunk, CodeColumn
 from bayeskit.errors import DataError, ModelFormatError, NotCounted
 from bayeskit.io.plain_values import to_plain
-from bayeskit.io.saved_statistics import load_statistics, pack_statistics, save_statistics, unpack_statistics
+from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics, unpack_statistics
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Embedding, Pattern, Plan, triples
 from bayeskit.statistics.information import class_information

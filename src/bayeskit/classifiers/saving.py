@@ -15,7 +15,7 @@ from bayeskit.data.table import open_table
 from bayeskit.errors import ModelFormatError, SettingError, UsageError
 from bayeskit.io.plain_values import from_plain, to_plain
 from bayeskit.io.saved import Saved, as_path, naming, read_saved, write_saved
-from bayeskit.io.saved_statistics import pack_statistics, unpack_statistics
+from bayeskit.io.statistics import pack_statistics, unpack_statistics
 from bayeskit.io.trial import check_held, try_answers
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import plan_for

@@ -18,7 +18,7 @@ from bayeskit.data.table import open_table
 from bayeskit.errors import ModelFormatError, UsageError
 from bayeskit.io.plain_values import from_plain, to_plain
 from bayeskit.io.saved import Arrays, Saved, as_path, write_saved
-from bayeskit.io.saved_statistics import pack_statistics, unpack_statistics
+from bayeskit.io.statistics import pack_statistics, unpack_statistics
 from bayeskit.io.trial import is_loss, is_number, try_answers
 from bayeskit.learning.mixtures.components import Components
 from bayeskit.learning.mixtures.latent_fit import LatentFit
