@@ -8,6 +8,7 @@ from reprlib import repr as shortly
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayeskit.errors import SettingError
 from bayeskit.graphs.dag import node_name, unknown_node
@@ -21,6 +22,7 @@ from bayeskit.networks.given.building import state_labels
 from bayeskit.networks.given.node_distributions import table_of
 from bayeskit.networks.queries import Queries
 from bayeskit.schema import Label, Name, Variable, first_twice
+from bayeskit.typing import NamesLike
 
 if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork
@@ -56,7 +58,13 @@ class MarkovNetwork(Queries):
     write = network_io.write
     to_json = network_io.to_json
 
-    def __init__(self, states: Mapping[Any, Any], factors: Iterable[Any] = (), *, name: str = "") -> None:
+    def __init__(
+        self,
+        states: Mapping[Any, Iterable[Label]],
+        factors: Iterable[Factor | tuple[NamesLike, ArrayLike]] = (),
+        *,
+        name: str = "",
+    ) -> None:
         self._become(field_of(states, factors, name))
 
     @classmethod

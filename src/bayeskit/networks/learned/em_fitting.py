@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from bayeskit.priors import Prior
 from bayeskit.schema import Name
 from bayeskit.typing import Floats, TableLike, WeightsLike
 
+if TYPE_CHECKING:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
+
 
 @dataclass(frozen=True)
 class Climbed:
@@ -47,12 +50,12 @@ class EmSettings:
     n_init: int = 1
     tol: float = 1e-8
     max_iter: int = 1000
-    seed: Any = 0
+    seed: int = 0
     hard: bool = False
     accelerate: bool = True
     time_limit: float | None = None
     warm_start: bool = False
-    start: Any = None
+    start: BayesianNetwork | None = None
     n_jobs: int | None = None
     progress: bool = False
 
