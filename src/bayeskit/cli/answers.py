@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayeskit.visible import plain
 
+if TYPE_CHECKING:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
+    from bayeskit.networks.markov_network import MarkovNetwork
+
 
 def answers_of(
-    network: Any, groups: Sequence[Sequence[Any]], evidence: Mapping[Any, Any]
+    network: BayesianNetwork | MarkovNetwork, groups: Sequence[Sequence[Any]], evidence: Mapping[Any, Any]
 ) -> list[dict[str, Any]]:
     """Return P(group | evidence) for each group of nodes.
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.options import Common, Reading
 from bayeskit.cli.output import console, note, table
@@ -23,6 +23,9 @@ from bayeskit.report.comparison_report.verdict import (
     verdict,
 )
 from bayeskit.schema import Name
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 WORDS = {
     "rows": (
@@ -181,7 +184,7 @@ def print_comparison(
         screen.print(f"  {line}", soft_wrap=True)  # never broken, so that it can be copied
 
 
-def _section(screen: Any, title: str) -> None:
+def _section(screen: Console, title: str) -> None:
     screen.print(f"\n{title}", style="bold cyan")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,12 @@ from bayeskit.comparing.trials import (
 )
 from bayeskit.decision import decide
 from bayeskit.report.explanation import Explanation
-from bayeskit.schema import Label, Name
+from bayeskit.schema import Label
 from bayeskit.typing import Floats
 from bayeskit.visible import plain
+
+if TYPE_CHECKING:
+    from bayeskit.classifiers.base import CountClassifier
 
 # So many rows (all the mushrooms) make a comparison of seconds; a larger table is sampled.
 MOST_ROWS = 8_200
@@ -174,7 +177,11 @@ def _sampled(n: int) -> NDArray[np.intp]:
 
 
 def _compared(
-    model: Any, columns: Columns, y: NDArray[Any], states: Any, words: Any
+    model: CountClassifier,
+    columns: Columns,
+    y: NDArray[Any],
+    states: Mapping[str, Sequence[Label]],
+    words: Mapping[str, str],
 ) -> tuple[int, tuple[Score, ...]]:
     kinds = {variable.name: variable.kind for variable in model.schema_.attributes}
     numeric = {name for name in columns if kinds[name] == "numeric"}
@@ -190,7 +197,7 @@ def _compared(
 
 
 def contenders(
-    numeric: list[int], categorical: list[int], states: Mapping[Name, Sequence[Label]]
+    numeric: list[int], categorical: list[int], states: Mapping[str, Sequence[Label]]
 ) -> list[Contender]:
     """List the models of the demonstration: ours on the table as it is, the baselines on a matrix made for them.
 
@@ -252,7 +259,7 @@ def figures(posterior: Floats, truth: NDArray[np.intp]) -> tuple[float, float, f
     return float((posterior.argmax(axis=1) != truth).mean()), float(log_loss), float(brier)
 
 
-def _column_notes(model: Any, columns: Columns) -> tuple[ColumnNote, ...]:
+def _column_notes(model: CountClassifier, columns: Columns) -> tuple[ColumnNote, ...]:
     notes = []
     for name, choice in model.families_.items():
         missing = sum(value is None or value != value for value in columns[name].tolist())

@@ -65,7 +65,7 @@ class Door(TyperGroup):
         complete_var: str | None = None,
         standalone_mode: bool = True,
         windows_expand_args: bool = True,
-        **extra: Any,
+        **extra: object,
     ) -> Any:
         def run() -> Any:
             speak(sys.argv[1:] if args is None else list(args))

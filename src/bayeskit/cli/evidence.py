@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.models import existing, is_classifier, variables_of
 from bayeskit.errors import SettingError, did_you_mean
+
+if TYPE_CHECKING:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
+    from bayeskit.networks.markov_network import MarkovNetwork
 
 
 def open_network(path: str, format: str | None = None, normalize: bool = False) -> Any:
@@ -26,7 +30,7 @@ def open_network(path: str, format: str | None = None, normalize: bool = False) 
     return read_network(path, format, normalize)
 
 
-def named(network: Any, name: str) -> Any:
+def named(network: BayesianNetwork | MarkovNetwork, name: str) -> Any:
     """Return the name of a node as the network has it: a file of numbers names its nodes 0, 1, 2."""
     variables = variables_of(network)
     if name not in variables:
@@ -34,7 +38,7 @@ def named(network: Any, name: str) -> Any:
     return variables[name].name
 
 
-def split(text: str, known: Any, option: str) -> tuple[str, bool, str]:
+def split(text: str, known: Iterable[object], option: str) -> tuple[str, bool, str]:
     """Part ``NODE=STATE`` or ``NODE!=STATE``: the node, whether it is that state, the state.
 
     Names may hold the sign themselves, so the longest known name before one is taken.
@@ -55,7 +59,7 @@ def split(text: str, known: Any, option: str) -> tuple[str, bool, str]:
     raise SettingError(f"{option}: there is no {name.removesuffix('!')!r}. {did_you_mean(name, names)}")
 
 
-def read_given(network: Any, given: Sequence[str] | None) -> dict[Any, Any]:
+def read_given(network: BayesianNetwork | MarkovNetwork, given: Sequence[str] | None) -> dict[Any, Any]:
     """Read evidence: states by their names, numbers for continuous nodes."""
     from bayeskit.networks.evidence import Not
 

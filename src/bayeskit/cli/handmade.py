@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.evidence import number_of, split
 from bayeskit.cli.models import kinds_of
@@ -13,8 +13,11 @@ from bayeskit.data.file_rows import FileRows
 from bayeskit.errors import UsageError, did_you_mean
 from bayeskit.schema import Variable
 
+if TYPE_CHECKING:
+    from bayeskit.classifiers.base import CountClassifier
 
-def row_of(estimator: Any, rows: FileRows, number: int) -> Any:
+
+def row_of(estimator: CountClassifier, rows: FileRows, number: int) -> Any:
     """Return a row of a table, its columns those that the model has learned."""
     if not hasattr(estimator, "feature_names_in_"):
         target = str(estimator.schema_.target.name)
@@ -24,7 +27,7 @@ def row_of(estimator: Any, rows: FileRows, number: int) -> Any:
     return rows.read_as(names, kinds_of(estimator.schema_.attributes)).row(number)
 
 
-def row_by_hand(estimator: Any, given: Sequence[str]) -> dict[str, Any]:
+def row_by_hand(estimator: CountClassifier, given: Sequence[str]) -> dict[str, Any]:
     """Read ``COL=VALUE``: what is not given is missing."""
     if not hasattr(estimator, "feature_names_in_"):
         raise UsageError("This model was learned from columns without names, so none can be set by name.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import FrameType
 from typing import Any
 
 # A clearing up after Ctrl-C takes less; an interrupt that nobody heard of by then is sent again.
@@ -52,7 +53,7 @@ def _stop_if_pressed() -> None:
         raise KeyboardInterrupt
 
 
-def pressed(number: int, frame: Any) -> None:
+def pressed(number: int, frame: FrameType | None) -> None:
     """Take the signal."""
     import _thread
 
@@ -67,7 +68,7 @@ def pressed(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
 
 
-def is_imported_by_c(frame: Any) -> bool:
+def is_imported_by_c(frame: FrameType | None) -> bool:
     """Whether a module is being imported by compiled code.
 
     DuckDB does so in the midst of a query (pandas, pyarrow). It takes an interrupt for a module that is not there, or
@@ -75,7 +76,7 @@ def is_imported_by_c(frame: Any) -> bool:
     """
     from opcode import opmap
 
-    while frame.f_back is not None:
+    while frame is not None and frame.f_back is not None:
         inner, frame = frame, frame.f_back
         begins = inner.f_code.co_filename.startswith("<frozen importlib") and (
             "importlib" not in frame.f_code.co_filename

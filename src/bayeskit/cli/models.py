@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 from bayeskit.data.file_rows import Batch, FileRows
 from bayeskit.errors import DataError, SettingError, UsageError, did_you_mean
 from bayeskit.schema import Variable
+
+if TYPE_CHECKING:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
+    from bayeskit.networks.markov_network import MarkovNetwork
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ def open_model(path: str, target: str | None = None) -> Opened:
     return _network_model(path, target)
 
 
-def variables_of(network: Any) -> dict[str, Variable]:
+def variables_of(network: BayesianNetwork | MarkovNetwork) -> dict[str, Variable]:
     """Return the variables of a network by the text of their names."""
     value = network._network
     found = [node.variable for node in value.nodes] if hasattr(value, "nodes") else value.variables

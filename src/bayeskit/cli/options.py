@@ -9,11 +9,11 @@ import inspect
 import os
 import stat
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum, StrEnum
 from itertools import combinations
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TextIO, get_type_hints
 
 import typer
 
@@ -85,7 +85,7 @@ class Common:
         bool, typer.Option("--debug", callback=set_debugging, help="Show where an error arose.")
     ] = False
 
-    def say(self, pair: Pair, **values: Any) -> str:
+    def say(self, pair: Pair, **values: object) -> str:
         """Return a text in the language asked for.
 
         Examples
@@ -95,7 +95,7 @@ class Common:
         """
         return pair[self.lang is Lang.zh].format(**values)
 
-    def listed(self, names: Any) -> str:
+    def listed(self, names: Iterable[object]) -> str:
         """Return names in a row."""
         return ("、" if self.lang is Lang.zh else ", ").join(map(str, names))
 
@@ -169,7 +169,7 @@ def spread(function: Callable[..., None]) -> Callable[..., None]:
 
     files = {parameter.name: _file(parameter) for parameter in parameters}
 
-    def command(**values: Any) -> None:
+    def command(**values: object) -> None:
         _refuse_losses({name: file for name, file in files.items() if file is not None}, values)
         made = {
             name: group(**{field.name: values.pop(field.name) for field in fields(group)})
@@ -220,7 +220,7 @@ def _refuse_losses(files: Mapping[str, tuple[FileUse, str]], values: Mapping[str
             raise UsageError(f"{one} and {other} are the same file, {second!r}. Give each a file of its own.")
 
 
-def _stat(path: str, stream: Any) -> os.stat_result | None:
+def _stat(path: str, stream: TextIO) -> os.stat_result | None:
     """Return which file a path is, or the stream that ``-`` stands for; None where it is none, as a terminal."""
     try:
         found = os.fstat(stream.fileno()) if path == "-" else os.stat(path)
@@ -229,7 +229,7 @@ def _stat(path: str, stream: Any) -> os.stat_result | None:
     return found if stat.S_ISREG(found.st_mode) else None
 
 
-def _parameters_of(group: Any) -> list[inspect.Parameter]:
+def _parameters_of(group: type) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
 
     def made(field: Field[Any]) -> inspect.Parameter:

@@ -27,14 +27,14 @@ def console() -> Any:
     from rich.console import Console
 
     class Screen(Console):
-        def print(self, *objects: Any, **how: Any) -> None:
+        def print(self, *objects: object, **how: Any) -> None:
             super().print(*(visible_lines(o) if isinstance(o, str) else o for o in objects), **how)
 
     _replace_unencodable()
     return Screen(width=WIDTH, highlight=False, markup=False, emoji=False)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Print a value as JSON, Chinese as it is where the output can hold it."""
     utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
     typer.echo(json_text(value, 2, ascii_only=not utf8))
@@ -48,12 +48,12 @@ def noting_compilation(text: str) -> Iterator[None]:
     class Once(event.Listener):
         said = False
 
-        def on_start(self, event: Any) -> None:
+        def on_start(self, event: object) -> None:
             if not self.said:
                 self.said = True
                 note(text)
 
-        def on_end(self, event: Any) -> None:
+        def on_end(self, event: object) -> None:
             """The end of a compilation is no news."""
 
     with event.install_listener("numba:compile", Once()):

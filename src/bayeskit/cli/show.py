@@ -13,6 +13,8 @@ from bayeskit.report.page import page_of
 from bayeskit.report.text import as_rich
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from bayeskit.cli.demo import Demo, Score
 
 Words = Mapping[str, str]
@@ -48,7 +50,7 @@ def words_separator(lang: str) -> str:
     return "、" if lang == "zh" else ", "
 
 
-def _section(screen: Any, title: str) -> None:
+def _section(screen: Console, title: str) -> None:
     screen.print(f"\n{title}", style="bold cyan")
 
 
@@ -104,7 +106,7 @@ def winner(scores: Sequence[Score], words: Words, separator: str = ", ") -> str:
     return said[0].upper() + said[1:]
 
 
-def _print_verdict(screen: Any, demo: Demo, words: Words) -> None:
+def _print_verdict(screen: Console, demo: Demo, words: Words) -> None:
     verdict, e = demo.verdict, demo.explanation
     names = demo.story.actions.get(demo.lang, {})
     shown = [share(p, sum(q for j, q in enumerate(e.posterior) if j != k)) for k, p in enumerate(e.posterior)]

@@ -174,7 +174,7 @@ def _check_own(name: object, estimator: object) -> None:
         )
 
 
-def _is_fitted(estimator: Any) -> bool:
+def _is_fitted(estimator: object) -> bool:
     if hasattr(estimator, "__sklearn_is_fitted__"):
         return bool(estimator.__sklearn_is_fitted__())
     return any(name.endswith("_") and not name.startswith("__") for name in vars(estimator))
@@ -238,7 +238,7 @@ def ours(key: str, states: Mapping[Name, Sequence[Any]] | None = None) -> Conten
     return Contender(name, lambda: made(model, {**parameters, **declared}))
 
 
-def own(name: str, estimator: Any) -> Contender:
+def own(name: str, estimator: Estimator) -> Contender:
     """Return an estimator of the user's own; each fold gets a copy that has learned nothing."""
     from sklearn.base import clone
 

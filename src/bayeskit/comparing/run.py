@@ -39,8 +39,8 @@ from bayeskit.errors import BayeskitError, SettingError, SourceNote, SuspectResu
 from bayeskit.report.comparison_report.comparison import Column, Comparison, Held, Losses, Standing
 from bayeskit.report.explanation import Explanation
 from bayeskit.report.words import words_of
-from bayeskit.schema import Name
-from bayeskit.typing import Floats
+from bayeskit.schema import Label, Name
+from bayeskit.typing import Floats, LossLike
 
 if TYPE_CHECKING:
     from bayeskit.comparing.candidates import ModelsLike
@@ -105,7 +105,7 @@ def compare(
     keep: Sequence[Name] = (),
     folds: int = 5,
     random_state: int = 0,
-    loss: Any = None,
+    loss: LossLike | Callable[[Sequence[Label]], LossLike] = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
     lang: str = "en",
@@ -191,7 +191,7 @@ def _names(given: Sequence[Name]) -> tuple[Name, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _losses(loss: Any, classes: NDArray[Any]) -> Losses | None:
+def _losses(loss: LossLike | Callable[[Sequence[Label]], LossLike], classes: NDArray[Any]) -> Losses | None:
     if callable(loss):
         loss = loss(classes.tolist())
     if loss is None:

@@ -3,7 +3,7 @@ r"""What attributes tell beyond chance: a column of a thousand values seems to t
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,14 @@ from scipy.special import gammaln
 from bayeskit.report.information_table import InformationTable, information
 from bayeskit.statistics import Statistics
 
+if TYPE_CHECKING:
+    from bayeskit.classifiers.base import CountClassifier
+
 # Where so many rows are expected in a cell, half a degree of freedom over N is exact enough.
 MANY = 50.0
 
 
-def information_beyond_chance(source: Any, *, lang: str = "en") -> InformationTable:
+def information_beyond_chance(source: CountClassifier, *, lang: str = "en") -> InformationTable:
     """Return what each attribute tells about the class, less what one that knows nothing would seem to tell.
 
     Parameters

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from bayeskit.report.explanation import Attribute, Factor
 from bayeskit.report.fractions import magnitude, number
 
 
-def name_text(name: Any, separator: str = ", ") -> str:
+def name_text(name: object, separator: str = ", ") -> str:
     """Write the name of an attribute, or the names of several taken together."""
     return separator.join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
-def value_text(value: Any, as_missing: bool, words: Mapping[str, str]) -> str:
+def value_text(value: object, as_missing: bool, words: Mapping[str, str]) -> str:
     """Write a value, or several taken together; say where it is missing or treated so.
 
     Examples

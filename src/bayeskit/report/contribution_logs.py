@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from bayeskit.report.contributions import PRIOR, TOGETHER
 from bayeskit.report.explanation import Explanation
 from bayeskit.report.factors.average import said_by
 from bayeskit.schema import Name
+
+if TYPE_CHECKING:
+    pass
 
 Floats = NDArray[np.float64]
 

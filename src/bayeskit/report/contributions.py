@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from bayeskit.data.native import as_array
 from bayeskit.schema import Name
@@ -65,18 +65,18 @@ class Contributions:
         with np.errstate(invalid="ignore"):
             return np.asarray(self.values.sum(axis=1))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return as_array(self.values, dtype, copy)
 
     def __len__(self) -> int:
         return len(self.logs)
 
-    def of(self, label: Any) -> dict[Name, Floats]:
+    def of(self, label: object) -> dict[Name, Floats]:
         """Return the contributions to one class: column → array of shape (n,)."""
         k = place_of(self.classes, label)
         return {name: self.values[:, j, k] for j, name in enumerate(self.columns)}
 
-    def to_frame(self, label: Any) -> Any:
+    def to_frame(self, label: object) -> Any:
         """Return the contributions to one class as a data frame of the library that is installed."""
         from bayeskit.data.native import to_native
 
@@ -102,7 +102,7 @@ class Contributions:
 
 
 def contributions_of(
-    columns: tuple[Name, ...], classes: tuple[Any, ...], logs: Floats, against: Any = None
+    columns: tuple[Name, ...], classes: tuple[Any, ...], logs: Floats, against: object = None
 ) -> Contributions:
     """Choose the classes that each class is held against."""
     n, _, k = logs.shape
@@ -116,7 +116,7 @@ def contributions_of(
     return Contributions(columns, classes, logs, rivals)
 
 
-def place_of(classes: tuple[Any, ...], label: Any) -> int:
+def place_of(classes: tuple[Any, ...], label: object) -> int:
     """Return the place of a class."""
     from bayeskit.errors import UnseenClass
 

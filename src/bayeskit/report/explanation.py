@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from bayeskit.schema import Label
+from bayeskit.typing import LossLike
 from bayeskit.visible import json_text
 
 if TYPE_CHECKING:
@@ -220,7 +222,9 @@ class Explanation:
         a, b = (factors[k].log for k in self.ranking[:2])
         return math.nan if a == b == -math.inf else a - b
 
-    def with_loss(self, loss: Any = None, reject: float | None = None, actions: Any = None) -> Explanation:
+    def with_loss(
+        self, loss: LossLike = None, reject: float | None = None, actions: Sequence[Label] | None = None
+    ) -> Explanation:
         """Return the same page with the risk of each action under it, as :func:`bayeskit.decision.decide` takes it.
 
         The risks are those of the calibrated posterior where there is one.

@@ -10,6 +10,7 @@ from typing import Any
 
 from bayeskit.report.explanation import Attribute, Explanation, Factor
 from bayeskit.report.factors.average import Unwritten
+from bayeskit.schema import Name
 from bayeskit.visible import plain
 
 
@@ -73,14 +74,14 @@ def given_to_dicts(given: Iterable[tuple[Any, Any]]) -> list[dict[str, Any]]:
 
 
 def attribute_to_dict(
-    name: Any,
-    value: Any,
+    name: Name,
+    value: object,
     family: str,
     as_missing: bool,
     given: list[dict[str, Any]],
     summed: list[Any],
     factors: list[dict[str, Any]],
-    odds: Any,
+    odds: object,
 ) -> dict[str, Any]:
     """Return what one attribute says, all but its name and value being plain already."""
     return {

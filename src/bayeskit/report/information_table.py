@@ -80,7 +80,7 @@ class InformationTable:
         return as_html(_page(self))
 
 
-def information(source: Any, *, lang: str = "en") -> InformationTable:
+def information(source: object, *, lang: str = "en") -> InformationTable:
     """Return what each attribute tells about the class, sorted by I(X; Y).
 
     Parameters
@@ -109,7 +109,7 @@ def information(source: Any, *, lang: str = "en") -> InformationTable:
     )
 
 
-def pairs(source: Any, top: int | None = 10, *, lang: str = "en") -> InformationTable:
+def pairs(source: object, top: int | None = 10, *, lang: str = "en") -> InformationTable:
     """Return the pairs of attributes that share most when the class is known, sorted by I(X_i; X_j | Y).
 
     Parameters
@@ -146,7 +146,7 @@ def pairs(source: Any, top: int | None = 10, *, lang: str = "en") -> Information
     return InformationTable(target.name, target.size, float(entropy(statistics.class_counts)), rows, lang)
 
 
-def _statistics_of(source: Any) -> Statistics:
+def _statistics_of(source: object) -> Statistics:
     statistics = source if isinstance(source, Statistics) else getattr(source, "statistics_", None)
     if not isinstance(statistics, Statistics):
         raise DataTypeError(

@@ -15,6 +15,7 @@ from bayeskit.errors import ColumnError, SettingError
 from bayeskit.report.fractions import magnitude, number
 from bayeskit.report.words import words_of
 from bayeskit.schema import Label, Name
+from bayeskit.typing import LossLike
 from bayeskit.visible import plain
 
 QUESTION_WORDS = {
@@ -252,8 +253,8 @@ def ranked(
     classes: Sequence[Any],
     posterior: Sequence[float],
     tables: Sequence[tuple[Name, Floats, Sequence[Label] | None]],
-    costs: Any = None,
-    loss: Any = None,
+    costs: object = None,
+    loss: LossLike = None,
     left_out: Sequence[Name] = (),
     lang: str = "en",
     names: Sequence[Name] = (),
@@ -273,7 +274,7 @@ def ranked(
     )
 
 
-def read_costs(costs: Any, names: Sequence[Name]) -> dict[Name, float]:
+def read_costs(costs: object, names: Sequence[Name]) -> dict[Name, float]:
     """Check what asking costs: a number for each name, 0 for those not named."""
     if costs is None:
         return {}

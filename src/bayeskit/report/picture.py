@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from bayeskit.errors import SettingError
 from bayeskit.report.drawing.svg import as_svg
@@ -54,7 +53,7 @@ class Picture:
     def _repr_svg_(self) -> str:
         return self.svg
 
-    def save(self, path: Any) -> Path:
+    def save(self, path: str | PathLike[str]) -> Path:
         """Write the picture to a file and return its path: .svg always; .png, .pdf and .jpg if matplotlib is there.
 
         Whoever stops it half-way finds the old file, or none.

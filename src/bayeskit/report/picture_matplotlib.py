@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from importlib import import_module
 from io import BytesIO
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bayeskit.errors import UsageError
 from bayeskit.report.charts.fonts import installed, warn_of_boxes
 from bayeskit.report.scene import STYLES, Line, Rectangle, Scene, Style, Words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Pixels of a picture for each inch of paper, and how many of the file's for one of these. A very large picture
 # is written coarser: matplotlib refuses more than 2^16 pixels a side.
@@ -51,7 +54,7 @@ def as_bytes(scene: Scene, name: str, styles: Mapping[str, Style] = STYLES) -> b
     return file.getvalue()
 
 
-def _draw(axes: Any, mark: Rectangle | Words | Line, style: Style, order: int, fonts: list[str]) -> None:
+def _draw(axes: Axes, mark: Rectangle | Words | Line, style: Style, order: int, fonts: list[str]) -> None:
     patches, outline = import_module("matplotlib.patches"), import_module("matplotlib.path").Path
     fill = style.fill[0] if style.fill else "none"
     look = {

@@ -11,6 +11,8 @@ import numpy as np
 from bayeskit.decision.choice import prepare, settle
 from bayeskit.decision.loss import read_loss
 from bayeskit.report.fractions import magnitude, number, short
+from bayeskit.schema import Label
+from bayeskit.typing import LossLike
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,9 @@ class Risks:
 def risks_of(
     posterior: Sequence[float],
     classes: Sequence[Any],
-    loss: Any = None,
+    loss: LossLike = None,
     reject: float | None = None,
-    actions: Any = None,
+    actions: Sequence[Label] | None = None,
 ) -> Risks:
     """Weigh the actions; without a loss every mistake costs 1.
 

@@ -39,5 +39,5 @@ def one_row(row: Any) -> Table:
     return table
 
 
-def _is_column(value: Any) -> bool:
+def _is_column(value: object) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, (str, bytes))

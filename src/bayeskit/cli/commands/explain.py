@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayeskit.cli.options import Common, FileUse, Loss, MaybeOutput, ModelFile, Reading
 from bayeskit.cli.pages import Ask, Cost, Form, FormOption
+
+if TYPE_CHECKING:
+    from bayeskit.classifiers.base import CountClassifier
 
 
 def explain(
@@ -70,7 +74,13 @@ def _refuse_no_row(data: str | None, row: int | None, values: list[str] | None, 
         raise UsageError("Give a row of a table (DATA --row 17), or one by hand (--set COL=VALUE ...).")
 
 
-def _cells(estimator: Any, data: str | None, row: int | None, values: Any, reading: Reading) -> Any:
+def _cells(
+    estimator: CountClassifier,
+    data: str | None,
+    row: int | None,
+    values: Sequence[str] | None,
+    reading: Reading,
+) -> Any:
     from bayeskit.cli.handmade import row_by_hand, row_of
     from bayeskit.cli.rows import opened
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayeskit.cli.completing import columns, models
 from bayeskit.cli.options import Common, Data, Drop, Output, Reading
 from bayeskit.errors import SettingError
+
+if TYPE_CHECKING:
+    from bayeskit.classifiers.base import CountClassifier
 
 WORDS = {
     "learned": (
@@ -83,7 +86,7 @@ def fit(
         note(common.say(WORDS["next"]) + f"bayeskit explain {output} {data} --row 1")
 
 
-def _tell(estimator: Any, counts: list[float], shown: str, common: Common, output: str) -> None:
+def _tell(estimator: CountClassifier, counts: list[float], shown: str, common: Common, output: str) -> None:
     from bayeskit.cli.output import print_json, show
     from bayeskit.visible import plain
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.options import Common, ModelFile
+
+if TYPE_CHECKING:
+    from bayeskit.classifiers.base import CountClassifier
 
 WORDS = {
     "title": ("{model}, {rows:g} rows, target {target}", "{model}，{rows:g} 个样本，预测目标 {target}"),
@@ -37,7 +40,7 @@ def inspect(model: ModelFile, common: Common) -> None:
         _print(found, common)
 
 
-def described(estimator: Any) -> dict[str, Any]:
+def described(estimator: CountClassifier) -> dict[str, Any]:
     """Return what there is to tell, as plain values."""
     from bayeskit.visible import plain
 

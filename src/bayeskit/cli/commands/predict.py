@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayeskit.cli.options import Common, Data, FileUse, Loss, MaybeOutput, Reading, Spreadsheet
+
+if TYPE_CHECKING:
+    from bayeskit.typing import Floats, LossLike
 
 WORDS = {
     "done": (
@@ -82,12 +85,12 @@ def predict(
 
 
 def _lines(
-    found: Any,
+    found: Floats,
     classes: tuple[Any, ...],
     first: int,
     proba: bool,
     decides: bool,
-    costs: Any,
+    costs: LossLike,
     reject: float | None,
 ) -> Iterator[list[Any]]:
     """Give the cells of each row: its number, its class, and what was asked for besides."""

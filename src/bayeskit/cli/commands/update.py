@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayeskit.cli.options import Common, Data, FileUse, Reading
+
+if TYPE_CHECKING:
+    from bayeskit.classifiers.base import CountClassifier
+    from bayeskit.data.file_rows import FileRows
 
 WORDS = {
     "update": (
@@ -57,7 +61,7 @@ def change(verb: str, model: str, data: str, reading: Reading, common: Common, o
     _tell(verb, estimator, abs(total - before), total, output or model, common)
 
 
-def _as_learned(estimator: Any, rows: Any) -> Any:
+def _as_learned(estimator: CountClassifier, rows: FileRows) -> Any:
     """Return the columns that the model has learned and its target, each read as it was then."""
     from bayeskit.cli.models import kinds_of
 
@@ -73,11 +77,11 @@ def _as_learned(estimator: Any, rows: Any) -> Any:
     return rows.read_as([*names, target], {k: v for k, v in kinds.items() if k != target or v == "str"})
 
 
-def _weight(estimator: Any) -> float:
+def _weight(estimator: CountClassifier) -> float:
     return float(estimator.statistics_.class_counts.sum())
 
 
-def _tell(verb: str, estimator: Any, n: float, total: float, path: str, common: Common) -> None:
+def _tell(verb: str, estimator: CountClassifier, n: float, total: float, path: str, common: Common) -> None:
     from bayeskit.cli.output import print_json, show
 
     name = type(estimator).__name__

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.demos.told import Part
+
+if TYPE_CHECKING:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
 
 Seen = Mapping[Any, Any]
 
 
-def posteriors(network: Any, nodes: Sequence[str], steps: Sequence[Seen]) -> list[dict[str, Any]]:
+def posteriors(network: BayesianNetwork, nodes: Sequence[str], steps: Sequence[Seen]) -> list[dict[str, Any]]:
     """Return P(node = yes | seen) of each node, for each set of findings.
 
     Examples
@@ -40,7 +43,7 @@ def posterior_part(
 
 
 def why(
-    network: Any, a: str, b: str, given: Sequence[str], lang: str
+    network: BayesianNetwork, a: str, b: str, given: Sequence[str], lang: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return whether two nodes are independent and by which paths, as values and as lines."""
     found = network.why_independent(a, b, list(given))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from numpy.typing import NDArray
 
 from bayeskit.cli.demos.told import Part, Told
 from bayeskit.cli.output import note, noting_compilation
@@ -94,13 +97,15 @@ def _vectorizer() -> Any:
     return CountVectorizer(stop_words="english", min_df=LEAST_POSTS, max_df=LARGEST_SHARE)
 
 
-def _fitted(model: Any, texts: Any, y: Any) -> tuple[Any, Any]:
+def _fitted(model: Any, texts: NDArray[Any], y: NDArray[Any]) -> tuple[Any, Any]:
     vectorizer = _vectorizer()
     model.fit(vectorizer.fit_transform(texts), y)
     return model, vectorizer.get_feature_names_out()
 
 
-def _score(name: str, make: Any, texts: Any, y: Any, words: Any) -> dict[str, Any]:
+def _score(
+    name: str, make: Callable[[], Any], texts: NDArray[Any], y: NDArray[Any], words: Mapping[str, str]
+) -> dict[str, Any]:
     note(words["training"].format(n=TRAINING) + f": {words.get(name, name)}")
     vectorizer = _vectorizer()  # its words are those of the training posts only
     X, unseen = vectorizer.fit_transform(texts[:TRAINING]), vectorizer.transform(texts[TRAINING:])
@@ -115,7 +120,7 @@ def _score(name: str, make: Any, texts: Any, y: Any, words: Any) -> dict[str, An
     return told | {"between_religions": between, "cpu_seconds": seconds}
 
 
-def _telling(model: Any, vocabulary: Any) -> dict[str, list[str]]:
+def _telling(model: Any, vocabulary: NDArray[Any]) -> dict[str, list[str]]:
     """The words of largest P(w | c)·log(P(w | c)/P(w)) in each group."""
     import numpy as np
 

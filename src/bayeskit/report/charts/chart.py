@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayeskit.errors import UsageError
 from bayeskit.report.charts.fonts import set_fonts
 from bayeskit.report.charts.palette import CHART_STYLES
 from bayeskit.report.picture import Picture
 from bayeskit.report.scene import Scene, Style
+from bayeskit.typing import PathLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class ChartPicture(Picture):
@@ -31,7 +35,7 @@ class Chart(ABC):
         """Return the picture as rectangles, texts and lines."""
 
     @abstractmethod
-    def _on_axes(self, axes: Any) -> None:
+    def _on_axes(self, axes: Axes) -> None:
         """Draw on the axes of Matplotlib."""
 
     def picture(self) -> ChartPicture:
@@ -45,7 +49,7 @@ class Chart(ABC):
     def _repr_html_(self) -> str:
         return self.svg()
 
-    def save(self, path: Any) -> Path:
+    def save(self, path: PathLike) -> Path:
         """Write the picture to a file and return its path.
 
         Parameters
@@ -55,7 +59,7 @@ class Chart(ABC):
         """
         return self.picture().save(path)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Any:
         """Draw with Matplotlib, on axes that are given or on new ones, and return them.
 
         Parameters

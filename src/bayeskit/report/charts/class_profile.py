@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from bayeskit.report.charts.words import chart_words
 from bayeskit.report.picture_text import plain, shortened
 from bayeskit.report.scene import Group, Rectangle, Scene, Words
 from bayeskit.schema import Label, Name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LABELS, NUMBERS = 120.0, 44.0
 # Bars of two classes are as tall as the number beside each.
@@ -160,7 +163,7 @@ class ClassProfile(Chart):
     def scene(self) -> Scene:
         return profile_scene(self)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Any:
         """Draw with Matplotlib: the attribute that tells most on axes that are given, else each on axes of its own.
 
         Parameters

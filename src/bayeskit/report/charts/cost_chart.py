@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,9 @@ from bayeskit.report.charts.ticks import ticks_of
 from bayeskit.report.charts.words import chart_words
 from bayeskit.report.scene import Group, Scene
 from bayeskit.schema import Label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 _STEPS = 201
@@ -93,7 +97,7 @@ class CostCurve(Chart):
                 groups.append(Group(name, (polyline(points, f"line-{k}"),)))
         return Scene(WIDTH, y.start + 52, title, note, tuple(groups))
 
-    def _on_axes(self, axes: Any) -> None:
+    def _on_axes(self, axes: Axes) -> None:
         for k, name, values in self._curves():
             axes.plot(self.share, values, "--" if k in (7, 4) else "-", label=name)
         axes.set_xlabel(chart_words(self.lang)["cost_axis"])
@@ -103,7 +107,12 @@ class CostCurve(Chart):
 
 
 def cost_curve(
-    y: ArrayLike, posterior: ArrayLike, classes: Any, *, label: Label | None = None, lang: str = "en"
+    y: ArrayLike,
+    posterior: ArrayLike,
+    classes: Sequence[Label] | NDArray[Any],
+    *,
+    label: Label | None = None,
+    lang: str = "en",
 ) -> CostCurve:
     """Tell what mistakes about one class cost, for every proportion of the costs of the two kinds.
 

@@ -6,9 +6,12 @@ import unicodedata
 import warnings
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bayeskit.errors import SuspectResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Fonts with Chinese characters as systems name them: Linux, macOS, Windows.
 CHINESE = (
@@ -57,7 +60,7 @@ def warn_of_boxes(texts: Iterable[str]) -> None:
     )
 
 
-def set_fonts(axes: Any) -> None:
+def set_fonts(axes: Axes) -> None:
     """Let every text on the axes that needs it fall back on an installed font with Chinese characters."""
     artists = axes.findobj(import_module("matplotlib.text").Text)
     wide = [artist for artist in artists if is_wide(artist.get_text())]

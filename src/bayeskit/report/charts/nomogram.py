@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,11 @@ from bayeskit.report.charts.words import chart_words
 from bayeskit.report.scene import Scene
 from bayeskit.schema import Label, Name
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def on_axes(chart: Nomogram, axes: Any) -> None:
+
+def on_axes(chart: Nomogram, axes: Axes) -> None:
     """Draw every ruler on a line of its own; a number's curve takes most of the line's height."""
     shown = chart.rulers[: chart.most]
     row = {reading.name: reading for reading in chart.row}
@@ -210,7 +213,7 @@ class Nomogram(Chart):
     def scene(self) -> Scene:
         return nomogram_scene(self)
 
-    def _on_axes(self, axes: Any) -> None:
+    def _on_axes(self, axes: Axes) -> None:
         on_axes(self, axes)
 
 

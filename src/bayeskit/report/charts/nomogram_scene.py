@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.report.charts.axis import (
@@ -72,7 +73,7 @@ def notes_of(chart: Nomogram) -> list[str]:
     return notes
 
 
-def _ruler_line(x: Scale, y: float, ticks: Any, above: bool) -> list[Mark]:
+def _ruler_line(x: Scale, y: float, ticks: Sequence[Tick], above: bool) -> list[Mark]:
     marks: list[Mark] = [straight(x.start, y, x.stop, y, "chart-axis")]
     for value, text in apart(x, ticks, 5.0):
         marks.append(straight(x(value), y - 3, x(value), y + 3, "chart-axis"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 def class_codes(
-    y: ArrayLike, posterior: ArrayLike, classes: Any
+    y: ArrayLike, posterior: ArrayLike, classes: Sequence[Label] | NDArray[Any]
 ) -> tuple[NDArray[np.intp], Floats, list[Label]]:
     """Return the number of the class of each row, the posteriors as an array, and the classes.
 
@@ -41,7 +42,12 @@ def class_codes(
 
 
 def outcomes(
-    y: ArrayLike, posterior: ArrayLike, classes: Any, label: Label | None, *, binary: bool = False
+    y: ArrayLike,
+    posterior: ArrayLike,
+    classes: Sequence[Label] | NDArray[Any],
+    label: Label | None,
+    *,
+    binary: bool = False,
 ) -> tuple[Label | None, Floats, Floats]:
     """Return the class looked at (None: the one chosen), its posterior in each row, and 1 where it came true.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from bayeskit.report.charts.words import chart_words
 from bayeskit.report.picture_text import plain, shortened
 from bayeskit.report.scene import Group, Rectangle, Scene
 from bayeskit.schema import Label, Name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 # A picture of more dots is a cloud, and a large file.
@@ -49,7 +52,7 @@ class Side:
             (float(i), shortened(plain(value), max(each, 40.0), 11.0)) for i, value in enumerate(self.values)
         ]
 
-    def place(self, value: Any) -> float | None:
+    def place(self, value: object) -> float | None:
         """Return where a value stands on the scale; None for one that has no place."""
         if not self.numeric:
             return float(self.values.index(value)) if value in self.values else None
@@ -152,7 +155,7 @@ class Regions(Chart):
                 marks.append(dot(x(across), y(up), 3.4, f"dot-{colour_of(k)}"))
         return marks
 
-    def _on_axes(self, axes: Any) -> None:
+    def _on_axes(self, axes: Axes) -> None:
         chosen, bands = self.chosen, self.bands()
         image = np.empty((*chosen.shape, 3))
         for k in range(len(self.classes)):
@@ -168,7 +171,12 @@ class Regions(Chart):
         for k, label in enumerate(self.classes):
             mine = [(self.x.place(a), self.y.place(b)) for a, b, c in self.dots if c == k]
             known = [(a, b) for a, b in mine if a is not None and b is not None]
-            look = {"s": 18, "edgecolor": "white", "linewidth": 0.6, "color": COLOURS[colour_of(k)][0]}
+            look: dict[str, Any] = {
+                "s": 18,
+                "edgecolor": "white",
+                "linewidth": 0.6,
+                "color": COLOURS[colour_of(k)][0],
+            }
             axes.scatter(*zip(*known or [(np.nan, np.nan)]), label=str(label), **look)
         axes.set_xlabel(str(self.x.name))
         axes.set_ylabel(str(self.y.name))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,10 @@ from bayeskit.report.charts.ticks import percent_ticks
 from bayeskit.report.charts.words import chart_words
 from bayeskit.report.picture_text import text_width
 from bayeskit.report.scene import Group, Scene, Words
+from bayeskit.schema import Label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 _ASKED = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
@@ -101,7 +106,7 @@ class RejectCurve(Chart):
         places = [int(np.searchsorted(self.rejected, share)) for share in np.arange(0, 1, 0.1)]
         return [(float(self.rejected[i]), float(self.error[i])) for i in places if i < len(self.error)]
 
-    def _on_axes(self, axes: Any) -> None:
+    def _on_axes(self, axes: Axes) -> None:
         words = chart_words(self.lang)
         axes.plot(self.rejected, self.error)
         axes.set_xlabel(words["rejected"])
@@ -110,7 +115,9 @@ class RejectCurve(Chart):
         axes.set_ylim(bottom=0)
 
 
-def reject_curve(y: ArrayLike, posterior: ArrayLike, classes: Any, *, lang: str = "en") -> RejectCurve:
+def reject_curve(
+    y: ArrayLike, posterior: ArrayLike, classes: Sequence[Label] | NDArray[Any], *, lang: str = "en"
+) -> RejectCurve:
     """Leave out the least sure rows, one after another, and tell how many of the others are wrong.
 
     Parameters

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +27,9 @@ from bayeskit.report.charts.ticks import percent_ticks
 from bayeskit.report.charts.words import chart_words
 from bayeskit.report.scene import Group, Rectangle, Scene, Words
 from bayeskit.schema import Label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 _Z = 1.959963984540054  # of 95%
@@ -107,7 +111,7 @@ class Reliability(Chart):
                 )
         return marks, base + 16
 
-    def _on_axes(self, axes: Any) -> None:
+    def _on_axes(self, axes: Axes) -> None:
         words = chart_words(self.lang)
         axes.plot([0, 1], [0, 1], "--", color="#7d8a92", linewidth=1)
         spread = np.abs(np.stack([self.lower, self.upper]) - self.observed)
@@ -131,7 +135,7 @@ def _short(n: int) -> str:
 def reliability(
     y: ArrayLike,
     posterior: ArrayLike,
-    classes: Any,
+    classes: Sequence[Label] | NDArray[Any],
     *,
     label: Label | None = None,
     bins: int = 10,

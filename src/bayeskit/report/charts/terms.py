@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import UsageError
@@ -51,7 +51,7 @@ def nothing_known(model: Model, n: int = 1) -> Chunk:
     return Chunk(n, codes.reshape(n, len(schema.categorical)), values)
 
 
-def terms_of(model: Model, variable: Variable, cells: Any) -> Floats:
+def terms_of(model: Model, variable: Variable, cells: ArrayLike) -> Floats:
     """Return log P(x | c) − log P(unknown | c) of one attribute for these codes or numbers: shape (m, K)."""
     cells = np.asarray(cells)
     chunk, names = nothing_known(model, len(cells)), model.schema

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from bayeskit.errors import SettingError
 from bayeskit.report.picture import Picture
 from bayeskit.report.scene import Style
+from bayeskit.typing import PathLike
 
 _RED, _BLUE, _AMBER = ("#b4412b", "#ef8c78"), ("#2a66ab", "#82b4ee"), ("#a06a00", "#e0ab3f")
 
@@ -29,7 +29,7 @@ class ComparisonPicture(Picture):
     def _styles(self) -> Mapping[str, Style]:
         return DIFFERENCES
 
-    def save(self, path: Any) -> Path:
+    def save(self, path: PathLike) -> Path:
         """Write the picture to an .svg file and return its path."""
         if isinstance(path, (str, Path)) and Path(path).suffix.lower() != ".svg":
             raise SettingError(

@@ -32,7 +32,7 @@ from bayeskit.report.factors.numeric_items import NumericItems
 from bayeskit.report.factors.shares import Floats, shares, with_workings
 from bayeskit.report.shown import Shown
 from bayeskit.report.words import words_of
-from bayeskit.schema import Variable
+from bayeskit.schema import Name, Variable
 from bayeskit.statistics import Statistics
 
 Factors = tuple[Factor, ...]
@@ -80,7 +80,7 @@ def evidence_of(model: Model, row: Shown) -> tuple[Floats, dict[Any, Attribute |
     return joint[1], items, tuple(map(Factor, _difference(joint[0], said).tolist()))
 
 
-def _item(name: Any, value: Any, whole: Floats, without: Floats) -> Attribute:
+def _item(name: Name, value: Any, whole: Floats, without: Floats) -> Attribute:
     return Attribute(name, value, "evidence", tuple(map(Factor, _difference(whole, without).tolist())))
 
 

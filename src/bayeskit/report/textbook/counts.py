@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from bayeskit.report.textbook.found import Found, counted
+from bayeskit.schema import Label
 
 
 @dataclass(frozen=True)
@@ -41,34 +42,34 @@ class Counts:
     y: Sequence[Any]
     sizes: Mapping[str, int] = field(default_factory=dict)
 
-    def of_class(self, name: str, label: Any) -> list[Any]:
+    def of_class(self, name: str, label: Label) -> list[Any]:
         """The cells of a column in the rows of a class."""
         return [value for value, c in zip(self.columns[name], self.y) if c == label]
 
-    def prior(self, label: Any, alpha: int = 0) -> Found:
+    def prior(self, label: Label, alpha: int = 0) -> Found:
         """(|D_c| + α)/(|D| + αK)."""
         return counted(list(self.y).count(label) + alpha, len(self.y) + alpha * len(set(self.y)))
 
-    def share(self, name: str, value: Any, label: Any, alpha: int = 0) -> Found:
+    def share(self, name: str, value: Label, label: Label, alpha: int = 0) -> Found:
         """(|D_{c,v}| + α)/(|D_c| + αN_i)."""
         cells = self.of_class(name, label)
         size = self.sizes.get(name, len(set(self.columns[name])))
         return counted(cells.count(value) + alpha, len(cells) + alpha * size)
 
-    def normal(self, name: str, label: Any, unbiased: bool) -> Normal:
+    def normal(self, name: str, label: Label, unbiased: bool) -> Normal:
         """Mean and variance of a class; the variance divides by n − 1 or by n."""
         cells = [Fraction(str(value)) for value in self.of_class(name, label)]
         mean = sum(cells, Fraction(0)) / len(cells)
         spread = sum(((x - mean) ** 2 for x in cells), Fraction(0))
         return Normal(mean, spread / (len(cells) - 1 if unbiased else len(cells)))
 
-    def factors(self, query: Mapping[str, Any], label: Any, alpha: int = 0) -> list[Found]:
+    def factors(self, query: Mapping[str, Any], label: Label, alpha: int = 0) -> list[Found]:
         """The prior, then the share of each value that is no number."""
         words = {name: value for name, value in query.items() if not isinstance(value, Fraction)}
         shares = [self.share(name, value, label, alpha) for name, value in words.items()]
         return [self.prior(label, alpha), *shares]
 
-    def joint(self, query: Mapping[str, Any], label: Any, alpha: int = 0, unbiased: bool = False) -> float:
+    def joint(self, query: Mapping[str, Any], label: Label, alpha: int = 0, unbiased: bool = False) -> float:
         """P(c)·Π P(x_i | c): the fractions multiplied exactly, then the densities of the numbers."""
         numbers = {name: value for name, value in query.items() if isinstance(value, Fraction)}
         densities = (self.normal(name, label, unbiased).density(x) for name, x in numbers.items())

@@ -62,7 +62,7 @@ def word(text: object) -> Found:
     return Found(str(text))
 
 
-def line(template: str, **values: Any) -> Line:
+def line(template: str, **values: object) -> Line:
     """Put findings, lines and texts into the places of a template.
 
     Examples
@@ -77,7 +77,7 @@ def line(template: str, **values: Any) -> Line:
     return tuple(made)
 
 
-def as_line(value: Any) -> Line:
+def as_line(value: object) -> Line:
     """Return a finding, a line or anything that can be written as a line."""
     if isinstance(value, tuple):
         return value

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayeskit.cli.completing import scores, words
 from bayeskit.cli.options import Common, Data, Drop, Output, Reading
+
+if TYPE_CHECKING:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
 
 WORDS = {
     "learned": (
@@ -84,7 +87,7 @@ def learn(
     _tell(network, len(next(iter(columns.values()))), output, common)
 
 
-def _tell(network: Any, n: int, path: str, common: Common) -> None:
+def _tell(network: BayesianNetwork, n: int, path: str, common: Common) -> None:
     from bayeskit.cli.output import print_json, show
 
     if common.as_json:

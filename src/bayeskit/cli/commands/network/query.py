@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayeskit.cli.completing import nodes
 from bayeskit.cli.options import Common, Given, NetworkFile
+
+if TYPE_CHECKING:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
+    from bayeskit.networks.markov_network import MarkovNetwork
 
 WORDS = {
     "given": ("given {evidence}: probability {p}", "已知 {evidence}，其概率为 {p}"),
@@ -52,7 +56,7 @@ def query(
         _print(found, given, log, _has_numbers(network, evidence), common)
 
 
-def _has_numbers(network: Any, evidence: dict[Any, Any]) -> bool:
+def _has_numbers(network: BayesianNetwork | MarkovNetwork, evidence: dict[Any, Any]) -> bool:
     from bayeskit.cli.models import variables_of
 
     return any(variables_of(network)[str(name)].kind == "numeric" for name in evidence)

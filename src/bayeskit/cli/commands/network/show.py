@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayeskit.cli.options import Common, FileUse, Given, NetworkFile
+
+if TYPE_CHECKING:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
 
 WORDS = {
     "title": (
@@ -55,7 +58,7 @@ def show(
         _print(found, svg, common)
 
 
-def _draw(network: Any, evidence: dict[Any, Any], path: str) -> None:
+def _draw(network: BayesianNetwork, evidence: dict[Any, Any], path: str) -> None:
     from bayeskit.cli.writing import opened_text
 
     picture = str(network.plot(evidence))
