@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import warnings
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from bayeskit.errors import (
     SettingError,
     SourceNote,
     SuspectResult,
+    UsageError,
 )
 from cli_run import done
 from refusals import unnamed
@@ -159,6 +161,15 @@ def test_the_result_is_a_table() -> None:
         page.startswith("<!doctype html>") and "--" not in page.partition("</style>")[2].partition("<svg")[0]
     )
     assert isinstance(found.fitted(), (NaiveBayes, TAN)) and len(found.fitted().classes_) == 2
+
+
+def test_a_copy_in_another_process_is_the_values_alone() -> None:
+    found = compare(frame(), "class", models="nb", baselines=False, folds=2)
+    copy = pickle.loads(pickle.dumps(found))
+    assert repr(copy) == repr(found) and copy.to_dict() == found.to_dict()
+    for method in (copy.fitted, copy.page):
+        with pytest.raises(UsageError, match="compare"):
+            method()
 
 
 def test_what_fails_is_told_and_the_rest_goes_on() -> None:

@@ -187,6 +187,10 @@ class Comparison:
     run: Rerun | None = None
     spell: Callable[[str], str] = str
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Rows and fitted models stay where they are: a copy in another process is the values alone.
+        return vars(self) | {"run": None, "spell": str}
+
     def of(self, key: str) -> Standing:
         """Return the figures of one model."""
         by_key = {standing.key: standing for standing in self.standings}
