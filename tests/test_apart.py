@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import bayeskit.inference.exact as exact
 from bayeskit.errors import TooLarge
-from bayeskit.inference.apart import connected
-from bayeskit.inference.exact import Exact
+from bayeskit.inference.exact import Exact, connected
 from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.inference.triangulation import make_problem
 from engine_twin import log_joint, log_margin, random_evidence, random_field, window
