@@ -13,6 +13,7 @@ import pytest
 
 import bayeskit
 from bayeskit.kernel import compiling
+from bayeskit.networks.examples import wet_grass
 
 CLASSES = [value for name in bayeskit.__all__ if inspect.isclass(value := getattr(bayeskit, name))]
 MOST = 4
@@ -57,14 +58,26 @@ def files_passed(run):
     return found
 
 
-def test_the_walk_of_a_row_names_every_file_on_the_way():
-    page = (Path(__file__).parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    walk = page.split("## One row, followed")[1].split("\n## ")[0]
+def row_walk():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"word": rng.choice(["u", "v", "w"], 20), "number": rng.normal(size=20)})
     y = np.array(["no", "yes"] * 10)
-    passed = files_passed(lambda: bayeskit.NaiveBayes().fit(frame, y).predict_proba(frame))
-    named = set(re.findall(r"[\w/]+\.py", walk))
+    return lambda: bayeskit.NaiveBayes().fit(frame, y).predict_proba(frame)
+
+
+def question_walk():
+    grass = wet_grass()
+    return lambda: grass.copy().query("sprinkler", evidence={"wet": "yes"})
+
+
+@pytest.mark.parametrize(
+    ("title", "walk", "most"), [("One row", row_walk, 30), ("One question", question_walk, 16)]
+)
+def test_the_walk_names_every_file_on_the_way(title, walk, most):
+    page = (Path(__file__).parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    told = page.split(f"## {title}, followed")[1].split("\n## ")[0]
+    passed = files_passed(walk())
+    named = set(re.findall(r"[\w/]+\.py", told))
     # A loop that is called by compiled code leaves no trace.
-    assert passed - {"kernel.py"} <= named and len(named) <= 30
+    assert passed - {"kernel.py"} <= named and len(named) <= most
     assert {name for name in named if not (Path(bayeskit.__file__).parent / name).is_file()} == set()
