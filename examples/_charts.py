@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 from bayeskit.report.charts.axis import WIDTH, Scale, dot, frame, polyline, straight
 from bayeskit.report.charts.chart import ChartPicture
-from bayeskit.report.charts.legend import heading, legend
-from bayeskit.report.charts.palette import colour_of
-from bayeskit.report.picture_text import text_width
-from bayeskit.report.scene import Group, Rectangle, Scene, Words
+from bayeskit.report.charts.legend import colour_of, heading, legend
+from bayeskit.report.scene import Group, Rectangle, Scene, Words, text_width
 
 ROW = 24.0
 

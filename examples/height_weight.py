@@ -5,7 +5,7 @@ import numpy as np
 from _story import Story
 from bayeskit import GaussianMixture, datasets
 from bayeskit.mixtures import match_labels
-from bayeskit.report.width import aligned
+from bayeskit.report.cells import aligned
 
 say = Story("height_weight")
 students = datasets.load("height-weight")

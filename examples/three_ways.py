@@ -5,7 +5,7 @@ import numpy as np
 from _charts import lines, shares
 from _story import Story
 from bayeskit import NaiveBayes, datasets
-from bayeskit.report.width import aligned
+from bayeskit.report.cells import aligned
 
 say = Story("three_ways")
 mushrooms = datasets.load("mushroom")

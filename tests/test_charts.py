@@ -19,13 +19,11 @@ from sklearn.calibration import calibration_curve
 from bayeskit import AODE, KDB, TAN, BayesNetClassifier, BernoulliNB, GaussianMixture, GaussianNB, NaiveBayes
 from bayeskit.datasets import load
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult, UsageError
-from bayeskit.report.charts import cost_curve, fonts, reject_curve, reliability
-from bayeskit.report.charts.legend import wrapped
-from bayeskit.report.charts.palette import CHART_STYLES
-from bayeskit.report.curve_picture import curve_picture
-from bayeskit.report.mixtures.component_chart import component_chart
-from bayeskit.report.picture_text import text_width
-from bayeskit.report.scene import STYLES, Words
+from bayeskit.report import picture as pictures
+from bayeskit.report.charts import cost_curve, reject_curve, reliability
+from bayeskit.report.charts.legend import CHART_STYLES, wrapped
+from bayeskit.report.mixtures.component_chart import component_chart, curve_picture
+from bayeskit.report.scene import STYLES, Words, text_width
 from refusals import refuses, warns_of
 
 MELON, IRIS = load("melon3"), load("iris")
@@ -251,8 +249,8 @@ def test_what_people_type_is_escaped():
 def test_matplotlib_draws_every_chart_and_chinese_without_boxes(tmp_path, monkeypatch):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
-    monkeypatch.setattr(fonts, "_warned", False)
-    monkeypatch.setattr(fonts, "installed", lambda: ["Noto Sans CJK SC"])
+    monkeypatch.setattr(pictures, "_warned", False)
+    monkeypatch.setattr(pictures, "installed", lambda: ["Noto Sans CJK SC"])
     with warnings.catch_warnings():
         warnings.simplefilter("error", SuspectResult)
         for chart in every_chart("zh"):
@@ -267,7 +265,7 @@ def test_matplotlib_draws_every_chart_and_chinese_without_boxes(tmp_path, monkey
     assert chart.plot(mine) is mine
     assert chart.save(tmp_path / "nomogram.png").stat().st_size > 5000
     # Without such a font: one warning, which says what helps, and no second one.
-    monkeypatch.setattr(fonts, "installed", list)
+    monkeypatch.setattr(pictures, "installed", list)
     with warns_of(SuspectResult, "fonts-noto-cjk", "模糊"):
         chart.plot()
     with warnings.catch_warnings():

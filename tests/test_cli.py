@@ -20,7 +20,7 @@ from bayeskit.cli.stories import STORIES, known_names, story_of, table_name
 from bayeskit.cli.words import WORDS
 from bayeskit.comparing.trials import as_matrix, folds_of
 from bayeskit.decision import decide
-from bayeskit.report.width import display_width
+from bayeskit.report.cells import display_width
 from bayeskit.report.words import WORDS as REPORT_WORDS
 
 

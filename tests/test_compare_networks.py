@@ -17,7 +17,7 @@ from bayeskit.graphs.dag import Dag
 from bayeskit.networks import compare, cpdag, plot_comparison, shd
 from bayeskit.networks.examples import wet_grass
 from bayeskit.report.drawing.comparison_scene import comparison_scene
-from bayeskit.report.networks.comparison import compare_graphs
+from bayeskit.report.networks.network_comparison import compare_graphs
 from bayeskit.report.scene import Line, Rectangle
 from bayeskit.structure import score
 from graph_twin import all_dags, dags

@@ -27,10 +27,9 @@ from bayeskit.report.comparison_report import (
     as_page,
     verdict,
 )
-from bayeskit.report.comparison_report.confusion import confusion_html
-from bayeskit.report.comparison_report.decisions import outcomes
+from bayeskit.report.comparison_report.comparison_words import GLOSSARY, WORDS
+from bayeskit.report.comparison_report.sections import confusion_html, outcomes
 from bayeskit.report.comparison_report.verdict import ceiling_text
-from bayeskit.report.comparison_report.words import GLOSSARY, WORDS
 
 EVIL = "<script>alert('x')</script>&\"{0}\x07"
 VOID = {"meta", "br", "rect", "path"}

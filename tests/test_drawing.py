@@ -19,7 +19,7 @@ from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.networks import drawing
 from bayeskit.networks.evidence import Not
 from bayeskit.networks.exact_door import Kept
-from bayeskit.report.networks.html import MOST_NODES, network_html
+from bayeskit.report.networks.network_html import MOST_NODES, network_html
 from bayeskit.report.picture import Picture
 from refusals import refuses, warns_of
 

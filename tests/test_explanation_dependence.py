@@ -23,10 +23,10 @@ from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.priors import BackOff, BDeu, MEstimate, WittenBell
 from bayeskit.report import Attribute, Explanation, Factor, explain, one_row
-from bayeskit.report.factors import averaged as averaged_report
-from bayeskit.report.factors.pair_share import pair_shares
+from bayeskit.report.factors import average_items as averaged_report
+from bayeskit.report.factors.shares import pair_shares
 from bayeskit.report.page import page_of
-from bayeskit.report.text import as_text
+from bayeskit.report.page_text import as_text
 
 
 def mixed(n: int = 40, seed: int = 0) -> tuple[dict[str, Any], Any]:

@@ -13,8 +13,8 @@ import pytest
 from bayeskit import AODE, KDB, SPODE, TAN, NaiveBayes, WeightedNB, datasets
 from bayeskit.decision import decide
 from bayeskit.priors import BackOff
-from bayeskit.report.latex.math import as_math
-from bayeskit.report.latex.page import escaped
+from bayeskit.report.latex.latex_math import as_math
+from bayeskit.report.latex.latex_page import escaped
 from bayeskit.report.page import page_of
 
 NASTY = "50% of \\input{x} & $#_{}~^<|>[*]\nσ²"

@@ -14,8 +14,8 @@ import pytest
 
 from bayeskit import AODE, KDB, NaiveBayes, datasets
 from bayeskit.networks.examples import asia
-from bayeskit.report.textbook.latex import as_latex
 from bayeskit.report.textbook.pages import PAGES
+from bayeskit.report.textbook.sheet import as_latex
 
 pytestmark = [
     pytest.mark.tex,

@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 
 from bayeskit import GaussianMixture
 from bayeskit.errors import BayeskitError, DataError, SettingError
-from bayeskit.report.charts.axis import room_for, spread
-from bayeskit.report.charts.ticks import around, ticks_of
-from bayeskit.report.curve_picture import curve_picture
-from bayeskit.report.mixtures.picture import MOST_ROWS, _ellipse, mixture_picture
-from bayeskit.report.picture_text import text_width
-from bayeskit.report.scene import Line, Rectangle
+from bayeskit.report.charts.axis import around, room_for, spread, ticks_of
+from bayeskit.report.mixtures.component_chart import curve_picture
+from bayeskit.report.mixtures.mixture_picture import MOST_ROWS, _ellipse, mixture_picture
+from bayeskit.report.scene import Line, Rectangle, text_width
 from refusals import refuses
 
 
@@ -56,7 +54,7 @@ def test_every_end_of_a_curve_lies_on_the_ellipse(seed, radius):
 
 
 def test_the_rings_hold_half_and_nineteen_of_twenty():
-    from bayeskit.report.mixtures.picture import HALF, MOST
+    from bayeskit.report.mixtures.mixture_picture import HALF, MOST
 
     rows = np.random.default_rng(1).normal(size=(200_000, 2))
     inside = (rows**2).sum(axis=1)

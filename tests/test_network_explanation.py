@@ -14,10 +14,10 @@ from bayeskit import BayesianNetwork, BayesNetClassifier, MarkovNetwork, dataset
 from bayeskit.errors import ImpossibleEvidence, SettingError
 from bayeskit.networks.evidence import Not
 from bayeskit.networks.examples import wet_grass
-from bayeskit.report.exact_numbers import exact, exact_text, from_log
-from bayeskit.report.latex.text import escaped
-from bayeskit.report.networks.explanation import NetworkExplanation
-from bayeskit.report.networks.pages import pages_of
+from bayeskit.report.fractions import exact, exact_text, from_log
+from bayeskit.report.latex.latex_text import escaped
+from bayeskit.report.networks.network_explanation import NetworkExplanation
+from bayeskit.report.networks.network_pages import pages_of
 from refusals import refuses
 
 

@@ -12,9 +12,14 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from bayeskit.graphs.dag import Dag
-from bayeskit.report.drawing.crossings import n_crossings, uncrossed
-from bayeskit.report.drawing.layer_places import nondecreasing
-from bayeskit.report.drawing.layers import MOST_BENDS, in_layers, layer_of
+from bayeskit.report.drawing.layers import (
+    MOST_BENDS,
+    in_layers,
+    layer_of,
+    n_crossings,
+    nondecreasing,
+    uncrossed,
+)
 from bayeskit.report.drawing.layout import components, lay_out, on_shelves
 
 

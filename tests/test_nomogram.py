@@ -13,8 +13,7 @@ from bayeskit import AODE, TAN, CategoricalNB, GaussianNB, MultinomialNB, NaiveB
 from bayeskit.datasets import load
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.report.charts.axis import SMALL
-from bayeskit.report.picture_text import text_width
-from bayeskit.report.scene import Words
+from bayeskit.report.scene import Words, text_width
 from refusals import refuses
 
 MELON, IRIS = load("melon3"), load("iris")

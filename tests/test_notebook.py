@@ -35,8 +35,8 @@ from bayeskit.networks.evidence import Not
 from bayeskit.report import information, pairs
 from bayeskit.report.comparison_report.comparison import Comparison, Held, Measure, Standing, Table
 from bayeskit.report.mixtures.class_profiles import ClassProfiles, Profile
-from bayeskit.report.picture_text import plain
 from bayeskit.report.posterior_interval import PosteriorInterval
+from bayeskit.report.scene import plain
 from bayeskit.schema import Schema, Variable
 from bayeskit.visible import visible
 

@@ -17,13 +17,11 @@ import pytest
 from bayeskit.cli.demos import NAMES
 from bayeskit.cli.textbook.check import compared
 from bayeskit.cli.textbook.library import LIBRARY
+from bayeskit.report.cells import display_width
 from bayeskit.report.textbook import em
 from bayeskit.report.textbook.found import Found, Line, exact, spoken
-from bayeskit.report.textbook.latex import as_latex
 from bayeskit.report.textbook.pages import PAGES
-from bayeskit.report.textbook.sheet import Grid, Sheet
-from bayeskit.report.textbook.text import WIDTH, as_text, wrapped
-from bayeskit.report.width import display_width
+from bayeskit.report.textbook.sheet import WIDTH, Grid, Sheet, as_latex, as_text, wrapped
 from cli_run import done, refused, run
 
 LANGS = ("en", "zh")

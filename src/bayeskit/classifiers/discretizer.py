@@ -146,8 +146,8 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return _as_array(table, {j: _named(c, labels[j]) if named else _numbered(c) for j, c in cut.items()})
 
     def _card(self) -> str:
-        from bayeskit.report.html import as_html
         from bayeskit.report.page import Page
+        from bayeskit.report.page_html import as_html
         from bayeskit.schema import shorter
 
         rows = tuple(

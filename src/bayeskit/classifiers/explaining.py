@@ -55,8 +55,7 @@ def arithmetic(classifier: CountClassifier, table: Table, lang: str) -> Explanat
 
 def contribution_logs(classifier: CountClassifier, table: Table) -> tuple[tuple[Name, ...], Floats]:
     """Return the columns, and the logarithms whose sum over them is log P(c, x): shape (n, columns, K)."""
-    from bayeskit.report.contribution_logs import explained_logs, is_separate, separate_logs
-    from bayeskit.report.contributions import PRIOR
+    from bayeskit.report.contributions import PRIOR, explained_logs, is_separate, separate_logs
 
     model = classifier._model
     names = tuple(v.name for v in model.schema.attributes)

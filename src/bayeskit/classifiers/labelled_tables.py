@@ -52,8 +52,8 @@ class LabelledTable:
         return pd.DataFrame(self.probabilities, index=list(self.classes), columns=list(self.states))
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.html import as_html
         from bayeskit.report.page import Page
+        from bayeskit.report.page_html import as_html
 
         pairs = zip(self.classes, self.probabilities.tolist(), self.counts.tolist())
         rows = tuple((str(c), *(f"{p:.4g} ({n:g})" for p, n in zip(ps, ns))) for c, ps, ns in pairs)

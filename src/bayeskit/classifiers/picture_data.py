@@ -14,13 +14,12 @@ from bayeskit.errors import ColumnError, DataError, SettingError, UsageError
 from bayeskit.learning.model import Model, Recipe, class_prior_of, weighted_classes
 from bayeskit.learning.naive import Naive
 from bayeskit.priors import Lidstone, MEstimate, Smoothing, backs_off
+from bayeskit.report.charts.chart_words import chart_words
 from bayeskit.report.charts.class_profile import ClassProfile, class_profile
 from bayeskit.report.charts.nomogram import Nomogram, nomogram
 from bayeskit.report.charts.regions import Regions, Side
 from bayeskit.report.charts.terms import all_terms, need_separate_factors, nothing_known, span_of, terms_of
-from bayeskit.report.charts.words import chart_words
-from bayeskit.report.row import one_row
-from bayeskit.report.shown import Shown
+from bayeskit.report.row import Shown, one_row
 from bayeskit.schema import Label, Name, Schema
 from bayeskit.statistics import Statistics
 from bayeskit.typing import LabelsLike, RowLike, TableLike

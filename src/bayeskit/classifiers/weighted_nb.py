@@ -23,7 +23,7 @@ from bayeskit.learning.naive import Naive
 from bayeskit.learning.weighting import Loss, Weighted, choose_weights
 from bayeskit.priors import SmoothingLike
 from bayeskit.report import Explanation, explain
-from bayeskit.report.factors.weighted import weigh
+from bayeskit.report.explanation import weigh
 from bayeskit.schema import Label, Name, Schema
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike, Seed
 

@@ -34,7 +34,7 @@ def write_page(page: Any, title: str, form: Form, output: str | None) -> None:
     from bayeskit.cli.output import console
     from bayeskit.cli.paper import as_document
     from bayeskit.cli.writing import opened_text
-    from bayeskit.report.text import as_rich
+    from bayeskit.report.page_text import as_rich
 
     if form is Form.text and output in (None, "-") and hasattr(page, "page"):
         console().print(as_rich(page.page()))

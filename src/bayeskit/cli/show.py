@@ -10,7 +10,7 @@ from bayeskit.cli.words import words_of
 from bayeskit.estimation.density import family_of
 from bayeskit.report.fractions import number, share
 from bayeskit.report.page import page_of
-from bayeskit.report.text import as_rich
+from bayeskit.report.page_text import as_rich
 
 if TYPE_CHECKING:
     from rich.console import Console

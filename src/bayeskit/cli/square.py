@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from bayeskit.cli.bayes_rule import Rule, shown
-from bayeskit.report.picture_text import shortened, xml
-from bayeskit.report.width import display_width, padded
+from bayeskit.report.cells import display_width, padded
+from bayeskit.report.scene import shortened, xml
 
 # Of the picture in a terminal: a cell is about twice as high as it is wide.
 COLUMNS, LINES = 60, 15

@@ -11,9 +11,9 @@ import numpy as np
 
 from bayeskit.comparing import candidates
 from bayeskit.learning.one_dependence import Tree
-from bayeskit.report.beyond_chance import information_beyond_chance
 from bayeskit.report.comparison_report.comparison import Comparison
-from bayeskit.report.comparison_report.page import Findings, RowShown
+from bayeskit.report.comparison_report.comparison_page import Findings, RowShown
+from bayeskit.report.information_table import information_beyond_chance
 from bayeskit.schema import Name, Schema
 from bayeskit.version import __version__
 

@@ -44,7 +44,7 @@ from bayeskit.typing import Floats, LossLike
 
 if TYPE_CHECKING:
     from bayeskit.comparing.candidates import ModelsLike
-    from bayeskit.report.comparison_report.page import Findings
+    from bayeskit.report.comparison_report.comparison_page import Findings
     from bayeskit.typing import LabelsLike, RowSource
 
 # Loops are compiled on so many rows, so that no model is charged for it.

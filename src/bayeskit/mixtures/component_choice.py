@@ -118,12 +118,12 @@ class ComponentChoice:
         return component_chart(found, self.criterion.upper(), lang=lang)
 
     def __str__(self) -> str:
-        from bayeskit.report.text import as_text
+        from bayeskit.report.page_text import as_text
 
         return as_text(self._page())
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.html import as_html
+        from bayeskit.report.page_html import as_html
 
         return as_html(self._page())
 

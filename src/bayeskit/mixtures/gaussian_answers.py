@@ -23,9 +23,9 @@ from bayeskit.mixtures.component_choice import candidate
 from bayeskit.mixtures.label_matching import listed
 from bayeskit.mixtures.mixture_door import whole
 from bayeskit.mixtures.numeric_rows import NumericColumns, read_numbers
-from bayeskit.report.html import as_html
 from bayeskit.report.page import Page
-from bayeskit.report.text import as_text
+from bayeskit.report.page_html import as_html
+from bayeskit.report.page_text import as_text
 from bayeskit.schema import Name
 from bayeskit.typing import Floats, LabelsLike, PathLike, TableLike, WeightsLike
 
@@ -192,7 +192,7 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
         >>> GaussianMixture(1).fit(rows).plot(rows)
         <Picture: 1 component over x0 and x1, 440 × 491 pixels>
         """
-        from bayeskit.report.mixtures.picture import mixture_picture
+        from bayeskit.report.mixtures.mixture_picture import mixture_picture
 
         components, found = self.predict(X), self._components()
         pair = self._columns.two(columns)

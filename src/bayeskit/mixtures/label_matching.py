@@ -44,8 +44,8 @@ class Matching(dict[Label, Label]):
         self.accuracy = right / int(table.sum())
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.html import as_html
         from bayeskit.report.page import Page
+        from bayeskit.report.page_html import as_html
 
         rows = tuple(
             (str(c), "" if self[c] is None else str(self[c]), *(f"{n:,}" for n in counts))

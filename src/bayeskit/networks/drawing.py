@@ -13,8 +13,8 @@ from bayeskit.errors import SuspectResult, TooLarge, UsageError
 from bayeskit.graphs.network import Network
 from bayeskit.networks.arguments import choice, switch
 from bayeskit.networks.evidence import Given, Not, Reader
-from bayeskit.report.drawing.scene import network_scene
-from bayeskit.report.networks.html import network_html
+from bayeskit.report.drawing.network_scene import network_scene
+from bayeskit.report.networks.network_html import network_html
 from bayeskit.report.picture import Picture
 from bayeskit.schema import Name, state_code
 from bayeskit.typing import PathLike

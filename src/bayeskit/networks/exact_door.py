@@ -93,8 +93,8 @@ class MostProbable(dict[Name, Label]):
         return f"MostProbable({super().__repr__()}, log_probability={self.log_probability:.6g})"
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.html import as_html
         from bayeskit.report.page import Page
+        from bayeskit.report.page_html import as_html
 
         rows = tuple((str(name), str(state)) for name, state in self.items())
         last = ("log probability", f"{self.log_probability:.6g}".replace("-", "−"))

@@ -144,7 +144,7 @@ class MarkovNetwork(Queries):
         self._become(state["_network"])
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.networks.field_html import field_html
+        from bayeskit.report.networks.network_html import field_html
 
         return field_html(self._network)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bayeskit.decision.loss import LossLike
     from bayeskit.networks.mixed_door import MixedDoor
     from bayeskit.report.information_value import Questions
-    from bayeskit.report.networks.explanation import NetworkExplanation
+    from bayeskit.report.networks.network_explanation import NetworkExplanation
 
 Impossible = Literal["prior", "error"]
 

@@ -12,7 +12,7 @@ _HOMES = {
     "Explanation": "bayeskit.report.explanation",
     "Factor": "bayeskit.report.explanation",
     "LeftOut": "bayeskit.report.explanation",
-    "NetworkExplanation": "bayeskit.report.networks.explanation",
+    "NetworkExplanation": "bayeskit.report.networks.network_explanation",
     "Novelty": "bayeskit.report.novelty",
     "Questions": "bayeskit.report.information_value",
     "Risks": "bayeskit.report.risks",
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from bayeskit.report.factors.average import Average, SuperParent
     from bayeskit.report.information_table import information, pairs
     from bayeskit.report.information_value import Questions
-    from bayeskit.report.networks.explanation import NetworkExplanation
+    from bayeskit.report.networks.network_explanation import NetworkExplanation
     from bayeskit.report.novelty import Novelty
     from bayeskit.report.risks import Risks
     from bayeskit.report.row import one_row

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from bayeskit.schema import Label
+from bayeskit.report.fractions import short
+from bayeskit.schema import Label, Name
 from bayeskit.typing import LossLike
 from bayeskit.visible import json_text
 
@@ -257,7 +258,7 @@ class Explanation:
 
         All of it: what a notebook shows of hundreds of attributes is those that weigh most.
         """
-        from bayeskit.report.explanation_html import explanation_html
+        from bayeskit.report.page_html import explanation_html
 
         return explanation_html(self, whole=True)
 
@@ -270,7 +271,7 @@ class Explanation:
             A whole document, to be compiled as it is, instead of a table to be pasted into one. Chinese needs XeLaTeX
             or LuaLaTeX.
         """
-        from bayeskit.report.latex.page import explanation_latex
+        from bayeskit.report.latex.latex_page import explanation_latex
 
         return explanation_latex(self, document)
 
@@ -281,12 +282,12 @@ class Explanation:
         return page_of(self)
 
     def __str__(self) -> str:
-        from bayeskit.report.text import as_text
+        from bayeskit.report.page_text import as_text
 
         return as_text(self.page())
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.explanation_html import explanation_html
+        from bayeskit.report.page_html import explanation_html
 
         return explanation_html(self)
 
@@ -304,3 +305,28 @@ def _sum(logs: list[float]) -> float:
 
 def _exp(log: float) -> float:
     return math.exp(log) if log < 709.0 else math.inf
+
+
+def weigh(explanation: Explanation, weights: Mapping[Name, float]) -> Explanation:
+    """Return the explanation with each attribute's factors raised to its weight; 0⁰ is 1.
+
+    Examples
+    --------
+    >>> import math
+    >>> from bayeskit.report import Attribute
+    >>> odour = Attribute("odour", "foul", "table", (Factor(math.log(0.64), "64/100"),))
+    >>> page = weigh(Explanation("class", ("poisonous",), (Factor(0.0),), (odour,), ()), {"odour": 0.5})
+    >>> page.attributes[0].factors[0].working, round(page.attributes[0].factors[0].probability, 6)
+    ('(64/100)^0.5', 0.8)
+    """
+    attributes = tuple(
+        replace(a, factors=tuple(_raised(factor, weights[a.name]) for factor in a.factors))
+        for a in explanation.attributes
+    )
+    return replace(explanation, attributes=attributes)
+
+
+def _raised(factor: Factor, weight: float) -> Factor:
+    log = factor.log * weight if weight > 0.0 else 0.0
+    plain = weight == 1.0 or not factor.working
+    return Factor(log, factor.working if plain else f"({factor.working})^{short(weight)}")

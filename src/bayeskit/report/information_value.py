@@ -160,12 +160,12 @@ class Questions(Sequence[Question]):
         }
 
     def __repr__(self) -> str:
-        from bayeskit.report.text import as_text
+        from bayeskit.report.page_text import as_text
 
         return as_text(self.page())
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.html import as_html
+        from bayeskit.report.page_html import as_html
 
         return as_html(self.page())
 

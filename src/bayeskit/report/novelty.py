@@ -60,8 +60,8 @@ class Novelty:
         return to_native({n: np.asarray(getattr(self, n)) for n in names if getattr(self, n) is not None})
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.html import MOST_ROWS, as_html
         from bayeskit.report.page import Page
+        from bayeskit.report.page_html import MOST_ROWS, as_html
 
         order = np.argsort(self.share, kind="stable")[:MOST_ROWS].tolist()
         conflict = self.conflict if self.conflict is not None else np.full(len(self), np.nan)

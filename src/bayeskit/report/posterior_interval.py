@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.native import to_native
-from bayeskit.report.width import padded
+from bayeskit.report.cells import padded
 from bayeskit.schema import Label
 
 Floats = NDArray[np.float64]
@@ -90,7 +90,7 @@ class PosteriorInterval:
         return "\n".join([page.title, "", *lines, *page.notes])
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.html import as_html
+        from bayeskit.report.page_html import as_html
 
         return as_html(self._page())
 

@@ -54,9 +54,8 @@ def textbook(
     """
     from bayeskit.cli.output import print_json, show
     from bayeskit.errors import SettingError, UsageError, did_you_mean
-    from bayeskit.report.textbook.latex import as_latex
     from bayeskit.report.textbook.pages import PAGES
-    from bayeskit.report.textbook.text import as_text
+    from bayeskit.report.textbook.sheet import as_latex, as_text
 
     if name is not None and name not in PAGES:
         raise SettingError(f"There is no page {name!r}. {did_you_mean(name, PAGES)}")

@@ -11,9 +11,8 @@ from bayeskit.graphs.dag import Dag
 from bayeskit.learning.networks.network_score import score
 from bayeskit.learning.search.node_columns import read_nodes
 from bayeskit.networks.analyses.distance import WithArcs, _graph
-from bayeskit.report.drawing.comparison_picture import ComparisonPicture
-from bayeskit.report.drawing.comparison_scene import comparison_scene
-from bayeskit.report.networks.comparison import NetworkComparison, compare_graphs
+from bayeskit.report.drawing.comparison_scene import ComparisonPicture, comparison_scene
+from bayeskit.report.networks.network_comparison import NetworkComparison, compare_graphs
 from bayeskit.typing import PathLike, TableLike
 
 

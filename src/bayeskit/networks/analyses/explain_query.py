@@ -16,15 +16,16 @@ from bayeskit.graphs.network import Field, Network
 from bayeskit.networks.analyses.network_information import read_mapping, refuse_observed
 from bayeskit.networks.evidence import Given
 from bayeskit.networks.exact_door import Door
-from bayeskit.report.exact_numbers import exact, from_log
-from bayeskit.report.networks.explanation import NetworkExplanation, Piece
-from bayeskit.report.networks.steps import (
+from bayeskit.report.fractions import exact, from_log
+from bayeskit.report.networks.network_explanation import (
+    NetworkExplanation,
+    Piece,
     connected,
     eliminate,
     elimination_order,
     multiply,
 )
-from bayeskit.report.networks.words import NETWORK_WORDS
+from bayeskit.report.networks.network_pages import NETWORK_WORDS
 from bayeskit.report.words import words_of
 from bayeskit.schema import Name, Variable
 

@@ -86,8 +86,8 @@ class ArcStrengths:
             raise SettingError(f"There is no column {name!r}.") from None
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.html import as_html
         from bayeskit.report.page import Page
+        from bayeskit.report.page_html import as_html
 
         rows = tuple((f"{a.parent} → {a.child}", f"{a.strength:.2f}", f"{a.direction:.2f}") for a in self)
         title = f"Arcs learned from {self.n_samples:,} samples"

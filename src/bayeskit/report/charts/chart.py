@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.errors import UsageError
-from bayeskit.report.charts.fonts import set_fonts
-from bayeskit.report.charts.palette import CHART_STYLES
-from bayeskit.report.picture import Picture
+from bayeskit.report.charts.legend import CHART_STYLES
+from bayeskit.report.picture import Picture, set_fonts
 from bayeskit.report.scene import Scene, Style
 from bayeskit.typing import PathLike
 

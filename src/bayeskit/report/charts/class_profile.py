@@ -10,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import ColumnError, SettingError
-from bayeskit.report.charts.axis import LEFT, SMALL, WIDTH, Mark, Scale, polyline, straight, thinned
+from bayeskit.report.charts.axis import LEFT, SMALL, WIDTH, Mark, Scale, polyline, straight, thinned, ticks_of
 from bayeskit.report.charts.chart import Chart
-from bayeskit.report.charts.legend import heading, legend
-from bayeskit.report.charts.palette import COLOURS, colour_of
+from bayeskit.report.charts.chart_words import chart_words
+from bayeskit.report.charts.legend import COLOURS, colour_of, heading, legend
 from bayeskit.report.charts.terms import Terms
-from bayeskit.report.charts.ticks import ticks_of
-from bayeskit.report.charts.words import chart_words
-from bayeskit.report.picture_text import plain, shortened
-from bayeskit.report.scene import Group, Rectangle, Scene, Words
+from bayeskit.report.scene import Group, Rectangle, Scene, Words, plain, shortened
 from bayeskit.schema import Label, Name
 
 if TYPE_CHECKING:

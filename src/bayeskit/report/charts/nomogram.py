@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.report.charts.chart import Chart
+from bayeskit.report.charts.chart_words import chart_words
 from bayeskit.report.charts.nomogram_scene import nomogram_scene, title_of
 from bayeskit.report.charts.terms import Terms
-from bayeskit.report.charts.words import chart_words
 from bayeskit.report.scene import Scene
 from bayeskit.schema import Label, Name
 

@@ -13,17 +13,19 @@ from bayeskit.report.charts.axis import (
     WIDTH,
     Mark,
     Scale,
+    Tick,
     apart,
     dashes,
     dot,
     polyline,
+    round_numbers,
     straight,
+    ticks_of,
+    written,
 )
+from bayeskit.report.charts.chart_words import chart_words
 from bayeskit.report.charts.legend import heading
-from bayeskit.report.charts.ticks import Tick, round_numbers, ticks_of, written
-from bayeskit.report.charts.words import chart_words
-from bayeskit.report.picture_text import plain, shortened, text_width
-from bayeskit.report.scene import Group, Scene, Words
+from bayeskit.report.scene import Group, Scene, Words, plain, shortened, text_width
 
 if TYPE_CHECKING:
     from bayeskit.report.charts.nomogram import Nomogram, Reading, Ruler

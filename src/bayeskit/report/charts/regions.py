@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.report.charts.axis import WIDTH, Mark, Scale, dot, frame, room_for
+from bayeskit.report.charts.axis import WIDTH, Mark, Scale, Tick, dot, frame, room_for, ticks_of
 from bayeskit.report.charts.chart import Chart
-from bayeskit.report.charts.legend import heading, legend
-from bayeskit.report.charts.palette import BANDS, COLOURS, colour_of, mixed
-from bayeskit.report.charts.ticks import Tick, ticks_of
-from bayeskit.report.charts.words import chart_words
-from bayeskit.report.picture_text import plain, shortened
-from bayeskit.report.scene import Group, Rectangle, Scene
+from bayeskit.report.charts.chart_words import chart_words
+from bayeskit.report.charts.legend import BANDS, COLOURS, colour_of, heading, legend, mixed
+from bayeskit.report.scene import Group, Rectangle, Scene, plain, shortened
 from bayeskit.schema import Label, Name
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from bayeskit.typing import Floats
 from bayeskit.visible import plain
 
 if TYPE_CHECKING:
-    from bayeskit.report.comparison_report.page import Findings
+    from bayeskit.report.comparison_report.comparison_page import Findings
 
 # {action: {class: cost}}
 Losses = dict[Any, dict[Label, float]]
@@ -243,7 +243,7 @@ class Comparison:
         command, next_lines : what to type to get the page again, and then; left out where there is nothing
         loss_path : where the loss was read from
         """
-        from bayeskit.report.comparison_report.page import as_page
+        from bayeskit.report.comparison_report.comparison_page import as_page
 
         if self.run is None:
             raise UsageError("This comparison has no rows to explain. Make it by bayeskit.compare.")
@@ -274,7 +274,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the figures of all models for a notebook; the report has the rest."""
-        from bayeskit.report.comparison_report.footnotes import Footnotes
+        from bayeskit.report.comparison_report.markup import Footnotes
         from bayeskit.report.comparison_report.standings import standings_html
 
         notes = Footnotes(self.lang)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
+from bayeskit.errors import SettingError
 from bayeskit.graphs.cpdag import shd
 from bayeskit.graphs.dag import Dag, topological_order
 from bayeskit.report.drawing.layout import Layout, lay_out
+from bayeskit.report.drawing.network_scene import MARGIN, _arrow
 from bayeskit.report.drawing.node_card import Card
-from bayeskit.report.drawing.scene import MARGIN, _arrow
-from bayeskit.report.networks.comparison import relations
-from bayeskit.report.picture_text import plain, text_width
-from bayeskit.report.scene import STYLES, Group, Line, Point, Scene, Words
+from bayeskit.report.networks.network_comparison import relations
+from bayeskit.report.picture import Picture
+from bayeskit.report.scene import STYLES, Group, Line, Point, Scene, Style, Words, plain, text_width
 from bayeskit.schema import Name
+from bayeskit.typing import PathLike
 
 GAP, HEADING, LEGEND = 48.0, 34.0, 34.0
 
@@ -160,3 +163,32 @@ def _description(kinds: tuple[dict[Arc, str], dict[Arc, str]]) -> str:
         more = f", and {len(arcs) - 40} more" if len(arcs) > 40 else ""
         said += [f"{name.capitalize()}: {', '.join(arcs[:40])}{more}."] if arcs else []
     return " ".join(said)
+
+
+_RED, _BLUE, _AMBER = ("#b4412b", "#ef8c78"), ("#2a66ab", "#82b4ee"), ("#a06a00", "#e0ab3f")
+
+# Beside the styles of every picture of a network.
+DIFFERENCES = {
+    "arc-extra": Style(stroke=_RED, width=2.0),
+    "head-extra": Style(fill=_RED),
+    "arc-missing": Style(stroke=_BLUE, width=2.0),
+    "head-missing": Style(fill=_BLUE),
+    "arc-turned": Style(stroke=_AMBER, width=2.0),
+    "head-turned": Style(fill=_AMBER),
+}
+
+
+class ComparisonPicture(Picture):
+    """A drawing of two networks; ``str(picture)`` is the SVG, a notebook shows it, ``save`` writes it as .svg."""
+
+    def _styles(self) -> Mapping[str, Style]:
+        return DIFFERENCES
+
+    def save(self, path: PathLike) -> Path:
+        """Write the picture to an .svg file and return its path."""
+        if isinstance(path, (str, Path)) and Path(path).suffix.lower() != ".svg":
+            raise SettingError(
+                f"A comparison cannot be saved as {Path(path).name!r}. Save it as .svg, which browsers and drawing "
+                "programs read."
+            )
+        return super().save(path)

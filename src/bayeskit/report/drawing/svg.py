@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayeskit.report.picture_text import xml
-from bayeskit.report.scene import STYLES, Group, Line, Rectangle, Scene, Style, Words
+from bayeskit.report.scene import STYLES, Group, Line, Rectangle, Scene, Style, Words, xml
 
 ROOT = "bayeskit-network"
 FONT = 'system-ui,"Segoe UI",Roboto,"Noto Sans","Noto Sans CJK SC","PingFang SC","Microsoft YaHei",sans-serif'

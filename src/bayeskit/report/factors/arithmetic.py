@@ -24,16 +24,15 @@ from bayeskit.learning.model import Model, Recipe
 from bayeskit.priors import one_more_cell
 from bayeskit.report.explanation import Attribute, Explanation, Factor, Form, LeftOut
 from bayeskit.report.factors.average import Average
-from bayeskit.report.factors.averaged import average_of
+from bayeskit.report.factors.average_items import average_of
 from bayeskit.report.factors.dependence import Item, dependent_items
-from bayeskit.report.factors.family_items import family_items
-from bayeskit.report.factors.graph_items import ClassFactor, graph_items
-from bayeskit.report.factors.numeric_items import NumericItems
-from bayeskit.report.factors.shares import Floats, shares, with_workings
-from bayeskit.report.shown import Shown
+from bayeskit.report.factors.items import ClassFactor, NumericItems, family_items, graph_items
+from bayeskit.report.factors.shares import shares, with_workings
+from bayeskit.report.row import Shown
 from bayeskit.report.words import words_of
 from bayeskit.schema import Name, Variable
 from bayeskit.statistics import Statistics
+from bayeskit.typing import Floats
 
 Factors = tuple[Factor, ...]
 

@@ -12,7 +12,7 @@ from bayeskit.data.native import to_native
 from bayeskit.errors import ColumnError
 from bayeskit.learning.mixtures.latent_model import components_of
 from bayeskit.learning.model import Model
-from bayeskit.report.width import padded
+from bayeskit.report.cells import padded
 from bayeskit.schema import Label, Name
 
 Floats = NDArray[np.float64]
@@ -92,7 +92,7 @@ class ClassProfiles:
         return "\n".join([page.title, "", *lines])
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.html import as_html
+        from bayeskit.report.page_html import as_html
 
         return as_html(self._page())
 

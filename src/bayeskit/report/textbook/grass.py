@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
+from bayeskit.report.textbook.counts import Event, Joint
 from bayeskit.report.textbook.found import Line, bracketed, chooser, decimal, exact, joined, line, word
-from bayeskit.report.textbook.joint import Event, Joint
 from bayeskit.report.textbook.sheet import Erratum, Result, Sheet, grid
 
 GRASS = Joint(

@@ -1,4 +1,4 @@
-"""A page of the textbook as a value."""
+"""A page of the textbook as a value, as plain text and as LaTeX; hidden, it has blanks where its numbers were."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from bayeskit.report.textbook.found import Found, Line, Number, as_line, spoken
+from bayeskit.report.cells import aligned, display_width
+from bayeskit.report.latex.latex_math import as_math
+from bayeskit.report.latex.latex_page import fragment_latex
+from bayeskit.report.latex.latex_table import cell_latex, size_for
+from bayeskit.report.latex.latex_text import escaped, math_width, text_width
+from bayeskit.report.textbook.found import Found, Line, Number, as_line, chooser, spoken
 
 
 @dataclass(frozen=True)
@@ -115,3 +120,149 @@ def _plain(found: Found) -> dict[str, Any]:
     if isinstance(found.value, Fraction):
         told["fraction"] = str(found.value)
     return told
+
+
+WIDTH = 100
+
+
+def as_text(sheet: Sheet, hide: bool = False) -> str:
+    """Return the whole page.
+
+    Examples
+    --------
+    >>> from bayeskit.report.textbook.spam import page
+    >>> print("\\n".join(as_text(page("en"), hide=True).splitlines()[10:12]))
+    Working
+      P(spam) P(word | spam) = ____ · ____ = ______
+    """
+    say = chooser(sheet.lang)
+    lines = [sheet.title, "", *wrapped(sheet.question), ""]
+    for grid in sheet.given:
+        lines += [*_grid(grid, False), ""]
+    lines.append(say("Working", "演算"))
+    for item in sheet.working:
+        if isinstance(item, Grid):
+            lines += [*([""] if lines[-1] else []), *_grid(item, hide), ""]
+        else:
+            lines += wrapped(spoken(item, hide), "  ")
+    lines += [*([""] if lines[-1] else []), say("Answer", "答案"), *wrapped(spoken(sheet.answer, hide), "  ")]
+    for erratum in sheet.errata:
+        lines += ["", say("Widely copied", "流传甚广的错误") if erratum.copied else say("A trap", "易错之处")]
+        lines += [*wrapped(erratum.printed, "  "), *wrapped(spoken(erratum.right, hide), "  → ")]
+    return "\n".join([*lines, "", *wrapped(sheet.source)])
+
+
+def _grid(grid: Grid, hide: bool) -> list[str]:
+    rows = [list(grid.header), *([spoken(cell, hide) for cell in row] for row in grid.rows)]
+    head, *body = aligned(rows)
+    rule = "─" * max(map(display_width, (head, *body)))
+    return [f"    {row}".rstrip() for row in (head, rule, *body)]
+
+
+def wrapped(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
+    """Break a text at blanks and between Chinese characters; further lines are indented as far as the first.
+
+    Examples
+    --------
+    >>> wrapped("a melon 西瓜好", width=10)
+    ['a melon 西', '瓜好']
+    """
+    lines, current = [], ""
+    room = width - display_width(indent)
+    for piece in _pieces(text):
+        if current and display_width(current + piece.rstrip()) > room:
+            lines.append(current.rstrip())
+            current = ""
+        current += piece
+    lines.append(current.rstrip())
+    blank = " " * display_width(indent)
+    return [f"{blank if i else indent}{each}" for i, each in enumerate(lines)]
+
+
+def _pieces(text: str) -> list[str]:
+    """Where a line may end: after a blank or a Chinese character, not before a mark that closes something."""
+    pieces, current = [], ""
+    for this, following in zip(text, text[1:] + " "):
+        current += this
+        wide = (display_width(this) == 2 and this not in "“（《") or display_width(following) == 2
+        if (this == " " or wide) and following not in "，。：；？！、”）》)].,;:?! ":
+            pieces.append(current)
+            current = ""
+    return [*pieces, current] if current else pieces
+
+
+# Of a blank, for each column that its number would take.
+_EM = 0.6
+_NARROWEST = 1.5
+
+
+def as_latex(sheet: Sheet, hide: bool = False) -> str:
+    """Return a section with its tables; Chinese in it needs the package ctex, and XeLaTeX or LuaLaTeX.
+
+    Examples
+    --------
+    >>> from bayeskit.report.textbook.spam import page
+    >>> print(as_latex(page("en"), hide=True).splitlines()[1])
+    \\section*{One word in a letter}
+    """
+    say = chooser(sheet.lang)
+    parts = [rf"\section*{{{escaped(sheet.title)}}}", escaped(sheet.question)]
+    parts += [_latex_grid(grid, False) for grid in sheet.given]
+    parts.append(rf"\subsection*{{{say('Working', '演算')}}}")
+    for item in sheet.working:
+        parts.append(_latex_grid(item, hide) if isinstance(item, Grid) else _paragraph(_line(item, hide)))
+    parts += [rf"\subsection*{{{say('Answer', '答案')}}}", _paragraph(_line(sheet.answer, hide))]
+    for erratum in sheet.errata:
+        title = say("Widely copied", "流传甚广的错误") if erratum.copied else say("A trap", "易错之处")
+        parts += [rf"\subsection*{{{title}}}", _paragraph(rf"\emph{{{escaped(erratum.printed)}}}")]
+        parts.append(_paragraph(_line(erratum.right, hide)))
+    return fragment_latex("\n".join([*parts, rf"\par\noindent{{\small {escaped(sheet.source)}}}"]))
+
+
+def _line(line: Line, hide: bool) -> str:
+    return "".join(escaped(piece) if isinstance(piece, str) else _found(piece, hide) for piece in line)
+
+
+def _found(found: Found, hide: bool) -> str:
+    if hide:
+        return rf"\underline{{\hspace{{{_blank(found):.1f}em}}}}"
+    return cell_latex(found.text)
+
+
+def _blank(found: Found) -> float:
+    """Return the width of a blank, in em; a pen needs more room than a printed digit."""
+    return max(_NARROWEST, _EM * display_width(found.text))
+
+
+def _paragraph(text: str) -> str:
+    # Blanks and formulas cannot be stretched or broken, so the lines end where they may.
+    return rf"\par\smallskip{{\raggedright\noindent {text}\par}}"
+
+
+def _latex_grid(grid: Grid, hide: bool) -> str:
+    lines = [[(name,) for name in grid.header], *grid.rows]
+    size = size_for([max(_width(cell, hide) for cell in column) for column in zip(*lines)])
+    rows = [" & ".join(map(escaped, grid.header)) + r" \\", r"\hline"]
+    rows += [" & ".join(_line(cell, hide) for cell in row) + r" \\" for row in grid.rows]
+    return "\n".join(
+        [
+            r"\begin{center}",
+            rf"{size}\renewcommand{{\arraystretch}}{{1.4}}",
+            rf"\begin{{tabular}}{{{'l' * len(grid.header)}}}",
+            *rows,
+            r"\end{tabular}",
+            r"\end{center}",
+        ]
+    )
+
+
+def _width(line: Line, hide: bool) -> float:
+    """Return about how wide a cell is, in points."""
+    return sum(text_width(piece) if isinstance(piece, str) else _found_width(piece, hide) for piece in line)
+
+
+def _found_width(found: Found, hide: bool) -> float:
+    if hide:
+        return 10.0 * _blank(found)
+    formula = as_math(found.text)
+    return text_width(found.text) if formula is None else math_width(formula)

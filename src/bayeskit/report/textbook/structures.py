@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
+from bayeskit.report.textbook.counts import Event, Joint
 from bayeskit.report.textbook.found import Line, chooser, decimal, exact, joined, line, word
-from bayeskit.report.textbook.joint import Event, Joint
 from bayeskit.report.textbook.sheet import Erratum, Grid, Result, Sheet, grid
 
 FORK = Joint({"c": ((), ("0.4",)), "a": (("c",), ("0.2", "0.7")), "b": (("c",), ("0.1", "0.8"))})

@@ -8,14 +8,22 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.report.charts.axis import SMALL, WIDTH, Mark, Scale, dot, frame, polyline, room_for
+from bayeskit.report.charts.axis import (
+    SMALL,
+    WIDTH,
+    Mark,
+    Scale,
+    around,
+    dot,
+    frame,
+    polyline,
+    room_for,
+    ticks_of,
+)
 from bayeskit.report.charts.chart import ChartPicture
-from bayeskit.report.charts.legend import Sample, heading, legend
-from bayeskit.report.charts.palette import colour_of
-from bayeskit.report.charts.ticks import around, ticks_of
-from bayeskit.report.charts.words import chart_words
-from bayeskit.report.picture_text import plain, text_width
-from bayeskit.report.scene import Group, Line, Point, Rectangle, Scene, Words
+from bayeskit.report.charts.chart_words import chart_words
+from bayeskit.report.charts.legend import Sample, colour_of, heading, legend
+from bayeskit.report.scene import Group, Line, Point, Rectangle, Scene, Words, plain, text_width
 
 Floats = NDArray[np.float64]
 HEIGHT = 320.0

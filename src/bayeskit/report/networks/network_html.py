@@ -1,4 +1,4 @@
-"""A network for a notebook: how large it is, its picture, its tables folded away."""
+"""A network for a notebook: how large it is, its picture, its tables or factors folded away."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import numpy as np
 
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax
 from bayeskit.graphs.factor import Factor, factor_html
-from bayeskit.graphs.network import Network, Node
-from bayeskit.report.drawing.scene import network_scene, title_of
+from bayeskit.graphs.network import Field, Network, Node
+from bayeskit.report.drawing.network_scene import network_scene, title_of
 from bayeskit.report.drawing.svg import as_svg
+from bayeskit.report.page import Page
+from bayeskit.report.page_html import as_html
+from bayeskit.schema import shorter
 from bayeskit.visible import escape, visible
 
 # Beyond these a notebook shows how large the network is, and no more: pictures of more boxes cannot be read.
@@ -135,3 +138,37 @@ def _regression(network: Network, node: Node, d: LinearGaussian) -> str:
             f"<tr>{cells}<td>{escape(' '.join(terms))}</td><td>{float(d.variance[cell]):.6g}</td></tr>"
         )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def field_html(field: Field) -> str:
+    """Return the page that a notebook shows for a Markov network.
+
+    Examples
+    --------
+    >>> from bayeskit.graphs.factor import Factor
+    >>> from bayeskit.schema import Variable
+    >>> pair = Factor(["a"], [["x", "y"]], [30, 5])
+    >>> field_html(Field((Variable("a", "categorical", ("x", "y")),), (pair,))).splitlines()[1]
+    '<p><b>Markov network, 1 variable, 1 factor</b></p>'
+    """
+    called = f" {field.name}" if field.name else ""
+    counts = ", ".join(
+        f"{n:,} {word}{'' if n == 1 else 's'}"
+        for n, word in ((len(field.variables), "variable"), (len(field.factors), "factor"))
+    )
+    rows = tuple((shorter(v.name), shorter(v.listing(), 200)) for v in field.variables)
+    lines = [
+        '<div class="bayeskit">',
+        f"<p><b>Markov network{escape(called)}, {counts}</b></p>",
+        as_html(Page("", ("variable", "states"), rows, (), ())) if rows else "",
+    ]
+    if len(field.factors) <= MOST_NODES:
+        parts = [
+            (escape(", ".join(map(str, f.names)) or "constant"), factor_html(f, caption=""))
+            for f in field.factors
+        ]
+        room = LONGEST_PAGE - sum(len(line.encode()) for line in lines)
+        lines.append(folded(parts, "factors has it", room))
+    else:
+        lines.append(f"<p>Factors are shown up to {MOST_NODES}; factors has them all.</p>")
+    return "\n".join([*filter(None, lines), "</div>"])

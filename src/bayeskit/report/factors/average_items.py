@@ -21,9 +21,9 @@ from bayeskit.report.explanation_dict import (
 )
 from bayeskit.report.factors.average import Average, Said, SuperParent, Unwritten
 from bayeskit.report.factors.dependence import Floats, Item, cell_density
-from bayeskit.report.factors.pair_share import LogShares
+from bayeskit.report.factors.shares import LogShares
 from bayeskit.report.fractions import fraction
-from bayeskit.report.shown import Shown
+from bayeskit.report.row import Shown
 
 
 class Child(NamedTuple):

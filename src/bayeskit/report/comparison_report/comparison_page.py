@@ -7,21 +7,16 @@ from dataclasses import dataclass, field
 
 from bayeskit.estimation.density import family_of
 from bayeskit.report.charts.reliability_chart import reliability
-from bayeskit.report.comparison_report.bars import bars_svg
 from bayeskit.report.comparison_report.comparison import Column, Comparison
-from bayeskit.report.comparison_report.confusion import confusion_html
-from bayeskit.report.comparison_report.decisions import decisions_html
-from bayeskit.report.comparison_report.footnotes import Footnotes
-from bayeskit.report.comparison_report.markup import Html, filled, join, table, tag, text
-from bayeskit.report.comparison_report.standings import standings_html
-from bayeskit.report.comparison_report.structure import structure_svg
-from bayeskit.report.comparison_report.style import STYLE
+from bayeskit.report.comparison_report.comparison_words import WORDS
+from bayeskit.report.comparison_report.markup import STYLE, Footnotes, Html, filled, join, table, tag, text
+from bayeskit.report.comparison_report.sections import confusion_html, decisions_html, structure_svg
+from bayeskit.report.comparison_report.standings import bars_svg, standings_html
 from bayeskit.report.comparison_report.verdict import ceiling_text, uncounted_text, verdict
-from bayeskit.report.comparison_report.words import WORDS
 from bayeskit.report.explanation import Explanation
 from bayeskit.report.fractions import share
 from bayeskit.report.information_table import InformationTable
-from bayeskit.report.picture_text import plain
+from bayeskit.report.scene import plain
 from bayeskit.schema import Label, Name
 
 MOST_ATTRIBUTES = 10

@@ -1,10 +1,22 @@
-"""A page as a small table of HTML, every word escaped."""
+"""A page as a small table of HTML, every word escaped.
+
+Explanations in a notebook are pages of bounded size, whatever was explained; ``to_html`` has all of them.
+"""
 
 from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from bayeskit.report.page import Page
 from bayeskit.schema import shorter
 from bayeskit.visible import escape
+
+if TYPE_CHECKING:
+    from bayeskit.report.explanation import Explanation
+    from bayeskit.report.networks.network_explanation import NetworkExplanation
+    from bayeskit.report.page import Page
 
 # What a notebook shows of a long or wide table; more is counted, not shown. Longer texts end in an ellipsis.
 MOST_ROWS = 60
@@ -74,3 +86,56 @@ def _shortened(page: Page) -> Page:
 def _row(cells: tuple[str, ...], heads: int) -> str:
     tags = ("th" if j < heads else "td" for j in range(len(cells)))
     return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for tag, cell in zip(tags, cells))}</tr>"
+
+
+# So many tables of a network's answer are shown, the last of which is the answer.
+MOST_TABLES = 16
+
+_WORDS = {
+    "en": {
+        "rest": "to_html() has all of them.",
+        "least": "… {n:,} more attributes, which weigh least, not shown. to_html() has all of them.",
+        "tables": "… {n:,} more tables not shown. to_html() has all of them.",
+    },
+    "zh": {
+        "rest": "to_html() 给出全部。",
+        "least": "……另有 {n:,} 个影响最小的属性未显示。to_html() 给出全部。",
+        "tables": "……另有 {n:,} 个表未显示。to_html() 给出全部。",
+    },
+}
+
+
+def explanation_html(explanation: Explanation, whole: bool = False) -> str:
+    """Return an explanation; of many attributes those that weigh most, in their order."""
+    e, page = explanation, explanation.page()
+    words = _WORDS[e.lang]
+    if not whole and len(page.rows) > MOST_ROWS and e.average is None and e.runner_up is not None:
+        page = _strongest(e, page)
+    return as_html(page, whole=whole, lang=e.lang, rest=words["rest"])
+
+
+def network_explanation_html(explanation: NetworkExplanation, whole: bool = False) -> str:
+    """Return an answer of a network: what is said first, its factors and sums, the answer."""
+    from bayeskit.report.networks.network_pages import pages_of
+
+    lines, pages = pages_of(explanation)
+    words = _WORDS[explanation.lang]
+    opening = "".join(f"<p>{escape(line)}</p>" for line in lines)
+    beyond = 0 if whole else max(len(pages) - MOST_TABLES, 0)
+    shown = [*pages[: len(pages) - 1 - beyond], pages[-1]]
+    how: dict[str, Any] = {"whole": whole, "lang": explanation.lang, "rest": words["rest"]}
+    made = [as_html(page, names=first, **how) for page, first in shown]
+    if beyond:
+        made.insert(-1, f"<p>{escape(words['tables'].format(n=beyond))}</p>")
+    return "\n".join([opening, *made])
+
+
+def _strongest(e: Explanation, page: Page) -> Page:
+    """Keep the attributes with the largest log-odds; the prior before them and what comes after them stay."""
+    sizes = [math.inf if odds is None or math.isnan(odds) else abs(odds) for odds in e.attribute_log_odds]
+    n, first = len(sizes), 1  # the first row is the prior's
+    others = len(page.rows) - n
+    kept = sorted(sorted(range(n), key=lambda j: -sizes[j])[: MOST_ROWS - others])
+    rows = (*page.rows[:first], *(page.rows[first + j] for j in kept), *page.rows[first + n :])
+    note = _WORDS[e.lang]["least"].format(n=n - len(kept))
+    return replace(page, rows=rows, notes=(note, *page.notes))

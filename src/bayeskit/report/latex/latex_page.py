@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayeskit.report.latex.layout import ARTICLE, SHEET, is_long, laid_out
-from bayeskit.report.latex.math import as_math
-from bayeskit.report.latex.table import halves, longtable, opening, tabular
-from bayeskit.report.latex.text import escaped, is_accented, is_foreign, is_wide
-from bayeskit.report.latex.width import text_width
+from bayeskit.report.latex.latex_math import as_math
+from bayeskit.report.latex.latex_table import (
+    ARTICLE,
+    SHEET,
+    halves,
+    is_long,
+    laid_out,
+    longtable,
+    opening,
+    tabular,
+)
+from bayeskit.report.latex.latex_text import escaped, is_accented, is_foreign, is_wide, text_width
 from bayeskit.report.page import Page, page_of
 
 if TYPE_CHECKING:
     from bayeskit.report.explanation import Explanation
-    from bayeskit.report.networks.explanation import NetworkExplanation
+    from bayeskit.report.networks.network_explanation import NetworkExplanation
 
 # For tables that run over pages, and for Chinese without Chinese captions.
 _LONG = r"\usepackage{longtable}"
@@ -147,7 +154,7 @@ def explanation_latex(explanation: Explanation, document: bool = False) -> str:
 
 def network_latex(explanation: NetworkExplanation, document: bool = False) -> str:
     """Return an answer of a network: the formula, the factors, the sums, the normaliser."""
-    from bayeskit.report.networks.pages import pages_of
+    from bayeskit.report.networks.network_pages import pages_of
 
     lines, pages = pages_of(explanation)
     room = _room(document, explanation.lang)

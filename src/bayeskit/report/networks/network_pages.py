@@ -8,13 +8,51 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.report.exact_numbers import decimal_text, exact_text
-from bayeskit.report.networks.explanation import NetworkExplanation, Piece, Step
-from bayeskit.report.networks.steps import spread, states_of
-from bayeskit.report.networks.words import NETWORK_WORDS
+from bayeskit.report.fractions import decimal_text, exact_text
+from bayeskit.report.networks.network_explanation import NetworkExplanation, Piece, Step, spread, states_of
 from bayeskit.report.page import Page
 from bayeskit.schema import Name
 from bayeskit.visible import visible
+
+NETWORK_WORDS = {
+    "en": {
+        "formula": "{asked} ∝ {product}",
+        "order": "Summed over, in this order: {names}.",
+        "no_order": "No variable has to be summed over.",
+        "barren": "Left out, since they sum to one: {names}.",
+        "cancelled": "Left out, since they are the same for every state of {target}: {names}.",
+        "step": "{k}. Sum over {variable}: {result} = {title}",
+        "answer": "{asked}: the product of {labels}, divided by {normaliser} = {z}",
+        "evidence": "{evidence}",
+        "sum": "its sum",
+        "likelihood": "likelihood of {name}",
+        "density": "density of {name} = {value}",
+        "more": "{n} more",
+        "product": "product",
+        "posterior": "posterior",
+        "number": "number",
+        "separator": ", ",
+    },
+    "zh": {
+        "formula": "{asked} ∝ {product}",
+        "order": "依次求和消去：{names}。",
+        "no_order": "无须对任何变量求和。",
+        "barren": "未计入（求和为 1）：{names}。",
+        "cancelled": "未计入（对 {target} 的各状态都相同，可约去）：{names}。",
+        "step": "{k}. 对 {variable} 求和：{result} = {title}",
+        "answer": "{asked}：{labels} 之积，除以 {normaliser} = {z}",
+        "evidence": "{evidence}",
+        "sum": "总和",
+        "likelihood": "{name} 的似然",
+        "density": "{name} = {value} 的密度",
+        "more": "另 {n} 个",
+        "product": "乘积",
+        "posterior": "后验概率",
+        "number": "数值",
+        "separator": "、",
+    },
+}
+
 
 Words = Mapping[str, str]
 

@@ -85,12 +85,12 @@ class NetworkComparison:
         return {name: learned - true for name, (learned, true) in self.scores.items()}
 
     def __str__(self) -> str:
-        from bayeskit.report.text import as_text
+        from bayeskit.report.page_text import as_text
 
         return "\n\n".join(as_text(page) for page in pages_of(self))
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.html import as_html
+        from bayeskit.report.page_html import as_html
 
         return "".join(as_html(page) for page in pages_of(self))
 
