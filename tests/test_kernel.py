@@ -21,7 +21,8 @@ import bayeskit
 import bounds
 from bayeskit import kernel as module
 from bayeskit.inference.sampling.forward import draw
-from bayeskit.kernel import compiling, fibonacci_hash, fma, kernel, lowest_bit, ones
+from bayeskit.intrinsics import fibonacci_hash, fma, lowest_bit, ones
+from bayeskit.kernel import compiling, kernel
 from refusals import warns_of
 
 PACKAGE = Path(bayeskit.__file__).parent

@@ -13,18 +13,16 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import struct
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from functools import cache, partial, update_wrapper
 from pathlib import Path
 from time import perf_counter
 from types import FunctionType, ModuleType, SimpleNamespace
-from typing import Any, cast
+from typing import Any, SupportsInt, cast
 
 # Nothing calls kernels from C, so a wrapper for that would be compiled for nothing: a tenth of all compiling.
 _OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
@@ -65,7 +63,7 @@ class Deferred:
         self._left: float | None = None
         _deferred[self] = self
 
-    def __new__(cls, *arguments: Any, **options: Any) -> Deferred:
+    def __new__(cls, *arguments: object, **options: object) -> Deferred:
         # A class of its own, whose ``__call__`` is replaced once the function is made: no step of Python in between.
         return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__}))
 
@@ -161,7 +159,7 @@ class _Meter(threading.local):
 _meter = _Meter()
 
 
-def _metered_range(*bounds: Any) -> Iterable[int]:
+def _metered_range(*bounds: int) -> Iterable[int]:
     """Return a range, if the loop over it can end in time."""
     passes = range(*bounds)
     now = perf_counter()
@@ -235,13 +233,13 @@ def _plain_module(module: ModuleType) -> Any:
     """Return NumPy or ``math`` with the C library's functions of one number in it; others as they are."""
     if module.__name__ not in ("numpy", "math"):
         return module
-    known = {**_SCALAR, "uintp": int, "uint64": _word}
+    known = {**_SCALAR, "uintp": int, "uint64": as_word}
     return SimpleNamespace(
         **{**vars(module), **{name: known[name] for name in known if hasattr(module, name)}}
     )
 
 
-def _word(value: Any) -> Any:
+def as_word(value: SupportsInt) -> Any:
     """Return a word of 64 bits; a number below zero wraps around."""
     import numpy as np
 
@@ -405,103 +403,3 @@ def _intrinsic(function: Callable[..., Any]) -> Any:
     from numba.extending import intrinsic as make
 
     return make(function)
-
-
-@kernel
-def set_all(array: Any, value: Any) -> None:
-    """Write a value into every cell of a flat array: an assignment to a slice takes far longer to compile."""
-    for i in range(array.shape[0]):
-        array[i] = value
-
-
-def _exact_sum(a: float, b: float) -> tuple[float, float]:
-    """Return a + b as a rounded sum and its error (Knuth)."""
-    high = a + b
-    part = high - a
-    return high, (a - (high - part)) + (b - part)
-
-
-def _exact_product(a: float, b: float) -> tuple[float, float]:
-    """Return a·b as a rounded product and its error (Dekker, 1971)."""
-    product = a * b
-    high_a, high_b = 134217729.0 * a, 134217729.0 * b  # 2^27 + 1
-    high_a, high_b = high_a - (high_a - a), high_b - (high_b - b)
-    low_a, low_b = a - high_a, b - high_b
-    return product, low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
-
-
-def _plain_fma(a: float, b: float, c: float) -> float:
-    a, b, c = float(a), float(b), float(c)
-    size = abs(a * b)
-    # Elsewhere the halves of a product overflow, or its error is no normal number.
-    if not (2.0**-400 < size < 2.0**400 and abs(a) < 2.0**500 and abs(b) < 2.0**500 and abs(c) < 2.0**900):
-        if a == 0.0 or b == 0.0 or not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
-            return a * b + c
-        exact = Fraction(a) * Fraction(b) + Fraction(c)
-        try:
-            return float(exact)
-        except OverflowError:
-            return math.inf if exact > 0 else -math.inf
-    product, error = _exact_product(a, b)
-    total, lost = _exact_sum(product, c)
-    rest, beyond = _exact_sum(lost, error)
-    # Rounding twice may be wrong by one bit unless the first time is to odd (Boldo and Melquiond, 2008).
-    if beyond != 0.0 and not struct.pack("<d", rest)[0] & 1:
-        rest = math.nextafter(rest, math.copysign(math.inf, beyond))
-    return total + rest
-
-
-@intrinsic(plain=_plain_fma)
-def fma(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
-    """Return a·b + c rounded once. It gives the error of a product: fma(a, b, −a·b)."""
-    from numba import types
-
-    signature = types.float64(types.float64, types.float64, types.float64)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.fma(*arguments)
-
-    return signature, generate
-
-
-@intrinsic(plain=lambda word: int(word).bit_count())
-def ones(typing_context: Any, word: Any) -> Any:
-    """Return the number of bits set in a word (llvm.ctpop: one instruction, and it vectorises)."""
-    from numba import types
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic(plain=lambda word: (int(word) & -int(word)).bit_length() - 1)
-def lowest_bit(typing_context: Any, word: Any) -> Any:
-    """Return the place of the lowest bit that is set in a word that is not zero."""
-    from numba import types
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        from llvmlite import ir
-
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.uint64), generate
-
-
-# 2⁶⁴ over the golden ratio.
-_GOLDEN = 0x9E3779B97F4A7C15
-
-
-def _plain_fibonacci_hash(word: Any) -> Any:
-    return _word(int(word) * _GOLDEN)
-
-
-@intrinsic(plain=_plain_fibonacci_hash)
-def fibonacci_hash(typing_context: Any, word: Any) -> Any:
-    """Return a word times 2⁶⁴ over the golden ratio, modulo 2⁶⁴: its upper bits spread neighbours (Knuth 6.4)."""
-    from numba import types
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.mul(arguments[0], arguments[0].type(_GOLDEN))
-
-    return types.uint64(types.uint64), generate

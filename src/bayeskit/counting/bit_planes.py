@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.kernel import intrinsic, kernel, ones
+from bayeskit.intrinsics import ones
+from bayeskit.kernel import intrinsic, kernel
 
 _U = np.uintp
 # Rows of a word.

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.kernel import kernel, ones
+from bayeskit.intrinsics import ones
+from bayeskit.kernel import kernel
 
 _U = np.uintp
 

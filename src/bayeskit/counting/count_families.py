@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
-from bayeskit.kernel import fibonacci_hash, kernel
+from bayeskit.intrinsics import fibonacci_hash
+from bayeskit.kernel import kernel
 from bayeskit.schema import Schema
 from bayeskit.statistics.families import Cells, Families
 from bayeskit.statistics.part import key_of

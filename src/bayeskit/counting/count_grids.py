@@ -9,7 +9,8 @@ import numpy as np
 
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
-from bayeskit.kernel import fibonacci_hash, kernel, set_all
+from bayeskit.intrinsics import fibonacci_hash, set_all
+from bayeskit.kernel import kernel
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.grids import FINENESS, LEAST_EXPONENT, MOST_CELLS, Grid, Grids
 

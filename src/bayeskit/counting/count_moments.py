@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, InfiniteValue
-from bayeskit.kernel import fma, kernel
+from bayeskit.intrinsics import fma
+from bayeskit.kernel import kernel
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.statistics import double
 from bayeskit.statistics.cell_moments import CellMoments

@@ -12,7 +12,8 @@ from bayeskit.counting.count_moments import FOLD_ROWS, WIDTH, find_largest
 from bayeskit.counting.count_totals import is_sparse, summed
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import InfiniteValue
-from bayeskit.kernel import fma, kernel
+from bayeskit.intrinsics import fma
+from bayeskit.kernel import kernel
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Plan, Statistics, double
 from bayeskit.statistics.moments import Moments, exponent_for

@@ -35,7 +35,8 @@ from bayeskit.estimation.density import (
 from bayeskit.estimation.kernels.gaussian_scores import TILE, distance, find_infinite, load_tile
 from bayeskit.estimation.kernels.left_out_moments import add_gaussian
 from bayeskit.estimation.posterior_draws import NormalPosterior, Normals
-from bayeskit.kernel import fma, kernel
+from bayeskit.intrinsics import fma
+from bayeskit.kernel import kernel
 from bayeskit.statistics import double
 from bayeskit.statistics.moments import Integers, Moments
 from bayeskit.statistics.part import ONE_ROW, never_counted

@@ -25,7 +25,8 @@ from bayeskit.estimation.gaussian import CentredDensity, Counted
 from bayeskit.estimation.kernels.gaussian_scores import TILE, distance, find_infinite, load_tile
 from bayeskit.estimation.kernels.left_out_moments import add_student
 from bayeskit.estimation.posterior_draws import NormalPosterior, Normals
-from bayeskit.kernel import fma, kernel
+from bayeskit.intrinsics import fma
+from bayeskit.kernel import kernel
 from bayeskit.priors import NormalInverseGamma
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.part import never_counted

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.kernel import fibonacci_hash, kernel
+from bayeskit.intrinsics import fibonacci_hash
+from bayeskit.kernel import kernel
 from bayeskit.schema import Schema
 from bayeskit.statistics.families import Families
 

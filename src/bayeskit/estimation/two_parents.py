@@ -20,7 +20,8 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.errors import SettingError
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.contexts import Contexts, Layout, find_contexts, look_up
-from bayeskit.kernel import kernel, set_all
+from bayeskit.intrinsics import set_all
+from bayeskit.kernel import kernel
 from bayeskit.priors import Smoothing, backs_off
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.part import never_counted

@@ -12,7 +12,8 @@ from bayeskit.inference.kernels.many_rows import LANES, observe_rows, scale_rows
 from bayeskit.inference.kernels.tree_layout import CELLS, EACH, SEPARATOR
 from bayeskit.inference.loaded import Loaded
 from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.kernel import kernel, set_all
+from bayeskit.intrinsics import set_all
+from bayeskit.kernel import kernel
 from bayeskit.typing import Floats, Ints
 
 _U = np.uintp

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.inference.potentials import Potentials
-from bayeskit.kernel import kernel, lowest_bit, ones
+from bayeskit.intrinsics import lowest_bit, ones
+from bayeskit.kernel import kernel
 from bayeskit.typing import Floats, Ints
 
 

@@ -15,7 +15,8 @@ from bayeskit.errors import SettingError
 from bayeskit.estimation.back_off import GRID, level_losses
 from bayeskit.estimation.family_tries import FamilyTries, estimate_families, n_states
 from bayeskit.estimation.tries import Trie, lay_tries
-from bayeskit.kernel import fibonacci_hash, kernel
+from bayeskit.intrinsics import fibonacci_hash
+from bayeskit.kernel import kernel
 from bayeskit.priors import BackOff, Lidstone, Prior, Smoothing
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.families import Families

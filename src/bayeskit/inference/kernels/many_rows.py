@@ -19,7 +19,8 @@ from bayeskit.inference.kernels.tree_layout import (
     SEPARATOR,
     WALKS,
 )
-from bayeskit.kernel import kernel, set_all
+from bayeskit.intrinsics import set_all
+from bayeskit.kernel import kernel
 
 _U = np.uintp
 # Rows that ride together: 16 doubles are two lines of a cache, and more gained nothing.

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.kernel import kernel, lowest_bit, ones
+from bayeskit.intrinsics import lowest_bit, ones
+from bayeskit.kernel import kernel
 
 # Columns of an edge record. The child: where its table begins, the cells of the separator, the child's cells for
 # each of them. The parent: where its table begins; it is cut into RUNS pieces of BLOCK · RUN cells, one map entry

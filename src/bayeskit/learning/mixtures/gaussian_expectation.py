@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from bayeskit.counting.backend import in_order
 from bayeskit.errors import DataError
-from bayeskit.kernel import fma, kernel
+from bayeskit.intrinsics import fma
+from bayeskit.kernel import kernel
 from bayeskit.learning.mixtures.components import Components
 from bayeskit.learning.mixtures.gaussian_estimates import GaussianSums
 from bayeskit.learning.mixtures.kernels.shares import BLOCK, LANES, STRETCH, gather, share

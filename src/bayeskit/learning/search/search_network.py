@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import DataError, SettingError
-from bayeskit.kernel import fibonacci_hash, kernel
+from bayeskit.intrinsics import fibonacci_hash
+from bayeskit.kernel import kernel
 from bayeskit.learning.long_runs import run_search
 from bayeskit.learning.search.counted_columns import CountedAnswers, CountedColumns
 from bayeskit.learning.search.family_scores import FamilyScores, MixedScores

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.kernel import fma, kernel
+from bayeskit.intrinsics import fma
+from bayeskit.kernel import kernel
 
 _LOG2_E = 1.4426950408889634
 # ln 2 in two parts; n·_LN2_HIGH is exact for the whole numbers n that occur.

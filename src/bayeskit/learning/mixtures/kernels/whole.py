@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.kernel import fma, kernel
+from bayeskit.intrinsics import fma
+from bayeskit.kernel import kernel
 from bayeskit.learning.mixtures.kernels.shares import BLOCK, LANES, STRETCH, gather, share
 
 
