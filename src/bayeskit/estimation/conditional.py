@@ -19,8 +19,14 @@ from bayeskit.errors import NotSupported
 from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
+    from bayeskit.estimation.child_gaussians import ChildGaussians
+    from bayeskit.estimation.covariance import GaussianClasses
     from bayeskit.estimation.density import Formula
+    from bayeskit.estimation.family_tries import FamilyTries
+    from bayeskit.estimation.one_parent import OneParent
     from bayeskit.estimation.posterior_draws import Draws
+    from bayeskit.estimation.table import TableConditional
+    from bayeskit.learning.graph_factors import GraphFactors
     from bayeskit.statistics import Statistics
     from bayeskit.statistics.moments import Moments
 
@@ -85,7 +91,7 @@ class Nodes(Protocol):
         """Add categorical attributes with their parents."""
         ...
 
-    def add_children(self, children: Any) -> None:
+    def add_children(self, children: ChildGaussians) -> None:
         """Add numeric attributes that are normal given the class and a categorical attribute."""
         ...
 
@@ -97,7 +103,7 @@ class Nodes(Protocol):
         """Add the columns of a block: P(absent), P(present) of each in each class, shape (V, K, 2)."""
         ...
 
-    def add_graph(self, graph: Any) -> None:
+    def add_graph(self, graph: GraphFactors) -> None:
         """Add attributes with any parents, the class perhaps among their children."""
         ...
 
@@ -126,27 +132,27 @@ class Workings(Protocol):
         """Add the factor of a numeric attribute's being there, or not."""
         ...
 
-    def add_tables(self, tables: Any) -> None:
+    def add_tables(self, tables: TableConditional) -> None:
         """Add categorical attributes, each given the class."""
         ...
 
-    def add_pairs(self, pairs: Any) -> None:
+    def add_pairs(self, pairs: OneParent) -> None:
         """Add categorical attributes, each given the class and one other."""
         ...
 
-    def add_families(self, families: Any) -> None:
+    def add_families(self, families: FamilyTries) -> None:
         """Add categorical attributes, each given the class and several others."""
         ...
 
-    def add_children(self, children: Any) -> None:
+    def add_children(self, children: ChildGaussians) -> None:
         """Add numeric attributes, each given the class and a categorical one."""
         ...
 
-    def add_graph(self, graph: Any) -> None:
+    def add_graph(self, graph: GraphFactors) -> None:
         """Add attributes with any parents, the class perhaps among their children."""
         ...
 
-    def add_together(self, joint: Any) -> None:
+    def add_together(self, joint: GaussianClasses) -> None:
         """Add numeric attributes that are one factor."""
         ...
 

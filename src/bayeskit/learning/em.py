@@ -200,7 +200,7 @@ class _Ascent(Generic[P, S]):
 
 
 def climb(
-    problem: Any,
+    problem: Problem[P, Any],
     start: P,
     how: Climbing = Climbing(),  # noqa: B008  (a frozen value)
     told: Callable[[int, float], None] | None = None,
@@ -286,7 +286,7 @@ def _step(ascent: _Ascent[P, Any], how: Climbing, accelerator: Accelerator | Non
 
 
 def climb_best(
-    problem: Any,
+    problem: Problem[P, Any],
     starts: Iterable[Callable[[], P]],
     how: Climbing = Climbing(),  # noqa: B008  (a frozen value)
     told: Callable[[int, float], None] | None = None,
