@@ -13,11 +13,9 @@ from sklearn.metrics import log_loss
 from typer.testing import CliRunner
 
 from bayeskit import __version__, datasets
-from bayeskit.cli.demo import Score, figures
+from bayeskit.cli.demos.stories import STORIES, WORDS, known_names, story_of, table_name
+from bayeskit.cli.demos.table_demo import Score, figures, winner
 from bayeskit.cli.main import app
-from bayeskit.cli.show import winner
-from bayeskit.cli.stories import STORIES, known_names, story_of, table_name
-from bayeskit.cli.words import WORDS
 from bayeskit.comparing.trials import as_matrix, folds_of
 from bayeskit.decision import decide
 from bayeskit.report.cells import display_width

@@ -16,7 +16,7 @@ import pytest
 
 import bayeskit
 from bayeskit.cli import chinese
-from bayeskit.cli.chinese.template import Template
+from bayeskit.cli.chinese import Template
 from bayeskit.cli.door import one_line
 from bayeskit.cli.language import in_flags
 from bayeskit.networks.examples import wet_grass

@@ -12,8 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from bayeskit import read_network
-from bayeskit.cli.bayes_rule import by_hand
-from bayeskit.cli.square import widths_of
+from bayeskit.cli.bayes_rule import by_hand, widths_of
 from bayeskit.networks.examples import wet_grass
 from cli_run import done, refused, write_table
 

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from bayeskit.cli.demos import NAMES
-from bayeskit.cli.textbook.check import compared
-from bayeskit.cli.textbook.library import LIBRARY
+from bayeskit.cli.textbook_check import LIBRARY, compared
 from bayeskit.report.cells import display_width
 from bayeskit.report.textbook import em
 from bayeskit.report.textbook.found import Found, Line, exact, spoken

@@ -1,4 +1,4 @@
-"""Bayes' rule in exact fractions."""
+"""Bayes' rule in exact fractions, and its unit square as text and as SVG."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from bayeskit.errors import DataError, SettingError, did_you_mean
+from bayeskit.report.cells import display_width, padded
+from bayeskit.report.scene import shortened, xml
 
 # Beyond this a fraction is harder to read than its decimal.
 LARGEST_DENOMINATOR = 9_999
@@ -113,3 +115,112 @@ def _read(text: str, option: str) -> dict[str, Fraction]:
             raise SettingError(f"{option}: {name!r} has {number.strip()}, and no probability is negative.")
         found[name] = value
     return found
+
+
+# Of the picture in a terminal: a cell is about twice as high as it is wide.
+COLUMNS, LINES = 60, 15
+# Of the drawing, in pixels.
+SIDE, LEFT, TOP, FOOT = 420, 20, 30, 70
+_COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#805ad5", "#b7791f", "#c53030")
+_FILLS = "█▓▒░"
+_FONT = (
+    "font-family=\"system-ui,'Noto Sans CJK SC','Microsoft YaHei','PingFang SC',sans-serif\" font-size=\"13\""
+)
+
+
+def widths_of(rule: Rule, columns: int) -> list[int]:
+    """Part columns by the priors: the largest remainders are rounded up, so that they sum.
+
+    Examples
+    --------
+    >>> from bayeskit.cli.bayes_rule import by_hand
+    >>> widths_of(by_hand("a=1/3,b=1/3,c=1/3", "a=1,b=1,c=1"), 10)
+    [4, 3, 3]
+    """
+    total = sum(rule.prior.values())
+    exact = [p / total * columns for p in rule.prior.values()]
+    found = [int(width) for width in exact]
+    order = sorted(range(len(exact)), key=lambda i: (found[i] - exact[i], i))
+    for i in order[: columns - sum(found)]:
+        found[i] += 1
+    return found
+
+
+def as_text(rule: Rule, columns: int = COLUMNS, lines: int = LINES) -> str:
+    """Draw the square with characters.
+
+    Examples
+    --------
+    >>> from bayeskit.cli.bayes_rule import by_hand
+    >>> print(as_text(by_hand("a=0.5,b=0.5", "a=1,b=0.5"), 8, 2))
+    ┌────────┐
+    │████    │
+    │████▓▓▓▓│
+    └────────┘
+     a   b
+    """
+    widths = widths_of(rule, columns)
+    high = max(rule.tallest, Fraction(1))
+    heights = [round(float(f / high) * lines) for f in rule.likelihood.values()]
+    rows = []
+    for line in range(lines, 0, -1):
+        cells = (
+            _filled(i, height - line, line == 1 and f > 0) * width
+            for i, (width, height, f) in enumerate(zip(widths, heights, rule.likelihood.values()))
+        )
+        rows.append(f"│{''.join(cells)}│")
+    labels, at = "", 0
+    for name, width in zip(rule.prior, widths):
+        if width:
+            name = name if display_width(name) < width else name[: max(1, width // 2 - 1)]
+            labels = padded(labels, at) + name
+        at += width
+    edge = "─" * columns
+    return "\n".join([f"┌{edge}┐", *rows, f"└{edge}┘", f" {labels}".rstrip()])
+
+
+def _filled(i: int, above: int, last: bool) -> str:
+    """One cell: filled up to the height, a thin line where something is too low for half a cell."""
+    if above >= 0:
+        return _FILLS[i % len(_FILLS)]
+    return "▁" if last else " "
+
+
+def as_svg(rule: Rule, lang: str = "en") -> str:
+    """Draw the square as a picture that stands alone: a column a class, filled up to its likelihood."""
+    total, high = float(sum(rule.prior.values())), float(max(rule.tallest, Fraction(1)))
+    title = "Bayes' rule in the unit square" if lang == "en" else "单位正方形中的贝叶斯公式"
+    across, up = ("prior P(c)", "likelihood P(x | c)") if lang == "en" else ("先验 P(c)", "似然 P(x | c)")
+    parts, x = [], float(LEFT + 20)
+    base = TOP + SIDE
+    for i, (name, p) in enumerate(rule.prior.items()):
+        width, height = SIDE * float(p) / total, SIDE * float(rule.likelihood[name]) / high
+        colour = _COLOURS[i % len(_COLOURS)]
+        told = xml(f"{name}: P(c | x) = {shown(rule.posterior[name])}")
+        parts.append(
+            f'<rect x="{x:.2f}" y="{base - height:.2f}" width="{width:.2f}" height="{height:.2f}" fill="{colour}" '
+            f'fill-opacity="0.75"><title>{told}</title></rect>'
+            f'<line x1="{x:.2f}" y1="{TOP}" x2="{x:.2f}" y2="{base}" stroke="#888" stroke-dasharray="3 3"/>'
+        )
+        if width >= 24:
+            label = xml(shortened(name, width, 13))
+            parts.append(f'<text x="{x + width / 2:.2f}" y="{base + 18}" text-anchor="middle">{label}</text>')
+        # Posteriors stand in a list at the side: a column may be too narrow for a word.
+        y = TOP + 14 + 22 * i
+        side = LEFT + SIDE + 40
+        parts.append(
+            f'<rect x="{side}" y="{y - 11}" width="12" height="12" fill="{colour}" fill-opacity="0.75"/>'
+        )
+        parts.append(f'<text x="{side + 18}" y="{y}">{told}</text>')
+        x += width
+    width, height = LEFT + SIDE + 380, TOP + max(SIDE, 22 * len(rule.prior)) + FOOT
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img" {_FONT} fill="#222"><title>{xml(title)}</title>'
+        f'<rect width="{width}" height="{height}" fill="#fff"/>{"".join(parts)}'
+        f'<rect x="{LEFT + 20}" y="{TOP}" width="{SIDE}" height="{SIDE}" fill="none" stroke="#222"/>'
+        f'<text x="{LEFT + 20 + SIDE / 2}" y="{base + 42}" text-anchor="middle">{xml(across)}</text>'
+        f'<text x="{LEFT}" y="{TOP + SIDE / 2}" transform="rotate(-90 {LEFT} {TOP + SIDE / 2})" '
+        f'text-anchor="middle" dy="8">{xml(up)}</text>'
+        f'<text x="{LEFT + 20}" y="{base + 62}">P(x) = {xml(shown(rule.total))}</text></svg>'
+    )

@@ -89,7 +89,7 @@ def model_lists(incomplete: str) -> list[str]:
 def demos(incomplete: str) -> list[str]:
     """Offer the demonstrations and the bundled tables."""
     from bayeskit.cli.demos import NAMES
-    from bayeskit.cli.stories import known_names
+    from bayeskit.cli.demos.stories import known_names
 
     return _beginning(incomplete, dict.fromkeys((*NAMES, *known_names())))
 

@@ -14,20 +14,18 @@ from bayeskit.cli.commands.discretize import discretize
 from bayeskit.cli.commands.doctor import doctor
 from bayeskit.cli.commands.explain import explain
 from bayeskit.cli.commands.fit import fit
-from bayeskit.cli.commands.forget import forget
 from bayeskit.cli.commands.inspect import inspect
 from bayeskit.cli.commands.merge import merge
 from bayeskit.cli.commands.network.convert import convert
-from bayeskit.cli.commands.network.explain import explain as explain_answer
+from bayeskit.cli.commands.network.explain_answer import explain as explain_answer
 from bayeskit.cli.commands.network.independent import independent
 from bayeskit.cli.commands.network.learn import learn
-from bayeskit.cli.commands.network.mpe import mpe
-from bayeskit.cli.commands.network.query import query
+from bayeskit.cli.commands.network.query import mpe, query
 from bayeskit.cli.commands.network.sample import sample
-from bayeskit.cli.commands.network.show import show
+from bayeskit.cli.commands.network.show_network import show
 from bayeskit.cli.commands.predict import predict
 from bayeskit.cli.commands.textbook import textbook
-from bayeskit.cli.commands.update import update
+from bayeskit.cli.commands.update import forget, update
 from bayeskit.cli.commands.warmup import warmup
 from bayeskit.cli.completing import mend_scripts
 from bayeskit.cli.door import Door

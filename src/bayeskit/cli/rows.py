@@ -1,4 +1,8 @@
-"""The rows of a table as commands read them: flags applied, standard input spooled."""
+"""The rows of a table as commands read them: flags applied, standard input spooled.
+
+A file of costs is such a table: its first column names the actions, the others the classes. A table whose numbers are
+cut is written anew.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,19 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bayeskit.cli.options import STANDARD_INPUT, Reading
+from bayeskit.cli.writing import RowWriter, opened_text
 from bayeskit.data.file_rows import FileRows
 from bayeskit.data.files import FileSource
-from bayeskit.errors import BayeskitError
+from bayeskit.errors import BayeskitError, ColumnError, DataError, SourceNote, did_you_mean
 
 # A wider table takes minutes to look at; it is rather a matrix than a table.
 MOST_COLUMNS = 4_096
@@ -56,3 +66,85 @@ def _spooled(path: str) -> Iterator[str]:
         except BayeskitError as error:  # nobody has heard of the copy
             error.args = tuple(str(part).replace(repr(file), shown) for part in error.args)
             raise
+
+
+def read_losses(path: str, classes: Sequence[Any]) -> dict[str, dict[Any, float]]:
+    """Read the cost of each action when each class is the truth.
+
+    Returns
+    -------
+    {action: {class: cost}}, with the classes of the model
+    """
+    if path != "-" and not os.path.exists(path):
+        labels = ",".join(map(str, [*classes[:6], *(["…"] if len(classes) > 6 else [])]))
+        raise DataError(
+            f"There is no file {path!r}. Write one: the line 'action,{labels}', then for each action a line with its "
+            "name and what it costs where each of these is true."
+        )
+    # The column of actions needs no name.
+    with warnings.catch_warnings(action="ignore", category=SourceNote), opened(path, Reading()) as rows:
+        first, *costs = rows.names
+        by_text = {str(label): label for label in classes}
+        absent = [text for text in by_text if text not in costs]
+        strange = [name for name in costs if name not in by_text]
+        if absent or strange:
+            wrong = f"no column for the class {absent[0]!r}" if absent else f"a column {strange[0]!r}"
+            hint = did_you_mean(absent[0], costs) if absent else did_you_mean(strange[0], by_text)
+            raise ColumnError(f"{rows.shown}: there is {wrong}. {hint} Its first column names the actions.")
+        table = rows.read_as(kinds={first: "str", **dict.fromkeys(costs, "float64")}).columns()
+    actions = table[first].tolist()
+    if len(set(actions)) < len(actions) or None in actions:
+        raise DataError(
+            f"{rows.shown}: the first column must name each action once. Its header may be anything."
+        )
+    return {a: {by_text[c]: float(table[c][i]) for c in costs} for i, a in enumerate(actions)}
+
+
+CutPoints = dict[str, NDArray[np.float64]]
+
+
+def cut_points(rows: FileRows, target: str | None, method: str, bins: int) -> CutPoints:
+    """Find where each numeric column but the target is cut."""
+    from bayeskit import Discretizer
+
+    kinds = rows.source.dtypes
+    names = [name for name in rows.names if name != target and kinds[name] in ("int64", "float64")]
+    if not names:
+        raise ColumnError(f"{rows.shown} has no column of numbers to cut. Name one with --numeric COL.")
+    columns = rows.read_as([*names, *([target] if target else [])]).columns()
+    y = columns.pop(target) if target else None
+    found = Discretizer(method, n_bins=bins).fit(columns, y).cut_points_
+    return {str(name): cuts for name, cuts in found.items()}
+
+
+def write_cut(
+    rows: FileRows, points: CutPoints, codes: bool, output: str | None, form: str, spreadsheet: bool
+) -> int:
+    """Write the table with intervals in the place of numbers; return how many rows there were."""
+    from bayeskit.classifiers.discretizer import intervals_of
+    from bayeskit.data.reading import interval_labels
+
+    # Dates and the like pass as the text they are.
+    texts = {
+        name: "str" for name, kind in rows.source.dtypes.items() if kind not in ("int64", "float64", "bool")
+    }
+    labels: dict[str, list[Any]] = {
+        name: [*(range(len(cuts) + 1) if codes else interval_labels(cuts)), None]
+        for name, cuts in points.items()
+    }
+    n = 0
+    with opened_text(output) as stream:
+        writer = RowWriter(stream, rows.names, form, spreadsheet)
+        for batch in rows.read_as(kinds=texts).batches():
+            columns = []
+            for name, column in batch.items():
+                if name in points:
+                    columns.append(
+                        [labels[name][code] for code in intervals_of(column, points[name]).tolist()]
+                    )
+                else:
+                    columns.append([None if cell != cell else cell for cell in column.tolist()])
+            writer.write(list(zip(*columns)))
+            n += len(columns[0])
+        writer.close()
+    return n

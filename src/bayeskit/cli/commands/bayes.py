@@ -45,9 +45,8 @@ def bayes(
 
     Total probability and products, as fractions where these are short, and the unit square that shows them.
     """
-    from bayeskit.cli.bayes_rule import by_hand, shown
+    from bayeskit.cli.bayes_rule import as_svg, as_text, by_hand, shown
     from bayeskit.cli.output import console, print_json, show, table
-    from bayeskit.cli.square import as_svg, as_text
     from bayeskit.cli.writing import opened_text
 
     rule = by_hand(prior, likelihood)

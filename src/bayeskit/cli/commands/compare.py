@@ -76,9 +76,8 @@ def compare(
     """
     from bayeskit.cli.comparison_screen import Asked, Teller, next_lines, print_comparison, typed
     from bayeskit.cli.language import in_flags, said
-    from bayeskit.cli.losses import read_losses
     from bayeskit.cli.output import note, noting_compilation, print_json
-    from bayeskit.cli.rows import opened
+    from bayeskit.cli.rows import opened, read_losses
     from bayeskit.cli.writing import replaced
     from bayeskit.comparing.loading import InFile
     from bayeskit.comparing.run import compare

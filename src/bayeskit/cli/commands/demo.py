@@ -25,8 +25,8 @@ def demo(
     nobody named. news: texts. spam: from one word to a decision.
     """
     from bayeskit.cli.demos import NAMES, tell
+    from bayeskit.cli.demos.stories import known_names, table_name
     from bayeskit.cli.output import print_json
-    from bayeskit.cli.stories import known_names, table_name
     from bayeskit.errors import SettingError, did_you_mean
 
     lang = common.lang.value
@@ -41,8 +41,7 @@ def demo(
         known = list(dict.fromkeys((*NAMES, *known_names())))
         hint = did_you_mean(name, known)
         raise SettingError(f"There is no table {name!r}. {hint} All are: {', '.join(known)}.")
-    from bayeskit.cli.demo import run
-    from bayeskit.cli.show import print_demo
+    from bayeskit.cli.demos.table_demo import print_demo, run
 
     result = run(table, lang)
     if common.as_json:

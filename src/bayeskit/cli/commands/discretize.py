@@ -53,8 +53,7 @@ def discretize(
 
     With -o the cut points are printed; without it the table is.
     """
-    from bayeskit.cli.cutting import cut_points, write_cut
-    from bayeskit.cli.rows import opened
+    from bayeskit.cli.rows import cut_points, opened, write_cut
     from bayeskit.cli.writing import form_of
     from bayeskit.errors import UsageError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayeskit.cli.options import Common, FileUse, Loss, MaybeOutput, ModelFile, Reading
-from bayeskit.cli.pages import Ask, Cost, Form, FormOption
+from bayeskit.cli.page_files import Ask, Cost, Form, FormOption
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.base import CountClassifier
@@ -42,9 +42,9 @@ def explain(
 
     --ask lists instead which missing value is worth asking for, in bits or, with --loss, in what it saves.
     """
-    from bayeskit.cli.losses import read_losses
-    from bayeskit.cli.models import open_classifier
-    from bayeskit.cli.pages import read_prices, refuse_strays, write_page
+    from bayeskit.cli.page_files import read_prices, refuse_strays, write_page
+    from bayeskit.cli.rows import read_losses
+    from bayeskit.cli.saved_models import open_classifier
 
     form = Form.json if common.as_json else form
     refuse_strays(ask, form, cost, reject)
@@ -81,8 +81,8 @@ def _cells(
     values: Sequence[str] | None,
     reading: Reading,
 ) -> Any:
-    from bayeskit.cli.handmade import row_by_hand, row_of
     from bayeskit.cli.rows import opened
+    from bayeskit.cli.typed_values import row_by_hand, row_of
 
     if data is not None:
         with opened(data, reading) as rows:

@@ -62,9 +62,9 @@ def fit(
     Numbers get a normal density (nb) or intervals (the others), words a table; missing cells are left out of the
     counts. What --model net finds is a model like any other; 'bayeskit network' shows and asks the network in it.
     """
-    from bayeskit.cli.models import refuse_network_suffix
     from bayeskit.cli.output import note, noting_compilation
     from bayeskit.cli.rows import opened
+    from bayeskit.cli.saved_models import refuse_network_suffix
     from bayeskit.cli.writing import replaced
     from bayeskit.comparing.candidates import made
 

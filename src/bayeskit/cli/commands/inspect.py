@@ -30,8 +30,8 @@ MOST_VALUES = 6
 
 def inspect(model: ModelFile, common: Common) -> None:
     """Show the classes, attributes and parameters of a model."""
-    from bayeskit.cli.models import open_classifier
     from bayeskit.cli.output import print_json
+    from bayeskit.cli.saved_models import open_classifier
 
     found = described(open_classifier(model))
     if common.as_json:

@@ -47,10 +47,9 @@ def predict(
     each class; with --loss or --reject the action of least risk, and its risk. A FILE that ends in .json or .jsonl
     gets JSON, any other CSV.
     """
-    from bayeskit.cli.losses import read_losses
-    from bayeskit.cli.models import open_model
     from bayeskit.cli.output import print_json, show
-    from bayeskit.cli.rows import opened
+    from bayeskit.cli.rows import opened, read_losses
+    from bayeskit.cli.saved_models import open_model
     from bayeskit.cli.writing import RowWriter, form_of, opened_text
 
     form = form_of(output, common.as_json, spreadsheet)

@@ -94,7 +94,7 @@ def _list(common: Common) -> None:
 
 def _check(names: list[str], common: Common) -> None:
     from bayeskit.cli.output import console, note, print_json, show, table
-    from bayeskit.cli.textbook.check import check
+    from bayeskit.cli.textbook_check import check
     from bayeskit.report.textbook.pages import PAGES
 
     checks = [check(PAGES[name](common.lang.value)) for name in names]

@@ -1,4 +1,4 @@
-"""update: add rows to a saved model, exactly as if it had been fitted to all of them."""
+"""update: add rows to a saved model; forget: take rows away, exactly as if it had never seen them."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def update(
 
 def change(verb: str, model: str, data: str, reading: Reading, common: Common, output: str | None) -> None:
     """Add rows to a saved model or take them away, all of them or none."""
-    from bayeskit.cli.models import open_classifier
     from bayeskit.cli.rows import opened
+    from bayeskit.cli.saved_models import open_classifier
     from bayeskit.cli.writing import replaced
 
     estimator = open_classifier(model)
@@ -63,7 +63,7 @@ def change(verb: str, model: str, data: str, reading: Reading, common: Common, o
 
 def _as_learned(estimator: CountClassifier, rows: FileRows) -> Any:
     """Return the columns that the model has learned and its target, each read as it was then."""
-    from bayeskit.cli.models import kinds_of
+    from bayeskit.cli.saved_models import kinds_of
 
     schema = estimator.schema_
     target = str(schema.target.name)
@@ -90,3 +90,13 @@ def _tell(verb: str, estimator: CountClassifier, n: float, total: float, path: s
         return
     show(common.say(WORDS[verb], n=round(n), model=name, total=total))
     show(common.say(WORDS["written"], path=path))
+
+
+def forget(
+    model: ChangedModel, data: Data, reading: Reading, common: Common, output: MaybeElsewhere = None
+) -> None:
+    """Take the rows of a table away from a saved model.
+
+    Rows that cannot have been learned, because some count would fall below zero, are refused.
+    """
+    change("forget", model, data, reading, common, output)

@@ -21,7 +21,7 @@ def warmup(common: Common) -> None:
     """Compile all loops now, and keep them for later processes."""
     import time
 
-    from bayeskit.cli.cache import cache_folder
+    from bayeskit.cli.commands.doctor import cache_folder
     from bayeskit.cli.output import note, print_json, show
     from bayeskit.kernel import compiling
 

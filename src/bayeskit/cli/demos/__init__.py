@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from bayeskit.cli.demos.told import Told
 
-# Each has a module of its name, imported when it is asked for: only some of them need scikit-learn.
+# Each has a module, imported when it is asked for: only some of them need scikit-learn.
 NAMES = ("spam", "grass", "asia", "mixture", "news")
 
 
@@ -21,4 +21,4 @@ def tell(name: str, lang: str) -> Told:
     >>> tell("spam", "en").data["words"][0]["action"]
     'delete'
     """
-    return cast("Callable[[str], Told]", import_module(f"{__name__}.{name}").tell)(lang)
+    return cast("Callable[[str], Told]", import_module(f"{__name__}.{name}_demo").tell)(lang)

@@ -1,9 +1,13 @@
-"""What a demonstration tells, as a value, and printed."""
+"""What a demonstration tells, as a value, and printed; the questions that both networks are asked."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayeskit.networks.bayesian_network import BayesianNetwork
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,8 @@ class Told:
 
 def print_told(told: Told, lang: str) -> None:
     """Print all parts."""
+    from bayeskit.cli.demos.stories import words_of
     from bayeskit.cli.output import console, table
-    from bayeskit.cli.words import words_of
 
     screen = console()
     screen.print(told.title, style="bold")
@@ -49,3 +53,55 @@ def print_told(told: Told, lang: str) -> None:
     screen.print(f"\n{words_of(lang)['next']}", style="bold")
     for line in told.next_lines:
         screen.print(f"  {line}", soft_wrap=True)  # never broken, so that it can be copied
+
+
+Seen = Mapping[Any, Any]
+
+
+def posteriors(network: BayesianNetwork, nodes: Sequence[str], steps: Sequence[Seen]) -> list[dict[str, Any]]:
+    """Return P(node = yes | seen) of each node, for each set of findings.
+
+    Examples
+    --------
+    >>> from bayeskit.networks.examples import wet_grass
+    >>> found = posteriors(wet_grass(), ["rain"], [{}, {"wet": "yes"}])
+    >>> [round(each["rain"], 4) for each in found]
+    [0.2, 0.7353]
+    """
+    return [
+        {"given": dict(seen)}
+        | {node: float(network.query(node, evidence=dict(seen))["yes"]) for node in nodes}
+        for seen in steps
+    ]
+
+
+def posterior_part(
+    heading: str, nothing: str, found: Sequence[Mapping[str, Any]], lines: tuple[str, ...]
+) -> Part:
+    """Draw the posteriors as a table."""
+    nodes = [key for key in found[0] if key != "given"]
+    rows = []
+    for each in found:
+        seen = ", ".join(f"{node} = {state}" for node, state in each["given"].items())
+        rows.append((seen or nothing, *(f"{each[node]:.4f}" for node in nodes)))
+    return Part(heading, lines, ("", *(f"P({node} = yes)" for node in nodes)), tuple(rows))
+
+
+def why(
+    network: BayesianNetwork, a: str, b: str, given: Sequence[str], lang: str
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return whether two nodes are independent and by which paths, as values and as lines."""
+    found = network.why_independent(a, b, list(given))
+    zh = lang == "zh"
+    known = "、".join(given) if zh else ", ".join(given)
+    if zh:
+        verdict = "独立" if found.independent else "可能相关"
+        first = f"{f'已知 {known} 时' if given else '什么都没有观测时'}，{a} 与 {b} {verdict}："
+    else:
+        verdict = "are independent" if found.independent else "may depend on each other"
+        first = f"{a} and {b} {verdict} when {known or 'nothing'} is observed:"
+    words = {True: "阻断" if zh else "blocked", False: "连通" if zh else "open"}
+    paths = [f"  {path}{'：' if zh else ': '}{words[path.blocked]}" for path in found.paths]
+    plain = [{"path": str(path), "blocked": path.blocked} for path in found.paths]
+    data = {"a": a, "b": b, "given": list(given), "independent": found.independent, "paths": plain}
+    return data, (first, *paths)

@@ -45,8 +45,8 @@ def convert(
     ] = False,
 ) -> None:
     """Write a network in another format; what the format cannot hold is refused."""
-    from bayeskit.cli.evidence import open_network
     from bayeskit.cli.output import print_json, show
+    from bayeskit.cli.typed_values import open_network
     from bayeskit.cli.writing import replaced
 
     network = open_network(net, source, normalize)

@@ -27,9 +27,9 @@ def independent(
     With the reason: every path between them, and what blocks it.
     """
     from bayeskit import BayesianNetwork
-    from bayeskit.cli.evidence import named, open_network
     from bayeskit.cli.options import Lang
     from bayeskit.cli.output import print_json, show
+    from bayeskit.cli.typed_values import named, open_network
     from bayeskit.errors import UsageError
 
     network = open_network(net)

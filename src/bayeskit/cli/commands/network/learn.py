@@ -66,8 +66,8 @@ def learn(
     network found so far.
     """
     from bayeskit import learn_network
-    from bayeskit.cli.models import need_network_suffix
     from bayeskit.cli.rows import opened
+    from bayeskit.cli.saved_models import need_network_suffix
     from bayeskit.cli.writing import replaced
 
     need_network_suffix(output)
@@ -132,7 +132,7 @@ def _measured(columns: dict[str, Any], n: int) -> dict[str, int]:
 
 def _cuts(given: list[str] | None, names: tuple[str, ...]) -> Any:
     """Read ``N``, or ``COL=N`` for some columns."""
-    from bayeskit.cli.evidence import split
+    from bayeskit.cli.typed_values import split
     from bayeskit.errors import SettingError
 
     found: dict[str, int] = {}

@@ -1,13 +1,16 @@
-"""network query: what is known of nodes, given what was observed."""
+"""network query: P(nodes | evidence); network mpe: the most probable states of all nodes together."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayeskit.cli.completing import nodes
 from bayeskit.cli.options import Common, Given, NetworkFile
+from bayeskit.visible import plain
 
 if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork
@@ -35,10 +38,9 @@ def query(
     joint: Annotated[bool, typer.Option("--joint", help="Ask for the targets together.")] = False,
 ) -> None:
     """Compute the probabilities of nodes given what was observed, exactly."""
-    from bayeskit.cli.answers import answers_of
-    from bayeskit.cli.evidence import named, open_network, read_given
-    from bayeskit.cli.models import variables_of
     from bayeskit.cli.output import print_json
+    from bayeskit.cli.saved_models import variables_of
+    from bayeskit.cli.typed_values import named, open_network, read_given
     from bayeskit.errors import UsageError
 
     network = open_network(net)
@@ -57,7 +59,7 @@ def query(
 
 
 def _has_numbers(network: BayesianNetwork | MarkovNetwork, evidence: dict[Any, Any]) -> bool:
-    from bayeskit.cli.models import variables_of
+    from bayeskit.cli.saved_models import variables_of
 
     return any(variables_of(network)[str(name)].kind == "numeric" for name in evidence)
 
@@ -80,3 +82,62 @@ def _print(
             continue
         rows = [(*map(str, cell["states"]), f"{cell['probability']:.4f}") for cell in answer["cells"]]
         screen.print(table([*map(str, answer["nodes"]), probability], rows, len(answer["nodes"])))
+
+
+MPE_WORDS = {
+    "node": ("node", "结点"),
+    "state": ("most probable", "最可能取值"),
+    "observed": ("observed", "观测"),
+    "probability": ("Probability of all this together: {p}", "以上全部成立的概率：{p}"),
+}
+
+
+def mpe(net: NetworkFile, common: Common, given: Given = None) -> None:
+    """Find the most probable states of all nodes together, given what was observed."""
+    from bayeskit.cli.output import console, print_json, show, table
+    from bayeskit.cli.typed_values import open_network, read_given
+    from bayeskit.report.fractions import magnitude
+    from bayeskit.visible import plain
+
+    network = open_network(net)
+    evidence = read_given(network, given)
+    best = network.mpe(evidence)
+    if common.as_json:
+        states = {str(name): plain(state) for name, state in best.items()}
+        print_json({"given": list(given or ()), "states": states, "log_probability": best.log_probability})
+        return
+    mark = common.say(MPE_WORDS["observed"])
+    rows = [(str(name), str(state), mark if name in evidence else "") for name, state in best.items()]
+    console().print(table([common.say(MPE_WORDS["node"]), common.say(MPE_WORDS["state"]), ""], rows, 3))
+    show(common.say(MPE_WORDS["probability"], p=magnitude(best.log_probability)))
+
+
+def answers_of(
+    network: BayesianNetwork | MarkovNetwork, groups: Sequence[Sequence[Any]], evidence: Mapping[Any, Any]
+) -> list[dict[str, Any]]:
+    """Return P(group | evidence) for each group of nodes.
+
+    Examples
+    --------
+    >>> from bayeskit.networks.examples import wet_grass
+    >>> found = answers_of(wet_grass(), [["rain"]], {"wet": "yes"})
+    >>> found[0]["cells"][1]["states"], round(found[0]["cells"][1]["probability"], 4)
+    (['yes'], 0.7353)
+    """
+    found = []
+    for group in groups:
+        answer = network.query(*group, evidence=dict(evidence))
+        nodes = [plain(name) for name in group]
+        if hasattr(answer, "states"):
+            cells = zip(product(*answer.states), answer.values.ravel().tolist())
+            told: dict[str, Any] = {
+                "cells": [{"states": plain(list(states)), "probability": p} for states, p in cells]
+            }
+        elif len(group) == 1:
+            told = {"mean": float(answer.mean), "sd": float(answer.sd)}
+            told["weights"] = answer.weights.tolist()
+            told["means"], told["variances"] = answer.means.tolist(), answer.variances.tolist()
+        else:
+            told = {"mean": plain(answer.mean.tolist()), "covariance": plain(answer.variance.tolist())}
+        found.append({"nodes": nodes, **told})
+    return found

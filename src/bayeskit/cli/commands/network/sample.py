@@ -23,9 +23,9 @@ def sample(
     spreadsheet: Spreadsheet = False,
 ) -> None:
     """Draw rows from a network, with or without something observed."""
-    from bayeskit.cli.evidence import open_network, read_given
-    from bayeskit.cli.models import variables_of
     from bayeskit.cli.output import print_json, show
+    from bayeskit.cli.saved_models import variables_of
+    from bayeskit.cli.typed_values import open_network, read_given
     from bayeskit.cli.writing import RowWriter, form_of, opened_text
 
     form = form_of(output, common.as_json, spreadsheet)

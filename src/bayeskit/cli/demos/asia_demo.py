@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayeskit.cli.demos.asking import posterior_part, posteriors, why
-from bayeskit.cli.demos.told import Part, Told
+from bayeskit.cli.demos.told import Part, Told, posterior_part, posteriors, why
 from bayeskit.report.textbook.found import chooser
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from bayeskit.cli.demos.stories import words_of
 from bayeskit.cli.demos.told import Part, Told
 from bayeskit.cli.output import note, noting_compilation
-from bayeskit.cli.words import words_of
 from bayeskit.report.textbook.found import chooser
 
 # The first posts of the table are for training, the others were written later.

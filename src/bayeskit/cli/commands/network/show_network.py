@@ -39,8 +39,8 @@ def show(
     given: Given = None,
 ) -> None:
     """Show the nodes of a network, and draw it."""
-    from bayeskit.cli.evidence import open_network, read_given
     from bayeskit.cli.output import print_json
+    from bayeskit.cli.typed_values import open_network, read_given
     from bayeskit.errors import UsageError
 
     network = open_network(net)
@@ -68,7 +68,7 @@ def _draw(network: BayesianNetwork, evidence: dict[Any, Any], path: str) -> None
 
 def described(network: Any) -> dict[str, Any]:
     """Return what there is to tell, as plain values."""
-    from bayeskit.cli.models import variables_of
+    from bayeskit.cli.saved_models import variables_of
     from bayeskit.visible import plain
 
     directed = hasattr(network, "edges")

@@ -8,7 +8,7 @@ import typer
 
 from bayeskit.cli.completing import nodes
 from bayeskit.cli.options import Common, Given, Loss, MaybeOutput, NetworkFile
-from bayeskit.cli.pages import Ask, Cost, Form, FormOption
+from bayeskit.cli.page_files import Ask, Cost, Form, FormOption
 
 
 def explain(
@@ -30,10 +30,10 @@ def explain(
 
     --ask lists instead which node is most worth observing next, in bits or, with --loss, in what it saves.
     """
-    from bayeskit.cli.evidence import named, open_network, read_given
-    from bayeskit.cli.losses import read_losses
-    from bayeskit.cli.models import variables_of
-    from bayeskit.cli.pages import read_prices, refuse_strays, write_page
+    from bayeskit.cli.page_files import read_prices, refuse_strays, write_page
+    from bayeskit.cli.rows import read_losses
+    from bayeskit.cli.saved_models import variables_of
+    from bayeskit.cli.typed_values import named, open_network, read_given
     from bayeskit.errors import UsageError
 
     form = Form.json if common.as_json else form

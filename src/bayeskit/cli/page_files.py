@@ -1,4 +1,4 @@
-"""A page of arithmetic as a command writes it: text, HTML, LaTeX or JSON."""
+"""A page of arithmetic as a command writes it: text, LaTeX, JSON, or HTML that needs nothing beside it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.visible import json_text
+from bayeskit.visible import escape, json_text
 
 
 class Form(StrEnum):
@@ -32,7 +32,6 @@ Cost = Annotated[
 def write_page(page: Any, title: str, form: Form, output: str | None) -> None:
     """Write an explanation or a list of questions; text on the screen is drawn by Rich where the page is a table."""
     from bayeskit.cli.output import console
-    from bayeskit.cli.paper import as_document
     from bayeskit.cli.writing import opened_text
     from bayeskit.report.page_text import as_rich
 
@@ -61,7 +60,7 @@ def read_prices(given: Sequence[str] | None, names: Collection[str]) -> dict[str
     >>> read_prices(["纹理=0.5"], ["纹理", "色泽"])
     {'纹理': 0.5}
     """
-    from bayeskit.cli.evidence import number_of, split
+    from bayeskit.cli.typed_values import number_of, split
     from bayeskit.errors import SettingError
 
     found: dict[str, float] = {}
@@ -83,3 +82,28 @@ def refuse_strays(ask: bool, form: Form, cost: Sequence[str] | None, reject: flo
         raise UsageError("--ask weighs answers by --loss alone. Leave --reject out.")
     if ask and form is Form.latex:
         raise UsageError("--ask is written as text, html or json. Choose one of these for --format.")
+
+
+_STYLE = (
+    "body{font:16px/1.5 system-ui,'Noto Sans CJK SC','Microsoft YaHei','PingFang SC',sans-serif;margin:2rem auto;"
+    "max-width:60rem;padding:0 1rem;color:#222;background:#fff}table{border-collapse:collapse;display:block;"
+    "overflow-x:auto}caption,th,td{text-align:left;padding:.2rem .8rem .2rem 0}caption{font-weight:bold}"
+    "thead th{border-bottom:1px solid #888}p{margin:.3rem 0;color:#666;font-size:.9rem}"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#111}p{color:#aaa}}"
+)
+
+
+def as_document(title: str, body: str, lang: str) -> str:
+    """Return the whole page; the title is escaped, the body is taken as it is.
+
+    Examples
+    --------
+    >>> as_document("<x>", "<p>1</p>", "en").count("&lt;x&gt;")
+    1
+    """
+    language = "zh-CN" if lang == "zh" else "en"
+    return (
+        f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>{body}</body></html>"
+    )
