@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -344,3 +345,64 @@ def test_what_is_kept_on_disk_is_used_at_once(tmp_path):
             timeout=120,
         )
         assert done.stdout.strip() == wanted, done.stderr
+
+
+LOOP = """
+from bayeskit.kernel import kernel
+import numpy as np
+{imported}
+
+@kernel
+def {name}(x):
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += {term}
+    return total
+"""
+
+
+def run_loop(folder, env):
+    code = "import numpy as np; from outer import outer; print(outer(np.arange(4.0)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return float(done.stdout)
+
+
+@pytest.fixture
+def two_modules(tmp_path):
+    """A kernel that calls one of another module, compiled and kept on disk."""
+    env = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "BAYESKIT_COMPILE": "always",
+        "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), str(tmp_path)]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    (tmp_path / "inner.py").write_text(LOOP.format(imported="", name="inner", term="x[i]"))
+    (tmp_path / "outer.py").write_text(
+        LOOP.format(imported="from inner import inner", name="outer", term="inner(x)")
+    )
+    assert run_loop(tmp_path, env) == 24.0
+    return tmp_path, env
+
+
+def test_a_kernel_is_compiled_again_when_one_that_it_calls_has_changed(two_modules):
+    folder, env = two_modules
+    (folder / "inner.py").write_text(LOOP.format(imported="", name="inner", term="10.0 * x[i]"))
+    assert run_loop(folder, env) == 240.0
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", ["cut off", "empty", "of a class that is gone"])
+def test_compiled_code_that_cannot_be_read_is_made_again(two_modules, suffix, damage):
+    """After an update the files may tell of classes and modules that are no longer there."""
+    folder, env = two_modules
+    files = list((folder / "cache").rglob(f"*.{suffix}"))
+    assert files
+    for file in files:
+        whole = file.read_bytes()
+        version = pickle.dumps(numba.__version__, protocol=-1) if suffix == "nbi" else b""
+        gone = version + b"\x80\x04cno_such_module\nNoSuchClass\n."
+        file.write_bytes({"cut off": whole[: len(whole) // 2], "empty": b""}.get(damage, gone))
+    assert run_loop(folder, env) == 24.0
+    assert run_loop(folder, env) == 24.0

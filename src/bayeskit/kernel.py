@@ -80,6 +80,7 @@ class Deferred:
                         names[name] = names[name].made()
                 self._made = self._make(self.py_func)
                 _deferred[self._made] = self
+                _keep_safely(self)
                 self._step_aside()
         return self._made
 
@@ -397,6 +398,42 @@ def _compiled(function: Callable[..., Any]) -> Any:
                 stacklevel=2,
             )
         return njit(**_OPTIONS)(function)
+
+
+def _keep_safely(deferred: Deferred) -> None:
+    """Let compiled code on disk count only while all its sources are as they were, and while it can be read.
+
+    Numba looks at a kernel's own file, and not at those of the kernels that were compiled into it. What an older version
+    of the library left there may name classes that are gone.
+    """
+    kept = getattr(getattr(deferred._made, "_cache", None), "_cache_file", None)
+    if kept is None:
+        return
+    kept.__class__ = _readable_or_absent(type(kept))
+    sources = {one.py_func.__code__.co_filename for one in _called(deferred)}
+    beside = sorted(sources - {deferred.py_func.__code__.co_filename})
+    stamps = tuple((Path(path).stat().st_mtime, Path(path).stat().st_size) for path in beside)
+    kept._source_stamp = (kept._source_stamp, stamps)
+
+
+@cache
+def _readable_or_absent(kind: type[Any]) -> type[Any]:
+    class CacheFile(kind):  # type: ignore[misc]
+        """An index and its data; what cannot be read is not there."""
+
+        def _load_index(self) -> Any:
+            try:
+                return super()._load_index()
+            except Exception:
+                return {}
+
+        def load(self, key: Any) -> Any:
+            try:
+                return super().load(key)
+            except Exception:
+                return None
+
+    return CacheFile
 
 
 def _intrinsic(function: Callable[..., Any]) -> Any:
