@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bayeskit.graphs.dag import Dag
 from bayeskit.structure.questions import Stop, bits, members
-from bayeskit.structure.search.blanket import iamb
+from bayeskit.structure.search.blanket_search import iamb
 from oracle import any_answers, random_dag, separations
 
 

@@ -19,7 +19,7 @@ from bayeskit.priors import BDeu
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Stop, answer_all, bits, members
-from bayeskit.structure.search.conditional import conditional, deciding
+from bayeskit.structure.search.conditional_search import conditional, deciding
 
 
 def mixed(n: int = 120, seed: int = 0) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.criteria import NAMES, Score
 from bayeskit.structure.questions import Family
 from bayeskit.structure.search.equivalence import complete
-from bayeskit.structure.search.exact import exact
+from bayeskit.structure.search.exact_search import exact
 from bayeskit.structure.search.hill_climbing import hill_climbing
 from bayeskit.structure.search.order import auto
 from refusals import refuses

@@ -12,7 +12,7 @@ from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Family, Graph, answer_all
-from bayeskit.structure.search.exact import exact, memory_needed
+from bayeskit.structure.search.exact_search import exact, memory_needed
 from climbing_twin import MadeUp, limits, stopped
 from learning_twin import all_parents, discrete_rows, is_acyclic
 from refusals import refuses

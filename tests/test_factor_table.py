@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from bayeskit.data import native
+from bayeskit.data import native_frames as native
 from bayeskit.errors import UsageError
 from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.factor import MOST_ROWS, Factor, factor_frame, factor_html

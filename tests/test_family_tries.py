@@ -14,9 +14,9 @@ from bayeskit.counting.count_families import count_families
 from bayeskit.counting.count_tables import count_tables
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, NotCounted
+from bayeskit.estimation.categorical import estimate_tables
 from bayeskit.estimation.family_tries import FamilyTries, estimate_families
 from bayeskit.estimation.kernels.trie_scores import Rule
-from bayeskit.estimation.table import estimate_tables
 from bayeskit.estimation.tries import Trie
 from bayeskit.priors import MLE, BackOff, BDeu, Dirichlet, Laplace, MEstimate, Smoothing, WittenBell
 from bayeskit.schema import Schema, Variable

@@ -29,7 +29,7 @@ from bayeskit.learning.mixtures.gaussian_starts import (
     squared_distances,
     start,
 )
-from bayeskit.learning.mixtures.kernels.shares import exp
+from bayeskit.learning.mixtures.kernels.component_shares import exp
 from outside import DATA
 from refusals import refuses
 

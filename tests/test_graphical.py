@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bayeskit import KDB, TAN, BayesianNetwork
 from bayeskit.classifiers.as_network import network_of_model
 from bayeskit.classifiers.intervals import drawn_of
-from bayeskit.classifiers.sampling import draw_codes
+from bayeskit.classifiers.sample_rows import draw_codes
 from bayeskit.counting.backend import count_rows
 from bayeskit.data.encode import encode
 from bayeskit.data.table import open_table

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit.data.labels import as_labels, encode_labels
+from bayeskit.data.class_labels import as_labels, encode_labels
 from bayeskit.data.source import as_weights
 from bayeskit.errors import BayeskitError, DataError, DataTypeError, UnseenClass, WeightError
 from bayeskit.schema import Variable

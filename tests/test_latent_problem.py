@@ -18,7 +18,7 @@ from bayeskit.data.encode import encode
 from bayeskit.data.reading import Reading
 from bayeskit.data.table import open_table
 from bayeskit.errors import DataError, InfiniteValue
-from bayeskit.estimation.table import TableConditional
+from bayeskit.estimation.categorical import TableConditional
 from bayeskit.learning.em import Climbing, climb
 from bayeskit.learning.mixtures import latent_problem
 from bayeskit.learning.mixtures.latent_fit import random_starts, shares_start

@@ -361,7 +361,7 @@ def test_missing_files_are_the_systems_business(tmp_path):
 
 
 def test_every_name_on_the_list_is_there():
-    from bayeskit.classifiers.saving import _HOMES, _class_of
+    from bayeskit.classifiers.model_files import _HOMES, _class_of
 
     for name in _HOMES:
         assert _class_of(name) is getattr(bayeskit, name)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bayeskit.counting.count_tables import count_tables
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import NotCounted
-from bayeskit.estimation.table import TableConditional, estimate_tables, imaginary_counts
+from bayeskit.estimation.categorical import TableConditional, estimate_tables, imaginary_counts
 from bayeskit.priors import MAP, MLE, BDeu, Dirichlet, Lidstone, MEstimate, Smoothing
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Embedding, Tables

@@ -32,7 +32,7 @@ _HOMES = {
     "compare": "bayeskit.comparing.run",
     "learn_network": "bayeskit.networks.learned.learning",
     "read_network": "bayeskit.networks.network_io",
-    "load": "bayeskit.classifiers.saving",
+    "load": "bayeskit.classifiers.model_files",
     "Batches": "bayeskit.data.source",
     "Statistics": "bayeskit.statistics",
 }
@@ -92,8 +92,8 @@ if TYPE_CHECKING:
     from bayeskit.classifiers.gaussian_bayes import GaussianBayes
     from bayeskit.classifiers.gaussian_nb import GaussianNB
     from bayeskit.classifiers.kdb import KDB
+    from bayeskit.classifiers.model_files import load
     from bayeskit.classifiers.naive_bayes import NaiveBayes
-    from bayeskit.classifiers.saving import load
     from bayeskit.classifiers.selective_kdb import SelectiveKDB
     from bayeskit.classifiers.spode import SPODE
     from bayeskit.classifiers.tan import TAN

@@ -403,8 +403,8 @@ def _compiled(function: Callable[..., Any]) -> Any:
 def _keep_safely(deferred: Deferred) -> None:
     """Let compiled code on disk count only while all its sources are as they were, and while it can be read.
 
-    Numba looks at a kernel's own file, and not at those of the kernels that were compiled into it. What an older version
-    of the library left there may name classes that are gone.
+    Numba looks at a kernel's own file, and not at those of the kernels that were compiled into it. What an older
+    version of the library left there may name classes that are gone.
     """
     kept = getattr(getattr(deferred._made, "_cache", None), "_cache_file", None)
     if kept is None:

@@ -331,7 +331,7 @@ class CountClassifier(Asked):
 
     def save(self, path: PathLike) -> None:
         """Write the model to one file: data, never code. Read it with :func:`bayeskit.load`."""
-        from bayeskit.classifiers.saving import save_model
+        from bayeskit.classifiers.model_files import save_model
 
         save_model(self, path)
 
@@ -466,7 +466,7 @@ class CountClassifier(Asked):
         given_class : label, optional
             Draw all rows from this class.
         """
-        from bayeskit.classifiers.sampling import sample_rows
+        from bayeskit.classifiers.sample_rows import sample_rows
 
         model = self._model
         named = "feature_names_in_" in self.__dict__
@@ -500,7 +500,7 @@ class CountClassifier(Asked):
         Explanation
             ``str`` and notebooks show it; it has ``to_html``, ``to_latex``, ``to_json`` and ``to_dict``.
         """
-        from bayeskit.classifiers.explaining import explained
+        from bayeskit.classifiers.reasons import explained
         from bayeskit.report import one_row
 
         page = explained(self, one_row(row), lang)
@@ -552,24 +552,24 @@ class CountClassifier(Asked):
 
     def _arithmetic(self, table: Table, lang: str) -> Explanation:
         """Return the page of one row, before calibration."""
-        from bayeskit.classifiers.explaining import arithmetic
+        from bayeskit.classifiers.reasons import arithmetic
 
         return arithmetic(self, table, lang)
 
     def _contribution_logs(self, table: Table) -> tuple[tuple[Name, ...], Floats]:
-        from bayeskit.classifiers.explaining import contribution_logs
+        from bayeskit.classifiers.reasons import contribution_logs
 
         return contribution_logs(self, table)
 
     def _questions(
         self, row: RowLike, costs: Mapping[Any, float] | None, loss: LossLike, lang: str
     ) -> Questions:
-        from bayeskit.classifiers.explaining import questions
+        from bayeskit.classifiers.reasons import questions
 
         return questions(self, row, costs, loss, lang)
 
     def _strangeness(self, table: Table, n_drawn: int, seed: Seed) -> Novelty:
-        from bayeskit.classifiers.explaining import novelty_of
+        from bayeskit.classifiers.reasons import novelty_of
 
         return novelty_of(self._model, self._reader("novelty"), table, n_drawn, seed, type(self).__name__)
 

@@ -12,7 +12,7 @@ from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.discrete_nb import usable_alpha
 from bayeskit.data.reading import Reading
 from bayeskit.errors import SettingError
-from bayeskit.estimation.table import TableConditional
+from bayeskit.estimation.categorical import TableConditional
 from bayeskit.learning.model import Recipe
 from bayeskit.priors import Lidstone, Smoothing
 from bayeskit.schema import Label, Schema

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayeskit.classifiers.doors import one_of
 from bayeskit.classifiers.notebook import html_repr, mimebundle
+from bayeskit.data.class_labels import as_labels, encode_labels
 from bayeskit.data.encode import match_columns
-from bayeskit.data.labels import as_labels, encode_labels
 from bayeskit.data.reading import interval_labels
 from bayeskit.data.source import as_weights
 from bayeskit.data.table import Table, open_dense

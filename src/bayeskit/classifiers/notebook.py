@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayeskit.learning.model import Recipe
 from bayeskit.schema import Schema, shorter
-from bayeskit.statistics.shown import statistics_html
+from bayeskit.statistics.statistics_html import statistics_html
 from bayeskit.visible import escape
 
 if TYPE_CHECKING:

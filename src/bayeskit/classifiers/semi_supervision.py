@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.data.class_labels import as_labels
 from bayeskit.data.columns import Coded, factorize_array
 from bayeskit.data.encoded import Encoded
 from bayeskit.data.frames import factorize_series
-from bayeskit.data.labels import as_labels
 from bayeskit.data.source import Rows, Source, batch_weights
 from bayeskit.errors import DataError, InfiniteValue, NotConverged, SettingError, SuspectResult, UsageError
 from bayeskit.learning.em import Climb

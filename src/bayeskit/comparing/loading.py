@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from bayeskit.comparing.left_out import hint, is_present, reason
 from bayeskit.comparing.trials import Columns
+from bayeskit.data.class_labels import as_labels
 from bayeskit.data.frames import as_frame
-from bayeskit.data.labels import as_labels
 from bayeskit.data.table import Table, open_table
 from bayeskit.errors import ColumnError, DataError, DataTypeError, SettingError, did_you_mean
 from bayeskit.report.comparison_report.comparison import Table as TableRead

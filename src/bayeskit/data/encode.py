@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from bayeskit.data.class_labels import as_labels, encode_labels
 from bayeskit.data.columns import LARGEST_SPAN, Coded, factorize_codes
 from bayeskit.data.encoded import CodeColumn, Columns, Encoded
-from bayeskit.data.labels import as_labels, encode_labels
 from bayeskit.data.source import batch_weights
 from bayeskit.data.table import Table
 from bayeskit.errors import ColumnError, InfiniteValue, UnseenState

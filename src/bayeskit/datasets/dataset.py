@@ -181,7 +181,7 @@ class Dataset:
         return f"Dataset({self.name!r}: {shape} -> {self.target!r})"
 
     def _frame(self, names: tuple[str, ...]) -> Any:
-        from bayeskit.data.native import to_native
+        from bayeskit.data.native_frames import to_native
 
         chosen = {name: self.columns[name] for name in names}
         if self.index_name is not None:

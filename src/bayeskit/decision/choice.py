@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from bayeskit.data.native import as_array
+from bayeskit.data.native_frames import as_array
 from bayeskit.decision.loss import LossLike, LossTable, read_loss, rename
 from bayeskit.decision.named_numbers import NumbersLike, label_array
 from bayeskit.decision.posterior import read_posterior

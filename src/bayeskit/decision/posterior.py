@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from bayeskit.data.native import as_array
+from bayeskit.data.native_frames import as_array
 from bayeskit.decision.named_numbers import Names, NumbersLike, match, read_named
 from bayeskit.errors import DataError, UnseenClass
 from bayeskit.typing import Floats

@@ -19,13 +19,13 @@ from bayeskit.errors import NotSupported
 from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
+    from bayeskit.estimation.categorical import TableConditional
     from bayeskit.estimation.child_gaussians import ChildGaussians
     from bayeskit.estimation.covariance import GaussianClasses
     from bayeskit.estimation.density import Formula
     from bayeskit.estimation.family_tries import FamilyTries
     from bayeskit.estimation.one_parent import OneParent
     from bayeskit.estimation.posterior_draws import Draws
-    from bayeskit.estimation.table import TableConditional
     from bayeskit.learning.graph_factors import GraphFactors
     from bayeskit.statistics import Statistics
     from bayeskit.statistics.moments import Moments

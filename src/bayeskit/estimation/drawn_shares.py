@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.encoded import Chunk
+from bayeskit.estimation.categorical import TableConditional
 from bayeskit.estimation.family_tries import FamilyTries
 from bayeskit.estimation.kernels.trie_scores import BACK_OFF, PLAIN
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.pair_cells import BACK_OFF as PAIRS_BACK_OFF
 from bayeskit.estimation.pair_cells import IMAGINARY
-from bayeskit.estimation.table import TableConditional
 from bayeskit.estimation.tries import find_context
 from bayeskit.schema import LARGEST_BYTE_TABLE
 from bayeskit.typing import Floats

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bayeskit.data.native import as_array
+from bayeskit.data.native_frames import as_array
 from bayeskit.typing import Floats, Ints
 
 # A row that sums to one as well as rounding allows is kept bit for bit.

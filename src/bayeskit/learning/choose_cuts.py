@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.counting.backend import backend_of
+from bayeskit.data.class_labels import as_labels, encode_labels
 from bayeskit.data.encode import match_columns
-from bayeskit.data.labels import as_labels, encode_labels
 from bayeskit.data.reading import Reading, cut_variable
 from bayeskit.data.source import Rows, Source, batch_weights
 from bayeskit.errors import NeedsRows, SettingError

@@ -32,7 +32,7 @@ from bayeskit.schema import Variable
 from bayeskit.structure.arcs import Arcs, read_limits
 from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import bits, members
-from bayeskit.structure.search.conditional import conditional
+from bayeskit.structure.search.conditional_search import conditional
 from bayeskit.typing import Floats
 
 METHODS = ("naive", "tan", *SEARCHES)

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.counting.backend import count, in_order
+from bayeskit.data.class_labels import as_labels, encode_labels
 from bayeskit.data.encoded import Chunk, Encoded
-from bayeskit.data.labels import as_labels, encode_labels
 from bayeskit.data.source import Rows, batch_weights
 from bayeskit.errors import InfiniteValue, SettingError, UnseenClass
 from bayeskit.estimation.class_prior import class_factors, log_normalise

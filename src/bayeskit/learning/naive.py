@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.encoded import Chunk
+from bayeskit.estimation.categorical import estimate_tables
 from bayeskit.estimation.class_prior import ClassPrior
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.density import LARGEST_COUNT, ColumnSums, Density, families, family_of
 from bayeskit.estimation.presence import estimate_presence
-from bayeskit.estimation.table import estimate_tables
 from bayeskit.learning.model import Form, Recipe
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Plan, Statistics

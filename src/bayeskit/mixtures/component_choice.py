@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bayeskit.data.native import to_native
+from bayeskit.data.native_frames import to_native
 from bayeskit.errors import BayeskitError, SettingError, SuspectResult
 from bayeskit.mixtures.mixture_door import whole
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayeskit.classifiers.notebook import html_repr, mimebundle
 from bayeskit.data.columns import is_missing
-from bayeskit.data.native import to_native
+from bayeskit.data.native_frames import to_native
 from bayeskit.data.source import as_weights
 from bayeskit.errors import DataError
 from bayeskit.learning.mixtures.components import Components

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from bayeskit.classifiers.doors import warn_of_impossible
 from bayeskit.classifiers.notebook import html_repr, mimebundle
-from bayeskit.classifiers.sampling import sample_rows
+from bayeskit.classifiers.sample_rows import sample_rows
 from bayeskit.data.source import as_weights
 from bayeskit.data.table import open_dense
 from bayeskit.errors import SettingError

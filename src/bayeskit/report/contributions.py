@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bayeskit.data.encoded import Chunk
-from bayeskit.data.native import as_array
+from bayeskit.data.native_frames import as_array
 from bayeskit.learning.model import Model
 from bayeskit.report.explanation import Explanation
 from bayeskit.report.factors.average import said_by
@@ -88,7 +88,7 @@ class Contributions:
 
     def to_frame(self, label: object) -> Any:
         """Return the contributions to one class as a data frame of the library that is installed."""
-        from bayeskit.data.native import to_native
+        from bayeskit.data.native_frames import to_native
 
         return to_native({str(name): column for name, column in self.of(label).items()})
 

@@ -54,7 +54,7 @@ class Novelty:
 
     def to_frame(self) -> Any:
         """Return a data frame of the library that is installed, a row for each row."""
-        from bayeskit.data.native import to_native
+        from bayeskit.data.native_frames import to_native
 
         names = ("log_evidence", "share", "conflict", "unseen")
         return to_native({n: np.asarray(getattr(self, n)) for n in names if getattr(self, n) is not None})

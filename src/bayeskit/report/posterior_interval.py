@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.native import to_native
+from bayeskit.data.native_frames import to_native
 from bayeskit.report.cells import padded
 from bayeskit.schema import Label
 

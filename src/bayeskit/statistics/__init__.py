@@ -1,6 +1,6 @@
 """The algebra of sufficient statistics. It never sees a row."""
 
-from bayeskit.statistics.information import (
+from bayeskit.statistics.mutual_information import (
     class_information,
     conditional_mutual_information,
     entropy,

@@ -179,7 +179,7 @@ class Statistics:
     __rmul__ = __mul__
 
     def _repr_html_(self) -> str:
-        from bayeskit.statistics.shown import statistics_html
+        from bayeskit.statistics.statistics_html import statistics_html
 
         return statistics_html(self)
 

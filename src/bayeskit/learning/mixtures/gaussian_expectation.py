@@ -16,7 +16,7 @@ from bayeskit.intrinsics import fma
 from bayeskit.kernel import kernel
 from bayeskit.learning.mixtures.components import Components
 from bayeskit.learning.mixtures.gaussian_estimates import GaussianSums
-from bayeskit.learning.mixtures.kernels.shares import BLOCK, LANES, STRETCH, gather, share
+from bayeskit.learning.mixtures.kernels.component_shares import BLOCK, LANES, STRETCH, gather, share
 from bayeskit.learning.mixtures.kernels.whole import whole_log_joint, whole_sums
 from bayeskit.typing import Floats
 

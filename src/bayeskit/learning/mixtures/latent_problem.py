@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bayeskit.counting.backend import in_order
 from bayeskit.errors import DataError
 from bayeskit.kernel import kernel
-from bayeskit.learning.mixtures.kernels.shares import exp
+from bayeskit.learning.mixtures.kernels.component_shares import exp
 from bayeskit.learning.mixtures.latent_model import (
     components_of,
     flat,

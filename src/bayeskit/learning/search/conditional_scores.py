@@ -26,7 +26,7 @@ from bayeskit.structure.criteria import Score
 from bayeskit.structure.learners import learn, tree
 from bayeskit.structure.questions import Family, Question, answer_all, members
 from bayeskit.structure.search.chow_liu import chow_liu
-from bayeskit.structure.search.conditional import Deciding
+from bayeskit.structure.search.conditional_search import Deciding
 from bayeskit.typing import Floats
 
 Ints = NDArray[np.int64]

@@ -22,7 +22,7 @@ from bayeskit.structure.criteria import Score, default_test
 from bayeskit.structure.questions import Family, Question, Search, Test, members
 from bayeskit.structure.search.chow_liu import chow_liu
 from bayeskit.structure.search.equivalence import equivalence, extended
-from bayeskit.structure.search.exact import exact
+from bayeskit.structure.search.exact_search import exact
 from bayeskit.structure.search.hill_climbing import hill_climbing
 from bayeskit.structure.search.k2 import k2
 from bayeskit.structure.search.mmhc import mmhc

@@ -12,7 +12,7 @@ from bayeskit.networks.arguments import choice, number_below
 from bayeskit.schema import Name
 from bayeskit.structure.criteria import as_independence_test
 from bayeskit.structure.questions import answer_all, members
-from bayeskit.structure.search.blanket import iamb
+from bayeskit.structure.search.blanket_search import iamb
 from bayeskit.typing import CutsLike, TableLike
 
 

@@ -27,7 +27,7 @@ from bayeskit.statistics import Plan, Statistics
 from bayeskit.structure.arcs import Arcs, read_limits
 from bayeskit.structure.criteria import Score, as_independence_test, as_score
 from bayeskit.structure.questions import answer_all, members
-from bayeskit.structure.search.blanket import iamb
+from bayeskit.structure.search.blanket_search import iamb
 from bayeskit.typing import CutsLike, RowSource, TableLike, WeightsLike
 
 # The method that learns from rows with missing cells too: arcs and tables by turns, no search of its own.

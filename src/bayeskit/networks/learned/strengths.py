@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayeskit.counting.backend import thread_count
-from bayeskit.data.native import to_native
+from bayeskit.data.native_frames import to_native
 from bayeskit.errors import SettingError
 from bayeskit.graphs.network import Network, Node
 from bayeskit.learning.long_runs import progress_of

@@ -13,12 +13,12 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.data.table import Table
 from bayeskit.errors import DataError
 from bayeskit.estimation.averaged import Averaged
+from bayeskit.estimation.categorical import TableConditional
 from bayeskit.estimation.class_prior import class_factors
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.family_tries import FamilyTries
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.presence import Presence
-from bayeskit.estimation.table import TableConditional
 from bayeskit.learning.graph_factors import GraphFactors
 from bayeskit.learning.model import Model, Recipe
 from bayeskit.priors import one_more_cell

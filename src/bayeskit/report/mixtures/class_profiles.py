@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.data.native import to_native
+from bayeskit.data.native_frames import to_native
 from bayeskit.errors import ColumnError
 from bayeskit.learning.mixtures.latent_model import components_of
 from bayeskit.learning.model import Model

@@ -12,7 +12,7 @@ import numpy as np
 
 from bayeskit.intrinsics import fma
 from bayeskit.kernel import kernel
-from bayeskit.learning.mixtures.kernels.shares import BLOCK, LANES, STRETCH, gather, share
+from bayeskit.learning.mixtures.kernels.component_shares import BLOCK, LANES, STRETCH, gather, share
 
 
 @kernel

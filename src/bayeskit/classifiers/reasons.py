@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.classifiers.sampling import draw_codes
+from bayeskit.classifiers.sample_rows import draw_codes
 from bayeskit.data.encode import encode, match_columns
 from bayeskit.data.encoded import Chunk
 from bayeskit.data.table import Table
