@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bayeskit.counting.count_moments import count_cell_moments, count_moments
 from bayeskit.data.encoded import Chunk
 from bayeskit.schema import Schema, Variable
-from bayeskit.statistics.information_measures import gaussian_information
+from bayeskit.statistics.information import gaussian_information
 
 NAN = float("nan")
 

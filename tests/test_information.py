@@ -21,8 +21,8 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.data.table import open_table
 from bayeskit.datasets import load
 from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import information_measures as information
-from bayeskit.statistics.information_measures import (
+from bayeskit.statistics import information
+from bayeskit.statistics.information import (
     class_information,
     conditional_mutual_information,
     entropy,

@@ -15,7 +15,7 @@ from bayeskit.counting.backend import count
 from bayeskit.data.encoded import Chunk
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Plan
-from bayeskit.statistics.information_measures import conditional_mutual_information
+from bayeskit.statistics.information import conditional_mutual_information
 from bayeskit.structure.learners import learn, tree
 
 

@@ -18,7 +18,7 @@ from bayeskit.learning.model import Form
 from bayeskit.learning.naive import Naive
 from bayeskit.priors import MEstimate, SmoothingLike, as_smoothing, backs_off
 from bayeskit.schema import Label, Name, Schema
-from bayeskit.statistics.information_measures import class_information
+from bayeskit.statistics.information import class_information
 from bayeskit.statistics.triples import within_budget
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
 

@@ -13,7 +13,7 @@ from bayeskit.estimation.linear_family import LinearFamily
 from bayeskit.graphs.dag import Dag
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Statistics
-from bayeskit.statistics.information_measures import conditional_mutual_information, gaussian_information
+from bayeskit.statistics.information import conditional_mutual_information, gaussian_information
 from bayeskit.typing import Floats
 
 

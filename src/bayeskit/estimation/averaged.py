@@ -31,7 +31,7 @@ from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.pair_cells import PairCells, fill_averaged
 from bayeskit.priors import Smoothing, joint_cells
 from bayeskit.schema import Schema, Variable
-from bayeskit.statistics.information_measures import class_information
+from bayeskit.statistics.information import class_information
 from bayeskit.statistics.pairs import Pairs
 from bayeskit.statistics.part import never_counted
 from bayeskit.typing import Floats

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from bayeskit.data.native_frames import as_array
+from bayeskit.data.native_frames import as_array, to_native
 from bayeskit.errors import SettingError
 from bayeskit.graphs.distributions import frozen
 from bayeskit.schema import Label, Name, first_twice, state_code

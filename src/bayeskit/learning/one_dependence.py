@@ -19,7 +19,7 @@ from bayeskit.learning.naive import Naive, presence_conditionals
 from bayeskit.priors import BackOff
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.statistics import Pattern, Plan, Statistics
-from bayeskit.statistics.information_measures import gaussian_information
+from bayeskit.statistics.information import gaussian_information
 from bayeskit.structure.learners import learn, tree
 
 Constants = tuple[float, ...]

@@ -20,7 +20,7 @@ from bayeskit.report.page import Page
 from bayeskit.report.words import words_of
 from bayeskit.schema import Name
 from bayeskit.statistics import Statistics
-from bayeskit.statistics.information_measures import class_information, entropy, pair_information
+from bayeskit.statistics.information import class_information, entropy, pair_information
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.base import CountClassifier

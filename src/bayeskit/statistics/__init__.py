@@ -1,6 +1,6 @@
 """The algebra of sufficient statistics. It never sees a row."""
 
-from bayeskit.statistics.information_measures import (
+from bayeskit.statistics.information import (
     class_information,
     conditional_mutual_information,
     entropy,

@@ -237,7 +237,7 @@ def within_budget(schema: Schema, information: ArrayLike, budget: int) -> tuple[
     ----------
     schema : Schema
     information : array of shape (d,)
-        I(X; Y) of each categorical attribute (:func:`bayeskit.statistics.mutual_information.class_information`).
+        I(X; Y) of each categorical attribute (:func:`bayeskit.statistics.information.class_information`).
         Of equals the first comes first.
     budget : int
         In bytes, see :meth:`Triples.memory`. At least two are chosen, where there are two.

@@ -14,7 +14,7 @@ import numpy as np
 from bayeskit.graphs.dag import Dag
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Plan, Statistics
-from bayeskit.statistics.information_measures import class_information, pair_information
+from bayeskit.statistics.information import class_information, pair_information
 from bayeskit.statistics.pairs import Pairs
 from bayeskit.typing import Floats
 
