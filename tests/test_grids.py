@@ -74,7 +74,7 @@ def at_most(cells):
     """Coarsening begins early enough for small examples to reach it."""
     with (
         patch("bayeskit.statistics.grids.MOST_CELLS", cells),
-        patch("bayeskit.counting.grids.MOST_CELLS", cells),
+        patch("bayeskit.counting.count_grids.MOST_CELLS", cells),
     ):
         yield
 

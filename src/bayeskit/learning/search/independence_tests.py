@@ -62,7 +62,7 @@ class IndependenceTests(RememberedTests):
     sizes : int64 array
         The declared states of each variable.
     name : "g2", "x2", "g2-adf", "x2-adf", "mi-sh"
-        See :class:`~bayeskit.structure.tests_of_independence.IndependenceTest`. The degrees of freedom are
+        See :class:`~bayeskit.structure.criteria.IndependenceTest`. The degrees of freedom are
         (r_a − 1)(r_b − 1) ∏ r_z over declared states. "-adf" takes Σ_z (states of a seen there − 1)(states of b
         seen there − 1), and finds for independence (statistic 0, p = 1) with fewer than five rows a cell.
     min_rows : float

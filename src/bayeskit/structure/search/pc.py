@@ -116,7 +116,7 @@ def pc(arcs: Arcs, alpha: float = 0.01, max_given: int | None = None, majority: 
     Start with all arcs; take those away whose ends some neighbours make independent (p > alpha); find the
     head-to-head nodes; direct what follows from them. The answer has directed and undirected arcs, and no cycle;
     it lists the arcs whose directions contradict each other (see
-    :class:`~bayeskit.structure.search.orientation.Oriented`). ``arcs.max_parents`` is not looked at: a test knows
+    :class:`~bayeskit.structure.search.pc.Oriented`). ``arcs.max_parents`` is not looked at: a test knows
     neighbours, not parents.
 
     Parameters
