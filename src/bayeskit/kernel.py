@@ -416,9 +416,8 @@ def _keep_safely(deferred: Deferred) -> None:
     kept._source_stamp = (kept._source_stamp, stamps)
 
 
-@cache
 def _readable_or_absent(kind: type[Any]) -> type[Any]:
-    class CacheFile(kind):  # type: ignore[misc]
+    class CacheFile(kind):
         """An index and its data; what cannot be read is not there."""
 
         def _load_index(self) -> Any:
