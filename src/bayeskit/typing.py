@@ -48,7 +48,7 @@ StatesLike: TypeAlias = Iterable[Label] | type[float] | Literal["continuous"] | 
 CutsLike: TypeAlias = int | Mapping[Any, int | Sequence[float]] | None
 Seed: TypeAlias = int | np.integer | np.random.Generator | np.random.RandomState | None
 
-# P(c): in the order of the classes, or by class.
+# P(c): in the order of the classes, by class, or "uniform".
 ClassPriorLike: TypeAlias = ArrayLike | Mapping[Any, float] | None
 ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float] | None
 CategoricalFeatures: TypeAlias = (
