@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -48,8 +49,10 @@ from bayeskit.errors import (
     UsageError,
 )
 from bayeskit.learning.em import Climbing
+from bayeskit.learning.model import Form
+from bayeskit.learning.naive import Naive
 from bayeskit.learning.self_training import CANDIDATES, left_out_loss, self_train
-from bayeskit.learning.semi_supervised import Parted, complete
+from bayeskit.learning.semi_supervised import Parted, complete, imaginary_value
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import Pattern, Plan
 from conformance.estimators import BY_LETTER
@@ -737,3 +740,25 @@ def test_a_network_chooses_its_weight(numbers):
         alone = BayesNetClassifier("naive", states=states).fit({n: c[rest] for n, c in X.items()}, y[rest])
         found.append(-np.log(alone.predict_proba({n: c[[i]] for n, c in X.items()})[0, y[i]]))
     assert losses[0.0] == pytest.approx(np.mean(found), rel=1e-6)
+
+
+def test_a_form_says_whether_its_smoothing_is_imaginary_rows():
+    class Yours(Form):
+        def plan(self, schema, recipe):
+            return Naive().plan(schema, recipe)
+
+        def settled(self, statistics, recipe):
+            return self
+
+        def conditionals(self, statistics, recipe, prior):
+            return Naive().conditionals(statistics, recipe, prior)
+
+    class OfRows(Yours):
+        smooths_by_rows = True
+
+    fitted = NaiveBayes().fit([["a"], ["b"], ["a"]], ["no", "yes", "yes"])._fitted
+    model, statistics, recipe = fitted.model(), fitted.statistics, fitted.recipe
+    value = imaginary_value(model, statistics, recipe)
+    assert value < 0.0
+    assert imaginary_value(model, statistics, replace(recipe, form=Yours())) == 0.0
+    assert imaginary_value(model, statistics, replace(recipe, form=OfRows())) == value

@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from bayeskit import Batches, Discretizer, NaiveBayes, WeightedNB, load
 from bayeskit.data.encoded import Chunk
 from bayeskit.data.source import Source
-from bayeskit.errors import Incompatible, InfiniteValue, NotCounted, SettingError, UsageError
+from bayeskit.errors import Incompatible, InfiniteValue, NotCounted, NotSupported, SettingError, UsageError
 from bayeskit.estimation.weighted import powered
 from bayeskit.learning.leave_one_out import LeftOut, by_refit, encode_learned
 from bayeskit.learning.naive import Naive
@@ -382,3 +382,10 @@ def test_infinite_numbers_are_named():
     values[3, 1] = -np.inf
     with refuses(InfiniteValue, "z", "-inf", 3):
         left.scores(replace(chunk, values=values), np.zeros(len(y)))
+
+
+def test_a_factor_that_takes_no_weights_says_so_by_name():
+    X, y = some_rows(24, seed=15)
+    model = NaiveBayes(numeric="kernel").fit(X[["z"]], y)
+    with refuses(NotSupported, "KernelDensity", "weights"):
+        model._model.conditionals[0].weighed(np.ones(0), np.ones(1))
