@@ -246,8 +246,7 @@ class TableConditional(DiscreteConditional, Component):
         terms.places, terms.log_table = self.offsets, self.log_table
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
-        from bayeskit.estimation.drawn_families import TablePosterior
-        from bayeskit.estimation.drawn_shares import PlainShares
+        from bayeskit.estimation.drawn_tables import PlainShares, TablePosterior
 
         return TablePosterior(PlainShares(self, rule.above_mode))
 

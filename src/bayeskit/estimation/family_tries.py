@@ -233,8 +233,7 @@ class FamilyTries(DiscreteConditional):
         return np.asarray(dense.reshape(*radices, -1)[inside])
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
-        from bayeskit.estimation.drawn_families import TablePosterior
-        from bayeskit.estimation.drawn_shares import TrieShares
+        from bayeskit.estimation.drawn_tables import TablePosterior, TrieShares
 
         return TablePosterior(TrieShares(self, rule.above_mode, rule.by_rows))
 

@@ -335,8 +335,7 @@ class OneParent(DiscreteConditional):
         return np.asarray(pairs.table(parents[0], j) if parents else statistics.table(name))
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
-        from bayeskit.estimation.drawn_families import TablePosterior
-        from bayeskit.estimation.drawn_shares import PairShares
+        from bayeskit.estimation.drawn_tables import PairShares, TablePosterior
 
         return TablePosterior(PairShares(self, rule.above_mode, rule.by_rows))
 
