@@ -108,6 +108,15 @@ def test_classes_beside_an_array_and_a_second_table() -> None:
     assert one_by_name.test is not None and one_by_name.test.rows == 60
 
 
+def test_columns_may_have_numbers_for_names() -> None:
+    rows = frame()
+    numbered = pd.DataFrame(rows[["weight", "length"]].to_numpy())
+    own = make_pipeline(StandardScaler(), LogisticRegression())
+    found = compare(numbered, y=rows["class"], models=["nb", own], baselines=False, folds=2)
+    assert [column.name for column in found.columns] == ["0", "1"] and not found.failed
+    assert len(found.standings) == 2 and found.fitted("Pipeline").n_features_in_ == 2
+
+
 def test_rows_without_a_class_are_left_out_and_declared_states_count() -> None:
     rows = frame()
     rows["colour"] = rows["colour"].astype(pd.CategoricalDtype(["red", "green", "blue", "mauve"]))
@@ -234,6 +243,7 @@ def test_refusals_name_the_way_out(tmp_path: Path) -> None:
     refused(DataTypeError, "y=", "target=", target=None)
     refused(DataTypeError, "y=", "target=", y=rows["class"])
     refused(DataTypeError, "toarray", data=_sparse(), target=None, y=[0, 1])
+    refused(DataError, "class", "str", "int", data={"x": [1.0, 2.0, 3.0], "class": ["a", 1, "a"]})
     refused(DataError, "none.csv", data=tmp_path / "none.csv")
     other = frame(40, 1)
     refused(ColumnError, "colour", test=other.drop(columns="colour"))

@@ -87,9 +87,8 @@ class InMemory:
                 found[name] = whole.numbers(j)
                 continue
             coded = whole.factorize(j)
-            cells = np.empty(
-                len(coded.labels) + 1, dtype=object
-            )  # the last one, which −1 finds, is a missing one
+            # The last one, which −1 finds, stays None: a missing cell.
+            cells = np.empty(len(coded.labels) + 1, dtype=object)
             cells[:-1] = list(coded.labels)
             found[name] = cells[np.asarray(coded.codes, dtype=np.intp)]
             if all(isinstance(cell, (bool, np.bool_)) for cell in found[name].tolist()):
@@ -300,7 +299,13 @@ def need(given: Given, *names: Name) -> None:
 
 
 def _check_classes(y: NDArray[Any], target: Name, shown: str) -> None:
-    labels, counts = np.unique(y, return_counts=True)
+    try:
+        labels, counts = np.unique(y, return_counts=True)
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in y.tolist()}))
+        raise DataError(
+            f"Column {target!r} of {shown} holds classes of several types ({kinds}). Make all of them text, or numbers."
+        ) from None
     if len(labels) < 2:
         what = f"only one value, {labels.tolist()[0]!r}" if len(labels) else "no value"
         raise DataError(

@@ -19,7 +19,14 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, NotSupported
 from bayeskit.estimation.child_gaussians import draw_children
 from bayeskit.estimation.class_prior import ClassPrior
-from bayeskit.estimation.conditional import Codes, Conditional, DrawnRows, DrawRule, ParameterPosterior
+from bayeskit.estimation.conditional import (
+    Codes,
+    Conditional,
+    DrawnRows,
+    DrawRule,
+    ParameterPosterior,
+    Workings,
+)
 from bayeskit.estimation.kernels.averaged_scores import (
     information_left_out,
     leave_general,
@@ -246,6 +253,9 @@ class Averaged(Conditional):
         if self.numeric is not None:
             values = draw_children(self.numeric, parents[:, None], classes, codes, rng)
         return DrawnRows(classes, codes, values)
+
+    def explain(self, chunk: Chunk, page: Workings) -> None:
+        page.add_average(self)
 
     def in_its_place(self) -> tuple[Conditional, ...]:
         return tuple(self.alone)

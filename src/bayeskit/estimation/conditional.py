@@ -156,6 +156,10 @@ class Workings(Protocol):
         """Add numeric attributes that are one factor."""
         ...
 
+    def add_average(self, average: Any) -> None:
+        """Add attributes whose factors are averaged over super-parents, P(c) in them."""
+        ...
+
 
 class WeighedTerms(Protocol):
     """log P(x_i | c) of every attribute alone, as the loop that chooses weights reads it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,10 +14,8 @@ from bayeskit.errors import DataError
 from bayeskit.estimation.averaged import Averaged
 from bayeskit.estimation.categorical import TableConditional
 from bayeskit.estimation.class_prior import class_factors
-from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.family_tries import FamilyTries
 from bayeskit.estimation.one_parent import OneParent
-from bayeskit.estimation.presence import Presence
 from bayeskit.learning.graph_factors import GraphFactors
 from bayeskit.learning.model import Model, Recipe
 from bayeskit.priors import one_more_cell
@@ -169,37 +166,19 @@ class _Apart:
 def _apart(model: Model, statistics: Statistics, recipe: Recipe, row: Shown) -> _Apart:
     if row.schema.block is not None:
         item = _block(model, row.chunk, row.schema.block, recipe)
-        return _Apart(_prior(model, statistics, recipe), {item.name: item})
-    form: Form = "product"
-    averaged = next((c for c in model.conditionals if isinstance(c, Averaged)), None)
-    if averaged is not None:
-        others = tuple(c for c in model.conditionals if c is not averaged)
-        found = average_of(averaged, row)
-        if found is None:
-            model, form = replace(model, conditionals=(*averaged.alone, *others)), "alone"
-        elif all(isinstance(c, Presence) for c in others):
-            items = _items(others, statistics, recipe, row)[0]
-            there = {name: item for name, item in items.items() if isinstance(item, Attribute)}
-            return _Apart(_prior(model, statistics, recipe), {**found[1], **there}, "average", found[0])
+        return _Apart(_prior(model, statistics, recipe, model.adds_prior), {item.name: item})
+    if all(conditional.supports("explain") for conditional in model.conditionals):
+        page = _Items(statistics, recipe, row)
+        for conditional in model.conditionals:
+            conditional.explain(row.chunk, page)
+        prior = page.prior or _prior(model, statistics, recipe, model.adds_prior or page.form == "alone")
+        return _Apart(prior, page.all_items(), page.form, page.average)
     # What is no product of factors that can be written down is explained by leaving values out.
-    if not all(conditional.supports("explain") for conditional in model.conditionals):
-        nothing, items, rest = evidence_of(model, row)
-        prior = _prior(model, statistics, recipe)
-        if not np.array_equal(nothing, [factor.log for factor in prior.factors]):
-            prior = ClassFactor(tuple(Factor(float(log)) for log in nothing), "nothing known", ())
-        return _Apart(prior, items, "evidence", rest=rest)
-    items, given = _items(model.conditionals, statistics, recipe, row)
-    return _Apart(given or _prior(model, statistics, recipe), items, form)
-
-
-def _items(
-    conditionals: Sequence[Conditional], statistics: Statistics, recipe: Recipe, row: Shown
-) -> tuple[dict[Any, Item], ClassFactor | None]:
-    """Return the items, and the factor of the class where a conditional holds it."""
-    page = _Items(statistics, recipe, row)
-    for conditional in conditionals:
-        conditional.explain(row.chunk, page)
-    return page.all_items(), page.prior
+    nothing, items, rest = evidence_of(model, row)
+    prior = _prior(model, statistics, recipe, model.adds_prior)
+    if not np.array_equal(nothing, [factor.log for factor in prior.factors]):
+        prior = ClassFactor(tuple(Factor(float(log)) for log in nothing), "nothing known", ())
+    return _Apart(prior, items, "evidence", rest=rest)
 
 
 class _Items(NumericItems):
@@ -210,12 +189,18 @@ class _Items(NumericItems):
         self.discrete: dict[Any, Item] = {}
         self.prior: ClassFactor | None = None
         self.in_graph: set[Any] = set()
+        self.form: Form = "product"
+        self.average: Average | None = None
 
     def all_items(self) -> dict[Any, Item]:
         """Return the items of all attributes.
 
-        A number of a graph may have two: what its family says, and how likely it is to be there at all.
+        A number of a graph may have two: what its family says, and how likely it is to be there at all. A number that
+        has no factor of its own beside an average is in the average.
         """
+        if self.average is not None:
+            there = {name: item for name, item in self.items().items() if isinstance(item, Attribute)}
+            return self.discrete | there
         told = {
             name: item
             for name, item in self.items().items()
@@ -240,6 +225,15 @@ class _Items(NumericItems):
         counted: Any = self.statistics.parts["families"]
         self.discrete |= family_items(families, counted, self.row)
 
+    def add_average(self, average: Averaged) -> None:
+        found = average_of(average, self.row)
+        if found is not None:
+            self.form, (self.average, self.discrete) = "average", found
+            return
+        self.form = "alone"
+        for conditional in average.in_its_place():
+            conditional.explain(self.row.chunk, self)
+
     def add_graph(self, graph: GraphFactors) -> None:
         found = graph_items(graph, self.statistics, self.row)
         self.discrete |= found.items
@@ -250,9 +244,9 @@ class _Items(NumericItems):
             self._add(column, "gaussian", logs, workings)
 
 
-def _prior(model: Model, statistics: Statistics, recipe: Recipe) -> ClassFactor:
+def _prior(model: Model, statistics: Statistics, recipe: Recipe, is_added: bool) -> ClassFactor:
     k = len(model.log_prior)
-    if not model.adds_prior:
+    if not is_added:
         return ClassFactor((Factor(0.0),) * k, "unused", ())
     if recipe.class_prior is not None:
         return ClassFactor(tuple(Factor(float(log)) for log in model.log_prior), "given", ())
