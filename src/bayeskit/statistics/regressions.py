@@ -225,15 +225,7 @@ class Regressions:
     def solved(self) -> tuple[Floats, Floats, Floats]:
         """Do so in every cell: arrays of shapes (cells,), (cells, m − 1) and (cells,)."""
         mean, scatter = self._centred
-        spread = np.sqrt(np.maximum(np.diagonal(scatter, axis1=1, axis2=2), 0.0))
-        unit = np.where(spread > 0.0, spread, 1.0)
-        scaled = scatter / (unit[:, :, None] * unit[:, None, :])
-        slopes = _least_squares(scaled[:, :-1, :-1], scaled[:, :-1, -1])
-        # The whole quadratic form: its error is the square of the slopes' error, that of a shorter one is not.
-        beside = np.concatenate([-slopes, np.ones((len(slopes), 1))], axis=1)
-        form = (beside[:, None, :] @ scaled @ beside[:, :, None])[:, 0, 0]
-        residual = np.maximum(form, 0.0) * unit[:, -1] ** 2
-        slopes = slopes * unit[:, -1:] / unit[:, :-1]
+        slopes, residual = regressed(scatter)
         intercept = mean[:, -1] - (slopes * mean[:, :-1]).sum(axis=1)
         empty = self.n <= 0.0
         return (
@@ -259,6 +251,11 @@ class Regressions:
             rest = held.take(np.arange(half, len(held.n)))
             held = held.take(np.arange(half)).merge(rest.placed(np.arange(len(rest.n)), half))
         return held
+
+    @property
+    def scatter(self) -> Floats:
+        """Σzzᵀ about the mean of each cell, of shape (cells, m, m)."""
+        return self._centred[1]
 
     @property
     def mean(self) -> Floats:
@@ -317,6 +314,21 @@ class Regressions:
             self.first.cleared(gone[:, None]),
             self.second.cleared(gone[:, None, None]),
         )
+
+
+def regressed(scatter: Floats) -> tuple[Floats, Floats]:
+    """Regress the last variable on the others, given Σzzᵀ about the mean: coefficients and residual sums of squares.
+
+    Matrices are stacked, shape (n, m, m).
+    """
+    spread = np.sqrt(np.maximum(np.diagonal(scatter, axis1=1, axis2=2), 0.0))
+    unit = np.where(spread > 0.0, spread, 1.0)
+    scaled = scatter / (unit[:, :, None] * unit[:, None, :])
+    slopes = _least_squares(scaled[:, :-1, :-1], scaled[:, :-1, -1])
+    # The whole quadratic form: its error is the square of the slopes' error, that of a shorter one is not.
+    beside = np.concatenate([-slopes, np.ones((len(slopes), 1))], axis=1)
+    form = (beside[:, None, :] @ scaled @ beside[:, :, None])[:, 0, 0]
+    return slopes * unit[:, -1:] / unit[:, :-1], np.maximum(form, 0.0) * unit[:, -1] ** 2
 
 
 def _least_squares(a: Floats, b: Floats) -> Floats:

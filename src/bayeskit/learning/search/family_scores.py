@@ -6,7 +6,10 @@ its discrete parents.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,7 +26,7 @@ from bayeskit.counting.count_extensions import (
 )
 from bayeskit.errors import SettingError
 from bayeskit.learning.search.node_columns import NodeColumns
-from bayeskit.statistics.regressions import Regressions
+from bayeskit.statistics.regressions import Regressions, regressed
 from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Family, Question, members
 from bayeskit.typing import Floats
@@ -260,6 +263,9 @@ def _sum_x_log_x(counts: NDArray[Any]) -> float:
 # A residual variance of less than this share of the column's own counts as this share: an exact copy is no reason for
 # an infinite score.
 LEAST_SHARE = 1e-12
+# After so many families with the same discrete parents the moments of all columns are summed at once for them, while
+# all such sums together take no more than so many bytes.
+ENOUGH_FAMILIES, LARGEST_SHARED = 16, 2**28
 # The score of a discrete child with a continuous parent. A number and not −∞: searches take differences.
 IMPOSSIBLE = -1e300
 
@@ -302,11 +308,12 @@ class MixedScores:
         self._weights = np.ones(self.n_rows) if weights is None else weights
         self._penalty = score.penalty(float(self._weights.sum()))
         self._known: dict[tuple[int, int], float] = {}
-        order = sorted(self._numbers)
-        everything = np.column_stack([np.empty((self.n_rows, 0)), *(self._numbers[v] for v in order)])
+        self._in_all = {v: k for k, v in enumerate(sorted(self._numbers))}
+        self._of_states = sum(1 << int(v) for v in self._discrete)
+        self._asked: Counter[int] = Counter()
+        self._room = LARGEST_SHARED
         # Where no discrete parent parts the rows, one matrix of moments serves every family.
-        self._all = Regressions.plainly(everything, np.zeros(self.n_rows, np.int64), self._weights, 1)
-        self._in_all = {v: k for k, v in enumerate(order)}
+        self._moments_of = {0: self._moments(0, sorted(self._numbers))}
 
     @property
     def n_scored(self) -> int:
@@ -321,10 +328,57 @@ class MixedScores:
         if child in self._place:
             return self._of_discrete(family)
         sets = [parents] if more is None else [parents | (1 << v) for v in more]
-        for some in sets:
-            if (child, some) not in self._known:
-                self._known[child, some] = self._regressed(child, [*members(some)])
+        new = [some for some in sets if (child, some) not in self._known]
+        for given, some in itertools.groupby(new, key=lambda one: one & self._of_states):
+            for one, score in self._scored(child, given, list(some)):
+                self._known[child, one] = score
         return np.array([self._known[child, some] for some in sets])
+
+    def _scored(self, child: int, given: int, sets: list[int]) -> Iterator[tuple[int, float]]:
+        """Score sets of parents that have the same parents with states, ``given``."""
+        shared = self._shared(given, len(sets))
+        declared = min(math.prod(int(self._sizes[v]) for v in members(given)), MOST_CONFIGURATIONS)
+        for m, group in itertools.groupby(sets, key=lambda one: (one & ~given).bit_count()):
+            some = list(group)
+            columns = [[*members(one & ~given), child] for one in some]
+            if shared is None:
+                pieces = [self._moments(given, numbers) for numbers in columns]
+                n, scatter = pieces[0][0], np.stack([scatter for _, scatter in pieces], axis=1)
+            else:
+                places = np.array([[self._in_all[v] for v in numbers] for numbers in columns])
+                n, scatter = shared[0], shared[1][:, places[:, :, None], places[:, None, :]]
+            _, residual = regressed(scatter.reshape(-1, m + 1, m + 1))
+            logs = _log_likelihood(n[:, None], m, residual.reshape(len(n), -1), self._spread(child))
+            yield from zip(some, (logs.sum(axis=0) - self._penalty * (m + 2) * float(declared)).tolist())
+
+    def _shared(self, given: int, asked: int) -> tuple[Floats, Floats] | None:
+        """Return the moments of all columns in each configuration of ``given``, once enough families ask for them."""
+        self._asked[given] += asked
+        if given not in self._moments_of and self._asked[given] >= ENOUGH_FAMILIES:
+            cells = min(self.n_rows, math.prod(int(self._sizes[v]) for v in members(given)))
+            if 8 * cells * len(self._in_all) ** 2 <= self._room:
+                self._moments_of[given] = self._moments(given, sorted(self._in_all))
+                self._room -= self._moments_of[given][1].nbytes
+        return self._moments_of.get(given)
+
+    def _moments(self, given: int, numbers: list[int]) -> tuple[Floats, Floats]:
+        """Return n and Σzzᵀ about the mean of some columns, in each configuration that occurs."""
+        cell, size = np.zeros(self.n_rows, np.int64), 1
+        for v in members(given):
+            # Numbered anew after each, so that no number outgrows its type.
+            wide = cell * int(self._sizes[v]) + self._codes[self._place[v]]
+            seen, cell = np.unique(wide, return_inverse=True)
+            size = len(seen)
+        z = np.column_stack([np.empty((self.n_rows, 0)), *(self._numbers[v] for v in numbers)])
+        moments = Regressions.plainly(z, cell, self._weights, size)
+        return moments.n, moments.scatter
+
+    def _spread(self, child: int) -> float:
+        """Return the variance of a column, 1 where it has none."""
+        n, scatter = self._moments_of[0]
+        place = self._in_all[child]
+        variance = float(scatter[0, place, place] / n[0]) if n[0] > 0.0 else 0.0
+        return variance if variance > 0.0 else 1.0
 
     def _of_discrete(self, family: Family) -> Floats:
         child, parents, more = family
@@ -341,29 +395,13 @@ class MixedScores:
             found[there] = self._tables([asked])[0]
         return found
 
-    def _regressed(self, child: int, parents: list[int]) -> float:
-        discrete = [v for v in parents if v in self._place]
-        numeric = [v for v in parents if v not in self._place]
-        declared = min(math.prod(int(self._sizes[v]) for v in discrete), MOST_CONFIGURATIONS)
-        if discrete:
-            cell = np.zeros(self.n_rows, np.int64)
-            for v in discrete:
-                # Numbered anew after each, so that no number outgrows its type.
-                wide = cell * int(self._sizes[v]) + self._codes[self._place[v]]
-                seen, cell = np.unique(wide, return_inverse=True)
-            z = np.column_stack([self._numbers[v] for v in (*numeric, child)])
-            moments = Regressions.plainly(z, cell, self._weights, len(seen))
-        else:
-            moments = self._all.columns([self._in_all[v] for v in (*numeric, child)])
-        spread = self._all.columns([self._in_all[child]]).pooled()[1] or 1.0
-        total = sum(_log_likelihood(moments, k, spread) for k in range(len(moments.n)))
-        return float(total - self._penalty * (len(numeric) + 2) * float(declared))
 
-
-def _log_likelihood(moments: Regressions, cell: int, spread: float) -> float:
-    n, m = float(moments.n[cell]), moments.pivot.shape[1] - 1
-    _, _, residual = moments.solve(cell)
+def _log_likelihood(n: Floats, m: int, residual: Floats, spread: float) -> Floats:
+    """Return the log-likelihood of regressions on m columns, from their weights and residual sums of squares."""
     free = n - m - 1.0
     # Too few rows to tell a variance: that of the column, or every cell of one row would be a certain one.
-    variance = max(residual / free, LEAST_SHARE * spread) if free > 0.0 else spread
-    return -0.5 * n * math.log(2.0 * math.pi * variance) - 0.5 * residual / variance
+    known = free > 0.0
+    variance = np.where(
+        known, np.maximum(residual / np.where(known, free, 1.0), LEAST_SHARE * spread), spread
+    )
+    return np.asarray(-0.5 * n * np.log(2.0 * np.pi * variance) - 0.5 * residual / variance)
