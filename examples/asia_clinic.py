@@ -6,7 +6,7 @@ from _networks import CLINIC, Names, stacked
 from _story import Story
 from bayeskit.errors import ImpossibleEvidence
 from bayeskit.networks.examples import asia
-from bayeskit.report.cells import aligned
+from bayeskit.report.page_cells import aligned
 
 say = Story("asia_clinic")
 names, clinic = Names(say, CLINIC), asia()

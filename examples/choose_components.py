@@ -5,7 +5,7 @@ import numpy as np
 from _story import Story
 from bayeskit import GaussianMixture
 from bayeskit.mixtures import match_labels
-from bayeskit.report.cells import aligned
+from bayeskit.report.page_cells import aligned
 
 say = Story("choose_components")
 

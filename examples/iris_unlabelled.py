@@ -3,7 +3,7 @@
 from _story import Story
 from bayeskit import GaussianMixture, datasets
 from bayeskit.mixtures import match_labels
-from bayeskit.report.cells import aligned
+from bayeskit.report.page_cells import aligned
 
 say = Story("iris_unlabelled")
 iris = datasets.load("iris")

@@ -6,7 +6,7 @@ from bayeskit import learn_network
 from bayeskit.decision import decide
 from bayeskit.networks import compare, shd
 from bayeskit.networks.examples import asia
-from bayeskit.report.cells import aligned
+from bayeskit.report.page_cells import aligned
 from bayeskit.structure import score
 
 say = Story("learn_network")

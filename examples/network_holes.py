@@ -4,7 +4,7 @@ from _networks import CLINIC, Names, stacked
 from _story import Story
 from bayeskit import BayesianNetwork
 from bayeskit.networks.examples import asia, wet_grass
-from bayeskit.report.cells import aligned
+from bayeskit.report.page_cells import aligned
 
 say = Story("network_holes")
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from _networks import LAWN, Names, stacked
 from _story import Story
 from bayeskit.networks.examples import wet_grass
-from bayeskit.report.cells import aligned
+from bayeskit.report.page_cells import aligned
 
 say = Story("wet_grass")
 names, grass = Names(say, LAWN), wet_grass()

@@ -19,7 +19,7 @@ import bayeskit
 from bayeskit import TAN, NaiveBayes
 from bayeskit.comparing.candidates import BASELINES, OURS, Shape, suitable
 from bayeskit.comparing.judging import corrected_t_test, paired_test
-from bayeskit.comparing.left_out import hint, reason
+from bayeskit.comparing.suspect_columns import hint, reason
 from bayeskit.report.comparison_report.comparison_words import WORDS
 from cli_run import done, refused, run, write_table
 

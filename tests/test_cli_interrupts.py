@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import bayeskit
+from bayeskit.cli.ctrl_c import Press, pressed
 from bayeskit.cli.door import guarded
-from bayeskit.cli.interrupts import Press, pressed
+from bayeskit.cli.row_writing import replaced
 from bayeskit.cli.start import INTERRUPTION
-from bayeskit.cli.writing import replaced
 from bayeskit.comparing.run import Run
 from cli_run import run, write_table
 
@@ -137,7 +137,7 @@ def test_an_import_by_compiled_code_is_let_finish(
     name = f"imported_by_{how}"
     lines = (
         "import sys",
-        "from bayeskit.cli.interrupts import is_imported_by_c",
+        "from bayeskit.cli.ctrl_c import is_imported_by_c",
         "seen = is_imported_by_c(sys._getframe())",
     )
     (tmp_path / f"{name}.py").write_text("\n".join(lines), "utf-8")

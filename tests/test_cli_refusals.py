@@ -25,7 +25,7 @@ from bayeskit import NaiveBayes
 from bayeskit.cli.door import one_line
 from bayeskit.cli.main import COMMANDS, NETWORK_COMMANDS
 from bayeskit.cli.options import FileUse, spread
-from bayeskit.cli.writing import RowWriter
+from bayeskit.cli.row_writing import RowWriter
 from bayeskit.data.file_rows import FileRows
 from bayeskit.networks.examples import wet_grass
 from cli_run import done, refused, run, write_table

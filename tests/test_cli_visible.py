@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from bayeskit.cli.main import COMMANDS, NETWORK_COMMANDS
-from bayeskit.cli.writing import RowWriter, opened_text
+from bayeskit.cli.row_writing import RowWriter, opened_text
 from cli_run import run
 
 # Clear the screen, name the window, a control of eight bits, delete, and turn the direction of writing.

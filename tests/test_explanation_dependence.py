@@ -24,7 +24,7 @@ from bayeskit.estimation.one_parent import OneParent
 from bayeskit.priors import BackOff, BDeu, MEstimate, WittenBell
 from bayeskit.report import Attribute, Explanation, Factor, explain, one_row
 from bayeskit.report.factors import average_items as averaged_report
-from bayeskit.report.factors.shares import pair_shares
+from bayeskit.report.factors.cell_shares import pair_shares
 from bayeskit.report.page import page_of
 from bayeskit.report.page_text import as_text
 

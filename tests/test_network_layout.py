@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from bayeskit.graphs.dag import Dag
+from bayeskit.report.drawing.graph_layout import components, lay_out, on_shelves
 from bayeskit.report.drawing.layers import (
     MOST_BENDS,
     in_layers,
@@ -20,7 +21,6 @@ from bayeskit.report.drawing.layers import (
     nondecreasing,
     uncrossed,
 )
-from bayeskit.report.drawing.layout import components, lay_out, on_shelves
 
 
 @st.composite

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from safetensors.numpy import save as save_tensors
 
-from bayeskit.cli.writing import replaced
+from bayeskit.cli.row_writing import replaced
 from bayeskit.errors import DataError, DataTypeError, ModelFormatError, SettingError, UsageError
 from bayeskit.io import replacing as writer
 from bayeskit.io import saved as container

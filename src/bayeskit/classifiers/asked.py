@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bayeskit.report.charts import ClassProfile, CostCurve, Nomogram, Regions, RejectCurve, Reliability
     from bayeskit.report.contributions import Contributions
     from bayeskit.report.information_value import Questions
-    from bayeskit.report.novelty import Novelty
+    from bayeskit.report.novelty_report import Novelty
     from bayeskit.report.posterior_interval import PosteriorInterval
 
 

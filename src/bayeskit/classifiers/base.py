@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from bayeskit.report import Explanation
     from bayeskit.report.charts import ClassProfile, Nomogram, Regions
     from bayeskit.report.information_value import Questions
-    from bayeskit.report.novelty import Novelty
+    from bayeskit.report.novelty_report import Novelty
 
 
 class CountClassifier(Asked):

@@ -22,7 +22,7 @@ from bayeskit.estimation.class_prior import log_normalise
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Model
 from bayeskit.report import Explanation, explain
-from bayeskit.report.novelty import Novelty, conflicts, shares_among
+from bayeskit.report.novelty_report import Novelty, conflicts, shares_among
 from bayeskit.schema import Label, Name
 from bayeskit.typing import Floats, LossLike, RowLike, Seed
 

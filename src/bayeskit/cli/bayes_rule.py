@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from bayeskit.errors import DataError, SettingError, did_you_mean
-from bayeskit.report.cells import display_width, padded
+from bayeskit.report.page_cells import display_width, padded
 from bayeskit.report.scene import shortened, xml
 
 # Beyond this a fraction is harder to read than its decimal.

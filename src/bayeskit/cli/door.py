@@ -23,7 +23,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from bayeskit.cli.interrupts import Press
+from bayeskit.cli.ctrl_c import Press
 from bayeskit.cli.language import in_flags, speak
 from bayeskit.cli.output import note
 from bayeskit.cli.start import INTERRUPTED, INTERRUPTION

@@ -32,7 +32,7 @@ Cost = Annotated[
 def write_page(page: Any, title: str, form: Form, output: str | None) -> None:
     """Write an explanation or a list of questions; text on the screen is drawn by Rich where the page is a table."""
     from bayeskit.cli.output import console
-    from bayeskit.cli.writing import opened_text
+    from bayeskit.cli.row_writing import opened_text
     from bayeskit.report.page_text import as_rich
 
     if form is Form.text and output in (None, "-") and hasattr(page, "page"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 
-from bayeskit.cli.interrupts import Press, leave_quietly, listen
+from bayeskit.cli.ctrl_c import Press, leave_quietly, listen
 
 INTERRUPTED = 130
 INTERRUPTION = "Interrupted: no file was changed."

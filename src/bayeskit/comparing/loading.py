@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.comparing.left_out import hint, is_present, reason
+from bayeskit.comparing.suspect_columns import hint, is_present, reason
 from bayeskit.comparing.trials import Columns
 from bayeskit.data.class_labels import as_labels
 from bayeskit.data.frames import as_frame

@@ -21,8 +21,8 @@ from bayeskit.comparing.judging import (
     paired_test,
     row_scores,
 )
-from bayeskit.comparing.left_out import is_present
 from bayeskit.comparing.loading import InFile, Loaded, given_rows, load
+from bayeskit.comparing.suspect_columns import is_present
 from bayeskit.comparing.trials import (
     Contender,
     Folds,

@@ -13,7 +13,7 @@ _HOMES = {
     "Factor": "bayeskit.report.explanation",
     "LeftOut": "bayeskit.report.explanation",
     "NetworkExplanation": "bayeskit.report.networks.network_explanation",
-    "Novelty": "bayeskit.report.novelty",
+    "Novelty": "bayeskit.report.novelty_report",
     "Questions": "bayeskit.report.information_value",
     "Risks": "bayeskit.report.risks",
     "SuperParent": "bayeskit.report.factors.average",
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from bayeskit.report.information_table import information, pairs
     from bayeskit.report.information_value import Questions
     from bayeskit.report.networks.network_explanation import NetworkExplanation
-    from bayeskit.report.novelty import Novelty
+    from bayeskit.report.novelty_report import Novelty
     from bayeskit.report.risks import Risks
     from bayeskit.report.row import one_row
 

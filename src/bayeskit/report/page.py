@@ -11,10 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayeskit.estimation.density import family_names, family_of
-from bayeskit.report.cells import attribute_text, cell_text, display_width, name_text, odds_text, value_text
 from bayeskit.report.explanation import Explanation, Factor
 from bayeskit.report.factors.average import Average, SuperParent
 from bayeskit.report.fractions import magnitude, share, short
+from bayeskit.report.page_cells import (
+    attribute_text,
+    cell_text,
+    display_width,
+    name_text,
+    odds_text,
+    value_text,
+)
 from bayeskit.report.risks import risk_rows
 from bayeskit.report.words import words_of
 from bayeskit.visible import visible

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayeskit.report.cells import padded
 from bayeskit.report.page import Page
+from bayeskit.report.page_cells import padded
 
 
 def as_text(page: Page) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.native_frames import to_native
-from bayeskit.report.cells import padded
+from bayeskit.report.page_cells import padded
 from bayeskit.schema import Label
 
 Floats = NDArray[np.float64]

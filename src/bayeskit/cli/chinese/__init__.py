@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from importlib import import_module
 
 # One file a subject, each with a table MESSAGES.
-SUBJECTS = ("usage", "paths", "table_messages", "model_messages", "network_messages", "notes")
+SUBJECTS = ("usage", "path_messages", "table_messages", "model_messages", "network_messages", "note_messages")
 # What a file of a network or a model holds; the place stands before it.
 CONTENTS = ("file_messages",)
 

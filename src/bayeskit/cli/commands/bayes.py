@@ -47,7 +47,7 @@ def bayes(
     """
     from bayeskit.cli.bayes_rule import as_svg, as_text, by_hand, shown
     from bayeskit.cli.output import console, print_json, show, table
-    from bayeskit.cli.writing import opened_text
+    from bayeskit.cli.row_writing import opened_text
 
     rule = by_hand(prior, likelihood)
     if svg is not None:

@@ -77,8 +77,8 @@ def compare(
     from bayeskit.cli.comparison_screen import Asked, Teller, next_lines, print_comparison, typed
     from bayeskit.cli.language import in_flags, said
     from bayeskit.cli.output import note, noting_compilation, print_json
-    from bayeskit.cli.rows import opened, read_losses
-    from bayeskit.cli.writing import replaced
+    from bayeskit.cli.row_writing import replaced
+    from bayeskit.cli.table_rows import opened, read_losses
     from bayeskit.comparing.loading import InFile
     from bayeskit.comparing.run import compare
     from bayeskit.report.comparison_report.verdict import verdict

@@ -53,8 +53,8 @@ def discretize(
 
     With -o the cut points are printed; without it the table is.
     """
-    from bayeskit.cli.rows import cut_points, opened, write_cut
-    from bayeskit.cli.writing import form_of
+    from bayeskit.cli.row_writing import form_of
+    from bayeskit.cli.table_rows import cut_points, opened, write_cut
     from bayeskit.errors import UsageError
 
     if method is Method.mdl and target is None:

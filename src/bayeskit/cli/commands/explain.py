@@ -43,8 +43,8 @@ def explain(
     --ask lists instead which missing value is worth asking for, in bits or, with --loss, in what it saves.
     """
     from bayeskit.cli.page_files import read_prices, refuse_strays, write_page
-    from bayeskit.cli.rows import read_losses
     from bayeskit.cli.saved_models import open_classifier
+    from bayeskit.cli.table_rows import read_losses
 
     form = Form.json if common.as_json else form
     refuse_strays(ask, form, cost, reject)
@@ -81,7 +81,7 @@ def _cells(
     values: Sequence[str] | None,
     reading: Reading,
 ) -> Any:
-    from bayeskit.cli.rows import opened
+    from bayeskit.cli.table_rows import opened
     from bayeskit.cli.typed_values import row_by_hand, row_of
 
     if data is not None:

@@ -63,9 +63,9 @@ def fit(
     counts. What --model net finds is a model like any other; 'bayeskit network' shows and asks the network in it.
     """
     from bayeskit.cli.output import note, noting_compilation
-    from bayeskit.cli.rows import opened
+    from bayeskit.cli.row_writing import replaced
     from bayeskit.cli.saved_models import refuse_network_suffix
-    from bayeskit.cli.writing import replaced
+    from bayeskit.cli.table_rows import opened
     from bayeskit.comparing.candidates import made
 
     estimator = made(model, parameters_of(param, alpha))

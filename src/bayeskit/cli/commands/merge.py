@@ -30,8 +30,8 @@ def merge(
     They must have the same parameters and columns, and hold the same cut points and structure.
     """
     from bayeskit.cli.output import print_json, show
+    from bayeskit.cli.row_writing import replaced
     from bayeskit.cli.saved_models import open_classifier
-    from bayeskit.cli.writing import replaced
     from bayeskit.errors import UsageError
 
     if len(models) < 2:

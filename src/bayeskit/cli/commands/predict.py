@@ -48,9 +48,9 @@ def predict(
     gets JSON, any other CSV.
     """
     from bayeskit.cli.output import print_json, show
-    from bayeskit.cli.rows import opened, read_losses
+    from bayeskit.cli.row_writing import RowWriter, form_of, opened_text
     from bayeskit.cli.saved_models import open_model
-    from bayeskit.cli.writing import RowWriter, form_of, opened_text
+    from bayeskit.cli.table_rows import opened, read_losses
 
     form = form_of(output, common.as_json, spreadsheet)
     predictor = open_model(model, target)

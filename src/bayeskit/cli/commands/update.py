@@ -45,9 +45,9 @@ def update(
 
 def change(verb: str, model: str, data: str, reading: Reading, common: Common, output: str | None) -> None:
     """Add rows to a saved model or take them away, all of them or none."""
-    from bayeskit.cli.rows import opened
+    from bayeskit.cli.row_writing import replaced
     from bayeskit.cli.saved_models import open_classifier
-    from bayeskit.cli.writing import replaced
+    from bayeskit.cli.table_rows import opened
 
     estimator = open_classifier(model)
     before = _weight(estimator)

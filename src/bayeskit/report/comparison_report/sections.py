@@ -12,7 +12,7 @@ from bayeskit.graphs.dag import Dag
 from bayeskit.report.comparison_report.comparison import Comparison
 from bayeskit.report.comparison_report.comparison_words import WORDS
 from bayeskit.report.comparison_report.markup import Html, filled, join, table, tag
-from bayeskit.report.drawing.layout import lay_out
+from bayeskit.report.drawing.graph_layout import lay_out
 from bayeskit.report.drawing.network_scene import MARGIN, _arrow
 from bayeskit.report.drawing.node_card import Card
 from bayeskit.report.drawing.svg import as_svg

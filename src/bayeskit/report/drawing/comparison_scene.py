@@ -9,7 +9,7 @@ from pathlib import Path
 from bayeskit.errors import SettingError
 from bayeskit.graphs.cpdag import shd
 from bayeskit.graphs.dag import Dag, topological_order
-from bayeskit.report.drawing.layout import Layout, lay_out
+from bayeskit.report.drawing.graph_layout import Layout, lay_out
 from bayeskit.report.drawing.network_scene import MARGIN, _arrow
 from bayeskit.report.drawing.node_card import Card
 from bayeskit.report.networks.network_comparison import relations

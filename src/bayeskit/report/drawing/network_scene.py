@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bayeskit.graphs.network import Network
-from bayeskit.report.drawing.layout import Direction, lay_out
+from bayeskit.report.drawing.graph_layout import Direction, lay_out
 from bayeskit.report.drawing.node_card import card_of
 from bayeskit.report.scene import Group, Line, Point, Scene
 from bayeskit.schema import Name

@@ -22,9 +22,9 @@ from bayeskit.priors import one_more_cell
 from bayeskit.report.explanation import Attribute, Explanation, Factor, Form, LeftOut
 from bayeskit.report.factors.average import Average
 from bayeskit.report.factors.average_items import average_of
+from bayeskit.report.factors.cell_shares import shares, with_workings
 from bayeskit.report.factors.dependence import Item, dependent_items
 from bayeskit.report.factors.items import ClassFactor, NumericItems, family_items, graph_items
-from bayeskit.report.factors.shares import shares, with_workings
 from bayeskit.report.row import Shown
 from bayeskit.report.words import words_of
 from bayeskit.schema import Name, Variable

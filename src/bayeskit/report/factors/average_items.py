@@ -20,8 +20,8 @@ from bayeskit.report.explanation_dict import (
     odds_of_logs,
 )
 from bayeskit.report.factors.average import Average, Said, SuperParent, Unwritten
+from bayeskit.report.factors.cell_shares import LogShares
 from bayeskit.report.factors.dependence import Floats, Item, cell_density
-from bayeskit.report.factors.shares import LogShares
 from bayeskit.report.fractions import fraction
 from bayeskit.report.row import Shown
 

@@ -11,7 +11,7 @@ from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.pair_cells import IMAGINARY
 from bayeskit.report.explanation import Attribute, Factor, LeftOut
-from bayeskit.report.factors.shares import pair_workings
+from bayeskit.report.factors.cell_shares import pair_workings
 from bayeskit.report.fractions import centre, number, short
 from bayeskit.report.row import Shown
 

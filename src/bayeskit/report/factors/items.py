@@ -17,8 +17,8 @@ from bayeskit.estimation.kernels.trie_scores import PLAIN
 from bayeskit.learning.graph_factors import GraphFactors
 from bayeskit.learning.model import Recipe
 from bayeskit.report.explanation import Attribute, Factor, LeftOut, PriorSource
+from bayeskit.report.factors.cell_shares import family_shares, shares, with_workings
 from bayeskit.report.factors.dependence import Floats, Item, child_densities
-from bayeskit.report.factors.shares import family_shares, shares, with_workings
 from bayeskit.report.fractions import centre, fraction, number, short
 from bayeskit.report.row import Shown
 from bayeskit.schema import Name

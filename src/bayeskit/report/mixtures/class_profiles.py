@@ -12,7 +12,7 @@ from bayeskit.data.native_frames import to_native
 from bayeskit.errors import ColumnError
 from bayeskit.learning.mixtures.latent_model import components_of
 from bayeskit.learning.model import Model
-from bayeskit.report.cells import padded
+from bayeskit.report.page_cells import padded
 from bayeskit.schema import Label, Name
 
 Floats = NDArray[np.float64]

@@ -185,8 +185,8 @@ class NetworkExplanation:
         return network_latex(self, document)
 
     def __str__(self) -> str:
-        from bayeskit.report.cells import aligned
         from bayeskit.report.networks.network_pages import pages_of
+        from bayeskit.report.page_cells import aligned
 
         lines, pages = pages_of(self)
         blocks = ["\n".join([page.title, *aligned((page.header, *page.rows))]) for page, _ in pages]

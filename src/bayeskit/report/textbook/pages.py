@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from bayeskit.report.textbook import em, grass, lihang, melon3, melon8, spam, structures
+from bayeskit.report.textbook import em_page, grass, lihang, melon3, melon8, spam, structure_page
 from bayeskit.report.textbook.sheet import Sheet
 
 PAGES: Mapping[str, Callable[[str], Sheet]] = {
@@ -13,6 +13,6 @@ PAGES: Mapping[str, Callable[[str], Sheet]] = {
     "melon3": melon3.page,
     "lihang": lihang.page,
     "grass": grass.page,
-    "structures": structures.page,
-    "em": em.page,
+    "structures": structure_page.page,
+    "em": em_page.page,
 }

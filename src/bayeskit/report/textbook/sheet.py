@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from bayeskit.report.cells import aligned, display_width
 from bayeskit.report.latex.latex_math import as_math
 from bayeskit.report.latex.latex_page import fragment_latex
 from bayeskit.report.latex.latex_table import cell_latex, size_for
 from bayeskit.report.latex.latex_text import escaped, math_width, text_width
+from bayeskit.report.page_cells import aligned, display_width
 from bayeskit.report.textbook.found import Found, Line, Number, as_line, chooser, spoken
 
 

@@ -46,8 +46,8 @@ def convert(
 ) -> None:
     """Write a network in another format; what the format cannot hold is refused."""
     from bayeskit.cli.output import print_json, show
+    from bayeskit.cli.row_writing import replaced
     from bayeskit.cli.typed_values import open_network
-    from bayeskit.cli.writing import replaced
 
     network = open_network(net, source, normalize)
     with replaced(output) as temporary:

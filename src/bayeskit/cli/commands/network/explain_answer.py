@@ -31,8 +31,8 @@ def explain(
     --ask lists instead which node is most worth observing next, in bits or, with --loss, in what it saves.
     """
     from bayeskit.cli.page_files import read_prices, refuse_strays, write_page
-    from bayeskit.cli.rows import read_losses
     from bayeskit.cli.saved_models import variables_of
+    from bayeskit.cli.table_rows import read_losses
     from bayeskit.cli.typed_values import named, open_network, read_given
     from bayeskit.errors import UsageError
 

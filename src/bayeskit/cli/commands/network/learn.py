@@ -66,9 +66,9 @@ def learn(
     network found so far.
     """
     from bayeskit import learn_network
-    from bayeskit.cli.rows import opened
+    from bayeskit.cli.row_writing import replaced
     from bayeskit.cli.saved_models import need_network_suffix
-    from bayeskit.cli.writing import replaced
+    from bayeskit.cli.table_rows import opened
 
     need_network_suffix(output)
     with replaced(output) as temporary, opened(data, reading) as rows:

@@ -24,9 +24,9 @@ def sample(
 ) -> None:
     """Draw rows from a network, with or without something observed."""
     from bayeskit.cli.output import print_json, show
+    from bayeskit.cli.row_writing import RowWriter, form_of, opened_text
     from bayeskit.cli.saved_models import variables_of
     from bayeskit.cli.typed_values import open_network, read_given
-    from bayeskit.cli.writing import RowWriter, form_of, opened_text
 
     form = form_of(output, common.as_json, spreadsheet)
     network = open_network(net)

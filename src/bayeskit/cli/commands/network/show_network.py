@@ -59,7 +59,7 @@ def show(
 
 
 def _draw(network: BayesianNetwork, evidence: dict[Any, Any], path: str) -> None:
-    from bayeskit.cli.writing import opened_text
+    from bayeskit.cli.row_writing import opened_text
 
     picture = str(network.plot(evidence))
     with opened_text(path) as stream:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.cli.options import STANDARD_INPUT, Reading
-from bayeskit.cli.writing import RowWriter, opened_text
+from bayeskit.cli.row_writing import RowWriter, opened_text
 from bayeskit.data.file_rows import FileRows
 from bayeskit.data.files import FileSource
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SourceNote, did_you_mean

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from bayeskit.cli.interrupts import pass_the_last_stop
+from bayeskit.cli.ctrl_c import pass_the_last_stop
 from bayeskit.errors import BayeskitError, UsageError
 from bayeskit.io.replacing import replacing
 from bayeskit.visible import json_text, visible_lines
