@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from bayeskit.errors import DataError, SettingError, did_you_mean
+from bayeskit.errors import DataError, SettingError
 from bayeskit.report.page_cells import display_width, padded
 from bayeskit.report.scene import shortened, xml
+from bayeskit.visible import did_you_mean
 
 # Beyond this a fraction is harder to read than its decimal.
 LARGEST_DENOMINATOR = 9_999

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.file_rows import Batch, FileRows
-from bayeskit.errors import DataError, SettingError, UsageError, did_you_mean
+from bayeskit.errors import DataError, SettingError, UsageError
 from bayeskit.schema import Variable
+from bayeskit.visible import did_you_mean
 
 if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork

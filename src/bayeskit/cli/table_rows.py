@@ -22,7 +22,8 @@ from bayeskit.cli.options import STANDARD_INPUT, Reading
 from bayeskit.cli.row_writing import RowWriter, opened_text
 from bayeskit.data.file_rows import FileRows
 from bayeskit.data.files import FileSource
-from bayeskit.errors import BayeskitError, ColumnError, DataError, SourceNote, did_you_mean
+from bayeskit.errors import BayeskitError, ColumnError, DataError, SourceNote
+from bayeskit.visible import did_you_mean
 
 # A wider table takes minutes to look at; it is rather a matrix than a table.
 MOST_COLUMNS = 4_096

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from bayeskit.cli.output import note
 from bayeskit.cli.saved_models import existing, is_classifier, kinds_of, variables_of
 from bayeskit.data.file_rows import FileRows
-from bayeskit.errors import SettingError, UsageError, did_you_mean
+from bayeskit.errors import SettingError, UsageError
 from bayeskit.schema import Variable
+from bayeskit.visible import did_you_mean
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.base import CountClassifier

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from bayeskit.comparing.trials import Contender
-from bayeskit.errors import SettingError, did_you_mean
+from bayeskit.errors import SettingError
 from bayeskit.schema import Name
+from bayeskit.visible import did_you_mean
 
 # Name → class, and what sets it apart from the class's defaults.
 MODELS: Mapping[str, tuple[str, Mapping[str, Any]]] = {

@@ -17,9 +17,10 @@ from bayeskit.comparing.trials import Columns
 from bayeskit.data.class_labels import as_labels
 from bayeskit.data.frames import as_frame
 from bayeskit.data.table import Table, open_table
-from bayeskit.errors import ColumnError, DataError, DataTypeError, SettingError, did_you_mean
+from bayeskit.errors import ColumnError, DataError, DataTypeError, SettingError
 from bayeskit.report.comparison_report.comparison import Table as TableRead
 from bayeskit.schema import Label, Name
+from bayeskit.visible import did_you_mean
 
 if TYPE_CHECKING:
     from bayeskit.data.file_rows import FileRows

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from bayeskit.data.files import FileSource
 from bayeskit.data.source import Batches
-from bayeskit.errors import ColumnError, DataError, did_you_mean
+from bayeskit.errors import ColumnError, DataError
+from bayeskit.visible import did_you_mean
 
 Batch = dict[str, NDArray[Any]]
 

@@ -27,7 +27,8 @@ def demo(
     from bayeskit.cli.demos import NAMES, tell
     from bayeskit.cli.demos.stories import known_names, table_name
     from bayeskit.cli.output import print_json
-    from bayeskit.errors import SettingError, did_you_mean
+    from bayeskit.errors import SettingError
+    from bayeskit.visible import did_you_mean
 
     lang = common.lang.value
     if name in NAMES:

@@ -53,9 +53,10 @@ def textbook(
     A page has the question, the working, the answer, and what widely copied sources print instead.
     """
     from bayeskit.cli.output import print_json, show
-    from bayeskit.errors import SettingError, UsageError, did_you_mean
+    from bayeskit.errors import SettingError, UsageError
     from bayeskit.report.textbook.pages import PAGES
     from bayeskit.report.textbook.sheet import as_latex, as_text
+    from bayeskit.visible import did_you_mean
 
     if name is not None and name not in PAGES:
         raise SettingError(f"There is no page {name!r}. {did_you_mean(name, PAGES)}")

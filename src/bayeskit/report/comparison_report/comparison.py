@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.decision.risk import BayesRisk
-from bayeskit.errors import SettingError, UsageError, did_you_mean
+from bayeskit.errors import SettingError, UsageError
 from bayeskit.schema import Label
 from bayeskit.typing import Floats
-from bayeskit.visible import plain
+from bayeskit.visible import did_you_mean, plain
 
 if TYPE_CHECKING:
     from bayeskit.report.comparison_report.comparison_page import Findings

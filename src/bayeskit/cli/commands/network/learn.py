@@ -105,7 +105,8 @@ def _tell(network: BayesianNetwork, n: int, path: str, common: Common) -> None:
 
 def _arc(text: str, names: tuple[str, ...]) -> tuple[str, str]:
     """Read ``PARENT,CHILD``; a name may hold a comma itself."""
-    from bayeskit.errors import SettingError, did_you_mean
+    from bayeskit.errors import SettingError
+    from bayeskit.visible import did_you_mean
 
     places = [i for i, sign in enumerate(text) if sign == ","]
     for i in places:
