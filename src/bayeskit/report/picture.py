@@ -21,6 +21,7 @@ from bayeskit.report.scene import STYLES, Line, Rectangle, Scene, Style, Words
 from bayeskit.visible import visible
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 # Fonts with Chinese characters as systems name them: Linux, macOS, Windows.
@@ -70,7 +71,7 @@ def warn_of_boxes(texts: Iterable[str]) -> None:
     )
 
 
-def set_fonts(axes: Axes) -> None:
+def set_fonts(axes: Artist) -> None:
     """Let every text on the axes that needs it fall back on an installed font with Chinese characters."""
     artists = axes.findobj(import_module("matplotlib.text").Text)
     wide = [artist for artist in artists if is_wide(artist.get_text())]

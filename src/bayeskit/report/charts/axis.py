@@ -132,24 +132,37 @@ def room_for(ticks: Sequence[Tick], least: float = 56.0, most: float = 120.0) ->
 
 
 def frame(
-    x: Scale, y: Scale, x_ticks: Sequence[Tick], y_ticks: Sequence[Tick], x_title: str, y_title: str
+    x: Scale,
+    y: Scale,
+    x_ticks: Sequence[Tick],
+    y_ticks: Sequence[Tick],
+    x_title: str,
+    y_title: str,
+    *,
+    grid: tuple[bool, bool] = (True, True),
 ) -> list[Mark]:
-    """Draw grid lines and the numbers at them; what runs along stands below, what runs up above."""
-    marks: list[Mark] = [
-        Words(LEFT, y.stop - 9, shortened(plain(y_title), WIDTH - 2 * LEFT, TEXT), "chart-text")
-    ]
+    """Draw grid lines and the numbers at them; what runs along stands below, what runs up above.
+
+    ``grid`` says whether the numbers along and upwards have grid lines.
+    """
+    marks: list[Mark] = []
+    if y_title:
+        marks.append(Words(LEFT, y.stop - 9, shortened(plain(y_title), WIDTH - 2 * LEFT, TEXT), "chart-text"))
     for value, text in y_ticks:
-        marks.append(straight(x.start, y(value), x.stop, y(value), "chart-grid"))
+        marks += [straight(x.start, y(value), x.stop, y(value), "chart-grid")] if grid[1] else []
         marks.append(
             Words(x.start - 7, y(value) + 4, shortened(text, x.start - 12, SMALL), "chart-small", "end")
         )
     for value, text in thinned(x, x_ticks):
-        marks.append(straight(x(value), y.start, x(value), y.stop, "chart-grid"))
+        marks += [straight(x(value), y.start, x(value), y.stop, "chart-grid")] if grid[0] else []
         marks.append(Words(x(value), y.start + 17, text, "chart-small", "middle"))
     marks.append(straight(x.start, y.start, x.stop, y.start, "chart-axis"))
-    middle = (x.start + x.stop) / 2
-    room = 2 * min(middle, WIDTH - middle) - 2 * LEFT
-    marks.append(Words(middle, y.start + 36, shortened(plain(x_title), room, TEXT), "chart-text", "middle"))
+    if x_title:
+        middle = (x.start + x.stop) / 2
+        room = 2 * min(middle, WIDTH - middle) - 2 * LEFT
+        marks.append(
+            Words(middle, y.start + 36, shortened(plain(x_title), room, TEXT), "chart-text", "middle")
+        )
     return marks
 
 

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.errors import UsageError
 from bayeskit.report.charts.legend import CHART_STYLES
+from bayeskit.report.charts.plot import Plot
+from bayeskit.report.charts.plot_axes import draw_plot, in_lines
+from bayeskit.report.charts.plot_scene import scene_of
 from bayeskit.report.picture import Picture, set_fonts
 from bayeskit.report.scene import Scene, Style
 from bayeskit.typing import PathLike
@@ -24,6 +27,57 @@ class ChartPicture(Picture):
     def _styles(self) -> dict[str, Style]:
         used = {mark.style for group in self.scene.groups for mark in group.marks}
         return {name: style for name, style in CHART_STYLES.items() if name in used}
+
+
+class PlotPicture(ChartPicture):
+    """The drawing of a described chart, which Matplotlib draws on axes, too."""
+
+    def __init__(self, description: Plot) -> None:
+        self.description = description
+        super().__init__(scene_of(description))
+
+    def plot(self, ax: Axes | None = None) -> Any:
+        """Draw with Matplotlib: the first panel on axes that are given, else every panel on new ones.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        The axes; a list of them where there are several panels that stand for themselves.
+        """
+        on = [ax] if ax is not None else self._new_axes()
+        draw_plot(self.description, on)
+        set_fonts(on[0] if ax is not None else on[0].figure)
+        found = [axes for axes, panel in zip(on, self.description.panels) if not panel.beneath]
+        return found[0] if len(found) == 1 else found
+
+    def _new_axes(self) -> list[Axes]:
+        """Return axes for every panel on a new figure, with the notes below."""
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise UsageError(
+                'plot() needs Matplotlib: pip install "bayeskit[plot]". svg() and save("chart.svg") need nothing.'
+            ) from None
+        plot = self.description
+        figure, grid = pyplot.subplots(
+            len(plot.panels),
+            figsize=(self.scene.width / 80, self.scene.height / 80),
+            height_ratios=[panel.height for panel in plot.panels],
+            layout="constrained",
+            squeeze=False,
+        )
+        on: list[Axes] = list(grid[:, 0])
+        for above, axes, panel in zip(on, on[1:], plot.panels[1:]):
+            if panel.beneath:
+                axes.sharex(above)
+        if plot.panels[0].title:
+            figure.suptitle(in_lines(plot.title), parse_math=False)
+        notes = "\n".join(map(in_lines, plot.notes))
+        figure.supxlabel(notes, x=0.02, ha="left", fontsize="small", parse_math=False)
+        return on
 
 
 class Chart(ABC):
@@ -77,3 +131,24 @@ class Chart(ABC):
         self._on_axes(ax)
         set_fonts(ax)
         return ax
+
+
+class DescribedChart(Chart):
+    """Numbers whose chart is described; renderers draw what it describes."""
+
+    @abstractmethod
+    def description(self) -> Plot:
+        """Return what is drawn: axes, and what lies on them in the units of the data."""
+
+    def scene(self) -> Scene:
+        return self.picture().scene
+
+    def _on_axes(self, axes: Axes) -> None:
+        raise NotImplementedError
+
+    def picture(self) -> PlotPicture:
+        """Return the drawing."""
+        return PlotPicture(self.description())
+
+    def plot(self, ax: Axes | None = None) -> Any:
+        return self.picture().plot(ax)

@@ -7,37 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.errors import DataError, SettingError
-from bayeskit.report.charts.axis import (
-    WIDTH,
-    Mark,
-    Scale,
-    dashes,
-    dot,
-    frame,
-    percent_ticks,
-    polyline,
-    straight,
-)
-from bayeskit.report.charts.chart import Chart
+from bayeskit.report.charts.chart import DescribedChart
 from bayeskit.report.charts.chart_words import chart_words
-from bayeskit.report.charts.legend import heading
-from bayeskit.report.scene import Group, Rectangle, Scene, Words
+from bayeskit.report.charts.plot import Axis, Bars, Curve, Panel, Plot
 from bayeskit.schema import Label
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 _Z = 1.959963984540054  # of 95%
+# The width of a bin, beside that of all, in which a number of four signs can stand.
+NARROW = 0.07
 
 
 @dataclass(frozen=True, eq=False)
-class Reliability(Chart):
+class Reliability(DescribedChart):
     """Rows in bins of their posterior; bins without rows are left out.
 
     Attributes
@@ -73,53 +60,34 @@ class Reliability(Chart):
         note = words["reliability_note" if of_class else "reliability_note_top"].format(**said)
         return title, [note, words["reliability_gap"].format(**said)]
 
-    def scene(self) -> Scene:
+    def description(self) -> Plot:
         words = chart_words(self.lang)
         title, notes = self._texts()
-        marks, top = heading(title, notes)
-        top += 24
-        x, y = Scale(0, 1, 56, WIDTH - 24), Scale(0, 1, top + 300, top)
-        marks += frame(x, y, percent_ticks(), percent_ticks(), words["predicted"], words["observed"])
-        marks.append(dashes(x(0), y(0), x(1), y(1), "chart-reference"))
-        curve: list[Mark] = []
-        for p, low, high in zip(self.predicted, self.lower, self.upper):
-            curve.append(straight(x(p), y(low), x(p), y(high), "thin-0"))
-        points = [(x(p), y(s)) for p, s in zip(self.predicted, self.observed)]
-        curve += [polyline(points, "line-0"), *(dot(*point, 4.5, "dot-0") for point in points)]
         listed = "; ".join(
             f"{p:.3f}: {s:.3f} ({n:,})" for p, s, n in zip(self.predicted, self.observed, self.counts)
         )
-        bars, bottom = self._bars(x, y.start + 64, words["rows"])
-        groups = (Group(title, tuple(marks)), Group(listed, tuple(curve)), Group(words["rows"], tuple(bars)))
-        return Scene(WIDTH, bottom, title, listed, groups)
+        curve = Curve(
+            self.predicted, self.observed, told=listed, size=4.5, lower=self.lower, upper=self.upper
+        )
+        ends = np.array([0.0, 1.0])
+        predicted, observed = (Axis(words[name], 0.0, 1.0, "percent") for name in ("predicted", "observed"))
+        main = Panel(predicted, observed, (Curve(ends, ends, None, dashed=True), curve), height=300.0)
+        return Plot(title, tuple(notes), listed, (main, self._rows(words["rows"])))
 
-    def _bars(self, x: Scale, top: float, name: str) -> tuple[list[Mark], float]:
+    def _rows(self, name: str) -> Panel:
         """How many rows are in each bin: bars from the same edges as above, the numbers over them."""
-        height, most = 44.0, max(int(self.counts.max(initial=1)), 1)
-        base = top + 20 + height
-        marks: list[Mark] = [
-            Words(16, top, name, "chart-text"),
-            straight(x.start, base, x.stop, base, "chart-axis"),
-        ]
         inside = np.clip(np.searchsorted(self.edges[1:-1], self.predicted), 0, len(self.edges) - 2)
-        for b, n in zip(inside, self.counts):
-            left, right = x(self.edges[b]), x(self.edges[b + 1])
-            tall = max(height * n / most, 1.0)
-            marks.append(Rectangle(left + 1, base - tall, max(right - left - 2, 1.0), tall, "fill-0"))
-            if right - left >= 26:
-                marks.append(
-                    Words((left + right) / 2, base - tall - 4, _short(int(n)), "chart-small", "middle")
-                )
-        return marks, base + 16
-
-    def _on_axes(self, axes: Axes) -> None:
-        words = chart_words(self.lang)
-        axes.plot([0, 1], [0, 1], "--", color="#7d8a92", linewidth=1)
-        spread = np.abs(np.stack([self.lower, self.upper]) - self.observed)
-        axes.errorbar(self.predicted, self.observed, yerr=spread, marker="o", capsize=2)
-        axes.set_xlabel(words["predicted"])
-        axes.set_ylabel(words["observed"])
-        axes.set_title(self._texts()[0])
+        left, right = self.edges[inside], self.edges[inside + 1]
+        # A narrow bar has no room for its number.
+        texts = tuple(_short(int(n)) if wide >= NARROW else "" for n, wide in zip(self.counts, right - left))
+        most = max(int(self.counts.max(initial=1)), 1)
+        listed = "; ".join(f"{a:.3f}–{b:.3f}: {n:,}" for a, b, n in zip(left, right, self.counts))
+        bars = Bars(
+            (left + right) / 2, self.counts.astype(np.float64), right - left, 0, texts=texts, told=listed
+        )
+        # Room over the highest bar for its number.
+        y = Axis(name, 0.0, 1.35 * most, "whole", bare=True)
+        return Panel(Axis("", 0.0, 1.0, "percent", bare=True), y, (bars,), height=60.0, beneath=True)
 
 
 def _short(n: int) -> str:

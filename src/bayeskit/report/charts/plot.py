@@ -1,0 +1,231 @@
+"""What a chart shows, described once: axes, and what lies on them in the units of the data.
+
+Renderers draw it, and know no chart: `plot_scene` as SVG, `plot_axes` with Matplotlib.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit.report.charts.axis import Scale, Tick, round_numbers, spread, ticks_of
+
+Floats = NDArray[np.float64]
+Shape = Literal["disc", "square", "triangle", "cross", "ring"]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis: what runs along it, and from where to where.
+
+    Attributes
+    ----------
+    title : str
+    low, high : float
+        Its ends; numbers grow downwards, or to the left, where ``low`` is the larger one.
+    written : "number", "whole" or "percent"
+        How the numbers along it are written; "whole": there is nothing between whole numbers.
+    ticks : tuple of (number, text)
+        Where given, these are written along it, and no others.
+    states : bool
+        Whether it is categorical: the ticks are its states, at 0, 1, ….
+    bare : bool
+        Whether the SVG, as narrow as a telephone, leaves its numbers out.
+    most : int
+        How many numbers the SVG writes along it, at most.
+
+    Examples
+    --------
+    >>> Axis("share", 0.0, 0.2, "percent", most=3).shown_ticks()
+    [(0.0, '0%'), (0.1, '10%'), (0.2, '20%')]
+    """
+
+    title: str
+    low: float
+    high: float
+    written: Literal["number", "whole", "percent"] = "number"
+    ticks: tuple[Tick, ...] = ()
+    states: bool = False
+    bare: bool = False
+    most: int = 6
+
+    def shown_ticks(self) -> list[Tick]:
+        """Return the ticks that are given, else round numbers."""
+        if self.ticks:
+            return list(self.ticks)
+        low, high = sorted((self.low, self.high))
+        if self.written == "percent":
+            return [(value, f"{100 * value:.4g}%") for value in round_numbers(low, high, self.most)]
+        return ticks_of(low, high, self.most, whole=self.written == "whole")
+
+    def holds(self, value: float) -> bool:
+        """Tell whether a number lies between the ends."""
+        return min(self.low, self.high) <= value <= max(self.low, self.high)
+
+
+def states_axis(title: str, states: Sequence[object], *, downwards: bool = False) -> Axis:
+    """Return the axis on which every state has a width of 1.
+
+    >>> states_axis("", ["no", "yes"]).ticks
+    ((0.0, 'no'), (1.0, 'yes'))
+    """
+    ends = (-0.5, len(states) - 0.5)
+    ticks = tuple((float(i), str(state)) for i, state in enumerate(states))
+    return Axis(title, *(ends[::-1] if downwards else ends), ticks=ticks, states=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A line through points; a dashed one is straight, and is drawn as far as the axes go.
+
+    ``colour`` is the number of a colour, None that of a line to compare with; ``size`` the radius of dots at the
+    points, 0 for none; ``lower`` and ``upper`` the ends of an interval around each; ``told`` what is read out.
+    """
+
+    x: Floats
+    y: Floats
+    colour: int | None = 0
+    name: str = ""
+    told: str = ""
+    dashed: bool = False
+    size: float = 0.0
+    lower: Floats | None = None
+    upper: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Marks of one shape and colour (None: ink), with a rim or without; ``texts`` stand to the right of them."""
+
+    x: Floats
+    y: Floats
+    colour: int | None
+    size: float
+    shape: Shape = "disc"
+    rim: bool = True
+    texts: tuple[str, ...] = ()
+    told: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """Bars from 0 to ``values``, ``width`` wide around ``at``, their texts at their ends; a text may be empty."""
+
+    at: Floats
+    values: Floats
+    width: Floats
+    colour: int
+    name: str = ""
+    horizontal: bool = False
+    texts: tuple[str, ...] = ()
+    told: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A grid that fills its axes, from the lower left: the colour of each cell, and how strong it is (0 to 4)."""
+
+    colours: NDArray[np.intp]
+    bands: NDArray[np.intp]
+    told: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Ring:
+    """A closed line of four Bézier curves, 13 points: an ellipse."""
+
+    points: Floats
+    colour: int
+    told: str = ""
+
+
+@dataclass(frozen=True)
+class Tag:
+    """A short text on a small plate, over all else."""
+
+    x: float
+    y: float
+    text: str
+    told: str = ""
+
+
+Series = Curve | Points | Bars | Cells | Ring | Tag
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Two axes and what lies on them.
+
+    Attributes
+    ----------
+    x, y : Axis
+    series : tuple
+        What is drawn later lies on top.
+    title : str
+        Of this panel; empty where that of the chart says it.
+    height : float
+        In pixels, without what stands around the axes; beside that of other panels, the share of a figure.
+    beneath : bool
+        Whether it belongs to the panel above and shares its axis across.
+    direct : bool
+        Whether the names of curves stand at their ends.
+    """
+
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    title: str = ""
+    height: float = 270.0
+    beneath: bool = False
+    direct: bool = False
+
+    def named_ends(self) -> list[tuple[Curve, float]]:
+        """Return curves whose names stand at their ends, and how high, so that no name covers another."""
+        if not self.direct:
+            return []
+        named = [one for one in self.series if isinstance(one, Curve) and one.name]
+        up = Scale(self.y.low, self.y.high, self.height, 0.0)
+        places = spread([up(float(curve.y[-1])) for curve in named], self.height)
+        return [
+            (curve, self.y.high + (self.y.low - self.y.high) * place / self.height)
+            for curve, place in zip(named, places)
+        ]
+
+
+@dataclass(frozen=True)
+class Key:
+    """An entry of the legend: a square in a colour, an example of a shape, or words alone."""
+
+    name: str
+    colour: int | None = None
+    shape: Shape | None = None
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A whole chart.
+
+    Attributes
+    ----------
+    title : str
+    notes : tuple of str
+        Sentences under the title.
+    told : str
+        What it shows as text, for those who do not see it.
+    panels : tuple
+        One under another.
+    legend : tuple of Key
+    legend_title : str
+        What the entries are, where a panel may stand without the title of the chart.
+    """
+
+    title: str
+    notes: tuple[str, ...]
+    told: str
+    panels: tuple[Panel, ...]
+    legend: tuple[Key, ...] = ()
+    legend_title: str = ""

@@ -1,0 +1,179 @@
+"""A described chart on axes of Matplotlib, in the units of the data, as artists that users may style."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayeskit.report.charts.legend import BANDS, CHART_STYLES, COLOURS, colour_of, wrapped
+from bayeskit.report.charts.plot import Axis, Bars, Cells, Curve, Key, Panel, Plot, Points, Ring, Series, Tag
+from bayeskit.report.scene import plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+REFERENCE, INK = "#7d8a92", "#26323a"
+_MARKERS = {"disc": "o", "square": "s", "triangle": "^", "cross": "P", "ring": "o"}
+# A radius in pixels of the scene, of which there are 80 to an inch, as a diameter in points.
+_POINTS = 2 * 72 / 80
+TITLE_WIDTH = 400.0
+
+
+def _colour(number: int | None) -> str:
+    return REFERENCE if number is None else COLOURS[colour_of(number)][0]
+
+
+def draw_plot(plot: Plot, on: Sequence[Axes]) -> None:
+    """Draw as many panels as there are axes, the first ones first."""
+    for axes, panel in zip(on, plot.panels):
+        _panel(axes, panel)
+        if not panel.beneath:
+            axes.set_title(in_lines(panel.title or plot.title), parse_math=False)
+    if plot.legend:
+        _legend(on[0], plot.legend, plot.legend_title)
+
+
+def in_lines(text: str) -> str:
+    """Break a text that is longer than a figure is wide."""
+    return "\n".join(wrapped(plain(text), TITLE_WIDTH, 12.0))
+
+
+def _panel(axes: Axes, panel: Panel) -> None:
+    x, y = (panel.x.low, panel.x.high), (panel.y.low, panel.y.high)
+    if axes.has_data() and not (panel.x.states or panel.y.states):
+        # What somebody has drawn there before stays in sight.
+        x, y = _both(x, axes.get_xlim()), _both(y, axes.get_ylim())
+    axes.set_xlim(*x)
+    axes.set_ylim(*y)
+    for order, series in enumerate(panel.series):
+        # Matplotlib's own lines have order 2.
+        _series(axes, series, panel, 2.0 + order / 100)
+    for curve, height in panel.named_ends():
+        _write(
+            axes,
+            curve.name,
+            (1.0, height),
+            (6, 0),
+            _colour(curve.colour),
+            xycoords=axes.get_yaxis_transform(),
+        )
+    for axis, described in ((axes.xaxis, panel.x), (axes.yaxis, panel.y)):
+        axis.set_label_text(plain(described.title), parse_math=False)
+        _ticks(axis, described)
+
+
+def _both(ours: tuple[float, float], there: tuple[float, float]) -> tuple[float, float]:
+    return min(*ours, *there), max(*ours, *there)
+
+
+def _write(
+    axes: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], colour: str, **look: Any
+) -> None:
+    """Write a small text beside a place; ``offset`` is in points."""
+    ha = "left" if offset[0] else "center"
+    va = "center" if not offset[1] else "bottom" if offset[1] > 0 else "top"
+    look = {"ha": ha, "va": va, "fontsize": "small", "color": colour, "parse_math": False, **look}
+    axes.annotate(plain(text), at, offset, textcoords="offset points", annotation_clip=False, **look)
+
+
+def _ticks(axis: Any, described: Axis) -> None:
+    """Write what the description gives; round numbers are left to Matplotlib, so that they follow whoever zooms."""
+    ticker = import_module("matplotlib.ticker")
+    if described.ticks:
+        places, texts = zip(*described.ticks)
+        axis.set_ticks(places, [plain(text) for text in texts], parse_math=False)
+    elif described.written == "percent":
+        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{100 * value:.4g}%"))
+    elif described.written == "whole":
+        axis.set_major_locator(ticker.MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
+
+
+def _series(axes: Axes, series: Series, panel: Panel, order: float) -> None:
+    match series:
+        case Curve():
+            _curve(axes, series, order)
+        case Points():
+            _points(axes, series, order)
+        case Bars():
+            _bars(axes, series, order)
+        case Cells():
+            extent = (panel.x.low, panel.x.high, panel.y.low, panel.y.high)
+            image = _shades()[series.colours % len(COLOURS), series.bands]
+            axes.imshow(image, origin="lower", extent=extent, aspect="auto", interpolation="nearest")
+        case Ring():
+            outline, patches = import_module("matplotlib.path").Path, import_module("matplotlib.patches")
+            path = outline(series.points, [outline.MOVETO, *[outline.CURVE4] * 12])
+            look = {"fill": False, "edgecolor": _colour(series.colour), "linewidth": 1.6, "zorder": order}
+            axes.add_patch(patches.PathPatch(path, **look))
+        case Tag():
+            plate = {"boxstyle": "round", "facecolor": "white", "edgecolor": REFERENCE}
+            _write(axes, series.text, (series.x, series.y), (0, 0), INK, bbox=plate, zorder=order)
+
+
+def _curve(axes: Axes, curve: Curve, order: float) -> None:
+    look: dict[str, Any] = {
+        "color": _colour(curve.colour),
+        "linestyle": "--" if curve.dashed else "-",
+        "label": plain(curve.name) or None,
+        "zorder": order,
+    }
+    if curve.size:
+        look |= {"marker": "o", "markersize": _POINTS * curve.size}
+    if curve.lower is None or curve.upper is None:
+        axes.plot(curve.x, curve.y, **look)
+    else:
+        reach = np.abs(np.stack([curve.lower, curve.upper]) - curve.y)
+        axes.errorbar(curve.x, curve.y, yerr=reach, capsize=2, **look)
+
+
+def _points(axes: Axes, points: Points, order: float) -> None:
+    look: dict[str, Any] = {
+        "marker": _MARKERS[points.shape],
+        "s": (_POINTS * points.size) ** 2,
+        "zorder": order,
+    }
+    if points.shape == "ring":
+        look |= {"facecolors": "none", "edgecolors": INK, "linewidths": 1.6}
+    else:
+        look |= {"color": _colour(points.colour), "edgecolors": "white", "linewidths": 0.6 * points.rim}
+    axes.scatter(points.x, points.y, **look)
+    for x, y, text in zip(points.x, points.y, points.texts):
+        _write(axes, text, (float(x), float(y)), (4, 4), INK)
+
+
+def _bars(axes: Axes, bars: Bars, order: float) -> None:
+    look = {"color": _colour(bars.colour), "label": plain(bars.name) or None, "zorder": order}
+    if bars.horizontal:
+        axes.barh(bars.at, bars.values, bars.width, **look)
+    else:
+        axes.bar(bars.at, bars.values, bars.width, edgecolor="white", **look)
+    for at, value, text in zip(bars.at.tolist(), bars.values.tolist(), bars.texts):
+        if text:
+            place, offset = ((value, at), (3, 0)) if bars.horizontal else ((at, value), (0, 2))
+            _write(axes, text, place, offset, INK)
+
+
+def _shades() -> Any:
+    """Return the colours of cells as the SVG has them: colours × bands × red, green, blue."""
+    to_rgb = import_module("matplotlib.colors").to_rgb
+    fills = [[CHART_STYLES[f"shade-{k}-{b}"].fill for b in range(BANDS)] for k in range(len(COLOURS))]
+    return np.array([[to_rgb(fill[0]) for fill in row if fill] for row in fills])
+
+
+def _legend(axes: Axes, keys: Sequence[Key], title: str) -> None:
+    """Name what is drawn: by the artist of that name where there is one."""
+    drawn = dict(zip(*reversed(axes.get_legend_handles_labels())))
+    handles = [drawn.get(plain(key.name)) or _sample(key) for key in keys]
+    found = axes.legend(handles, [plain(key.name) for key in keys], title=plain(title) or None)
+    for text in (*found.get_texts(), found.get_title()):
+        text.set_parse_math(False)
+
+
+def _sample(key: Key) -> Any:
+    if key.colour is not None:
+        return import_module("matplotlib.patches").Patch(color=_colour(key.colour))
+    marker = "none" if key.shape is None else _MARKERS[key.shape]
+    return import_module("matplotlib.lines").Line2D([], [], linestyle="none", marker=marker, color=REFERENCE)
