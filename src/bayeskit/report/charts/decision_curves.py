@@ -6,39 +6,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.errors import SettingError
-from bayeskit.report.charts.axis import (
-    SMALL,
-    WIDTH,
-    Mark,
-    Scale,
-    dashes,
-    dot,
-    frame,
-    percent_ticks,
-    polyline,
-    ticks_of,
-)
-from bayeskit.report.charts.chart import Chart
+from bayeskit.report.charts.chart import DescribedChart
 from bayeskit.report.charts.chart_words import chart_words
-from bayeskit.report.charts.legend import heading, legend
+from bayeskit.report.charts.plot import Axis, Curve, Key, Panel, Plot, Points
 from bayeskit.report.charts.reliability_chart import class_codes, outcomes
-from bayeskit.report.scene import Group, Scene, Words, text_width
 from bayeskit.schema import Label
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _STEPS = 201
 
 
 @dataclass(frozen=True, eq=False)
-class CostCurve(Chart):
+class CostCurve(DescribedChart):
     r"""The mean cost of a row as a function of c, where a false alarm costs 2c and a miss 2(1 − c).
 
     The class is said where P ≥ c, as the loss asks. The area under the curve is the Brier score of the posterior.
@@ -85,37 +69,18 @@ class CostCurve(Chart):
             (0, words["cost_model"], self.cost),
         ]
 
-    def scene(self) -> Scene:
+    def description(self) -> Plot:
         words = chart_words(self.lang)
         title, note = self._texts()
-        marks, top = heading(title, [note])
-        curves = self._curves()
-        names, top = legend([(f"fill-{k}", name) for k, name, _ in curves[::-1]], top)
-        top += 26
+        curves = tuple(
+            Curve(self.share, values, k, name, name, dashed=k in (7, 4)) for k, name, values in self._curves()
+        )
         # The lines of doing without a model rise far above what anybody would pay: they are cut.
         most = max(float(self.cost.max()), float(np.minimum(self.always, self.never).max())) * 1.15
-        most = most if most > 0 else 1.0
-        x, y = Scale(0, 1, 56, WIDTH - 24), Scale(0, most, top + 270, top)
-        axes = frame(x, y, ticks_of(0, 1), ticks_of(0, most, 5), words["cost_axis"], words["cost"])
-        marks += [*names, *axes]
-        groups = [Group(title, tuple(marks))]
-        for k, name, values in curves:
-            if k in (7, 4):
-                keep = np.flatnonzero(values <= most)
-                ends = [(x(self.share[i]), y(values[i])) for i in (keep[0], keep[-1])]
-                groups.append(Group(name, (dashes(*ends[0], *ends[1], f"line-{k}"),)))
-            else:
-                points = [(x(c), y(value)) for c, value in zip(self.share, values)]
-                groups.append(Group(name, (polyline(points, f"line-{k}"),)))
-        return Scene(WIDTH, y.start + 52, title, note, tuple(groups))
-
-    def _on_axes(self, axes: Axes) -> None:
-        for k, name, values in self._curves():
-            axes.plot(self.share, values, "--" if k in (7, 4) else "-", label=name)
-        axes.set_xlabel(chart_words(self.lang)["cost_axis"])
-        axes.set_ylabel(chart_words(self.lang)["cost"])
-        axes.set_title(self._texts()[0])
-        axes.legend()
+        x = Axis(words["cost_axis"], 0.0, 1.0)
+        y = Axis(words["cost"], 0.0, most if most > 0 else 1.0, most=5)
+        names = tuple(Key(curve.name, curve.colour) for curve in curves[::-1])
+        return Plot(title, (note,), note, (Panel(x, y, curves),), names)
 
 
 def cost_curve(
@@ -164,6 +129,8 @@ def cost_curve(
 
 Floats = NDArray[np.float64]
 _ASKED = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
+# In shares of the axes: a gap before a number and a digit of it across; over and under a line where numbers touch it.
+_GAP, _DIGIT, _OVER, _UNDER = 0.017, 0.019, 0.015, 0.075
 
 
 class Chow(NamedTuple):
@@ -175,7 +142,7 @@ class Chow(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RejectCurve(Chart):
+class RejectCurve(DescribedChart):
     """The error of the rows that are answered when the least sure ones are not.
 
     Attributes
@@ -213,45 +180,40 @@ class RejectCurve(Chart):
         rejected, error = float(self.rejected[place]), float(self.error[place])
         return Chow(rejected, error, cost * rejected + error * (1.0 - rejected))
 
-    def scene(self) -> Scene:
+    def description(self) -> Plot:
         words = chart_words(self.lang)
         said = {"n": f"{self.n_rows:,}", "error": f"{100 * self.error[0]:.3g}%"}
-        marks, top = heading(words["reject_title"], [words["reject_note"].format(**said)])
-        top += 26
+        listed = "; ".join(f"{100 * r:.0f}%: {100 * e:.2f}%" for r, e in self._tenths())
         most = max(float(self.error.max()), 0.01) * 1.08
-        x, y = Scale(0, 1, 56, WIDTH - 24), Scale(0, most, top + 270, top)
-        marks += frame(x, y, percent_ticks(), percent_ticks(most), words["rejected"], words["error"])
-        marks.append(dashes(x(0), y(self.error[0]), x(1), y(self.error[0]), "chart-reference"))
-        keep = np.unique(np.linspace(0, len(self.error) - 1, 400).astype(int))
-        curve: list[Mark] = [polyline([(x(self.rejected[i]), y(self.error[i])) for i in keep], "line-0")]
+        everything = Curve(np.array([0.0, 1.0]), np.repeat(self.error[0], 2), None, dashed=True)
+        series = (everything, Curve(self.rejected, self.error, told=listed), self._asked(most))
+        panel = Panel(
+            Axis(words["rejected"], 0.0, 1.0, "percent"), Axis(words["error"], 0.0, most, "percent"), series
+        )
+        return Plot(words["reject_title"], (words["reject_note"].format(**said),), listed, (panel,))
+
+    def _asked(self, most: float) -> Points:
+        """Where posteriors that somebody might ask for lie; those whose numbers would touch something are left out."""
+        kept: list[tuple[float, float, str]] = []
         end = -np.inf
         for asked in _ASKED:
             place = int(np.searchsorted(self.threshold, asked))
             if place >= len(self.threshold) or place == 0:
                 continue
-            here, below = x(self.rejected[place]), y(self.error[place]) - y(self.error[0])
-            # A text would touch the one before, or the dashed line.
-            if here < end + 6 or -4 < below < 20:
+            x, y = float(self.rejected[place]), float(self.error[place])
+            # The number before it, and the line of answering all, which it would touch from a little below.
+            if x < end + _GAP or -_UNDER < (y - self.error[0]) / most < _OVER:
                 continue
-            end = here + 6 + text_width(str(asked), SMALL)
-            # To the right and above: the curve falls.
-            curve.append(dot(here, y(self.error[place]), 4.0, "dot-0"))
-            curve.append(Words(here + 6, y(self.error[place]) - 6, str(asked), "chart-small"))
-        listed = "; ".join(f"{100 * r:.0f}%: {100 * e:.2f}%" for r, e in self._tenths())
-        groups = (Group(words["reject_title"], tuple(marks)), Group(listed, tuple(curve)))
-        return Scene(WIDTH, y.start + 52, words["reject_title"], listed, groups)
+            end = x + _GAP + _DIGIT * len(str(asked))
+            kept.append((x, y, str(asked)))
+        at = np.array([place[:2] for place in kept], dtype=np.float64).reshape(-1, 2)
+        texts = tuple(text for _, _, text in kept)
+        told = "; ".join(f"P ≥ {text}: {100 * x:.0f}%, {100 * y:.2f}%" for x, y, text in kept)
+        return Points(at[:, 0], at[:, 1], 0, 4.0, texts=texts, told=told)
 
     def _tenths(self) -> list[tuple[float, float]]:
         places = [int(np.searchsorted(self.rejected, share)) for share in np.arange(0, 1, 0.1)]
         return [(float(self.rejected[i]), float(self.error[i])) for i in places if i < len(self.error)]
-
-    def _on_axes(self, axes: Axes) -> None:
-        words = chart_words(self.lang)
-        axes.plot(self.rejected, self.error)
-        axes.set_xlabel(words["rejected"])
-        axes.set_ylabel(words["error"])
-        axes.set_title(words["reject_title"])
-        axes.set_ylim(bottom=0)
 
 
 def reject_curve(
