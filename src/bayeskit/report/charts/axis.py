@@ -140,10 +140,12 @@ def frame(
     y_title: str,
     *,
     grid: tuple[bool, bool] = (True, True),
+    upright: bool = False,
 ) -> list[Mark]:
     """Draw grid lines and the numbers at them; what runs along stands below, what runs up above.
 
-    ``grid`` says whether the numbers along and upwards have grid lines.
+    ``grid`` says whether the numbers along and upwards have grid lines, ``upright`` whether the line that everything
+    stands on is the left one.
     """
     marks: list[Mark] = []
     if y_title:
@@ -156,7 +158,8 @@ def frame(
     for value, text in thinned(x, x_ticks):
         marks += [straight(x(value), y.start, x(value), y.stop, "chart-grid")] if grid[0] else []
         marks.append(Words(x(value), y.start + 17, text, "chart-small", "middle"))
-    marks.append(straight(x.start, y.start, x.stop, y.start, "chart-axis"))
+    end = (x.start, y.stop) if upright else (x.stop, y.start)
+    marks.append(straight(x.start, y.start, *end, "chart-axis"))
     if x_title:
         middle = (x.start + x.stop) / 2
         room = 2 * min(middle, WIDTH - middle) - 2 * LEFT

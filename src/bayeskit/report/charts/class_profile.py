@@ -3,105 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import ColumnError, SettingError
-from bayeskit.report.charts.axis import LEFT, SMALL, WIDTH, Mark, Scale, polyline, straight, thinned, ticks_of
-from bayeskit.report.charts.chart import Chart
+from bayeskit.report.charts.chart import DescribedChart
 from bayeskit.report.charts.chart_words import chart_words
-from bayeskit.report.charts.legend import COLOURS, colour_of, heading, legend
+from bayeskit.report.charts.legend import COLOURS
+from bayeskit.report.charts.plot import Axis, Bars, Curve, Key, Panel, Plot, states_axis
 from bayeskit.report.charts.terms import Terms
-from bayeskit.report.scene import Group, Rectangle, Scene, Words, plain, shortened
+from bayeskit.report.scene import plain
 from bayeskit.schema import Label, Name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LABELS, NUMBERS = 120.0, 44.0
 # Bars of two classes are as tall as the number beside each.
 BAR, TALL_BAR, CURVE, MOST_STATES = 7.0, 11.0, 74.0, 8
-
-
-def profile_scene(chart: ClassProfile) -> Scene:
-    """Draw class profiles."""
-    words = chart_words(chart.lang)
-    # The commonest classes have the colours there are.
-    order = np.argsort(-chart.prior, kind="stable")[: len(COLOURS)]
-    classes = sorted(order.tolist())
-    notes = [words["profile_note"]]
-    for name, hidden in (
-        ("profile_more", len(chart.distributions) - chart.most),
-        ("profile_classes", len(chart.classes) - len(classes)),
-    ):
-        if hidden > 0:
-            notes.append(words[name].format(n=hidden))
-    title = words["profile_title"].format(target=chart.target)
-    marks, y = heading(title, notes)
-    names, y = legend([(f"fill-{i}", str(chart.classes[k])) for i, k in enumerate(classes)], y)
-    groups = [Group(title, (*marks, *names))]
-    for found in chart.distributions[: chart.most]:
-        draw = _curves if found.numeric else _bars
-        group, y = draw(found, classes, y + 14, chart)
-        groups.append(group)
-    listed = "; ".join(f"{plain(d.name)} {d.information:.3f}" for d in chart.distributions[: chart.most])
-    return Scene(WIDTH, y + 14, title, listed, tuple(groups))
-
-
-def _heading(found: Distribution, y: float) -> list[Mark]:
-    name = shortened(plain(found.name), WIDTH - 2 * LEFT, 12.5)
-    return [Words(LEFT, y + 12, name, "chart-name")]
-
-
-def _bars(found: Distribution, classes: list[int], y: float, chart: ClassProfile) -> tuple[Group, float]:
-    rows = [(str(value), found.shares[:, i]) for i, value in enumerate(found.values)]
-    if len(rows) > MOST_STATES:
-        overall = chart.prior @ found.shares
-        top = np.argsort(-overall, kind="stable")[: MOST_STATES - 1]
-        rest = np.setdiff1d(np.arange(len(rows)), top)
-        more = chart_words(chart.lang)["others"].format(n=len(rest))
-        rows = [*(rows[i] for i in sorted(top.tolist())), (more, found.shares[:, rest].sum(axis=1))]
-    marks, y = _heading(found, y), y + 20
-    x = Scale(0.0, 1.0, LEFT + LABELS, WIDTH - LEFT - NUMBERS)
-    said = []
-    few = len(classes) <= 2
-    each = TALL_BAR if few else BAR
-    for text, shares in rows:
-        tall = max(each * len(classes), 12.0)
-        label = shortened(plain(text), LABELS - 10, SMALL)
-        marks.append(Words(x.start - 8, y + tall / 2 + 4, label, "chart-small", "end"))
-        for i, k in enumerate(classes):
-            width = max(x(float(shares[k])) - x.start, 0.8)
-            marks.append(Rectangle(x.start, y + i * each, width, each - 1, f"fill-{i}"))
-            if few:
-                number = f"{100 * shares[k]:.0f}%"
-                marks.append(Words(x.start + width + 5, y + (i + 0.5) * each + 3.5, number, "chart-small"))
-        listed = ", ".join(f"{plain(chart.classes[k])} {100 * shares[k]:.1f}%" for k in classes)
-        said.append(f"{plain(text)}: {listed}")
-        y += tall + 6
-    return Group(f"{plain(found.name)}: {'; '.join(said)}", tuple(marks)), y
-
-
-def _curves(found: Distribution, classes: list[int], y: float, chart: ClassProfile) -> tuple[Group, float]:
-    numbers = np.asarray(found.values, dtype=np.float64)
-    marks, top = _heading(found, y), y + 22
-    x = Scale(float(numbers[0]), float(numbers[-1]), LEFT + 10, WIDTH - LEFT - 10)
-    highest = float(found.shares[classes].max())
-    up = Scale(0.0, highest if highest > 0 else 1.0, top + CURVE, top)
-    for value, text in thinned(x, ticks_of(x.low, x.high, 6)):
-        marks.append(straight(x(value), top, x(value), up.start, "chart-grid"))
-        marks.append(Words(x(value), up.start + 16, text, "chart-small", "middle"))
-    marks.append(straight(x.start, up.start, x.stop, up.start, "chart-axis"))
-    for i, k in enumerate(classes):
-        points = [(x(v), up(float(p))) for v, p in zip(numbers, found.shares[k])]
-        marks.append(polyline(points, f"line-{i}"))
-    means = found.shares @ numbers / np.maximum(found.shares.sum(axis=1), 1e-300)
-    said = ", ".join(f"{plain(chart.classes[k])} {means[k]:.4g}" for k in classes)
-    return Group(f"{plain(found.name)}: {said}", tuple(marks)), up.start + 22
-
+# How much of the height that a state has its bars take.
+FILLED = 0.8
 
 Floats = NDArray[np.float64]
 
@@ -130,7 +53,7 @@ class Distribution:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassProfile(Chart):
+class ClassProfile(DescribedChart):
     """Every attribute by class; those that tell most come first.
 
     Attributes
@@ -157,8 +80,70 @@ class ClassProfile(Chart):
         known = ", ".join(repr(d.name) for d in self.distributions[:12])
         raise ColumnError(f"There is no attribute {name!r}. There are {known}.")
 
-    def scene(self) -> Scene:
-        return profile_scene(self)
+    def description(self) -> Plot:
+        words = chart_words(self.lang)
+        # The commonest classes have the colours there are.
+        classes = sorted(np.argsort(-self.prior, kind="stable")[: len(COLOURS)].tolist())
+        notes = [words["profile_note"]]
+        for name, hidden in (
+            ("profile_more", len(self.distributions) - self.most),
+            ("profile_classes", len(self.classes) - len(classes)),
+        ):
+            if hidden > 0:
+                notes.append(words[name].format(n=hidden))
+        title = words["profile_title"].format(target=self.target)
+        shown = self.distributions[: self.most]
+        panels = tuple((self._curves if d.numeric else self._bars)(d, classes) for d in shown)
+        listed = "; ".join(f"{plain(d.name)} {d.information:.3f}" for d in shown)
+        names = tuple(Key(str(self.classes[k]), i) for i, k in enumerate(classes))
+        return Plot(title, tuple(notes), listed, panels, names, str(self.target))
+
+    def _bars(self, found: Distribution, classes: list[int]) -> Panel:
+        rows = [(str(value), found.shares[:, i]) for i, value in enumerate(found.values)]
+        if len(rows) > MOST_STATES:
+            overall = self.prior @ found.shares
+            top = np.argsort(-overall, kind="stable")[: MOST_STATES - 1]
+            rest = np.setdiff1d(np.arange(len(rows)), top)
+            more = chart_words(self.lang)["others"].format(n=len(rest))
+            rows = [*(rows[i] for i in sorted(top.tolist())), (more, found.shares[:, rest].sum(axis=1))]
+        few = len(classes) <= 2
+        width = FILLED / len(classes)
+        series = []
+        for i, k in enumerate(classes):
+            at = np.arange(len(rows)) + width * (i + 0.5) - FILLED / 2
+            shares = np.array([share[k] for _, share in rows])
+            numbers = tuple(f"{100 * share:.0f}%" for share in shares) if few else ()
+            said = "; ".join(f"{text}: {100 * share:.1f}%" for (text, _), share in zip(rows, shares))
+            label = str(self.classes[k])
+            series.append(
+                Bars(
+                    at,
+                    shares,
+                    np.full(len(rows), width),
+                    i,
+                    label,
+                    horizontal=True,
+                    texts=numbers,
+                    told=f"{found.name}, {label}: {said}",
+                )
+            )
+        height = max((TALL_BAR if few else BAR) * len(classes), 12.0) / FILLED
+        x = Axis("", 0.0, 1.0, "percent", bare=True)
+        y = states_axis("", [text for text, _ in rows], downwards=True)
+        return Panel(x, y, tuple(series), title=str(found.name), height=height * len(rows))
+
+    def _curves(self, found: Distribution, classes: list[int]) -> Panel:
+        numbers = np.asarray(found.values, dtype=np.float64)
+        means = found.shares @ numbers / np.maximum(found.shares.sum(axis=1), 1e-300)
+        series = tuple(
+            Curve(numbers, found.shares[k], i, label, f"{found.name}, {label}: {means[k]:.4g}")
+            for i, (k, label) in enumerate((k, str(self.classes[k])) for k in classes)
+        )
+        # One number only, where nothing varies, is in the middle.
+        low, high = (numbers[0], numbers[-1]) if len(numbers) > 1 else (numbers[0] - 0.5, numbers[0] + 0.5)
+        highest = float(found.shares[classes].max())
+        y = Axis("", 0.0, 1.04 * highest if highest > 0 else 1.0, bare=True)
+        return Panel(Axis("", float(low), float(high)), y, series, title=str(found.name), height=CURVE)
 
     def plot(self, ax: Axes | None = None) -> Any:
         """Draw with Matplotlib: the attribute that tells most on axes that are given, else each on axes of its own.
@@ -171,33 +156,8 @@ class ClassProfile(Chart):
         -------
         The axes, or a list of them.
         """
-        if ax is not None:
-            return super().plot(ax)
-        shown = self.distributions[: self.most]
-        first = super().plot(None)
-        figure = first.figure
-        first.remove()
-        found = []
-        for i, distribution in enumerate(shown):
-            axes = figure.add_subplot(len(shown), 1, i + 1)
-            found.append(replace(self, distributions=(distribution,)).plot(axes))
-            if i:  # one legend serves all
-                axes.get_legend().remove()
-        return found
-
-    def _on_axes(self, axes: Any) -> None:
-        found = self.distributions[0]
-        for k, label in enumerate(self.classes):
-            colour = COLOURS[colour_of(k)][0]
-            if found.numeric:
-                axes.plot(found.values, found.shares[k], color=colour, label=str(label))
-            else:
-                at = np.arange(len(found.values)) + 0.8 * (k + 0.5) / len(self.classes) - 0.4
-                axes.bar(at, found.shares[k], 0.8 / len(self.classes), color=colour, label=str(label))
-        if not found.numeric:
-            axes.set_xticks(range(len(found.values)), [str(value) for value in found.values])
-        axes.set_title(str(found.name))
-        axes.legend(title=str(self.target))
+        found = super().plot(ax)
+        return found if ax is not None or isinstance(found, list) else [found]
 
 
 def class_profile(

@@ -79,7 +79,8 @@ def _panel(panel: Panel, top: float, left: float, title: str) -> tuple[list[Grou
     y_ticks = [] if panel.y.bare else _up_ticks(panel.y)
     # States are no numbers to read off along a line.
     grid = (not panel.x.states, not panel.y.states)
-    marks += frame(x, y, x_ticks, y_ticks, panel.x.title, panel.y.title, grid=grid)
+    titles = (panel.x.title, panel.y.title)
+    marks += frame(x, y, x_ticks, y_ticks, *titles, grid=grid, upright=_is_lying(panel))
     groups = [Group(panel.title or title, tuple(marks))]
     heights = {id(curve): y(height) for curve, height in panel.named_ends()}
     for series in panel.series:
@@ -91,9 +92,13 @@ def _panel(panel: Panel, top: float, left: float, title: str) -> tuple[list[Grou
     return groups, y.start + below
 
 
+def _is_lying(panel: Panel) -> bool:
+    return any(isinstance(series, Bars) and series.horizontal for series in panel.series)
+
+
 def _room_right(panel: Panel) -> float:
     """Return how much room what stands to the right of the axes needs."""
-    if any(isinstance(series, Bars) and series.horizontal for series in panel.series):
+    if _is_lying(panel):
         return LEFT + NUMBERS
     return name_room(curve.name for curve, _ in panel.named_ends()) if panel.direct else 24.0
 
