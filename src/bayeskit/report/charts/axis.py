@@ -82,15 +82,6 @@ def ticks_of(low: float, high: float, most: int = 6, *, whole: bool = False) -> 
     return list(zip(values, written_alike(values)))
 
 
-def percent_ticks(high: float = 1.0, most: int = 6) -> list[Tick]:
-    """Return shares from 0 on with their texts in per cent.
-
-    >>> percent_ticks(0.2, 3)
-    [(0.0, '0%'), (0.1, '10%'), (0.2, '20%')]
-    """
-    return [(value, f"{100 * value:.4g}%") for value in round_numbers(0.0, high, most)]
-
-
 Mark = Rectangle | Words | Line
 # A chart is as wide as a telephone shows without making its letters small.
 WIDTH = 440.0

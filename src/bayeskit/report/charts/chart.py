@@ -70,9 +70,6 @@ class PlotPicture(ChartPicture):
             squeeze=False,
         )
         on: list[Axes] = list(grid[:, 0])
-        for above, axes, panel in zip(on, on[1:], plot.panels[1:]):
-            if panel.beneath:
-                axes.sharex(above)
         if plot.panels[0].title:
             figure.suptitle(in_lines(plot.title), parse_math=False)
         notes = "\n".join(map(in_lines, plot.notes))
@@ -81,19 +78,19 @@ class PlotPicture(ChartPicture):
 
 
 class Chart(ABC):
-    """Numbers that draw themselves. A subclass says which scene they make, and how Matplotlib draws them on axes."""
+    """Numbers that draw themselves. A subclass describes its chart; renderers draw what it describes."""
 
     @abstractmethod
+    def description(self) -> Plot:
+        """Return what is drawn: axes, and what lies on them in the units of the data."""
+
     def scene(self) -> Scene:
         """Return the picture as rectangles, texts and lines."""
+        return self.picture().scene
 
-    @abstractmethod
-    def _on_axes(self, axes: Axes) -> None:
-        """Draw on the axes of Matplotlib."""
-
-    def picture(self) -> ChartPicture:
+    def picture(self) -> PlotPicture:
         """Return the drawing."""
-        return ChartPicture(self.scene())
+        return PlotPicture(self.description())
 
     def svg(self) -> str:
         """Return the text of an SVG file that needs nothing beside it."""
@@ -118,37 +115,6 @@ class Chart(ABC):
         Parameters
         ----------
         ax : matplotlib axes, optional
+            Where a chart has several panels, the first one is drawn on them.
         """
-        if ax is None:
-            try:
-                from matplotlib import pyplot
-            except ImportError:
-                raise UsageError(
-                    'plot() needs Matplotlib: pip install "bayeskit[plot]". svg() and save("chart.svg") need nothing.'
-                ) from None
-            scene = self.scene()
-            _, ax = pyplot.subplots(figsize=(scene.width / 80, scene.height / 80), layout="constrained")
-        self._on_axes(ax)
-        set_fonts(ax)
-        return ax
-
-
-class DescribedChart(Chart):
-    """Numbers whose chart is described; renderers draw what it describes."""
-
-    @abstractmethod
-    def description(self) -> Plot:
-        """Return what is drawn: axes, and what lies on them in the units of the data."""
-
-    def scene(self) -> Scene:
-        return self.picture().scene
-
-    def _on_axes(self, axes: Axes) -> None:
-        raise NotImplementedError
-
-    def picture(self) -> PlotPicture:
-        """Return the drawing."""
-        return PlotPicture(self.description())
-
-    def plot(self, ax: Axes | None = None) -> Any:
         return self.picture().plot(ax)

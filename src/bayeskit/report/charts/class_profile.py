@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import ColumnError, SettingError
-from bayeskit.report.charts.chart import DescribedChart
+from bayeskit.report.charts.chart import Chart
 from bayeskit.report.charts.chart_words import chart_words
 from bayeskit.report.charts.legend import COLOURS
 from bayeskit.report.charts.plot import Axis, Bars, Curve, Key, Panel, Plot, states_axis
@@ -53,7 +53,7 @@ class Distribution:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassProfile(DescribedChart):
+class ClassProfile(Chart):
     """Every attribute by class; those that tell most come first.
 
     Attributes
@@ -110,7 +110,7 @@ class ClassProfile(DescribedChart):
         width = FILLED / len(classes)
         series = []
         for i, k in enumerate(classes):
-            at = np.arange(len(rows)) + width * (i + 0.5) - FILLED / 2
+            at = np.arange(float(len(rows))) + width * (i + 0.5) - FILLED / 2
             shares = np.array([share[k] for _, share in rows])
             numbers = tuple(f"{100 * share:.0f}%" for share in shares) if few else ()
             said = "; ".join(f"{text}: {100 * share:.1f}%" for (text, _), share in zip(rows, shares))

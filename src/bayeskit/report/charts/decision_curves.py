@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.errors import SettingError
-from bayeskit.report.charts.chart import DescribedChart
+from bayeskit.report.charts.chart import Chart
 from bayeskit.report.charts.chart_words import chart_words
 from bayeskit.report.charts.plot import Axis, Curve, Key, Panel, Plot, Points
 from bayeskit.report.charts.reliability_chart import class_codes, outcomes
@@ -22,7 +22,7 @@ _STEPS = 201
 
 
 @dataclass(frozen=True, eq=False)
-class CostCurve(DescribedChart):
+class CostCurve(Chart):
     r"""The mean cost of a row as a function of c, where a false alarm costs 2c and a miss 2(1 − c).
 
     The class is said where P ≥ c, as the loss asks. The area under the curve is the Brier score of the posterior.
@@ -142,7 +142,7 @@ class Chow(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RejectCurve(DescribedChart):
+class RejectCurve(Chart):
     """The error of the rows that are answered when the least sure ones are not.
 
     Attributes

@@ -6,65 +6,27 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError, UsageError
+from bayeskit.report.charts.axis import Scale, Tick, apart, round_numbers, written
 from bayeskit.report.charts.chart import Chart
 from bayeskit.report.charts.chart_words import chart_words
-from bayeskit.report.charts.nomogram_scene import nomogram_scene, title_of
+from bayeskit.report.charts.plot import Axis, Conversion, Lane, Plot, Rulers
 from bayeskit.report.charts.terms import Terms
-from bayeskit.report.scene import Scene
+from bayeskit.report.scene import plain
 from bayeskit.schema import Label, Name
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
-def on_axes(chart: Nomogram, axes: Axes) -> None:
-    """Draw every ruler on a line of its own; a number's curve takes most of the line's height."""
-    shown = chart.rulers[: chart.most]
-    row = {reading.name: reading for reading in chart.row}
-    for i, ruler in enumerate(shown):
-        points = np.clip(chart.points(ruler.name), 0.0, ruler.spread / chart.unit)
-        mark = float(i)
-        if ruler.numeric:
-            values = np.asarray(ruler.values, dtype=np.float64)
-            up = (values - values.min()) / max(float(np.ptp(values)), 1e-300)
-            height = i + 0.35 - 0.7 * up
-            axes.plot(points, height, color="#2a66ab")
-            for at, side in ((0, "top"), (len(values) - 1, "bottom")):
-                axes.annotate(f"{values[at]:.3g}", (points[at], height[at]), fontsize=8, ha="center", va=side)
-            read = row[ruler.name].value if ruler.name in row else None
-            mark = float(np.interp(read, values, height)) if isinstance(read, (int, float)) else mark
-        else:
-            axes.plot(points, np.full(len(points), i), "|-", color="#2a66ab")
-            for k, at in enumerate(np.argsort(points)):
-                place = (0, 6 if k % 2 == 0 else -13)
-                text = str(ruler.values[at])
-                axes.annotate(
-                    text,
-                    (points[at], i),
-                    place,
-                    textcoords="offset points",
-                    ha="center",
-                    fontsize=8,
-                    parse_math=False,
-                )
-        if ruler.name in row:
-            axes.plot((row[ruler.name].log_odds - ruler.least) / chart.unit, mark, "o", color="#b4412b")
-    axes.set_yticks(range(len(shown)), [str(ruler.name) for ruler in shown])
-    axes.set_ylim(len(shown) - 0.4, -0.6)
-    axes.set_xlabel(chart_words(chart.lang)["points"])
-    axes.set_title(title_of(chart))
-
 
 Floats = NDArray[np.float64]
 
 # The log-odds of 0.9997: where the curve of a number ends.
 FAR = 8.0
+# Should they not all fit on a scale of about so many pixels, the first ones are kept.
+_CHANCES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.05, 0.95, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6)
+LENGTH = 278.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,11 +172,93 @@ class Nomogram(Chart):
             "total": self.total,
         }
 
-    def scene(self) -> Scene:
-        return nomogram_scene(self)
+    def description(self) -> Plot:
+        words = chart_words(self.lang)
+        shown = self.rulers[: self.most]
+        title = words["nomogram_title"].format(target=self.target, label=self.label)
+        scale = Axis(words["points"], 0.0, 100.0, most=11)
+        listed = "; ".join(f"{plain(r.name)}: {written(r.spread / self.unit)}" for r in shown)
+        lanes = tuple((self._curve if ruler.numeric else self._states)(ruler) for ruler in shown)
+        return Plot(title, self._notes(), listed, (Rulers(scale, lanes), self._totals()))
 
-    def _on_axes(self, axes: Axes) -> None:
-        on_axes(self, axes)
+    def _notes(self) -> tuple[str, ...]:
+        words, hidden = chart_words(self.lang), len(self.rulers) - self.most
+        said = {"label": self.label, "against": self.against}
+        notes = [words["nomogram_rest" if self.against is None else "nomogram_pair"].format(**said)]
+        notes.append(words["nomogram_note"])
+        if hidden > 0:
+            notes.append(words["nomogram_more"].format(n=hidden))
+        if self.total is not None:
+            notes.append(words["nomogram_row"].format(total=f"{self.total:.0f}"))
+        return tuple(notes)
+
+    def _states(self, ruler: Ruler) -> Lane:
+        """States along a line, in the order of their points."""
+        placed = sorted(zip(self.points(ruler.name).tolist(), map(str, ruler.values)))
+        x = np.array([points for points, _ in placed])
+        texts = tuple(enumerate(text for _, text in placed))
+        told = "; ".join(f"{text}: {points:.1f}" for points, text in placed)
+        read = self._reading(ruler)
+        mark = None if read is None else (self._place(ruler, read), 0.5)
+        return Lane(str(ruler.name), x, np.full(len(x), 0.5), texts, False, mark, told)
+
+    def _curve(self, ruler: Ruler) -> Lane:
+        """Numbers as a curve: the number upwards, its points across, since the same points may have two numbers."""
+        values = np.asarray(ruler.values, dtype=np.float64)
+        low, span = float(values.min()), float(np.ptp(values))
+        points = self.points(ruler.name)
+        up = (values - low) / span if span else np.full(len(values), 0.5)
+        numbers = [
+            (int(np.argmin(np.abs(values - value))), written(value))
+            for value in round_numbers(low, low + span, 4)
+        ]
+        told = "; ".join(f"{text}: {points[at]:.1f}" for at, text in numbers)
+        read, mark = self._reading(ruler), None
+        if read is not None:
+            height = 0.5
+            if span and isinstance(read.value, (int, float)):
+                height = float(np.clip((read.value - low) / span, 0.0, 1.0))
+            mark = (self._place(ruler, read), height)
+        x = np.clip(points, 0.0, ruler.spread / self.unit)
+        return Lane(str(ruler.name), x, up, tuple(numbers), True, mark, told)
+
+    def _reading(self, ruler: Ruler) -> Reading | None:
+        return next((read for read in self.row if read.name == ruler.name), None)
+
+    def _place(self, ruler: Ruler, read: Reading) -> float:
+        """Where a reading lies on the scale of points; at its end where it lies beyond."""
+        return min(max((read.log_odds - ruler.least) / self.unit, 0.0), 100.0)
+
+    def _totals(self) -> Conversion:
+        """The sum of points and, under it, the probability that it stands for."""
+        words, total = chart_words(self.lang), self.total
+        most = max(sum(ruler.spread for ruler in self.rulers) / self.unit, 1.0)
+        above = Axis(words["total"], 0.0, most, most=7)
+        name = words["probability"].format(label=self.label)
+        below = Axis(name, 0.0, most, ticks=tuple(self._chances(most)))
+        if total is None:
+            return Conversion(above, below)
+        return Conversion(above, below, total, f"{total:.0f} → {_percent(self.probability(total))}")
+
+    def _chances(self, most: float) -> list[Tick]:
+        """Return where probabilities lie under the sum of points; the last of them only where there is room."""
+        kept: list[Tick] = []
+        across = Scale(0.0, most, 0.0, LENGTH)
+        for p in _CHANCES:
+            at = (math.log(p / (1 - p)) - self.intercept) / self.unit
+            more = sorted([*kept, (at, written(p))])
+            if 0 <= at <= most and len(apart(across, more, 5.0)) == len(more):
+                kept = more
+        return kept
+
+
+def _percent(p: float) -> str:
+    """Write a probability; none is 0 or 1.
+
+    >>> _percent(0.0), _percent(0.1234), _percent(1.0)
+    ('<0.1%', '12.3%', '>99.9%')
+    """
+    return "<0.1%" if p < 0.0005 else ">99.9%" if p > 0.9995 else f"{100 * p:.1f}%"
 
 
 def nomogram(

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.report.charts.axis import Scale, Tick, round_numbers, spread, ticks_of
+from bayeskit.report.charts.axis import SMALL, Scale, Tick, round_numbers, spread, ticks_of
+from bayeskit.report.scene import plain, shortened, text_width
 
 Floats = NDArray[np.float64]
+# Between two texts side by side.
+GAP = 7.0
 Shape = Literal["disc", "square", "triangle", "cross", "ring"]
 
 
@@ -170,7 +173,7 @@ class Panel:
     height : float
         In pixels, without what stands around the axes; beside that of other panels, the share of a figure.
     beneath : bool
-        Whether it belongs to the panel above and shares its axis across.
+        Whether it belongs to the panel above.
     direct : bool
         Whether the names of curves stand at their ends.
     """
@@ -194,6 +197,83 @@ class Panel:
             (curve, self.y.high + (self.y.low - self.y.high) * place / self.height)
             for curve, place in zip(named, places)
         ]
+
+
+@dataclass(frozen=True, eq=False)
+class Lane:
+    """One of several scales that are read off a common one.
+
+    Attributes
+    ----------
+    name : str
+    x : array of shape (m,)
+        Places on the common scale.
+    up : array of shape (m,)
+        How high they lie in the lane, from 0 to 1.
+    texts : tuple of (number of a place, text)
+    curved : bool
+        Whether the places are points of a curve; else they lie side by side on a level line, and ascend.
+    mark : (x, up), optional
+        A place that is pointed out.
+    told : str
+    """
+
+    name: str
+    x: Floats
+    up: Floats
+    texts: tuple[tuple[int, str], ...]
+    curved: bool
+    mark: tuple[float, float] | None = None
+    told: str = ""
+
+    def placed_texts(self, across: Scale, left: float, right: float) -> list[tuple[float, int, str]]:
+        """Return where the texts of a level line stand so that none covers another: middle, row and text.
+
+        Rows 0 and 2 are over the line, 1 and 3 under it; what finds no room in them is left out. ``left`` and
+        ``right`` are the pixels between which texts must stay.
+        """
+        rows: list[list[tuple[float, float]]] = [[], [], [], []]
+        found = []
+        # The ends of the line first: should texts not all fit, these are the ones to know.
+        for at, text in [self.texts[0], self.texts[-1], *self.texts[1:-1]][: len(self.texts)]:
+            text = shortened(plain(text), 110, SMALL)
+            half = text_width(text, SMALL) / 2
+            # A text at the end of the line is moved inwards.
+            middle = min(max(across(float(self.x[at])), left + half), right - half)
+            begin, end = middle - half, middle + half
+            free = (all(end + GAP <= a or b + GAP <= begin for a, b in taken) for taken in rows)
+            row = next((i for i, is_free in enumerate(free) if is_free), None)
+            if row is not None:
+                rows[row].append((begin, end))
+                found.append((middle, row, text))
+        return found
+
+
+@dataclass(frozen=True)
+class Rulers:
+    """A scale, and lanes under it that are read off it."""
+
+    x: Axis
+    lanes: tuple[Lane, ...]
+    title: ClassVar[str] = ""
+    beneath: ClassVar[bool] = False
+
+    @property
+    def height(self) -> float:
+        return 62.0 * (len(self.lanes) + 1)
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """Two scales over one another: what lies on one place is the same on both. ``at`` is pointed out, in words, too."""
+
+    above: Axis
+    below: Axis
+    at: float | None = None
+    text: str = ""
+    title: ClassVar[str] = ""
+    beneath: ClassVar[bool] = True
+    height: ClassVar[float] = 62.0
 
 
 @dataclass(frozen=True)
@@ -226,6 +306,6 @@ class Plot:
     title: str
     notes: tuple[str, ...]
     told: str
-    panels: tuple[Panel, ...]
+    panels: tuple[Panel | Rulers | Conversion, ...]
     legend: tuple[Key, ...] = ()
     legend_title: str = ""

@@ -8,14 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayeskit.report.charts.axis import Scale
 from bayeskit.report.charts.legend import BANDS, CHART_STYLES, COLOURS, colour_of, wrapped
-from bayeskit.report.charts.plot import Axis, Bars, Cells, Curve, Key, Panel, Plot, Points, Ring, Series, Tag
+from bayeskit.report.charts.plot import (
+    Axis,
+    Bars,
+    Cells,
+    Conversion,
+    Curve,
+    Key,
+    Panel,
+    Plot,
+    Points,
+    Ring,
+    Rulers,
+    Series,
+    Tag,
+)
+from bayeskit.report.charts.ruler_scene import INNER, OUTER, START, STOP
 from bayeskit.report.scene import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-REFERENCE, INK = "#7d8a92", "#26323a"
+REFERENCE, INK, MARK = "#7d8a92", "#26323a", "#b4412b"
 _MARKERS = {"disc": "o", "square": "s", "triangle": "^", "cross": "P", "ring": "o"}
 # A radius in pixels of the scene, of which there are 80 to an inch, as a diameter in points.
 _POINTS = 2 * 72 / 80
@@ -29,7 +45,13 @@ def _colour(number: int | None) -> str:
 def draw_plot(plot: Plot, on: Sequence[Axes]) -> None:
     """Draw as many panels as there are axes, the first ones first."""
     for axes, panel in zip(on, plot.panels):
-        _panel(axes, panel)
+        match panel:
+            case Panel():
+                _panel(axes, panel)
+            case Rulers():
+                _rulers(axes, panel)
+            case Conversion():
+                _conversion(axes, panel)
         if not panel.beneath:
             axes.set_title(in_lines(panel.title or plot.title), parse_math=False)
     if plot.legend:
@@ -73,7 +95,7 @@ def _write(
     axes: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], colour: str, **look: Any
 ) -> None:
     """Write a small text beside a place; ``offset`` is in points."""
-    ha = "left" if offset[0] else "center"
+    ha = "center" if not offset[0] else "left" if offset[0] > 0 else "right"
     va = "center" if not offset[1] else "bottom" if offset[1] > 0 else "top"
     look = {"ha": ha, "va": va, "fontsize": "small", "color": colour, "parse_math": False, **look}
     axes.annotate(plain(text), at, offset, textcoords="offset points", annotation_clip=False, **look)
@@ -145,7 +167,7 @@ def _points(axes: Axes, points: Points, order: float) -> None:
 
 
 def _bars(axes: Axes, bars: Bars, order: float) -> None:
-    look = {"color": _colour(bars.colour), "label": plain(bars.name) or None, "zorder": order}
+    look: dict[str, Any] = {"color": _colour(bars.colour), "label": plain(bars.name) or None, "zorder": order}
     if bars.horizontal:
         axes.barh(bars.at, bars.values, bars.width, **look)
     else:
@@ -154,6 +176,45 @@ def _bars(axes: Axes, bars: Bars, order: float) -> None:
         if text:
             place, offset = ((value, at), (3, 0)) if bars.horizontal else ((at, value), (0, 2))
             _write(axes, text, place, offset, INK)
+
+
+def _rulers(axes: Axes, panel: Rulers) -> None:
+    """Draw every lane on a line of its own; a curve takes most of the line's height."""
+    low, high = panel.x.low, panel.x.high
+    # How wide texts are on a figure as wide as the SVG.
+    across = Scale(low, high, START, STOP)
+    for i, lane in enumerate(panel.lanes):
+        up = i + 0.35 - 0.7 * lane.up
+        line = axes.plot(lane.x, up, "-" if lane.curved else "|-", color=_colour(0))[0]
+        if lane.curved:
+            line.set(marker="o", markersize=4, markevery=[at for at, _ in lane.texts])
+            for at, text in lane.texts:
+                _write(axes, text, (float(lane.x[at]), float(up[at])), (0, 4), INK)
+        else:
+            for middle, row, text in lane.placed_texts(across, INNER, OUTER):
+                place = low + (high - low) * (middle - START) / (STOP - START)
+                _write(axes, text, (place, float(i)), (0, (5, -5, 16, -16)[row]), INK)
+        if lane.mark is not None:
+            axes.plot(lane.mark[0], i + 0.35 - 0.7 * lane.mark[1], "o", color=MARK)
+    axes.set_yticks(range(len(panel.lanes)), [plain(lane.name) for lane in panel.lanes], parse_math=False)
+    axes.set_ylim(len(panel.lanes) - 0.4, -0.6)
+    axes.set_xlim(low - 0.03 * (high - low), high + 0.03 * (high - low))
+    axes.set_xlabel(plain(panel.x.title), parse_math=False)
+
+
+def _conversion(axes: Axes, panel: Conversion) -> None:
+    """Draw one scale over the axes and the other one under them."""
+    axes.set(xlim=(panel.above.low, panel.above.high), ylim=(0.0, 1.0), yticks=[])
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    axes.set_xlabel(plain(panel.above.title), parse_math=False)
+    below = axes.secondary_xaxis("bottom")
+    below.set_xticks([at for at, _ in panel.below.ticks], [text for _, text in panel.below.ticks])
+    below.set_xlabel(plain(panel.below.title), parse_math=False)
+    if panel.at is not None:
+        axes.plot([panel.at, panel.at], [0.0, 1.0], "o--", color=MARK, clip_on=False)
+        right = panel.at < (panel.above.low + panel.above.high) / 2
+        _write(axes, panel.text, (panel.at, 0.5), (6 if right else -6, 0), MARK)
 
 
 def _shades() -> Any:

@@ -22,7 +22,22 @@ from bayeskit.report.charts.axis import (
     straight,
 )
 from bayeskit.report.charts.legend import BANDS, Sample, colour_of, heading, legend
-from bayeskit.report.charts.plot import Axis, Bars, Cells, Curve, Key, Panel, Plot, Points, Ring, Series, Tag
+from bayeskit.report.charts.plot import (
+    Axis,
+    Bars,
+    Cells,
+    Conversion,
+    Curve,
+    Key,
+    Panel,
+    Plot,
+    Points,
+    Ring,
+    Rulers,
+    Series,
+    Tag,
+)
+from bayeskit.report.charts.ruler_scene import draw_conversion, draw_rulers
 from bayeskit.report.scene import Group, Line, Rectangle, Scene, Words, plain, shortened, text_width
 
 # A line of more points than the picture has pixels shows no more.
@@ -39,9 +54,16 @@ def scene_of(plot: Plot) -> Scene:
         marks += names
     groups = [Group(plot.title, tuple(marks))]
     # Panels begin at one line, wherever there is something to the left of them.
-    left = max((room_for(_up_ticks(panel.y)) for panel in plot.panels if not panel.y.bare), default=0.0)
+    upright = [panel.y for panel in plot.panels if isinstance(panel, Panel) and not panel.y.bare]
+    left = max((room_for(_up_ticks(axis)) for axis in upright), default=0.0)
     for panel in plot.panels:
-        found, y = _panel(panel, y, left, plot.title)
+        match panel:
+            case Panel():
+                found, y = _panel(panel, y, left, plot.title)
+            case Rulers():
+                found, y = draw_rulers(panel, y)
+            case Conversion():
+                found, y = draw_conversion(panel, y)
         groups += found
     return Scene(WIDTH, y + 8, plain(plot.title), plot.told, tuple(groups))
 
@@ -155,8 +177,8 @@ def _curve(curve: Curve, panel: Panel, x: Scale, y: Scale) -> list[Mark]:
     if curve.lower is not None and curve.upper is not None:
         for (across, _), low, high in zip(at, curve.lower, curve.upper):
             marks.append(straight(across, y(low), across, y(high), f"thin-{colour_of(curve.colour or 0)}"))
-    keep = np.unique(np.linspace(0, len(at) - 1, MOST_POINTS).astype(int)) if len(at) else []
-    marks.append(polyline([at[i] for i in keep], _line_style(curve)))
+    kept = np.linspace(0, len(at) - 1, min(len(at), MOST_POINTS)).astype(int).tolist()
+    marks.append(polyline([at[i] for i in kept], _line_style(curve)))
     if curve.size:
         marks += [dot(*point, curve.size, f"dot-{colour_of(curve.colour or 0)}") for point in at]
     return marks

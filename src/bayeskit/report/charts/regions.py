@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.report.charts.chart import DescribedChart
+from bayeskit.report.charts.chart import Chart
 from bayeskit.report.charts.chart_words import chart_words
 from bayeskit.report.charts.legend import BANDS
-from bayeskit.report.charts.plot import Axis, Cells, Key, Panel, Plot, Points, states_axis
+from bayeskit.report.charts.plot import Axis, Cells, Key, Panel, Plot, Points, Series, states_axis
 from bayeskit.schema import Label, Name
 
 Floats = NDArray[np.float64]
@@ -43,7 +43,7 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class Regions(DescribedChart):
+class Regions(Chart):
     """P(c | two attributes) on a grid.
 
     Attributes
@@ -91,7 +91,7 @@ class Regions(DescribedChart):
             notes.append(words["regions_dots"].format(n=len(dots)))
         note = (" " if self.lang == "en" else "").join(notes)
         x, y = self.x.axis(), self.y.axis()
-        series = (Cells(self.chosen, self.bands()), *self._points(dots, x, y))
+        series: tuple[Series, ...] = (Cells(self.chosen, self.bands()), *self._points(dots, x, y))
         names = tuple(Key(str(label), k) for k, label in enumerate(self.classes))
         return Plot(title, (note,), " ".join(notes), (Panel(x, y, series, height=320.0),), names)
 

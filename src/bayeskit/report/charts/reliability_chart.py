@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.errors import DataError, SettingError
-from bayeskit.report.charts.chart import DescribedChart
+from bayeskit.report.charts.chart import Chart
 from bayeskit.report.charts.chart_words import chart_words
 from bayeskit.report.charts.plot import Axis, Bars, Curve, Panel, Plot
 from bayeskit.schema import Label
@@ -24,7 +24,7 @@ NARROW = 0.07
 
 
 @dataclass(frozen=True, eq=False)
-class Reliability(DescribedChart):
+class Reliability(Chart):
     """Rows in bins of their posterior; bins without rows are left out.
 
     Attributes
