@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
 
 import numpy as np
 
@@ -104,12 +104,11 @@ def _panel(panel: Panel, top: float, left: float, title: str) -> tuple[list[Grou
     titles = (panel.x.title, panel.y.title)
     marks += frame(x, y, x_ticks, y_ticks, *titles, grid=grid, upright=_is_lying(panel))
     groups = [Group(panel.title or title, tuple(marks))]
-    heights = {id(curve): y(height) for curve, height in panel.named_ends()}
-    for series in panel.series:
-        drawn = _series(series, panel, x, y)
-        if id(series) in heights and isinstance(series, Curve):
-            drawn += _name_at(series, x.stop, heights[id(series)])
-        groups.append(Group(series.told or panel.title or title, tuple(drawn)))
+    names = {id(curve): _name_at(curve, x.stop, y(height)) for curve, height in panel.named_ends()}
+    # What is told in one breath is one group.
+    for told, members in groupby(panel.series, lambda series: series.told):
+        drawn = [[*_series(series, panel, x, y), *names.get(id(series), [])] for series in members]
+        groups.append(Group(told or panel.title or title, tuple(chain.from_iterable(drawn))))
     below = 44.0 if panel.x.title else 22.0 if x_ticks else 6.0
     return groups, y.start + below
 

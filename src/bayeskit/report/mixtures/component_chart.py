@@ -5,35 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from bayeskit.errors import SettingError
-from bayeskit.report.charts.axis import (
-    SMALL,
-    WIDTH,
-    Mark,
-    Scale,
-    Tick,
-    around,
-    dot,
-    frame,
-    polyline,
-    room_for,
-    spread,
-    straight,
-    ticks_of,
-)
-from bayeskit.report.charts.chart import ChartPicture
-from bayeskit.report.charts.chart_words import chart_words
-from bayeskit.report.charts.legend import colour_of, heading
-from bayeskit.report.scene import Group, Point, Scene, Words, plain, shortened, text_width
+import numpy as np
 
-HEIGHT = 270.0
-# Names at the ends of curves are cut to this; beyond so many points they are left to the line.
-MOST_NAME, MOST_POINTS = 140.0, 60
+from bayeskit.errors import SettingError
+from bayeskit.report.charts.axis import around
+from bayeskit.report.charts.chart import PlotPicture
+from bayeskit.report.charts.chart_words import chart_words
+from bayeskit.report.charts.plot import Axis, Curve, Panel, Plot, Points
+from bayeskit.report.scene import plain
+
+# Beyond so many points they are left to the line.
+MOST_POINTS = 60
 
 
 def curve_picture(
     curves: Mapping[str, Iterable[tuple[float, float]]], across: str, up: str, title: str
-) -> ChartPicture:
+) -> PlotPicture:
     """Draw curves, each with its name at its end.
 
     Parameters
@@ -56,50 +43,28 @@ def curve_picture(
     if not found:
         raise SettingError(f"No curve has a finite point, so there is nothing to draw of {title!r}.")
     everything = [point for points in found.values() for point in points]
-    marks, top = heading(title)
-    top += 26
-    low, high = around(y for _, y in everything)
-    y_ticks = ticks_of(low, high)
-    across_ends = around(x for x, _ in everything)
-    x = Scale(*across_ends, room_for(y_ticks), WIDTH - name_room(found))
-    y = Scale(low, high, top + HEIGHT, top)
-    whole = all(a == round(a) for a, _ in everything)  # steps of EM: there is nothing between
-    marks += frame(x, y, ticks_of(*across_ends, whole=whole), y_ticks, across, up)
-    ends = spread([y(points[-1][1]) for points in found.values()], y.start)
-    groups = [Group("axes", tuple(marks))]
-    for i, (name, points) in enumerate(found.items()):
-        at = [(x(a), y(b)) for a, b in points]
-        drawn = named_curve(i, name, at, x.stop, ends[i], with_dots=len(points) <= MOST_POINTS)
-        groups.append(Group(f"{plain(name)}, in the end {points[-1][1]:.6g}", tuple(drawn)))
+    whole = all(x == round(x) for x, _ in everything)  # steps of EM: there is nothing between
+    lines = tuple(
+        _curve(i, name, points, f"{name}, in the end {points[-1][1]:.6g}")
+        for i, (name, points) in enumerate(found.items())
+    )
+    x = Axis(across, *around(x for x, _ in everything), "whole" if whole else "number")
+    y = Axis(up, *around(y for _, y in everything))
     told = "; ".join(
         f"{plain(name)}: " + ", ".join(f"{a:.6g} {b:.6g}" for a, b in points[:MOST_POINTS])
         for name, points in found.items()
     )
-    return ChartPicture(Scene(WIDTH, y.start + 52, plain(title), told, tuple(groups)))
+    return PlotPicture(Plot(title, (), told, (Panel(x, y, lines, direct=True),)))
 
 
-def name_room(names: Iterable[str]) -> float:
-    """Return how much room the names at the ends of curves need, with the lines before them."""
-    widest = max((text_width(plain(name), SMALL) for name in names), default=0.0)
-    return min(widest, MOST_NAME) + (40.0 if widest else 24.0)
-
-
-def named_curve(
-    place: int, name: str, points: Sequence[Point], right: float, label: float, *, with_dots: bool = True
-) -> list[Mark]:
-    """Draw one curve in its colour, and its name to the right of the axes at the height ``label``."""
-    colour = colour_of(place)
-    marks: list[Mark] = [polyline(points, f"line-{colour}")]
-    marks += [dot(a, b, 3.5, f"dot-{colour}") for a, b in points] if with_dots else []
-    if name:
-        marks.append(straight(right + 8, label, right + 18, label, f"line-{colour}"))
-        marks.append(Words(right + 23, label + 4, shortened(plain(name), MOST_NAME, SMALL), "chart-small"))
-    return marks
+def _curve(colour: int, name: str, points: Sequence[tuple[float, float]], told: str) -> Curve:
+    x, y = np.array(points, dtype=np.float64).T
+    return Curve(x, y, colour, name, told, size=3.5 if len(points) <= MOST_POINTS else 0.0)
 
 
 def component_chart(
     found: Sequence[tuple[str, int, float]], criterion: str, *, lang: str = "en"
-) -> ChartPicture:
+) -> PlotPicture:
     """Draw a criterion, the least of which is the best.
 
     Parameters
@@ -123,27 +88,18 @@ def component_chart(
     said = words["component" if best[1] == 1 else "components"].format(n=best[1])
     said = words["choice_best"].format(many=said, kind=plain(best[0])) if best[0] else said
     title = words["choice_title"].format(criterion=criterion, best=said, value=f"{best[2]:,.2f}")
-    marks, top = heading(title, [words["choice_note"]])
-    top += 26
-    low, high = around(value for _, _, value in points)
-    y_ticks = ticks_of(low, high)
-    numbers = sorted({k for _, k, _ in points})
     kinds = list(dict.fromkeys(kind for kind, _, _ in points))
-    ends = around(map(float, numbers))
-    x = Scale(*ends, room_for(y_ticks), WIDTH - name_room(kinds))
-    y = Scale(low, high, top + HEIGHT, top)
-    # Every number that was tried: there is nothing between.
-    x_ticks: list[Tick] = [(float(k), str(k)) for k in numbers]
-    marks += frame(x, y, x_ticks, y_ticks, words["choice_axis"], criterion)
     lines = {kind: sorted((k, value) for this, k, value in points if this == kind) for kind in kinds}
-    labels = spread([y(lines[kind][-1][1]) for kind in kinds], y.start)
-    groups = [Group("axes", tuple(marks))]
+    curves = []
     for i, kind in enumerate(kinds):
-        at = [(x(k), y(value)) for k, value in lines[kind]]
         told = ", ".join(f"{k}: {value:.2f}" for k, value in lines[kind])
-        drawn = named_curve(i, kind, at, x.stop, labels[i])
-        groups.append(Group(f"{plain(kind)} {criterion} {told}".strip(), tuple(drawn)))
-    ring = dot(x(best[1]), y(best[2]), 8.0, "chart-ring")
-    groups.append(Group(f"best: {said}", (ring,)))
+        curves.append(_curve(i, kind, lines[kind], f"{kind} {criterion} {told}".strip()))
+    ring = Points(np.array([best[1]]), np.array([best[2]]), None, 8.0, "ring", told=f"best: {said}")
+    numbers = sorted({k for _, k, _ in points})
+    # Every number that was tried: there is nothing between.
+    ticks = tuple((float(k), str(k)) for k in numbers)
+    x = Axis(words["choice_axis"], *around(map(float, numbers)), ticks=ticks)
+    y = Axis(criterion, *around(value for _, _, value in points))
     listed = "; ".join(f"{plain(kind)} {k}: {value:.2f}" for kind, k, value in points)
-    return ChartPicture(Scene(WIDTH, y.start + 52, title, listed, tuple(groups)))
+    panel = Panel(x, y, (*curves, ring), direct=True)
+    return PlotPicture(Plot(title, (words["choice_note"],), listed, (panel,)))

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.report.charts.axis import (
-    SMALL,
-    WIDTH,
-    Mark,
-    Scale,
-    around,
-    dot,
-    frame,
-    polyline,
-    room_for,
-    ticks_of,
-)
-from bayeskit.report.charts.chart import ChartPicture
+from bayeskit.report.charts.axis import around
+from bayeskit.report.charts.chart import PlotPicture
 from bayeskit.report.charts.chart_words import chart_words
-from bayeskit.report.charts.legend import Sample, colour_of, heading, legend
-from bayeskit.report.scene import Group, Line, Point, Rectangle, Scene, Words, plain, text_width
+from bayeskit.report.charts.plot import Axis, Key, Panel, Plot, Points, Ring, Shape, Tag
+from bayeskit.report.scene import plain
 
 Floats = NDArray[np.float64]
-HEIGHT = 320.0
 # More rows would be one blot.
 MOST_ROWS = 2_000
 MOST_LISTED, MOST_SHAPES = 12, 6
-SHAPES = ("disc", "square", "triangle", "cross")
+SHAPES: tuple[Shape, ...] = ("disc", "square", "triangle", "cross")
 # P(within r) = 1 − exp(−r²/2) in two dimensions.
 HALF, MOST = math.sqrt(2 * math.log(2)), math.sqrt(2 * math.log(20))
 # A quarter of a circle as one Bézier curve.
@@ -56,7 +45,7 @@ def mixture_picture(
     labels: Sequence[object] | None = None,
     *,
     lang: str = "en",
-) -> ChartPicture:
+) -> PlotPicture:
     r"""Draw rows and components; the inner ellipse of a component holds half of it, the outer one 95 %.
 
     .. math:: (x - \mu)^T \Sigma^{-1} (x - \mu) = -2 \log(1 - p)
@@ -91,37 +80,26 @@ def mixture_picture(
         notes.append(words["mixture_thinned"].format(n=f"{len(shown):,}", whole=f"{len(whole):,}"))
     many = words["component" if len(weights) == 1 else "components"].format(n=len(weights))
     title = words["mixture_title"].format(many=many, x=plain(names[0]), y=plain(names[1]))
-    marks, top = heading(title, notes)
-    listed, top = legend(_samples(weights, shape, words), top)
-    outer = [_ellipse(mean, spread, MOST) for mean, spread in zip(means, covariances)]
-    x, y, axes = _axes(np.vstack([rows[shown], *outer]), top + 26, names)
-    groups = [Group("axes", (*marks, *listed, *axes))]
+    shape_of = np.array(["disc"] * len(rows) if labels is None else [shape[plain(label)] for label in labels])
+    drawn = []
     for k in range(len(weights)):
-        mine = [i for i in shown.tolist() if components[i] == k]
-        drawn = [
-            _mark(x(rows[i, 0]), y(rows[i, 1]), shape[plain(labels[i])] if labels is not None else "disc", k)
-            for i in mine
-        ]
-        groups.append(Group(f"rows of component {k}", tuple(drawn)))
-    for k, mean in enumerate(means):
-        rings = [
-            _path([(x(a), y(b)) for a, b in _ellipse(mean, covariances[k], radius)], k)
-            for radius in (HALF, MOST)
-        ]
-        groups.append(Group(_said(k, weights[k], mean, names), tuple(rings)))
+        for one in SHAPES:
+            at = rows[shown[(components[shown] == k) & (shape_of[shown] == one)]]
+            if len(at):
+                told = f"rows of component {k}"
+                drawn.append(Points(at[:, 0], at[:, 1], k, 2.4, one, rim=False, told=told))
+    said = [_said(k, weights[k], mean, names) for k, mean in enumerate(means)]
+    rings = [
+        Ring(_ellipse(mean, covariances[k], radius), k, said[k])
+        for k, mean in enumerate(means)
+        for radius in (HALF, MOST)
+    ]
     # Last, so that nothing covers a number.
-    groups += [_number(x(mean[0]), y(mean[1]), k) for k, mean in enumerate(means)]
-    told = "; ".join(_said(k, weights[k], mean, names) for k, mean in enumerate(means))
-    return ChartPicture(Scene(WIDTH, y.start + 52, title, told, tuple(groups)))
-
-
-def _axes(inside: Floats, top: float, names: tuple[object, object]) -> tuple[Scale, Scale, list[Mark]]:
-    """Return the scales that hold these points, and their frame."""
-    across, up = (around(inside[:, j].tolist()) for j in (0, 1))
-    y_ticks = ticks_of(*up)
-    x = Scale(*across, room_for(y_ticks), WIDTH - 20)
-    y = Scale(*up, top + HEIGHT, top)
-    return x, y, frame(x, y, ticks_of(*across, 8), y_ticks, str(names[0]), str(names[1]))
+    numbers = [Tag(x, y, str(k), f"mean of component {k}") for k, (x, y) in enumerate(means.tolist())]
+    inside = np.vstack([rows[shown], *(ring.points for ring in rings)])
+    across, up = (Axis(str(name), *around(inside[:, j].tolist())) for j, name in enumerate(names))
+    panel = Panel(replace(across, most=8), up, (*drawn, *rings, *numbers), height=320.0)
+    return PlotPicture(Plot(title, tuple(notes), "; ".join(said), (panel,), _names(weights, shape, words)))
 
 
 def _said(k: int, weight: float, mean: Floats, names: tuple[object, object]) -> str:
@@ -137,45 +115,15 @@ def _ellipse(mean: Floats, spread: Floats, radius: float) -> Floats:
     return np.asarray(mean + radius * _CIRCLE @ root.T)
 
 
-def _path(points: list[Point], k: int) -> Line:
-    steps = [("M", (points[0],)), *(("C", tuple(points[i : i + 3])) for i in (1, 4, 7, 10)), ("Z", ())]
-    return Line(tuple(steps), f"line-{colour_of(k)}")
-
-
-def _mark(x: float, y: float, shape: str, k: int | None) -> Mark:
-    """Draw one row, or an example of its shape where it is of no component."""
-    style = "chart-sample" if k is None else f"fill-{colour_of(k)}"
-    match shape:
-        case "disc":
-            return dot(x, y, 2.4, style)
-        case "square":
-            return Rectangle(x - 2.3, y - 2.3, 4.6, 4.6, style)
-        case "triangle":
-            corners = [(x, y - 3.4), (x + 3.2, y + 2.5), (x - 3.2, y + 2.5)]
-        case _:
-            a, b = 0.9, 3.5
-            quarter = [(a, -a), (b, -a), (b, a)]
-            turns = [(1, 0), (0, 1), (-1, 0), (0, -1)]
-            corners = [(x + u * c - v * s, y + u * s + v * c) for c, s in turns for u, v in quarter]
-    return Line((*polyline(corners, style).steps, ("Z", ())), style)
-
-
-def _number(x: float, y: float, k: int) -> Group:
-    text = str(k)
-    half = max(8.5, text_width(text, SMALL) / 2 + 4)
-    disc = Rectangle(x - half, y - 8.5, 2 * half, 17, "node", 8.5)
-    return Group(f"mean of component {k}", (disc, Words(x, y + 4, text, "chart-small", "middle")))
-
-
-def _samples(weights: Floats, shape: Mapping[str, str], words: Mapping[str, str]) -> list[Sample]:
+def _names(weights: Floats, shape: Mapping[str, Shape], words: Mapping[str, str]) -> tuple[Key, ...]:
     """Return what to name: components by their colours, classes by their shapes."""
-    found: list[Sample] = [
-        (f"fill-{colour_of(k)}", words["mixture_component"].format(k=k, share=f"{weight:.1%}"))
+    found = [
+        Key(words["mixture_component"].format(k=k, share=f"{weight:.1%}"), k)
         for k, weight in enumerate(weights[:MOST_LISTED])
     ]
     if len(weights) > MOST_LISTED:
-        found.append((None, words["mixture_more"].format(n=len(weights) - MOST_LISTED)))
-    found += [(_mark(5.5, 5.5, kind, None), label) for label, kind in list(shape.items())[:MOST_SHAPES]]
+        found.append(Key(words["mixture_more"].format(n=len(weights) - MOST_LISTED)))
+    found += [Key(label, shape=kind) for label, kind in list(shape.items())[:MOST_SHAPES]]
     if len(shape) > MOST_SHAPES:
-        found.append((None, words["mixture_more"].format(n=len(shape) - MOST_SHAPES)))
-    return found
+        found.append(Key(words["mixture_more"].format(n=len(shape) - MOST_SHAPES)))
+    return tuple(found)
