@@ -4,9 +4,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bayeskit.report.charts.axis import WIDTH, Scale, dot, frame, polyline, straight
-from bayeskit.report.charts.chart import ChartPicture
-from bayeskit.report.charts.legend import colour_of, heading, legend
+import numpy as np
+
+from bayeskit.report.charts.axis import WIDTH, straight
+from bayeskit.report.charts.chart import ChartPicture, PlotPicture
+from bayeskit.report.charts.legend import colour_of, heading
+from bayeskit.report.charts.plot import Axis, Curve, Key, Panel, Plot
 from bayeskit.report.scene import Group, Rectangle, Scene, Words, text_width
 
 ROW = 24.0
@@ -21,19 +24,22 @@ def lines(title, notes, curves, across, up, x_ticks, y_ticks):
     across, up : what runs along the axes
     x_ticks, y_ticks : lists of (number, text)
     """
-    marks, top = heading(title, notes)
-    names, top = legend([(f"fill-{k}", name) for k, name in enumerate(curves)], top)
-    top += 26
-    x = Scale(x_ticks[0][0], x_ticks[-1][0], 56, WIDTH - 24)
-    y = Scale(y_ticks[0][0], y_ticks[-1][0], top + 270, top)
-    marks += [*names, *frame(x, y, x_ticks, y_ticks, across, up)]
-    groups = [Group(title, tuple(marks))]
-    for k, (name, points) in enumerate(curves.items()):
-        places = [(x.clipped(a), y.clipped(b)) for a, b in points]
-        # Beyond a few the points are left to the line.
-        dots = [dot(*place, 3.4, f"dot-{k}") for place in places] if len(places) <= 20 else []
-        groups.append(Group(name, (polyline(places, f"line-{k}"), *dots)))
-    return ChartPicture(Scene(WIDTH, y.start + 52, title, " ".join(notes), tuple(groups)))
+    x = Axis(across, x_ticks[0][0], x_ticks[-1][0], ticks=tuple(x_ticks))
+    y = Axis(up, y_ticks[0][0], y_ticks[-1][0], ticks=tuple(y_ticks))
+    # Beyond a few the points are left to the line.
+    series = tuple(
+        Curve(
+            np.clip([a for a, _ in points], x.low, x.high),
+            np.clip([b for _, b in points], y.low, y.high),
+            k,
+            name,
+            name,
+            size=3.4 if len(points) <= 20 else 0.0,
+        )
+        for k, (name, points) in enumerate(curves.items())
+    )
+    names = tuple(Key(curve.name, curve.colour) for curve in series)
+    return PlotPicture(Plot(title, tuple(notes), " ".join(notes), (Panel(x, y, series),), names))
 
 
 @dataclass(frozen=True)
