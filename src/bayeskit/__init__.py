@@ -34,6 +34,7 @@ _HOMES = {
     "read_network": "bayeskit.networks.network_io",
     "load": "bayeskit.classifiers.model_files",
     "Batches": "bayeskit.data.source",
+    "set_language": "bayeskit.errors",
     "Statistics": "bayeskit.statistics",
 }
 _MODULES = (
@@ -78,6 +79,7 @@ __all__ = [
     "learn_network",
     "load",
     "read_network",
+    "set_language",
 ]
 
 if TYPE_CHECKING:
@@ -100,6 +102,7 @@ if TYPE_CHECKING:
     from bayeskit.classifiers.weighted_nb import WeightedNB
     from bayeskit.comparing.run import compare
     from bayeskit.data.source import Batches
+    from bayeskit.errors import set_language
     from bayeskit.mixtures.gaussian_mixture import GaussianMixture
     from bayeskit.mixtures.latent_class import LatentClass
     from bayeskit.networks.bayesian_network import BayesianNetwork

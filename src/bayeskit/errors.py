@@ -1,4 +1,4 @@
-"""What can go wrong, by name. Every error says the thing, the value and the way out."""
+"""What can go wrong, by name, and the language it is told in. Every error says the thing, the value and the way out."""
 
 from __future__ import annotations
 
@@ -6,25 +6,89 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bayeskit import messages
+from bayeskit.messages import Joined, Message, as_message, listed
 from bayeskit.visible import visible_lines
 
 
+def set_language(language: str | None) -> None:
+    """Choose the language of errors and warnings, for the whole process.
+
+    Parameters
+    ----------
+    language : "en", "zh" or None
+        None leaves it to the environment variable BAYESKIT_LANG, as it was; without that it is English.
+
+    Examples
+    --------
+    >>> set_language("zh")
+    >>> str(CyclicGraph(["a", "b", "a"]))
+    "图中有环：'a' → 'b' → 'a'。请去掉其中一条边。"
+    >>> set_language(None)
+    """
+    if language is not None and language not in messages.LANGUAGES:
+        raise SettingError(
+            "language is {language!r}; choose from {names}.",
+            language=language,
+            names=Joined(map(repr, messages.LANGUAGES)),
+        )
+    messages.choose(language)
+
+
 class _Shown(Exception):
-    """A message in which nothing is hidden, whatever names stand in it: it is to be read in a terminal."""
+    """A template and values, shown in the current language.
+
+    Nothing is hidden in what is shown, whatever names stand in it: it is to be read in a terminal.
+    """
+
+    _renamed: tuple[tuple[str, str | Message], ...] = ()
+
+    def __init__(self, template: str | Message, /, **values: Any) -> None:
+        self.message = template if isinstance(template, Message) else Message(template, **values)
+        super().__init__(self.message)
+
+    def rename(self, old: str, new: str | Message) -> None:
+        """Call something otherwise where the message is shown, such as a copy that nobody has heard of."""
+        self._renamed = (*self._renamed, (old, new))
+
+    @property
+    def template(self) -> str:
+        """The message as the source writes it, with fields for its values."""
+        return self.message.template
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """What stands in the fields of the template."""
+        return self.message.values
 
     def __str__(self) -> str:
-        return visible_lines(super().__str__())
+        text = str(self.message)
+        for old, new in self._renamed:
+            text = text.replace(old, str(new))
+        return visible_lines(text)
 
-
-class BayeskitError(_Shown):
-    """The root of every error that bayeskit raises on purpose."""
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Errors made from parts travel between processes as what they became.
         return _remade, (type(self), self.args, self.__dict__)
 
 
-def _remade(kind: type[BayeskitError], arguments: tuple[Any, ...], content: dict[str, Any]) -> BayeskitError:
+class BayeskitError(_Shown):
+    """The root of every error that bayeskit raises on purpose.
+
+    Examples
+    --------
+    >>> error = DataError("{file!r} has no column {name!r}.", file="a.csv", name="colour")
+    >>> str(error)
+    "'a.csv' has no column 'colour'."
+    >>> error.template, error.values["name"]
+    ('{file!r} has no column {name!r}.', 'colour')
+    """
+
+
+def _remade(kind: type[_Shown], arguments: tuple[Any, ...], content: dict[str, Any]) -> _Shown:
     error = kind.__new__(kind, *arguments)
     error.args = arguments
     error.__dict__.update(content)
@@ -45,8 +109,11 @@ class InfiniteValue(DataError):
     def __init__(self, column: object, row: int, value: float) -> None:
         self.column, self.row, self.value = column, row, value
         super().__init__(
-            f"Column {column!r} holds {value} in row {row} (the first is 0). "
-            "Replace infinite values, or make them NaN, which means missing."
+            "Column {column!r} holds {value} in row {row} (the first is 0). "
+            "Replace infinite values, or make them NaN, which means missing.",
+            column=column,
+            value=value,
+            row=row,
         )
 
 
@@ -58,13 +125,16 @@ class BlockValue(DataError):
 
     def __init__(self, block: object, column: object, row: int, value: float) -> None:
         self.block, self.column, self.row, self.value = block, column, row, value
-        where = f"in column {column!r} of row {row}"
         super().__init__(
-            f"Negative values in data passed to the block {block!r}: {value} {where}. Totals are of counts or "
-            "weights: shift or clip the column, or declare it numeric (a Gaussian)."
+            "Negative values in data passed to the block {block!r}: {value} in column {column!r} of row {row}. Totals "
+            "are of counts or weights: shift or clip the column, or declare it numeric (a Gaussian)."
             if math.isfinite(value)
-            else f"The block {block!r} has {'NaN' if math.isnan(value) else 'inf'} {where}. Fill it, drop the row, "
-            "or declare the column numeric, where NaN means missing."
+            else "The block {block!r} has {value} in column {column!r} of row {row}. Fill it, drop the row, or declare "
+            "the column numeric, where NaN means missing.",
+            block=block,
+            value="NaN" if math.isnan(value) else "inf" if math.isinf(value) else value,
+            column=column,
+            row=row,
         )
 
 
@@ -101,8 +171,10 @@ class CyclicGraph(SettingError):
 
     def __init__(self, cycle: Sequence[object]) -> None:
         self.cycle = tuple(cycle)
-        arcs = " → ".join(map(repr, self.cycle))
-        super().__init__(f"The graph has a cycle: {arcs}. Take one of these arcs away.")
+        super().__init__(
+            "The graph has a cycle: {arcs}. Take one of these arcs away.",
+            arcs=Joined(map(repr, self.cycle), " → "),
+        )
 
 
 class TooLarge(BayeskitError, ValueError):
@@ -118,7 +190,7 @@ class TooLarge(BayeskitError, ValueError):
         max_memory: float,
         largest: Sequence[object],
         cells: float,
-        way_out: str = "Raise max_memory=, observe some of these, or sample: approximate(...).",
+        way_out: str | Message = "Raise max_memory=, observe some of these, or sample: approximate(...).",
     ) -> None:
         self.bytes_needed, self.max_memory, self.largest, self.cells = (
             bytes_needed,
@@ -126,10 +198,14 @@ class TooLarge(BayeskitError, ValueError):
             tuple(largest),
             cells,
         )
-        shown = ", ".join(map(repr, self.largest[:12])) + (", …" if len(self.largest) > 12 else "")
         super().__init__(
-            f"This needs about {_in_bytes(bytes_needed)}, and max_memory allows {_in_bytes(max_memory)}. The largest "
-            f"table is over {shown} ({_rounded(cells)} cells). {way_out}"
+            "This needs about {needed}, and max_memory allows {allowed}. The largest table is over {names} ({cells} "
+            "cells). {way_out}",
+            needed=_in_bytes(bytes_needed),
+            allowed=_in_bytes(max_memory),
+            names=listed(map(repr, self.largest), 12),
+            cells=_rounded(cells),
+            way_out=as_message(way_out),
         )
 
 
@@ -152,10 +228,10 @@ class ImpossibleEvidence(DataError):
 
     def __init__(self, evidence: Mapping[Any, Any]) -> None:
         self.evidence = dict(evidence)
-        shown = ", ".join(f"{name!r} = {value!r}" for name, value in self.evidence.items())
         super().__init__(
-            f"The network gives probability zero to {shown}. Take one of these away, or give the tables that "
-            "forbid it a small probability."
+            "The network gives probability zero to {evidence}. Take one of these away, or give the tables that "
+            "forbid it a small probability.",
+            evidence=Joined(f"{name!r} = {value!r}" for name, value in self.evidence.items()),
         )
 
 
@@ -174,11 +250,14 @@ class OneShotSource(DataTypeError):
 class NeedsRows(DataTypeError):
     """Something is to be chosen that only rows can decide, and the source gives counts; ``setting`` asks for it."""
 
-    def __init__(self, setting: str, source: object, way_out: str) -> None:
+    def __init__(self, setting: str, source: object, way_out: str | Message) -> None:
         self.setting = setting
         super().__init__(
-            f"{setting} chooses from rows, and a {type(source).__name__} is counted where it is: no rows are read. "
-            f"{way_out} Or pass the rows themselves, as a frame or in batches."
+            "{setting} chooses from rows, and a {kind} is counted where it is: no rows are read. "
+            "{way_out} Or pass the rows themselves, as a frame or in batches.",
+            setting=setting,
+            kind=type(source).__name__,
+            way_out=as_message(way_out),
         )
 
 
@@ -200,16 +279,21 @@ class ModelFormatError(BayeskitError, ValueError):
     """
 
     def __init__(
-        self, what: str, *, path: object = None, line: int | None = None, column: int | None = None
+        self, what: str | Message, *, path: object = None, line: int | None = None, column: int | None = None
     ) -> None:
-        self.what, self.path, self.line, self.column = what, path, line, column
-        place = [
-            None if path is None else str(path),
-            None if line is None else f"line {line}",
-            None if column is None else f"column {column}",
-        ]
-        where = ", ".join(part for part in place if part is not None)
-        super().__init__(f"{where}: {what}" if where else what)
+        self.what, self.path, self.line, self.column = as_message(what), path, line, column
+        where: str | Message | None = None if path is None else str(path)
+        if line is not None:
+            where = _within(where, "line {number}", "{where}, line {number}", line)
+        if column is not None:
+            where = _within(where, "column {number}", "{where}, column {number}", column)
+        super().__init__(
+            self.what if where is None else Message("{where}: {what}", where=where, what=self.what)
+        )
+
+
+def _within(where: str | Message | None, alone: str, after: str, number: int) -> Message:
+    return Message(alone, number=number) if where is None else Message(after, where=where, number=number)
 
 
 class SuspectColumn(_Shown, UserWarning):

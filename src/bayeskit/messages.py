@@ -1,0 +1,315 @@
+"""Messages: a template and its values, formatted in the language of whoever reads them, when they are shown.
+
+The library is written in English, and a message is written once: where it is found out. Its template is what a
+catalogue is asked for (``locale/zh_CN/LC_MESSAGES/bayeskit.po``, an ordinary file of gettext, read as it is), so that
+no finished sentence is ever taken apart. A message of which some part has no translation stays English, whole.
+
+The language is that of ``set_language``, else that of the environment variable BAYESKIT_LANG, else English. The
+language of the system is not looked at, so that a program says the same everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from itertools import islice
+from string import Formatter
+from typing import Any
+
+VARIABLE = "BAYESKIT_LANG"
+# Language → folder of its catalogue; English needs none.
+LANGUAGES = {"en": None, "zh": "zh_CN"}
+# Where messages may be worded otherwise (msgctxt): whoever types commands has flags in the place of arguments.
+COMMAND_LINE = "command line"
+
+_PLAIN = (str, int, float, bool, type(None))
+_Translate = Callable[[str], str | None]
+
+
+class _Choice:
+    """What was chosen for this process, by whoever runs it."""
+
+    language: str | None = None
+    context: str | None = None
+
+
+def choose(language: str | None) -> None:
+    """Speak a language from now on; None leaves it to BAYESKIT_LANG again."""
+    _Choice.language = language
+
+
+def language() -> str:
+    """Return the language that messages are shown in.
+
+    Examples
+    --------
+    >>> with speaking("zh"):
+    ...     language()
+    'zh'
+    """
+    chosen = _Choice.language or os.environ.get(VARIABLE, "")
+    return chosen if chosen in LANGUAGES else "en"
+
+
+@contextmanager
+def speaking(language: str | None, context: str | None = None) -> Iterator[None]:
+    """Speak a language, and as one does in some place, until the end of a block."""
+    before = _Choice.language, _Choice.context
+    _Choice.language, _Choice.context = language, context
+    try:
+        yield
+    finally:
+        _Choice.language, _Choice.context = before
+
+
+class Message:
+    """A message, or a part of one, that is formatted in the current language when it is shown.
+
+    Values that may change, or that cannot travel between processes, are kept as the template shows them; texts,
+    numbers and other messages are kept as they are. Without values a template is not formatted, and braces stay.
+
+    Examples
+    --------
+    >>> hint = Message("Did you mean {names}?", names=Joined(["'Color'", "'cold'"], " or "))
+    >>> print(Message("There is no model {name!r}. {hint}", name="colour", hint=hint))
+    There is no model 'colour'. Did you mean 'Color' or 'cold'?
+    >>> hint.template
+    'Did you mean {names}?'
+    """
+
+    __slots__ = ("template", "values")
+
+    def __init__(self, template: str, /, **values: Any) -> None:
+        self.template = template
+        self.values = _kept(template, values)
+
+    def said(self, translate: _Translate) -> str | None:
+        """Return the text as a translator of templates has it, None where some part has no translation."""
+        template = translate(self.template) if self.template else ""
+        if template is None or not self.values:
+            return template
+        values: dict[str, Any] = {}
+        for name, value in self.values.items():
+            values[name] = value.said(translate) if isinstance(value, (Message, Joined)) else value
+            if values[name] is None and value is not None:
+                return None
+        return template.format_map(values)
+
+    def __str__(self) -> str:
+        return _shown(self)
+
+    def __format__(self, specification: str) -> str:
+        return format(str(self), specification)
+
+    def __repr__(self) -> str:
+        values = "".join(f", {name}={value!r}" for name, value in self.values.items())
+        return f"Message({self.template!r}{values})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and (self.template, self.values) == (other.template, other.values)
+
+    def __hash__(self) -> int:
+        return hash(self.template)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _message, (self.template, self.values)
+
+
+def _message(template: str, values: Mapping[str, Any]) -> Message:
+    return Message(template, **values)
+
+
+class Term(Message):
+    """A word that is somebody else's, such as the system's: translated where it is known, else left as it is."""
+
+    __slots__ = ()
+
+    def said(self, translate: _Translate) -> str:
+        return translate(self.template) or self.template
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Term, (self.template,)
+
+
+class Joined:
+    """Items with the sign of the current language between them; an item may be a message itself.
+
+    Examples
+    --------
+    >>> print(Joined(["red", "green"]), Joined(["red"], " or "))
+    red, green red
+    """
+
+    __slots__ = ("items", "sign")
+
+    def __init__(self, items: Iterable[object], sign: str = ", ") -> None:
+        self.items = tuple(item if isinstance(item, (Message, Joined)) else str(item) for item in items)
+        self.sign = sign
+
+    def said(self, translate: _Translate) -> str | None:
+        """Return the items as a translator of templates has them, None where some part has no translation."""
+        parts = [item if isinstance(item, str) else item.said(translate) for item in self.items]
+        whole = [part for part in parts if part is not None]
+        sign = translate(self.sign)
+        return (self.sign if sign is None else sign).join(whole) if len(whole) == len(parts) else None
+
+    def __str__(self) -> str:
+        return _shown(self)
+
+    def __format__(self, specification: str) -> str:
+        return format(str(self), specification)
+
+    def __bool__(self) -> bool:
+        return bool(self.items)
+
+    def __repr__(self) -> str:
+        return f"Joined({list(self.items)!r}, {self.sign!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Joined) and (self.items, self.sign) == (other.items, other.sign)
+
+    def __hash__(self) -> int:
+        return hash((self.items, self.sign))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Joined, (self.items, self.sign)
+
+
+def as_message(text: str | Message) -> Message:
+    """Return a part of a message as one: a text without values is a template as well."""
+    return text if isinstance(text, Message) else Message(text)
+
+
+def listed(items: Iterable[object], most: int) -> Joined:
+    """Join items for a message, so many of them at most.
+
+    Examples
+    --------
+    >>> print(listed("abc", 3), listed("abc", 2), sep="; ")
+    a, b, c; a, b, …
+    """
+    first = list(islice(items, most + 1))
+    return Joined(first if len(first) <= most else [*first[:most], "…"])
+
+
+class _AsShown:
+    """A value as the fields of a template show it, which does not change afterwards."""
+
+    __slots__ = ("forms",)
+
+    def __init__(self, forms: dict[tuple[str, str], str]) -> None:
+        self.forms = forms
+
+    def __str__(self) -> str:
+        return self._form("s", "")
+
+    def __repr__(self) -> str:
+        return self._form("r", "")
+
+    def __format__(self, specification: str) -> str:
+        return self._form("", specification)
+
+    def _form(self, conversion: str, specification: str) -> str:
+        form = (conversion, specification)
+        return self.forms[form] if form in self.forms else next(iter(self.forms.values()), "")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _AsShown) and self.forms == other.forms
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.forms.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _AsShown, (self.forms,)
+
+
+def _kept(template: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(getattr(value, "message", None), Message):  # one of our errors, told within another
+            value = value.message
+        if type(value) not in _PLAIN and not isinstance(value, (Message, Joined, _AsShown)):
+            forms = [field[1:] for field in fields_of(template) if field[0] == name]
+            value = _AsShown({form: _formatted(value, *form) for form in forms})
+        kept[name] = value
+    return kept
+
+
+def _formatted(value: object, conversion: str, specification: str) -> str:
+    if conversion:
+        value = repr(value) if conversion == "r" else str(value)
+    return format(value, specification)
+
+
+@cache
+def fields_of(template: str) -> tuple[tuple[str, str, str], ...]:
+    """Return the fields of a template: name, conversion and specification of each.
+
+    Examples
+    --------
+    >>> fields_of("{name!r} is {share:.3g}")
+    (('name', 'r', ''), ('share', '', '.3g'))
+    """
+    parts = Formatter().parse(template)
+    return tuple((name, how or "", form or "") for _, name, form, how in parts if name is not None)
+
+
+def _shown(text: Message | Joined) -> str:
+    told = text.said(translator(language(), _Choice.context))
+    return str(text.said(_unchanged) if told is None else told)
+
+
+def _unchanged(template: str) -> str:
+    return template
+
+
+def translator(language: str, context: str | None = None) -> _Translate:
+    """Return what gives a template in a language, as it is worded in some place where it is worded otherwise there."""
+    folder = LANGUAGES[language]
+    if folder is None:
+        return _unchanged
+    entries = catalogue(folder)
+
+    def translate(template: str) -> str | None:
+        return entries.get((context, template)) or entries.get((None, template))
+
+    return translate
+
+
+@cache
+def catalogue(folder: str) -> Mapping[tuple[str | None, str], str]:
+    """Read the catalogue of a language: (context, template) → translation."""
+    from importlib.resources import files
+
+    path = files(__package__).joinpath("locale", folder, "LC_MESSAGES", "bayeskit.po")
+    return dict(entries_of(path.read_text("utf-8")))
+
+
+_LINE = re.compile(r'(?:(msgctxt|msgid|msgstr) )?(".*")')
+
+
+def entries_of(text: str) -> Iterator[tuple[tuple[str | None, str], str]]:
+    r"""Read the entries of a .po file, without its header and what has no translation yet.
+
+    Examples
+    --------
+    >>> list(entries_of('msgid "a "\n"{b}"\nmsgstr "甲{b}"\n'))
+    [((None, 'a {b}'), '甲{b}')]
+    """
+    entry: dict[str, str] = {}
+    key = ""
+    for line in [*text.splitlines(), 'msgid ""']:
+        found = _LINE.fullmatch(line.strip())
+        if found is None:  # a comment, or a blank line
+            continue
+        begins = found[1] is not None and (found[1] != "msgstr" and "msgstr" in entry)
+        if begins:
+            if entry["msgid"] and entry["msgstr"]:
+                yield (entry.get("msgctxt"), entry["msgid"]), entry["msgstr"]
+            entry = {}
+        key = found[1] or key
+        entry[key] = entry.get(key, "") + json.loads(found[2])
