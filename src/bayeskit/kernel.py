@@ -24,6 +24,8 @@ from time import perf_counter
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, SupportsInt, cast
 
+from bayeskit.messages import Message
+
 # Nothing calls kernels from C, so a wrapper for that would be compiled for nothing: a tenth of all compiling.
 _OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 # About half of what compiling takes: seconds, and seconds for each byte of bytecode of all that is compiled with it.
@@ -393,8 +395,12 @@ def _compiled(function: Callable[..., Any]) -> Any:
         if not _warned:
             _warned = True
             warnings.warn(
-                "bayeskit found no writable directory for compiled kernels, so each process compiles anew. "
-                "Set NUMBA_CACHE_DIR to a writable directory.",
+                str(
+                    Message(
+                        "bayeskit found no writable directory for compiled kernels, so each process compiles anew. "
+                        "Set NUMBA_CACHE_DIR to a writable directory."
+                    )
+                ),
                 stacklevel=2,
             )
         return njit(**_OPTIONS)(function)

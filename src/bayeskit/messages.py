@@ -25,6 +25,8 @@ VARIABLE = "BAYESKIT_LANG"
 LANGUAGES = {"en": None, "zh": "zh_CN"}
 # Where messages may be worded otherwise (msgctxt): whoever types commands has flags in the place of arguments.
 COMMAND_LINE = "command line"
+# So many names are listed where none is near.
+MOST_LISTED = 8
 
 _PLAIN = (str, int, float, bool, type(None))
 _Translate = Callable[[str], str | None]
@@ -194,6 +196,27 @@ def listed(items: Iterable[object], most: int) -> Joined:
     """
     first = list(islice(items, most + 1))
     return Joined(first if len(first) <= most else [*first[:most], "…"])
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> Message:
+    """Say which of the names there are is nearest, or list them.
+
+    Examples
+    --------
+    >>> print(did_you_mean("colour", ["Color", "size"]), did_you_mean("x", ["size"]))
+    Did you mean 'Color'? There is 'size'.
+    """
+    from difflib import get_close_matches
+
+    names = {str(each): each for each in known}
+    folded = {text.casefold(): text for text in names}
+    near = get_close_matches(str(name).casefold(), folded, n=3, cutoff=0.5)
+    if near:
+        return Message("Did you mean {names}?", names=Joined((repr(folded[text]) for text in near), " or "))
+    if not names:
+        return Message("There are none.")
+    shown = listed(map(repr, names), MOST_LISTED)
+    return Message("There is {names}." if len(names) == 1 else "There are {names}.", names=shown)
 
 
 class _AsShown:

@@ -15,6 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from bayeskit.errors import SettingError
+from bayeskit.messages import Joined, Message
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.typing import Floats
 
@@ -58,7 +59,13 @@ def check_number(value: float, what: str, least: float = 0.0) -> None:
     # Beside a number of 4 bytes NumPy would make one of the bounds, too.
     number = value.item() if isinstance(value, np.generic) else value
     if not (isinstance(value, (int, float, np.integer, np.floating)) and least <= number <= LARGEST):
-        raise SettingError(f"{what} is {value!r}; it must be a finite number from {least:g} to {LARGEST:g}.")
+        raise SettingError(
+            "{what} is {value!r}; it must be a finite number from {least:g} to {largest:g}.",
+            what=what,
+            value=value,
+            least=least,
+            largest=LARGEST,
+        )
 
 
 def one_more_cell(prior: Prior, variable: Variable, n_parents: int) -> float:
@@ -135,15 +142,22 @@ class Dirichlet:
             strange = next((state for state in a if state not in variable.codes), None)
             if strange is not None:
                 raise SettingError(
-                    f"The prior of {variable.name!r} names a state {strange!r} it does not have "
-                    f"(it has {variable.listing()}). Declare it with states=."
+                    "The prior of {name!r} names a state {strange!r} it does not have "
+                    "(it has {states}). Declare it with states=.",
+                    name=variable.name,
+                    strange=strange,
+                    states=variable.listing(),
                 )
             a = [a.get(state, 1.0) for state in variable.states]
         if isinstance(a, (Sequence, np.ndarray)):
             if len(a) != variable.size:
                 raise SettingError(
-                    f"The prior of {variable.name!r} has {len(a)} numbers for {variable.size} states "
-                    f"({variable.listing()}). Give one for each, or a mapping from state to number."
+                    "The prior of {name!r} has {n} numbers for {size} states "
+                    "({states}). Give one for each, or a mapping from state to number.",
+                    name=variable.name,
+                    n=len(a),
+                    size=variable.size,
+                    states=variable.listing(),
                 )
             for value in a:
                 check_number(value, f"The prior of {variable.name!r}")
@@ -202,14 +216,18 @@ class MAP:
         if isinstance(self.prior, (int, float, np.integer, np.floating, Mapping)):
             object.__setattr__(self, "prior", Dirichlet(self.prior))
         if not isinstance(self.prior, Dirichlet):
-            raise SettingError(f"MAP takes a Dirichlet prior, not {self.prior!r}: MAP(Dirichlet(2)).")
+            raise SettingError(
+                "MAP takes a Dirichlet prior, not {prior!r}: MAP(Dirichlet(2)).", prior=self.prior
+            )
 
     def cells(self, variable: Variable, n_parents: int) -> Floats:
         a: Floats = self.prior.cells(variable, n_parents)
         if (a < 1).any():
             raise SettingError(
-                f"The prior of {variable.name!r} has a = {a.min():g} < 1, where the posterior may have no mode. "
-                "Use a ≥ 1, or the mean: smoothing=Dirichlet(...)."
+                "The prior of {name!r} has a = {a:g} < 1, where the posterior may have no mode. "
+                "Use a ≥ 1, or the mean: smoothing=Dirichlet(...).",
+                name=variable.name,
+                a=a.min(),
             )
         return a - 1.0
 
@@ -235,9 +253,11 @@ class NormalInverseGamma:
             if value is not None:
                 check_number(value, name)
                 if value == 0:
-                    raise SettingError(f"{name} is {value!r}; it must be a finite number above 0.")
+                    raise SettingError(
+                        "{name} is {value!r}; it must be a finite number above 0.", name=name, value=value
+                    )
         if self.mean is not None and not np.isfinite(self.mean):
-            raise SettingError(f"mean is {self.mean!r}; it must be a finite number.")
+            raise SettingError("mean is {mean!r}; it must be a finite number.", mean=self.mean)
 
 
 @dataclass(frozen=True)
@@ -352,7 +372,9 @@ def as_prior(spec: object) -> Any:
     if isinstance(spec, str):
         if spec not in _BY_NAME:
             raise SettingError(
-                f"There is no prior named {spec!r}. Choose from {', '.join(sorted(_BY_NAME))}."
+                "There is no prior named {spec!r}. Choose from {names}.",
+                spec=spec,
+                names=Joined(sorted(_BY_NAME)),
             )
         return _BY_NAME[spec]()
     if isinstance(spec, (int, float, np.integer, np.floating)) and not isinstance(spec, bool):
@@ -360,7 +382,7 @@ def as_prior(spec: object) -> Any:
     if isinstance(spec, (NormalInverseGamma, BackOff, WittenBell, Prior)):
         return spec
     raise SettingError(
-        f"{spec!r} is not a prior. Use one of bayeskit.priors, a name, or a number for Lidstone."
+        "{spec!r} is not a prior. Use one of bayeskit.priors, a name, or a number for Lidstone.", spec=spec
     )
 
 
@@ -395,20 +417,28 @@ class Smoothing:
         ]
         for name in names:
             if name not in schema.position and name != schema.target.name:
-                known = ", ".join(repr(v.name) for v in (*schema.attributes[:10], schema.target))
+                known = Joined(repr(v.name) for v in (*schema.attributes[:10], schema.target))
                 raise SettingError(
-                    f"smoothing names {name!r}, which is no attribute. There are {known}, and the kinds "
-                    "'categorical' and 'numeric'."
+                    "smoothing names {name!r}, which is no attribute. There are {known}, and the kinds "
+                    "'categorical' and 'numeric'.",
+                    name=name,
+                    known=known,
                 )
         for name, given in self.by_name.items():
             kind = schema[name].kind
             if (kind == "numeric") != isinstance(given, NormalInverseGamma):
                 wanted = (
-                    "NormalInverseGamma(...)"
+                    Message("NormalInverseGamma(...)")
                     if kind == "numeric"
-                    else "a prior for tables, such as Lidstone(...)"
+                    else Message("a prior for tables, such as Lidstone(...)")
                 )
-                raise SettingError(f"{name!r} is {kind}, so its prior is {wanted}, not {given!r}.")
+                raise SettingError(
+                    "{name!r} is {kind}, so its prior is {wanted}, not {given!r}.",
+                    name=name,
+                    kind=kind,
+                    wanted=wanted,
+                    given=given,
+                )
 
 
 def as_smoothing(smoothing: SmoothingLike, alpha: float | None, base: AnyPrior | None = None) -> Smoothing:
@@ -436,11 +466,13 @@ def _as_smoothing(smoothing: SmoothingLike, base: AnyPrior | None) -> Smoothing:
         default = priors.pop("categorical", base)
         if isinstance(default, NormalInverseGamma):
             raise SettingError(
-                f"{default!r} is a prior of numeric attributes; tables need one such as Lidstone(...)."
+                "{default!r} is a prior of numeric attributes; tables need one such as Lidstone(...).",
+                default=default,
             )
         if numeric is not None and not isinstance(numeric, NormalInverseGamma):
             raise SettingError(
-                f"The prior of numeric attributes is NormalInverseGamma(...), not {numeric!r}."
+                "The prior of numeric attributes is NormalInverseGamma(...), not {numeric!r}.",
+                numeric=numeric,
             )
         return Smoothing(default, priors, numeric)
     prior = as_prior(smoothing)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import ColumnError, DataError, Incompatible, UnseenState
+from bayeskit.messages import Joined, Message, listed
 from bayeskit.visible import escape, visible
 
 Kind = Literal["categorical", "numeric", "block"]
@@ -82,8 +83,9 @@ def column_name(name: object) -> Name:
     except Exception:  # a whole number of thousands of digits, an object of any kind
         shown = f"by a {type(name).__name__}"
     raise ColumnError(
-        f"A column is named {shown}, which a saved model could not find again. Rename it; names of another kind "
-        "become text with frame.columns = frame.columns.map(str)."
+        "A column is named {shown}, which a saved model could not find again. Rename it; names of another kind "
+        "become text with frame.columns = frame.columns.map(str).",
+        shown=shown,
     )
 
 
@@ -147,8 +149,10 @@ def state_code(name: Name, states: Sequence[Label], value: object) -> int:
     found = [code for code, state in enumerate(states) if written & _written(state)]
     if len(found) == 1:
         return found[0]
-    listing = ", ".join(map(repr, states[:12])) + (", …" if len(states) > 12 else "")
-    raise UnseenState(f"{name!r} has no state {value!r} (it has {listing}).")
+    listing = listed(map(repr, states), 12)
+    raise UnseenState(
+        "{name!r} has no state {value!r} (it has {listing}).", name=name, value=value, listing=listing
+    )
 
 
 def _equal(state: object, value: object) -> bool:
@@ -229,11 +233,16 @@ class Variable:
         try:
             return self.codes[label]
         except (KeyError, TypeError):
-            raise UnseenState(f"{self.name!r} has no state {label!r} (it has {self.listing()}).") from None
+            raise UnseenState(
+                "{name!r} has no state {label!r} (it has {states}).",
+                name=self.name,
+                label=label,
+                states=self.listing(),
+            ) from None
 
-    def listing(self, most: int = 8) -> str:
-        shown = ", ".join(map(str, self.states[:most]))
-        return shown + (f", … {self.size - most} more" if self.size > most else "")
+    def listing(self, most: int = 8) -> Joined:
+        more = [Message("… {n} more", n=self.size - most)] if self.size > most else []
+        return Joined([*map(str, self.states[:most]), *more])
 
     def grown(self, labels: Iterable[Label], declared: Iterable[Label] = ()) -> Variable:
         """Return the variable with these labels among its states, in canonical order."""
@@ -246,8 +255,11 @@ class Variable:
         if self.closed and (new or len(declared_now) > self.n_declared):
             label = next(iter(sorted(new, key=label_order)), declared_now[-1])
             raise UnseenState(
-                f"{self.name!r} has no state {label!r}: its states were declared as {self.listing()}. "
-                "Add it to the declaration or leave such rows out."
+                "{name!r} has no state {label!r}: its states were declared as {states}. "
+                "Add it to the declaration or leave such rows out.",
+                name=self.name,
+                label=label,
+                states=self.listing(),
             )
         if not new and len(declared_now) == self.n_declared:
             return self
@@ -261,13 +273,17 @@ class Variable:
         largest, least = max((*codes, self.size - 1), default=-1), min(codes, default=0)
         if least < 0:
             raise DataError(
-                f"Negative values in data passed to CategoricalNB (input X): {self.name!r} holds {least}. Codes "
-                "start at 0; use NaN for missing, or NaiveBayes for labels of any kind."
+                "Negative values in data passed to CategoricalNB (input X): {name!r} holds {least}. Codes "
+                "start at 0; use NaN for missing, or NaiveBayes for labels of any kind.",
+                name=self.name,
+                least=least,
             )
         if largest >= LARGEST_CODE:
             raise DataError(
-                f"{self.name!r} holds the code {largest}, which would make a table of as many states. Use "
-                'NaiveBayes(categorical_features="all"), which counts only the states that are there.'
+                "{name!r} holds the code {largest}, which would make a table of as many states. Use "
+                'NaiveBayes(categorical_features="all"), which counts only the states that are there.',
+                name=self.name,
+                largest=largest,
             )
         states = tuple(range(int(largest) + 1))
         return self if len(states) == self.size else replace(self, states=states)
@@ -277,20 +293,32 @@ class Variable:
         if self is other or self == other:
             return self
         if self.cuts != other.cuts:
-            raise Incompatible(f"{self.name!r} is cut at {self.cuts} here and at {other.cuts} there.")
+            raise Incompatible(
+                "{name!r} is cut at {cuts} here and at {cuts2} there.",
+                name=self.name,
+                cuts=self.cuts,
+                cuts2=other.cuts,
+            )
         if (self.name, self.kind, self.width) != (other.name, other.kind, other.width):
             raise Incompatible(
-                f"{self.name!r} is {self.kind} here and {other.kind} there"
+                "{name!r} is {kind} here and {other_kind} there"
                 if self.kind != other.kind
-                else f"{self.name!r} and {other.name!r} are not the same variable."
+                else "{name!r} and {other!r} are not the same variable.",
+                name=self.name,
+                kind=self.kind,
+                other_kind=other.kind,
+                other=other.name,
             )
         if self.closed != other.closed:
             opened, sealed = (other, self) if self.closed else (self, other)
             strange = [state for state in opened.states if state not in sealed.codes]
             if strange:
                 raise UnseenState(
-                    f"{self.name!r} has no state {strange[0]!r}: on one side its states were declared as "
-                    f"{sealed.listing()}. Declare it there too."
+                    "{name!r} has no state {strange!r}: on one side its states were declared as "
+                    "{states}. Declare it there too.",
+                    name=self.name,
+                    strange=strange[0],
+                    states=sealed.listing(),
                 )
             return sealed
         return self.grown(other.states, declared=other.states[: other.n_declared])
@@ -334,7 +362,7 @@ class Schema:
             of_kind[variable.kind].append(variable)
         if len(position) != len(self.attributes):
             twice = first_twice(v.name for v in self.attributes)
-            raise ColumnError(f"Two columns are named {twice!r}. Rename one of them.")
+            raise ColumnError("Two columns are named {twice!r}. Rename one of them.", twice=twice)
         sizes = [variable.size for variable in of_kind["categorical"]]
         found = {
             "position": position,
@@ -364,7 +392,7 @@ class Schema:
         except KeyError:
             if name == self.target.name:
                 return self.target
-            raise ColumnError(f"There is no variable {name!r}.") from None
+            raise ColumnError("There is no variable {name!r}.", name=name) from None
 
     def with_variables(self, attributes: Iterable[Variable], target: Variable | None = None) -> Schema:
         """Return a schema of other variables, or this very one where nothing differs."""
@@ -400,7 +428,7 @@ class Schema:
 
 def _html_row(variable: Variable, is_class: bool) -> str:
     kind = "intervals" if variable.cuts is not None else variable.kind
-    states = f"{variable.width:,} columns" if variable.kind == "block" else variable.listing()
+    states = f"{variable.width:,} columns" if variable.kind == "block" else str(variable.listing())
     cells = ("class" if is_class else kind), shorter(states, 200)
     shown = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
     return f"<tr><th>{escape(shorter(variable.name))}</th>{shown}</tr>"

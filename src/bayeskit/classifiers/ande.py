@@ -140,13 +140,15 @@ class AnDE(SemiNaive):
     def _check_settings(self) -> None:
         whole = isinstance(self.n, (int, np.integer)) and not isinstance(self.n, bool)
         if not whole or self.n not in (0, 1, 2):
-            raise SettingError(f"n is {self.n!r}; choose 0 (naive Bayes), 1 (AODE) or 2 (A2DE).")
+            raise SettingError("n is {n!r}; choose 0 (naive Bayes), 1 (AODE) or 2 (A2DE).", n=self.n)
         super()._check_settings()
         check_count("min_count", self.min_count)
         check_count("memory", self.memory, "bytes")
         found = as_smoothing(self.smoothing, self.alpha, self._base_prior)
         if self.n != 1 and any(backs_off(prior) for prior in (found.default, *found.by_name.values())):
             raise SettingError(
-                f"AnDE(n={self.n}) does not back off: smoothing is {self.smoothing!r}. Use MEstimate, Laplace, "
-                "Lidstone, Dirichlet, MAP, BDeu or MLE, or AnDE(n=1), which does."
+                "AnDE(n={n}) does not back off: smoothing is {smoothing!r}. Use MEstimate, Laplace, "
+                "Lidstone, Dirichlet, MAP, BDeu or MLE, or AnDE(n=1), which does.",
+                n=self.n,
+                smoothing=self.smoothing,
             )

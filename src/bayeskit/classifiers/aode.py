@@ -139,4 +139,6 @@ def check_count(name: str, value: object, of: str = "rows") -> None:
     """Refuse what is no number of rows, or of something else."""
     number = value if isinstance(value, (int, float, np.integer, np.floating)) else math.nan
     if isinstance(value, bool) or not np.isfinite(number) or number < 0:
-        raise SettingError(f"{name} is {value!r}; it must be a number of {of}, 0 or more.")
+        raise SettingError(
+            "{name} is {value!r}; it must be a number of {of}, 0 or more.", name=name, value=value, of=of
+        )

@@ -19,6 +19,7 @@ from bayeskit.graphs.network import Network, Node, continuous, discrete
 from bayeskit.learning.graph_factors import GraphFactors
 from bayeskit.learning.graph_network import normalised, state_labels
 from bayeskit.learning.model import Model
+from bayeskit.messages import Joined
 from bayeskit.schema import Name, Variable
 from bayeskit.typing import Floats
 
@@ -151,7 +152,13 @@ class _Nodes:
         columns = getattr(conditional, "columns", ())
         names = ", ".join(repr(self.model.schema.numeric[int(j)].name) for j in columns[:12]) or "The model"
         has = "have" if len(columns) > 1 else "has"
-        return NotSupported(f"{names} {has} {what}, and a network holds tables and Gaussians. {way_out}")
+        return NotSupported(
+            "{names} {has} {what}, and a network holds tables and Gaussians. {way_out}",
+            names=names,
+            has=has,
+            what=what,
+            way_out=way_out,
+        )
 
     def network(self) -> Network:
         """Return the nodes: the class, attributes in the order of the columns, then whether numbers are missing."""
@@ -174,9 +181,14 @@ def _check_size(target: Variable, families: list[list[_Slots]]) -> None:
         largest = families[cells.index(max(cells))]
         *above, child = (slots.variable.name for slots in largest)
         raise UsageError(
-            f"The tables of the network would have {sum(cells):,} cells, more than {MOST_CELLS:,}; the largest is that "
-            f"of {child!r} given {', '.join(map(repr, (target.name, *above)))} ({max(cells):,}). Take fewer parents, "
-            "or fewer states or intervals."
+            "The tables of the network would have {cells:,} cells, more than {most_cells:,}; the largest is that "
+            "of {child!r} given {names} ({cells2:,}). Take fewer parents, "
+            "or fewer states or intervals.",
+            cells=sum(cells),
+            most_cells=MOST_CELLS,
+            child=child,
+            names=Joined(map(repr, (target.name, *above))),
+            cells2=max(cells),
         )
 
 
@@ -202,7 +214,8 @@ def _gaussian(name: Name, mean: Floats, deviation: Floats) -> LinearGaussian:
         variance = deviation * deviation
     if not (np.isfinite(variance) & (variance > 0.0) & np.isfinite(mean)).all():
         raise UsageError(
-            f"The variance of {name!r} is beyond the range of floating-point numbers, in which a network holds it. "
-            "Give its values in another unit."
+            "The variance of {name!r} is beyond the range of floating-point numbers, in which a network holds it. "
+            "Give its values in another unit.",
+            name=name,
         )
     return LinearGaussian(mean, np.empty((*mean.shape, 0)), variance)

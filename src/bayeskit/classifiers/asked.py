@@ -144,7 +144,7 @@ class Asked(ClassifierMixin, BaseEstimator):
         ([False, True, True], [False, True, False])
         """
         if isinstance(n_drawn, bool) or not isinstance(n_drawn, (int, np.integer)) or n_drawn < 1:
-            raise SettingError(f"n_drawn is {n_drawn!r}; give a whole number of at least 1.")
+            raise SettingError("n_drawn is {n_drawn!r}; give a whole number of at least 1.", n_drawn=n_drawn)
         return self._strangeness(open_table(X), int(n_drawn), seed)
 
     def predict_interval(

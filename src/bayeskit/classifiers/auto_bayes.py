@@ -23,6 +23,7 @@ from bayeskit.learning.naive import Naive
 from bayeskit.learning.one_dependence import Tree
 from bayeskit.learning.pool import Member, Pool, pool_weights, votes_left_out
 from bayeskit.learning.rows_again import learned_chunks, spread
+from bayeskit.messages import Joined
 from bayeskit.priors import BackOff, MEstimate
 from bayeskit.schema import Label, Schema
 from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
@@ -213,9 +214,15 @@ class AutoBayes(SemiNaive):
         check_depth("max_k", self.max_k)
         members = self.members
         if isinstance(members, str) or not isinstance(members, Sequence) or not members:
-            raise SettingError(f"members is {members!r}; give some of {', '.join(map(repr, MEMBERS))}.")
+            raise SettingError(
+                "members is {members!r}; give some of {names}.",
+                members=members,
+                names=Joined(map(repr, MEMBERS)),
+            )
         strange = next((name for name in members if name not in MEMBERS), None)
         if strange is not None or len(set(members)) < len(members):
             raise SettingError(
-                f"members is {tuple(members)!r}; give each of {', '.join(map(repr, MEMBERS))} at most once."
+                "members is {members!r}; give each of {names} at most once.",
+                members=tuple(members),
+                names=Joined(map(repr, MEMBERS)),
             )

@@ -43,6 +43,7 @@ from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.lazy import Lazy, Refresh
 from bayeskit.learning.leave_one_out import encode_learned, left_out_joint, log_posterior, mean_loss
 from bayeskit.learning.model import Model, Recipe, RowChoice
+from bayeskit.messages import Joined, listed
 from bayeskit.schema import Label, Name, Schema, Variable
 from bayeskit.statistics import Statistics
 from bayeskit.typing import (
@@ -252,16 +253,20 @@ class CountClassifier(Asked):
         other_names = fitted.named and its_fitted.named and fitted.names != its_fitted.names
         if other_names or self.n_features_in_ != other.n_features_in_:
             raise Incompatible(
-                "The two models were learned from different columns: "
-                f"{_some(fitted.names)} and {_some(its_fitted.names)}."
+                "The two models were learned from different columns: {mine} and {its}.",
+                mine=_some(fitted.names),
+                its=_some(its_fitted.names),
             )
         mine, its = ({k: v for k, v in m.held_.items() if k not in self._told} for m in (self, other))
         for key in {**mine, **its}:
             if mine.get(key) != its.get(key):
                 raise Incompatible(
-                    f"The two models hold different {key.replace('_', ' ')}, chosen from different rows: "
-                    f"{_short(mine.get(key))} and {_short(its.get(key))}. Fit one, and let the other take over what it "
-                    "holds (cut_points=, structure=, …), or learn from the rows of both."
+                    "The two models hold different {key}, chosen from different rows: "
+                    "{mine} and {its}. Fit one, and let the other take over what it "
+                    "holds (cut_points=, structure=, …), or learn from the rows of both.",
+                    key=key.replace("_", " "),
+                    mine=_short(mine.get(key)),
+                    its=_short(its.get(key)),
                 )
         fitted.merge(its_fitted)
         self._renew()
@@ -401,7 +406,8 @@ class CountClassifier(Asked):
         joint, model = self._joint(X)
         if not model.is_distribution:
             raise UsageError(
-                f"{type(self).__name__} scores classes without a distribution of rows: it has no P(x)."
+                "{kind} scores classes without a distribution of rows: it has no P(x).",
+                kind=type(self).__name__,
             )
         best = np.maximum(joint.max(axis=1), -1e308)
         with np.errstate(divide="ignore"):
@@ -624,7 +630,9 @@ class CountClassifier(Asked):
     def _require(self, verb: str) -> Fitted:
         """Return what was counted, or say why there is none."""
         if self._lazy is not None:
-            raise UsageError(f"A lazy model has nothing to {verb}: change its source, then call refresh().")
+            raise UsageError(
+                "A lazy model has nothing to {verb}: change its source, then call refresh().", verb=verb
+            )
         if self._fitted is None:
             raise not_fitted(self)
         return self._fitted
@@ -682,5 +690,5 @@ def _short(value: object) -> str:
     return text if len(text) <= 200 else text[:200] + "…"
 
 
-def _some(names: tuple[Name, ...]) -> str:
-    return ", ".join(map(repr, names[:6])) + (", …" if len(names) > 6 else "")
+def _some(names: tuple[Name, ...]) -> Joined:
+    return listed(map(repr, names), 6)

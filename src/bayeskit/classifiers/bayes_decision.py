@@ -95,8 +95,9 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         if not hasattr(self.estimator, "predict_proba"):
             raise SettingError(
-                f"estimator: {self.estimator!r} has no predict_proba, and a risk needs probabilities. "
-                "Wrap it in sklearn.calibration.CalibratedClassifierCV."
+                "estimator: {estimator!r} has no predict_proba, and a risk needs probabilities. "
+                "Wrap it in sklearn.calibration.CalibratedClassifierCV.",
+                estimator=self.estimator,
             )
         if self.prefit:
             if sample_weight is not None:
@@ -126,8 +127,9 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return {}
         if not has_fit_parameter(self.estimator, "sample_weight"):
             raise SettingError(
-                f"sample_weight: {type(self.estimator).__name__}.fit does not take it. "
-                "Leave it out, or choose a classifier that weighs rows."
+                "sample_weight: {kind}.fit does not take it. "
+                "Leave it out, or choose a classifier that weighs rows.",
+                kind=type(self.estimator).__name__,
             )
         return {"sample_weight": sample_weight}
 
@@ -166,8 +168,11 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if (strange := np.flatnonzero(truth < 0)).size:
             if self.loss is not None:
                 raise UnseenClass(
-                    f"y, row {strange[0]}: {labels[strange[0]]!r} is none of the classes {list(place)}. "
-                    "The loss has no cost for it. Leave such rows out, or fit on data that have the class."
+                    "y, row {strange}: {label!r} is none of the classes {place}. "
+                    "The loss has no cost for it. Leave such rows out, or fit on data that have the class.",
+                    strange=strange[0],
+                    label=labels[strange[0]],
+                    place=list(place),
                 )
             suffered[strange] = 1.0  # whatever was said, it was wrong
         suffered = np.where(decision.rejected, decision.risk, suffered)

@@ -198,8 +198,10 @@ class BayesNetClassifier(Structured):
         above = self.structure_[self.target_]
         if name == self.target_ and above:
             raise UsageError(
-                f"The class {name!r} has the parents {list(above)!r}, and no table over itself alone. See "
-                f"network_.cpt({name!r})."
+                "The class {name!r} has the parents {above!r}, and no table over itself alone. See "
+                "network_.cpt({name!r}).",
+                name=name,
+                above=list(above),
             )
         return super().table(name)
 
@@ -276,7 +278,9 @@ class BayesNetClassifier(Structured):
         super()._check_settings()
         for name in ("markov_blanket", "conditional"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise SettingError(f"{name} is {getattr(self, name)!r}; it is True or False.")
+                raise SettingError(
+                    "{name} is {value!r}; it is True or False.", name=name, value=getattr(self, name)
+                )
         self._search().check()
 
     def _check_numeric(self) -> None:
@@ -286,7 +290,11 @@ class BayesNetClassifier(Structured):
             if not isinstance(way, (int, np.integer)) or isinstance(way, bool):
                 one_of(setting, way, ("gaussian", "mdl"))
             elif way < 2:
-                raise SettingError(f"{setting} is {way!r}; give a number of intervals of at least 2.")
+                raise SettingError(
+                    "{setting} is {way!r}; give a number of intervals of at least 2.",
+                    setting=setting,
+                    way=way,
+                )
 
     def _adopt(self, fitted: Fitted, y: LabelsLike | None) -> None:
         # Here a numeric attribute may be the parent of another: numeric ones alone are nothing to warn of.

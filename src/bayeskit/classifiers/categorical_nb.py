@@ -107,8 +107,9 @@ class CategoricalNB(CountClassifier):
         least = np.asarray(0 if self.min_categories is None else self.min_categories)
         if least.dtype.kind not in "iu" or (least < 0).any() or least.max(initial=0) > 2**24:
             raise SettingError(
-                f"min_categories is {self.min_categories!r}; it must be a whole number, or one for each column: "
-                "'min_categories' should have integral type."
+                "min_categories is {min_categories!r}; it must be a whole number, or one for each column: "
+                "'min_categories' should have integral type.",
+                min_categories=self.min_categories,
             )
 
     def __sklearn_tags__(self) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayeskit.errors import ColumnError, UsageError
 from bayeskit.estimation.conditional import DiscreteConditional
+from bayeskit.messages import Joined
 from bayeskit.schema import Label, Name, Schema
 from bayeskit.statistics import Statistics
 from bayeskit.typing import Floats
@@ -44,10 +45,13 @@ class DependentTable:
         try:
             return float(self.probabilities[tuple(a.index(k) for a, k in zip(axes, wanted, strict=True))])
         except ValueError:
-            order = ", ".join(map(str, ("class", *self.parents, self.name)))
+            order = Joined(map(str, ("class", *self.parents, self.name)))
             raise ColumnError(
-                f"The table of {self.name!r} has no cell {key!r}. Give ({order}), each one of: "
-                f"{'; '.join(', '.join(map(str, axis[:12])) for axis in axes)}."
+                "The table of {name!r} has no cell {key!r}. Give ({order}), each one of: {names}.",
+                name=self.name,
+                key=key,
+                order=order,
+                names=Joined((", ".join(map(str, axis[:12])) for axis in axes), "; "),
             ) from None
 
     def to_frame(self) -> Any:
@@ -78,15 +82,18 @@ def dependent_table(
     variables, k = schema.categorical, schema.n_classes
     if j not in tables.members():
         raise ColumnError(
-            f"{variables[j].name!r} has no table: it was not taken into the model. See structure_."
+            "{name!r} has no table: it was not taken into the model. See structure_.", name=variables[j].name
         )
     parents = tables.parents_of(j)
     shape = [variables[i].size for i in (*parents, j)]
     cells = math.prod(shape) * k
     if cells > MOST_CELLS:
         raise UsageError(
-            f"The table of {variables[j].name!r} has {cells:,} cells, more than {MOST_CELLS:,}. Ask explain(row) for "
-            "the cells of a row."
+            "The table of {name!r} has {cells:,} cells, more than {most_cells:,}. Ask explain(row) for "
+            "the cells of a row.",
+            name=variables[j].name,
+            cells=cells,
+            most_cells=MOST_CELLS,
         )
     found = tables.table_of(j, parents, [range(size) for size in shape])
     counts = tables.counts_of(statistics, j)

@@ -28,13 +28,17 @@ def usable_alpha(alpha: ArrayLike, force_alpha: bool) -> Any:
         numbers = np.array(np.nan)
     if not ((numbers >= 0) & (numbers <= LARGEST)).all():
         raise SettingError(
-            f"alpha is {alpha!r}; it must be a number from 0 to {LARGEST:g}, or one for each column."
+            "alpha is {alpha!r}; it must be a number from 0 to {largest:g}, or one for each column.",
+            alpha=alpha,
+            largest=LARGEST,
         )
     if not force_alpha and (numbers < _SMALLEST_ALPHA).any():
         warnings.warn(
-            f"alpha too small will result in numeric errors, setting alpha = {_SMALLEST_ALPHA:g}. "
-            "Use force_alpha=True to keep alpha unchanged.",
-            SuspectResult,
+            SuspectResult(
+                "alpha too small will result in numeric errors, setting alpha = {smallest_alpha:g}. "
+                "Use force_alpha=True to keep alpha unchanged.",
+                smallest_alpha=_SMALLEST_ALPHA,
+            ),
             stacklevel=5,
         )
         numbers = np.maximum(numbers, _SMALLEST_ALPHA)
@@ -62,7 +66,9 @@ class DiscreteNB(CountClassifier):
             prior = "uniform"
         alpha = usable_alpha(self.alpha, self.force_alpha)
         if np.ndim(alpha) and schema.block is not None and len(alpha) != schema.block.width:
-            raise SettingError(f"alpha has {len(alpha)} numbers for {schema.block.width} columns.")
+            raise SettingError(
+                "alpha has {n} numbers for {width} columns.", n=len(alpha), width=schema.block.width
+            )
         return Recipe(
             class_smoothing=Lidstone(0.0),
             class_prior=prior,
@@ -300,7 +306,7 @@ class BernoulliNB(DiscreteNB):
         cut: Any = self.binarize
         if cut is not None and not (isinstance(cut, (int, float, np.number)) and np.isfinite(cut)):
             raise SettingError(
-                f"binarize is {cut!r}; it must be a finite number, or None for rows of 0 and 1."
+                "binarize is {cut!r}; it must be a finite number, or None for rows of 0 and 1.", cut=cut
             )
 
     @property

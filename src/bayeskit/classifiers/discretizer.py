@@ -26,6 +26,7 @@ from bayeskit.learning.cut_points import (
     proportional_cut_points,
     width_cut_points,
 )
+from bayeskit.messages import Joined
 from bayeskit.schema import Kind, Name, Schema, Variable
 from bayeskit.typing import Floats, LabelsLike, TableLike, WeightsLike
 
@@ -177,8 +178,12 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             elif isinstance(given, (int, np.integer)) and not table.named and 0 <= given < len(table.names):
                 names.add(table.names[given])
             else:
-                shown = ", ".join(map(repr, table.names[:12]))
-                raise ColumnError(f"columns names {given!r}, which is no column. The columns are {shown}.")
+                shown = Joined(map(repr, table.names[:12]))
+                raise ColumnError(
+                    "columns names {given!r}, which is no column. The columns are {shown}.",
+                    given=given,
+                    shown=shown,
+                )
         return names
 
     def _find(
@@ -260,8 +265,10 @@ def _as_frame(
         frame = table.frame.with_columns(*new)
     except UnicodeEncodeError as error:
         raise ColumnError(
-            f"The column {error.object!r} has a name with half a character in it, which {backend} cannot write. "
-            "Rename it."
+            "The column {object!r} has a name with half a character in it, which {backend} cannot write. "
+            "Rename it.",
+            object=error.object,
+            backend=backend,
         ) from None
     if backend.is_pyarrow():
         # A table that pandas made says of each column what it was there: that no longer holds.

@@ -13,6 +13,7 @@ from bayeskit.data.columns import objects
 from bayeskit.data.source import Source
 from bayeskit.errors import DataError, DataTypeError, Incompatible, SettingError, SuspectResult, UnseenClass
 from bayeskit.learning.fitted import Fitted
+from bayeskit.messages import Joined
 from bayeskit.schema import Name, Schema, Variable, label_order
 from bayeskit.typing import LabelsLike
 
@@ -24,9 +25,12 @@ def warn_of_impossible(count: int) -> None:
     """Say that some rows had no possible class and got the prior."""
     if count:
         warnings.warn(
-            f"{count} row{'s are' if count > 1 else ' is'} impossible under every class (a probability of zero in "
-            "each); the class prior was given. Smoothing (alpha above 0) avoids this.",
-            SuspectResult,
+            SuspectResult(
+                "{count} row{_are} impossible under every class (a probability of zero in "
+                "each); the class prior was given. Smoothing (alpha above 0) avoids this.",
+                count=count,
+                _are="s are" if count > 1 else " is",
+            ),
             stacklevel=3,
         )
 
@@ -52,8 +56,9 @@ def check_announced(classes: LabelsLike | None, fitted: Fitted) -> None:
     strange = [label for label in now.states if label not in fitted.schema.target.codes]
     if strange or (fitted.schema.target.closed and now.size != fitted.schema.target.size):
         raise UnseenClass(
-            f"classes={list(now.states)!r} is not the same as on last call to partial_fit, was: "
-            f"{list(fitted.schema.target.states)!r}."
+            "classes={states!r} is not the same as on last call to partial_fit, was: {states2!r}.",
+            states=list(now.states),
+            states2=list(fitted.schema.target.states),
         )
 
 
@@ -114,8 +119,9 @@ def refuse_sparse(model: Asked, X: object) -> None:
     """Refuse a sparse matrix where a classifier has no use for one."""
     if not model._accepts_sparse and hasattr(X, "tocsr"):
         raise DataTypeError(
-            f"Sparse data was passed for X, but {type(model).__name__} needs dense data. Use X.toarray(), or "
-            "MultinomialNB for counts of words."
+            "Sparse data was passed for X, but {kind} needs dense data. Use X.toarray(), or "
+            "MultinomialNB for counts of words.",
+            kind=type(model).__name__,
         )
 
 
@@ -123,24 +129,35 @@ def say_y_is_needed(model: object, source: Source) -> None:
     """Refuse rows in memory that come without their classes."""
     if source.in_memory and source.y is None and source.target is None:
         raise DataError(
-            f"{type(model).__name__} requires y to be passed, but the target y is None. Pass y, or name the "
-            'class column with target="...".'
+            "{kind} requires y to be passed, but the target y is None. Pass y, or name the "
+            'class column with target="...".',
+            kind=type(model).__name__,
         )
 
 
 def check_same_settings(mine: Asked, its: Asked) -> None:
     """Refuse to add two models up that are of different classes or were made with different parameters."""
     if type(its) is not type(mine):
-        raise Incompatible(f"A {type(mine).__name__} cannot take in a {type(its).__name__}.")
+        raise Incompatible(
+            "A {kind} cannot take in a {kind2}.", kind=type(mine).__name__, kind2=type(its).__name__
+        )
     a, b = mine.get_params(deep=False), its.get_params(deep=False)
     for name in a:
         if name != "n_jobs" and not same(a[name], b[name]):
             raise Incompatible(
-                f"The two models were made with different {name}: {a[name]!r} and {b[name]!r}."
+                "The two models were made with different {name}: {a!r} and {b!r}.",
+                name=name,
+                a=a[name],
+                b=b[name],
             )
 
 
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Refuse a setting that is not one of the words allowed."""
     if value not in allowed:
-        raise SettingError(f"{name} is {value!r}; choose from {', '.join(map(repr, allowed))}.")
+        raise SettingError(
+            "{name} is {value!r}; choose from {names}.",
+            name=name,
+            value=value,
+            names=Joined(map(repr, allowed)),
+        )

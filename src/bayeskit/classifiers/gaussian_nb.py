@@ -86,7 +86,8 @@ class GaussianNB(CountClassifier):
         share: Any = self.var_smoothing
         if not (isinstance(share, (int, float, np.number)) and np.isfinite(share) and share >= 0):
             raise SettingError(
-                f"var_smoothing is {self.var_smoothing!r}; it must be a finite number of at least 0."
+                "var_smoothing is {var_smoothing!r}; it must be a finite number of at least 0.",
+                var_smoothing=self.var_smoothing,
             )
 
     def __sklearn_tags__(self) -> Any:

@@ -54,10 +54,17 @@ def checked_interval(level: float, draws: int, seed: int) -> tuple[float, int, i
     """Return level, draws and seed as numbers, or refuse them."""
     number = isinstance(level, (int, float, np.integer, np.floating)) and not isinstance(level, bool)
     if not number or not 0.0 < float(level) < 1.0:
-        raise SettingError(f"level is {level!r}; give a probability between 0 and 1, such as 0.9.")
+        raise SettingError(
+            "level is {level!r}; give a probability between 0 and 1, such as 0.9.", level=level
+        )
     for name, value, least in (("draws", draws, 10), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise SettingError(f"{name} is {value!r}; give a whole number of at least {least}.")
+            raise SettingError(
+                "{name} is {value!r}; give a whole number of at least {least}.",
+                name=name,
+                value=value,
+                least=least,
+            )
     return float(level), int(draws), int(seed)
 
 
@@ -127,9 +134,10 @@ def drawn_of(statistics: Statistics, recipe: Recipe, who: str) -> Drawn:
         posteriors = tuple(conditional.posterior(rule) for conditional in conditionals)
     except NotSupported as error:
         raise NotSupported(
-            f"predict_interval draws the tables behind P(c | x), and {error}. NaiveBayes (tables, and densities of a "
+            "predict_interval draws the tables behind P(c | x), and {error}. NaiveBayes (tables, and densities of a "
             "few parameters), GaussianNB, BernoulliNB, MultinomialNB, CategoricalNB, SPODE, TAN, KDB, SelectiveKDB and "
-            "BayesNetClassifier have intervals."
+            "BayesNetClassifier have intervals.",
+            error=error,
         ) from None
     weights = np.ones(schema.n_classes) if factors is None else factors
     adds_prior = all(conditional.adds_prior for conditional in conditionals)

@@ -149,4 +149,6 @@ def held_form(structure: Mapping[Any, Any]) -> Form:
 def check_depth(name: str, value: object) -> None:
     """Refuse what is no number of parents."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value <= 64:
-        raise SettingError(f"{name} is {value!r}; it must be a whole number from 0 to 64.")
+        raise SettingError(
+            "{name} is {value!r}; it must be a whole number from 0 to 64.", name=name, value=value
+        )

@@ -11,6 +11,7 @@ import numpy as np
 from bayeskit.errors import ColumnError, UsageError
 from bayeskit.estimation.conditional import DiscreteConditional
 from bayeskit.learning.model import Model
+from bayeskit.messages import Joined
 from bayeskit.schema import Label, Name, Schema
 from bayeskit.statistics import Statistics
 from bayeskit.typing import Floats
@@ -42,7 +43,11 @@ class LabelledTable:
             return float(self.probabilities[self.classes.index(label), self.states.index(state)])
         except ValueError:
             raise ColumnError(
-                f"{self.name!r} has classes {list(self.classes)!r} and states {list(self.states)!r}, not {key!r}."
+                "{name!r} has classes {classes!r} and states {states!r}, not {key!r}.",
+                name=self.name,
+                classes=list(self.classes),
+                states=list(self.states),
+                key=key,
             ) from None
 
     def to_frame(self) -> Any:
@@ -99,7 +104,8 @@ def table_with_parents(model: Model, statistics: Statistics, name: Name) -> Labe
     j = _place(model.schema, name)
     if tables is None:
         raise UsageError(
-            f"{name!r} has no one table here: the model averages over many. NaiveBayes, SPODE, TAN and KDB have one."
+            "{name!r} has no one table here: the model averages over many. NaiveBayes, SPODE, TAN and KDB have one.",
+            name=name,
         )
     return dependent_table(tables, model.schema, statistics, j)
 
@@ -108,8 +114,10 @@ def _place(schema: Schema, name: Name) -> int:
     names = [v.name for v in schema.categorical]
     if name not in names:
         raise ColumnError(
-            f"{name!r} has no table: it is {'numeric' if name in schema.position else 'no attribute'}. "
-            f"Tables: {', '.join(map(repr, names[:12])) or 'none'}."
+            "{name!r} has no table: it is {word}. Tables: {names}.",
+            name=name,
+            word="numeric" if name in schema.position else "no attribute",
+            names=", ".join(map(repr, names[:12])) or "none",
         )
     return names.index(name)
 
@@ -144,10 +152,13 @@ class DependentTable:
         try:
             return float(self.probabilities[tuple(a.index(k) for a, k in zip(axes, wanted, strict=True))])
         except ValueError:
-            order = ", ".join(map(str, ("class", *self.parents, self.name)))
+            order = Joined(map(str, ("class", *self.parents, self.name)))
             raise ColumnError(
-                f"The table of {self.name!r} has no cell {key!r}. Give ({order}), each one of: "
-                f"{'; '.join(', '.join(map(str, axis[:12])) for axis in axes)}."
+                "The table of {name!r} has no cell {key!r}. Give ({order}), each one of: {names}.",
+                name=self.name,
+                key=key,
+                order=order,
+                names=Joined((", ".join(map(str, axis[:12])) for axis in axes), "; "),
             ) from None
 
     def to_frame(self) -> Any:
@@ -178,15 +189,18 @@ def dependent_table(
     variables, k = schema.categorical, schema.n_classes
     if j not in tables.members():
         raise ColumnError(
-            f"{variables[j].name!r} has no table: it was not taken into the model. See structure_."
+            "{name!r} has no table: it was not taken into the model. See structure_.", name=variables[j].name
         )
     parents = tables.parents_of(j)
     shape = [variables[i].size for i in (*parents, j)]
     cells = math.prod(shape) * k
     if cells > MOST_CELLS:
         raise UsageError(
-            f"The table of {variables[j].name!r} has {cells:,} cells, more than {MOST_CELLS:,}. Ask explain(row) for "
-            "the cells of a row."
+            "The table of {name!r} has {cells:,} cells, more than {most_cells:,}. Ask explain(row) for "
+            "the cells of a row.",
+            name=variables[j].name,
+            cells=cells,
+            most_cells=MOST_CELLS,
         )
     found = tables.table_of(j, parents, [range(size) for size in shape])
     counts = tables.counts_of(statistics, j)

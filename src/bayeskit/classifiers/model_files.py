@@ -19,6 +19,7 @@ from bayeskit.io.statistics import pack_statistics, unpack_statistics
 from bayeskit.io.trial import check_held, try_answers
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import plan_for
+from bayeskit.messages import Joined, Message
 from bayeskit.schema import Name, Schema
 from bayeskit.typing import PathLike
 
@@ -66,8 +67,10 @@ def save_model(estimator: CountClassifier, path: PathLike) -> None:
     name = type(estimator).__name__
     if name in _KNOWN and (name not in _HOMES or type(estimator) is not _class_of(name)):
         raise UsageError(
-            f"A {name} of {type(estimator).__module__} cannot be saved: the file would be read as a {name} of "
-            "bayeskit. Give your class a name of its own."
+            "A {name} of {module} cannot be saved: the file would be read as a {name} of "
+            "bayeskit. Give your class a name of its own.",
+            name=name,
+            module=type(estimator).__module__,
         )
     if estimator._lazy is not None:
         raise UsageError(
@@ -130,12 +133,14 @@ def _own_classes(classes: Iterable[type]) -> dict[Any, type[CountClassifier]]:
     for one in classes if isinstance(classes, Iterable) else (classes,):
         if not (isinstance(one, type) and issubclass(one, CountClassifier)):
             raise SettingError(
-                f"classes holds {one!r}, which is no class of a classifier that counts. Pass subclasses of NaiveBayes, "
-                "TAN and their kind."
+                "classes holds {one!r}, which is no class of a classifier that counts. Pass subclasses of NaiveBayes, "
+                "TAN and their kind.",
+                one=one,
             )
         if one.__name__ in _KNOWN or one.__name__ in found:
             raise SettingError(
-                f"classes holds a second {one.__name__}, and a file names it by that alone. Give it a name of its own."
+                "classes holds a second {one}, and a file names it by that alone. Give it a name of its own.",
+                one=one.__name__,
             )
         found[one.__name__] = one
     return found
@@ -145,7 +150,9 @@ def _rebuilt(saved: Saved, own: dict[Any, type[CountClassifier]]) -> CountClassi
     content = saved.content
     missing = [field for field in _FIELDS if field not in content]
     if missing:
-        raise ModelFormatError(f"it does not tell its {', '.join(missing)}. Save the model again.")
+        raise ModelFormatError(
+            Message("it does not tell its {names}. Save the model again.", names=Joined(missing))
+        )
     estimator = _unfitted(content["estimator"], content["parameters"], own)
     statistics = unpack_statistics(content["statistics"], saved.arrays)
     schema = statistics.schema
@@ -162,16 +169,27 @@ def _rebuilt(saved: Saved, own: dict[Any, type[CountClassifier]]) -> CountClassi
     fitted.hints = from_plain(content["hints"])
     if plan_for(schema, fitted.recipe) != statistics.plan:
         raise ModelFormatError(
-            f"its statistics are not those that a {content['estimator']} with its parameters counts. "
-            "Save the model again, with this version."
+            Message(
+                "its statistics are not those that a {content} with its parameters counts. "
+                "Save the model again, with this version.",
+                content=content["estimator"],
+            )
         )
     estimator._fitted = fitted
     estimator._class_dtype = class_dtype(content["class_dtype"])
     estimator._renew()
     if fitted.named and len(fitted.names) != estimator.n_features_in_:
-        raise ModelFormatError(f"it names {len(fitted.names)} columns of {estimator.n_features_in_}.")
+        raise ModelFormatError(
+            Message(
+                "it names {n} columns of {n_features_in}.",
+                n=len(fitted.names),
+                n_features_in=estimator.n_features_in_,
+            )
+        )
     if len(estimator.classes_) != schema.n_classes:
-        raise ModelFormatError(f"its classes cannot be read as {content['class_dtype']!r}.")
+        raise ModelFormatError(
+            Message("its classes cannot be read as {content!r}.", content=content["class_dtype"])
+        )
     if schema.n_classes:  # else every row was forgotten, and there is nothing to ask
         try_answers(lambda rows: fitted.joint(open_table(rows))[0], schema, fitted.model().log_prior)
     return estimator
@@ -182,15 +200,23 @@ def _unfitted(
 ) -> CountClassifier:
     if name not in _HOMES and name not in own:
         raise ModelFormatError(
-            f"it holds a {name!r}, which this version does not know (it knows {', '.join(_HOMES)}). Install a newer "
-            f"bayeskit or, if it is a class of your own, pass that: load(path, classes=[{name}])."
+            Message(
+                "it holds a {name!r}, which this version does not know (it knows {names}). Install a newer "
+                "bayeskit or, if it is a class of your own, pass that: load(path, classes=[{name}]).",
+                name=name,
+                names=Joined(_HOMES),
+            )
         )
     cls = own[name] if name in own else _class_of(name)
     unknown = [key for key in parameters if key not in cls._get_param_names()]
     if unknown:
         raise ModelFormatError(
-            f"it gives {name} the parameters {unknown!r}, which this version does not have. "
-            "Install a newer bayeskit."
+            Message(
+                "it gives {name} the parameters {unknown!r}, which this version does not have. "
+                "Install a newer bayeskit.",
+                name=name,
+                unknown=unknown,
+            )
         )
     estimator = cls(**{key: from_plain(value) for key, value in parameters.items()})
     estimator._check_settings()
@@ -213,7 +239,9 @@ def class_dtype(code: object) -> np.dtype[Any] | None:
         return None
     dtype = np.dtype(code) if isinstance(code, str) else None
     if dtype is None or dtype.kind not in _CLASS_DTYPES or dtype.names is not None:
-        raise ModelFormatError(f"its classes have the dtype {code!r}, which labels cannot have.")
+        raise ModelFormatError(
+            Message("its classes have the dtype {code!r}, which labels cannot have.", code=code)
+        )
     return dtype
 
 
@@ -229,6 +257,7 @@ def _refuse_changed(estimator: CountClassifier, fitted: Fitted) -> None:
     changed = [key for key in now if to_plain(now[key], key) != to_plain(before[key], key)]
     if changed:
         raise UsageError(
-            f"Parameters were changed after fitting ({', '.join(changed)}), so the model on "
-            "file would not be this one. Set them back, or fit again, then save."
+            "Parameters were changed after fitting ({names}), so the model on "
+            "file would not be this one. Set them back, or fit again, then save.",
+            names=Joined(changed),
         )

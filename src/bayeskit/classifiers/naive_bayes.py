@@ -55,8 +55,11 @@ def check_bernoulli(schema: Schema, families: Mapping[Name, str]) -> None:
         if families.get(name) == "bernoulli" and size > 2:
             states = ", ".join(map(repr, variable.states[:5])) + (", …" if size > 5 else "")
             raise ColumnError(
-                f"families[{name!r}] is 'bernoulli', of two states, and the column has {size}: {states}. Choose "
-                "'table', or leave the family out."
+                "families[{name!r}] is 'bernoulli', of two states, and the column has {size}: {states}. Choose "
+                "'table', or leave the family out.",
+                name=name,
+                size=size,
+                states=states,
             )
 
 
@@ -286,7 +289,8 @@ class NaiveBayes(CountClassifier):
         one_of("numeric", self.numeric, family_names())
         if isinstance(self.families, str) and self.families != "auto":
             raise SettingError(
-                f'families is {self.families!r}; use "auto" or a mapping from attribute to family.'
+                'families is {families!r}; use "auto" or a mapping from attribute to family.',
+                families=self.families,
             )
         for name, family in self._asked.items():
             one_of(f"families[{name!r}]", family, (*family_names(), "bernoulli", "table"))

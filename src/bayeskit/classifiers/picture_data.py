@@ -13,6 +13,7 @@ from bayeskit.data.table import Table, open_table
 from bayeskit.errors import ColumnError, DataError, SettingError, UsageError
 from bayeskit.learning.model import Model, Recipe, class_prior_of, weighted_classes
 from bayeskit.learning.naive import Naive
+from bayeskit.messages import Joined
 from bayeskit.priors import Lidstone, MEstimate, Smoothing, backs_off
 from bayeskit.report.charts.chart_words import chart_words
 from bayeskit.report.charts.class_profile import ClassProfile, class_profile
@@ -81,7 +82,8 @@ def class_profile_of(
     statistics = model.statistics_
     if statistics.schema.block is not None:
         raise UsageError(
-            f"{type(model).__name__} reads all columns as one text; a profile of every word is no picture."
+            "{kind} reads all columns as one text; a profile of every word is no picture.",
+            kind=type(model).__name__,
         )
     alone = _naive_model(statistics, recipe)
     terms = all_terms(alone, statistics.moments if statistics.schema.numeric else None)
@@ -145,18 +147,21 @@ def regions_of(model: Asked, reader: Reader, span: Callable[[Name, int], Any], v
     schema, known = model.schema_, dict(given or {})
     if schema.block is not None:
         raise UsageError(
-            f"{type(model).__name__} reads all columns as one text; regions are for two attributes."
+            "{kind} reads all columns as one text; regions are for two attributes.", kind=type(model).__name__
         )
     for name in (x, y, *known):
         if name not in schema.position:
-            listed = ", ".join(repr(v.name) for v in schema.attributes[:12])
-            raise ColumnError(f"There is no attribute {name!r}. There are {listed}.")
+            listed = Joined(repr(v.name) for v in schema.attributes[:12])
+            raise ColumnError("There is no attribute {name!r}. There are {listed}.", name=name, listed=listed)
     if x == y or x in known or y in known:
         raise SettingError(
-            f"x, y and given must name different attributes, not {x!r}, {y!r} and {list(known)!r}."
+            "x, y and given must name different attributes, not {x!r}, {y!r} and {known!r}.",
+            x=x,
+            y=y,
+            known=list(known),
         )
     if isinstance(grid, bool) or not isinstance(grid, (int, np.integer)) or not 2 <= grid <= 400:
-        raise SettingError(f"grid is {grid!r}; give a whole number from 2 to 400.")
+        raise SettingError("grid is {grid!r}; give a whole number from 2 to 400.", grid=grid)
     across, up = (_side(schema, span, name, int(grid)) for name in (x, y))
     n = len(across.values) * len(up.values)
     cells: dict[Name, Any] = {name: [value] * n for name, value in known.items()}
@@ -181,7 +186,8 @@ def _side(schema: Schema, span: Callable[[Name, int], Any], name: Name, grid: in
     if variable.cuts is not None:
         if not variable.cuts:
             raise UsageError(
-                f"{name!r} was cut into one interval: it tells nothing of the class. Choose another."
+                "{name!r} was cut into one interval: it tells nothing of the class. Choose another.",
+                name=name,
             )
         margin = 0.5 * (variable.cuts[-1] - variable.cuts[0]) or max(abs(variable.cuts[0]), 1.0) * 0.5
         values = np.linspace(variable.cuts[0] - margin, variable.cuts[-1] + margin, grid)
@@ -189,7 +195,7 @@ def _side(schema: Schema, span: Callable[[Name, int], Any], name: Name, grid: in
     if variable.kind == "numeric":
         return Side(name, True, tuple(span(name, grid).tolist()))
     if not variable.size:
-        raise UsageError(f"{name!r} has no states: it was missing in every row learned.")
+        raise UsageError("{name!r} has no states: it was missing in every row learned.", name=name)
     return Side(name, False, variable.states)
 
 
@@ -220,7 +226,9 @@ def _dots(
     found = [None] * table.n_rows if labels is None else np.asarray(labels).tolist()
     if len(found) != table.n_rows or any(label not in classes for label in found):
         raise DataError(
-            f"labels= gives the class of each of the {table.n_rows} rows, one of {', '.join(map(repr, classes[:8]))}."
+            "labels= gives the class of each of the {n_rows} rows, one of {names}.",
+            n_rows=table.n_rows,
+            names=Joined(map(repr, classes[:8])),
         )
     columns = [_column(table, model.schema_, name) for name in (x, y)]
     return tuple((a, b, classes.index(label)) for a, b, label in zip(*columns, found))

@@ -112,11 +112,17 @@ def refuse_scores(model: Model, who: str, what: str) -> None:
     """Refuse models without a distribution of rows, and blocks of words."""
     if not model.is_distribution:
         raise UsageError(
-            f"{who} scores classes without a distribution of rows, and {what} needs one. Use NaiveBayes, TAN, KDB or "
-            "AODE."
+            "{who} scores classes without a distribution of rows, and {what} needs one. Use NaiveBayes, TAN, KDB or "
+            "AODE.",
+            who=who,
+            what=what,
         )
     if model.schema.block is not None:
-        raise UsageError(f"{what} looks at attributes one by one, and {who} has learned a block of words.")
+        raise UsageError(
+            "{what} looks at attributes one by one, and {who} has learned a block of words.",
+            what=what,
+            who=who,
+        )
 
 
 def answer_tables(

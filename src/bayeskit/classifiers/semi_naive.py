@@ -95,8 +95,8 @@ class SemiNaive(CountClassifier):
         default = MEstimate(1.0) if backs_off(smoothing.default) else smoothing.default
         if backs_off(smoothing.by_name.get(schema.target.name)):
             raise SettingError(
-                f"smoothing makes the class {schema.target.name!r} back off, and it has no parents. "
-                "Give it MEstimate(1)."
+                "smoothing makes the class {name!r} back off, and it has no parents. Give it MEstimate(1).",
+                name=schema.target.name,
             )
         return Recipe(
             form=form,
@@ -120,7 +120,8 @@ class SemiNaive(CountClassifier):
         one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
         if self.cut_points is not None and not isinstance(self.cut_points, Mapping):
             raise SettingError(
-                f"cut_points is {self.cut_points!r}; give a mapping from column to ascending numbers."
+                "cut_points is {cut_points!r}; give a mapping from column to ascending numbers.",
+                cut_points=self.cut_points,
             )
 
     def _check_numeric(self) -> None:
@@ -133,9 +134,11 @@ class SemiNaive(CountClassifier):
         super()._adopt(fitted, y)
         if not fitted.schema.categorical and fitted.schema.numeric:
             warnings.warn(
-                f'With numeric="gaussian" a numeric attribute is nobody\'s parent, and there is no other: this '
-                f'{type(self).__name__} is naive Bayes. Use numeric="mdl" to cut the attributes into intervals.',
-                SuspectResult,
+                SuspectResult(
+                    'With numeric="gaussian" a numeric attribute is nobody\'s parent, and there is no other: this '
+                    '{kind} is naive Bayes. Use numeric="mdl" to cut the attributes into intervals.',
+                    kind=type(self).__name__,
+                ),
                 stacklevel=3,
             )
 

@@ -34,15 +34,20 @@ if TYPE_CHECKING:
 def check_unlabelled(model: Asked) -> None:
     """Refuse settings about unlabelled rows that mean nothing."""
     if not isinstance(model.semi_supervised, (bool, np.bool_)):
-        raise SettingError(f"semi_supervised is {model.semi_supervised!r}; it is True or False.")
+        raise SettingError(
+            "semi_supervised is {semi_supervised!r}; it is True or False.",
+            semi_supervised=model.semi_supervised,
+        )
     check_weight(model.unlabelled_weight)
     check_missing_label(model.missing_label)
     if not model.semi_supervised:
         told = ["unlabelled_weight"] * (model.unlabelled_weight != 1.0)
         for name in told + ["missing_label"] * (model.missing_label is not None):
             raise SettingError(
-                f"{name}={getattr(model, name)!r} is about rows without a label, which take no part. Pass "
-                f"semi_supervised=True too, or leave {name} out."
+                "{name}={value!r} is about rows without a label, which take no part. Pass "
+                "semi_supervised=True too, or leave {name} out.",
+                name=name,
+                value=getattr(model, name),
             )
 
 
@@ -95,9 +100,11 @@ def complete(model: Asked, fitted: Fitted, kept: list[Encoded], unlabelled: Sour
         fitted.complete(climb.parameters.statistics)
         if not climb.converged and climb.stopped is None:
             warnings.warn(
-                f"The shares of the unlabelled rows were still moving after {climb.n_iter} steps (see history_). "
-                "The model is that of the best step; a smaller unlabelled_weight often settles sooner.",
-                NotConverged,
+                NotConverged(
+                    "The shares of the unlabelled rows were still moving after {n_iter} steps (see history_). "
+                    "The model is that of the best step; a smaller unlabelled_weight often settles sooner.",
+                    n_iter=climb.n_iter,
+                ),
                 stacklevel=3,
             )
     return completion_of(found.weight, climb, found.losses)
@@ -117,8 +124,10 @@ def all_labelled(model: Asked, source: Source) -> Source:
         missing = int(rule.rows(batch.y, batch.table.n_rows).sum())
         if missing:
             raise UsageError(
-                f"{missing} row{'s have' if missing > 1 else ' has'} no label. partial_fit adds labelled rows "
-                "only; unlabelled ones are gone over many times: give them to fit, with the labelled rows."
+                "{missing} row{_have} no label. partial_fit adds labelled rows "
+                "only; unlabelled ones are gone over many times: give them to fit, with the labelled rows.",
+                missing=missing,
+                _have="s have" if missing > 1 else " has",
             )
         return batch
 
@@ -127,9 +136,10 @@ def all_labelled(model: Asked, source: Source) -> Source:
 
 def _warn_all_labelled() -> None:
     warnings.warn(
-        "semi_supervised=True, and no row (of any weight) is without a label. None and NaN are missing labels, −1 is "
-        "where all labels are whole numbers; name another value with missing_label=.",
-        SuspectResult,
+        SuspectResult(
+            "semi_supervised=True, and no row (of any weight) is without a label. None and NaN are missing labels, "
+            "−1 is where all labels are whole numbers; name another value with missing_label=."
+        ),
         stacklevel=4,
     )
 
@@ -219,7 +229,9 @@ class MissingLabels:
 def check_missing_label(value: object) -> None:
     """Refuse what cannot be a label."""
     if isinstance(value, (list, tuple, dict, set, np.ndarray)):
-        raise SettingError(f"missing_label is {value!r}; give the one value that stands for a missing label.")
+        raise SettingError(
+            "missing_label is {value!r}; give the one value that stands for a missing label.", value=value
+        )
 
 
 def _part(batch: Rows, rows: NDArray[np.intp]) -> Rows | None:

@@ -11,6 +11,7 @@ import numpy as np
 from bayeskit.errors import SettingError
 from bayeskit.estimation.linear_family import LinearFamily
 from bayeskit.graphs.dag import Dag
+from bayeskit.messages import Joined, Message
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Statistics
 from bayeskit.statistics.information import conditional_mutual_information, gaussian_information
@@ -32,19 +33,27 @@ def given_dag(structure: Mapping[Any, Any], schema: Schema, most: int | None) ->
     for node, parents in zip(dag.nodes, dag.parents):
         if most is not None and len(parents) > most:
             raise SettingError(
-                f"structure gives {node!r} the parents {parents!r}; at most {most} "
-                f"{'is' if most == 1 else 'are'} allowed here. KDB takes more."
+                "structure gives {node!r} the parents {parents!r}; at most {most} "
+                "{_is} allowed here. KDB takes more.",
+                node=node,
+                parents=parents,
+                most=most,
+                _is="is" if most == 1 else "are",
             )
         if node not in discrete and len(parents) > 1:
             raise SettingError(
-                f"structure gives {node!r}, which is numeric, the parents {parents!r}; a Gaussian has one discrete "
-                'parent beside the class. Use numeric="mdl", or leave arcs out.'
+                "structure gives {node!r}, which is numeric, the parents {parents!r}; a Gaussian has one discrete "
+                'parent beside the class. Use numeric="mdl", or leave arcs out.',
+                node=node,
+                parents=parents,
             )
         strange = next((p for p in parents if p not in discrete), None)
         if strange is not None:
             raise SettingError(
-                f"structure makes {strange!r}, which is numeric, a parent of {node!r}. Only discrete attributes can be "
-                'parents: use numeric="mdl", or leave that arc out.'
+                "structure makes {strange!r}, which is numeric, a parent of {node!r}. Only discrete attributes can be "
+                'parents: use numeric="mdl", or leave that arc out.',
+                strange=strange,
+                node=node,
             )
     return dag
 
@@ -54,8 +63,17 @@ def check_discrete(setting: str, name: object, schema: Schema) -> None:
     discrete = [v.name for v in schema.categorical]
     if isinstance(name, Hashable) and name in discrete:
         return
-    known = f"There are {', '.join(map(repr, discrete[:12]))}." if discrete else "There is none."
-    raise SettingError(f"{setting} is {name!r}, which is no discrete attribute. {known}")
+    known = (
+        Message("There are {names}.", names=Joined(map(repr, discrete[:12])))
+        if discrete
+        else Message("There is none.")
+    )
+    raise SettingError(
+        "{setting} is {name!r}, which is no discrete attribute. {known}",
+        setting=setting,
+        name=name,
+        known=known,
+    )
 
 
 def edges_of(structure: Mapping[Name, tuple[Name, ...]], statistics: Statistics) -> list[Edge]:

@@ -21,6 +21,7 @@ from bayeskit.learning.leave_one_out import encode_learned
 from bayeskit.learning.model import Form, RowChoice
 from bayeskit.learning.naive import Naive
 from bayeskit.learning.weighting import Loss, Weighted, choose_weights
+from bayeskit.messages import Joined
 from bayeskit.priors import SmoothingLike
 from bayeskit.report import Explanation, explain
 from bayeskit.report.explanation import weigh
@@ -160,8 +161,12 @@ class WeightedNB(SemiNaive):
             return Weighted(dict(self._held.get("weights", {})))
         strange = next((name for name in self.weights if name not in schema.position), None)
         if strange is not None:
-            known = ", ".join(repr(v.name) for v in schema.attributes[:12])
-            raise SettingError(f"weights names {strange!r}, which is no attribute. There are {known}.")
+            known = Joined(repr(v.name) for v in schema.attributes[:12])
+            raise SettingError(
+                "weights names {strange!r}, which is no attribute. There are {known}.",
+                strange=strange,
+                known=known,
+            )
         return Weighted(dict(self.weights))
 
     def _adopt(self, fitted: Fitted, y: LabelsLike | None) -> None:
@@ -173,12 +178,16 @@ class WeightedNB(SemiNaive):
         if self.weights is None:
             return
         if not isinstance(self.weights, Mapping):
-            raise SettingError(f"weights is {self.weights!r}; give a mapping from attribute to a number.")
+            raise SettingError(
+                "weights is {weights!r}; give a mapping from attribute to a number.", weights=self.weights
+            )
         for name, weight in self.weights.items():
             number = isinstance(weight, (int, float, np.integer, np.floating)) and not isinstance(
                 weight, bool
             )
             if not number or not np.isfinite(weight) or weight < 0:
                 raise SettingError(
-                    f"The weight of {name!r} is {weight!r}; it must be a finite number of at least 0."
+                    "The weight of {name!r} is {weight!r}; it must be a finite number of at least 0.",
+                    name=name,
+                    weight=weight,
                 )

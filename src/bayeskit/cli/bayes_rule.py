@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from bayeskit.errors import DataError, SettingError
+from bayeskit.messages import did_you_mean
 from bayeskit.report.page_cells import display_width, padded
 from bayeskit.report.scene import shortened, xml
-from bayeskit.visible import did_you_mean
 
 # Beyond this a fraction is harder to read than its decimal.
 LARGEST_DENOMINATOR = 9_999
@@ -72,12 +72,16 @@ def by_hand(prior: str, likelihood: str) -> Rule:
         absent = next((name for name in want if name not in have), None)
         if absent is not None:
             raise SettingError(
-                f"{option} has no {absent!r}. {did_you_mean(absent, have)} Name the same classes twice."
+                "{option} has no {absent!r}. {hint} Name the same classes twice.",
+                option=option,
+                absent=absent,
+                hint=did_you_mean(absent, have),
             )
     total = sum(p.values(), Fraction(0))
     if abs(total - 1) > TOLERANCE:
         raise DataError(
-            f"--prior sums to {float(total):g}, not to 1. Correct it, or divide each number by the sum."
+            "--prior sums to {total:g}, not to 1. Correct it, or divide each number by the sum.",
+            total=float(total),
         )
     rule = Rule(p, {name: f[name] for name in p})
     if not rule.total:
@@ -105,15 +109,26 @@ def _read(text: str, option: str) -> dict[str, Fraction]:
         name, sign, number = part.rpartition("=")
         name = name.strip()
         if not sign or not name:
-            raise SettingError(f"{option}: {part!r} is not CLASS=NUMBER, such as spam=0.7.")
+            raise SettingError(
+                "{option}: {part!r} is not CLASS=NUMBER, such as spam=0.7.", option=option, part=part
+            )
         if name in found:
-            raise SettingError(f"{option} names {name!r} twice. Name each class once.")
+            raise SettingError(
+                "{option} names {name!r} twice. Name each class once.", option=option, name=name
+            )
         try:
             value = Fraction(number.strip())
         except (ValueError, ZeroDivisionError):
-            raise SettingError(f"{option}: {number!r} is no number. Write 0.7 or 7/10.") from None
+            raise SettingError(
+                "{option}: {number!r} is no number. Write 0.7 or 7/10.", option=option, number=number
+            ) from None
         if value < 0:
-            raise SettingError(f"{option}: {name!r} has {number.strip()}, and no probability is negative.")
+            raise SettingError(
+                "{option}: {name!r} has {number}, and no probability is negative.",
+                option=option,
+                name=name,
+                number=number.strip(),
+            )
         found[name] = value
     return found
 

@@ -24,12 +24,15 @@ import typer
 from typer.core import TyperGroup
 
 from bayeskit.cli.ctrl_c import Press
-from bayeskit.cli.language import in_flags, speak
+from bayeskit.cli.language import in_flags, spoken
 from bayeskit.cli.output import note
 from bayeskit.cli.start import INTERRUPTED, INTERRUPTION
+from bayeskit.cli.usage import read_usage
+from bayeskit.messages import Message, Term
 from bayeskit.visible import visible_lines
 
 DONE, REFUSED, UNFORESEEN = 0, 2, 3
+STANDARD_OUTPUT = "standard output"
 
 _WAYS_OUT = {
     errno.ENOENT: "Check the path.",
@@ -68,10 +71,10 @@ class Door(TyperGroup):
         **extra: object,
     ) -> Any:
         def run() -> Any:
-            speak(sys.argv[1:] if args is None else list(args))
             return super(Door, self).main(args, prog_name, complete_var, False, windows_expand_args, **extra)
 
-        return sys.exit(guarded(run)) if standalone_mode else run()
+        with spoken(sys.argv[1:] if args is None else list(args)):
+            return sys.exit(guarded(run)) if standalone_mode else run()
 
 
 def guarded(run: Callable[[], Any]) -> int:
@@ -95,7 +98,7 @@ def guarded(run: Callable[[], Any]) -> int:
             code = _told_code(error)
     Press.heard = True
     if code == INTERRUPTED:
-        note(INTERRUPTION)
+        note(Message(INTERRUPTION))
     return code
 
 
@@ -126,25 +129,34 @@ def one_line(error: BaseException) -> str:
     >>> one_line(OSError(errno.ENOSPC, "No space left on device", "out.csv"))
     "'out.csv': No space left on device. Make room, or choose another place."
     """
-    return " ".join(_told(error).split())
+    return " ".join(str(_told(error)).split())
 
 
-def _told(error: Any) -> str:
+def _told(error: Any) -> str | Message:
     if _is_usage(error):
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "bayeskit"
-        # Some of Typer's messages end without a stop, and some tell whose error it is.
-        what = error.format_message().replace(": Value error, ", ": ").rstrip(".")
-        return f"{path}: {what}{'' if what.endswith('?') else '.'} See '{path} --help'."
+        return Message(
+            "{path}: {what} See '{path} --help'.", path=path, what=read_usage(error.format_message())
+        )
     if isinstance(error, OSError):
-        about = f"{os.fsdecode(error.filename)!r}" if error.filename is not None else "standard output"
-        way_out = _WAYS_OUT.get(error.errno or 0, "Check the path and the disk.")
-        return f"{about}: {error.strerror or error}. {way_out}"
+        return Message(
+            "{file}: {what}. {way_out}",
+            file=Message(STANDARD_OUTPUT) if error.filename is None else repr(os.fsdecode(error.filename)),
+            what=Term(error.strerror or str(error)),
+            way_out=Message(_WAYS_OUT.get(error.errno or 0, "Check the path and the disk.")),
+        )
     if isinstance(error, MemoryError):
-        return "There is not enough memory for this. Use fewer columns (--drop), or fewer rows (--limit)."
+        return Message(
+            "There is not enough memory for this. Use fewer columns (--drop), or fewer rows (--limit)."
+        )
     if is_foreseen(error):
         return in_flags(str(error))
-    return f"Unforeseen {type(error).__name__}: {error}. Please report it, with what --debug prints."
+    return Message(
+        "Unforeseen {kind}: {error}. Please report it, with what --debug prints.",
+        kind=type(error).__name__,
+        error=error,
+    )
 
 
 def _is_usage(error: BaseException) -> bool:

@@ -8,22 +8,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
-VARIABLE = "BAYESKIT_LANG"
-
-
-class Language:
-    """The language of the command that runs now."""
-
-    now = "en"
+from bayeskit.messages import COMMAND_LINE, VARIABLE, speaking
 
 
-def speak(arguments: Sequence[str]) -> None:
-    """Remember the language that was asked for.
+def spoken(arguments: Sequence[str]) -> AbstractContextManager[None]:
+    """Speak the language that was asked for, until a command has ended.
 
     It is looked up before Typer reads the arguments: whoever mistypes one should be told so in their language.
     """
-    Language.now = asked_for(arguments, os.environ.get(VARIABLE, ""))
+    return speaking(asked_for(arguments, os.environ.get(VARIABLE, "")), COMMAND_LINE)
 
 
 def asked_for(arguments: Sequence[str], otherwise: str = "") -> str:
@@ -47,21 +42,6 @@ def asked_for(arguments: Sequence[str], otherwise: str = "") -> str:
     return "zh" if found == "zh" else "en"
 
 
-def said(text: str) -> str:
-    """Return a line of the library or of Typer in the language of the command, English where there is no other.
-
-    Examples
-    --------
-    >>> said("There is no page 'em2'. Did you mean 'em'?")
-    "There is no page 'em2'. Did you mean 'em'?"
-    """
-    if Language.now == "en":
-        return text
-    from bayeskit.cli.chinese import in_chinese
-
-    return in_chinese(text)
-
-
 def _from_one(row: re.Match[str]) -> str:
     return str(int(row[1]) + 1) if row[1].isdigit() else row[1]
 
@@ -69,6 +49,7 @@ def _from_one(row: re.Match[str]) -> str:
 # The library tells which argument to pass; whoever types commands has flags instead, and counts rows from 1.
 _FLAGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"(?<=[Rr]ow )(\S+) \(the first is 0\)", _from_one),
+    (r"(?<=第 )(\S+) 行（首行为 0）", lambda row: f"{_from_one(row)} 行"),
     (r"exclude=\['([^']*)'\]", r"--drop '\1'"),
     (r"discretize=\{'([^']*)': (\d+)\}", r"--discretize '\1=\2'"),
     (r'encoding="([^"]*)"', r"--encoding \1"),

@@ -18,10 +18,10 @@ from typing import Annotated, Any, TextIO, get_type_hints
 import typer
 
 from bayeskit.cli.completing import columns
-from bayeskit.cli.door import set_debugging
-from bayeskit.cli.language import VARIABLE
+from bayeskit.cli.door import STANDARD_OUTPUT, set_debugging
 from bayeskit.cli.output import noting_warnings
 from bayeskit.errors import UsageError
+from bayeskit.messages import VARIABLE, Message
 
 Pair = tuple[str, str]
 """A text in English and in Chinese."""
@@ -142,7 +142,7 @@ Given = Annotated[
 ]
 
 
-STANDARD_INPUT, STANDARD_OUTPUT = "standard input", "standard output"
+STANDARD_INPUT = "standard input"
 
 
 def spread(function: Callable[..., None]) -> Callable[..., None]:
@@ -210,14 +210,21 @@ def _refuse_losses(files: Mapping[str, tuple[FileUse, str]], values: Mapping[str
         for what, source in read:
             origin = _stat(source, sys.stdin)
             if onto is not None and origin is not None and os.path.samestat(onto, origin):
-                output = STANDARD_OUTPUT if path == "-" else f"{called} {path!r}"
-                of = STANDARD_INPUT if source == "-" else f"{what} {source!r}"
+                output = Message(STANDARD_OUTPUT) if path == "-" else f"{called} {path!r}"
+                of = Message(STANDARD_INPUT) if source == "-" else f"{what} {source!r}"
                 raise UsageError(
-                    f"{output} is the same file as {of}, which would be lost. Name another file."
+                    "{output} is the same file as {of}, which would be lost. Name another file.",
+                    output=output,
+                    of=of,
                 )
     for (one, path), (other, second) in combinations(written, 2):
         if path != "-" and os.path.realpath(path) == os.path.realpath(second):
-            raise UsageError(f"{one} and {other} are the same file, {second!r}. Give each a file of its own.")
+            raise UsageError(
+                "{one} and {other} are the same file, {second!r}. Give each a file of its own.",
+                one=one,
+                other=other,
+                second=second,
+            )
 
 
 def _stat(path: str, stream: TextIO) -> os.stat_result | None:

@@ -10,16 +10,17 @@ from typing import Any
 
 import typer
 
-from bayeskit.cli.language import in_flags, said
+from bayeskit.cli.language import in_flags
+from bayeskit.messages import Message
 from bayeskit.visible import json_text, visible, visible_lines
 
 # Wide enough for a page of fractions, and the same in a terminal, a pipe and a file.
 WIDTH = 100
 
 
-def note(text: str) -> None:
-    """Say something that is no result, in the language of the command."""
-    typer.echo(visible_lines(said(text)), err=True)
+def note(text: str | Message) -> None:
+    """Say something that is no result."""
+    typer.echo(visible_lines(text), err=True)
 
 
 def console() -> Any:

@@ -67,7 +67,7 @@ def read_prices(given: Sequence[str] | None, names: Collection[str]) -> dict[str
     for text in given or ():
         name, is_so, number = split(text, names, "--cost")
         if not is_so:
-            raise SettingError(f"--cost {text!r} is not COL=NUMBER.")
+            raise SettingError("--cost {text!r} is not COL=NUMBER.", text=text)
         found[name] = number_of(name, number, "--cost")
     return found
 

@@ -23,7 +23,7 @@ def replaced(path: str) -> Iterator[Path]:
         try:
             yield temporary
         except BayeskitError as error:  # it names the file that was asked for
-            error.args = tuple(str(part).replace(temporary.name, Path(path).name) for part in error.args)
+            error.rename(temporary.name, Path(path).name)
             raise
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from bayeskit.data.file_rows import Batch, FileRows
 from bayeskit.errors import DataError, SettingError, UsageError
+from bayeskit.messages import Joined, Message, did_you_mean
 from bayeskit.schema import Variable
-from bayeskit.visible import did_you_mean
 
 if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork
@@ -52,7 +52,9 @@ class Opened:
         if self.optional:
             names = [name for name in names if name in rows.names]
             if not names:
-                raise DataError(f"{rows.shown} has no column that is a node of the network. Check the names.")
+                raise DataError(
+                    "{shown} has no column that is a node of the network. Check the names.", shown=rows.shown
+                )
         rows.need(*names)
         return rows.read_as(names, {name: kind for name, kind in kinds.items() if name in names})
 
@@ -80,14 +82,20 @@ def existing(path: str) -> Path:
     """Refuse a path where there is no file, offering the nearest name in its folder."""
     place = Path(path)
     if place.is_dir():
-        raise DataError(f"{path!r} is a directory. Name a file in it.")
+        raise DataError("{path!r} is a directory. Name a file in it.", path=path)
     if not place.exists():
         folder = place.absolute().parent
         near = get_close_matches(place.name, os.listdir(folder)) if folder.is_dir() else []
-        meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else " Check the path."
-        raise DataError(f"There is no file {path!r}.{meant}")
+        meant = (
+            Message(" Did you mean {names}?", names=Joined(map(repr, near), " or "))
+            if near
+            else Message(" Check the path.")
+        )
+        raise DataError("There is no file {path!r}.{meant}", path=path, meant=meant)
     if not place.is_file():  # it is read more than once, and the second time there would be nothing in it
-        raise DataError(f"{path!r} is a pipe or a device. Save what it holds to a file, and name that.")
+        raise DataError(
+            "{path!r} is a pipe or a device. Save what it holds to a file, and name that.", path=path
+        )
     return place
 
 
@@ -107,12 +115,15 @@ def open_classifier(path: str) -> Any:
 
     if not is_classifier(path) and _is_network(path):
         raise UsageError(
-            f"{path!r} is a network, not a model saved by 'bayeskit fit'. Ask it with 'bayeskit network query'."
+            "{path!r} is a network, not a model saved by 'bayeskit fit'. Ask it with 'bayeskit network query'.",
+            path=path,
         )
     model = load(path)
     name = type(model).__name__
     if not hasattr(model, "explain"):
-        raise UsageError(f"{path!r} holds a {name}, which predicts no class. Use it from Python.")
+        raise UsageError(
+            "{path!r} holds a {name}, which predicts no class. Use it from Python.", path=path, name=name
+        )
     return model
 
 
@@ -121,7 +132,9 @@ def open_model(path: str, target: str | None = None) -> Opened:
     if is_classifier(path) or not _is_network(path):
         model = open_classifier(path)
         if target is not None and target != str(model.schema_.target.name):
-            raise SettingError(f"{path!r} predicts {model.schema_.target.name!r}. Leave --target out.")
+            raise SettingError(
+                "{path!r} predicts {name!r}. Leave --target out.", path=path, name=model.schema_.target.name
+            )
         named = hasattr(model, "feature_names_in_")
         return Opened(
             str(model.schema_.target.name),
@@ -146,9 +159,14 @@ def _network_model(path: str, target: str | None) -> Opened:
     network = read_network(path)
     by_name = variables_of(network)
     if target is None:
-        raise SettingError(f"{path!r} is a network: say which node to predict with --target NODE.")
+        raise SettingError("{path!r} is a network: say which node to predict with --target NODE.", path=path)
     if target not in by_name:
-        raise SettingError(f"{path!r} has no node {target!r}. {did_you_mean(target, by_name)}")
+        raise SettingError(
+            "{path!r} has no node {target!r}. {hint}",
+            path=path,
+            target=target,
+            hint=did_you_mean(target, by_name),
+        )
     node = by_name[target]
     return Opened(
         target,
@@ -165,7 +183,11 @@ def need_network_suffix(path: str) -> None:
 
     known = [end for form in FORMATS.values() if form.write is not None for end in form.suffixes]
     if _suffix(path) not in known:
-        raise SettingError(f"{path!r} is to hold a network: let its name end in one of {', '.join(known)}.")
+        raise SettingError(
+            "{path!r} is to hold a network: let its name end in one of {names}.",
+            path=path,
+            names=Joined(known),
+        )
 
 
 def refuse_network_suffix(path: str) -> None:
@@ -173,8 +195,10 @@ def refuse_network_suffix(path: str) -> None:
     if _has_network_suffix(path):
         model = f"{path.removesuffix(Path(path).suffix)}.bayes"
         raise SettingError(
-            f"{path!r} is the name of a network's file, and this is a model. Write it to {model!r}; then 'bayeskit "
-            f"network convert {model} {path}' writes its network."
+            "{path!r} is the name of a network's file, and this is a model. Write it to {model!r}; then 'bayeskit "
+            "network convert {model} {path}' writes its network.",
+            path=path,
+            model=model,
         )
 
 

@@ -31,7 +31,9 @@ def main() -> None:
 
 
 def _tell() -> None:
-    from bayeskit.cli.language import said, speak  # these two need no module that may be imported by half
+    # These need no module that may be imported by half.
+    from bayeskit.cli.language import spoken
+    from bayeskit.messages import Message
 
-    speak(sys.argv[1:])
-    print(said(INTERRUPTION), file=sys.stderr)
+    with spoken(sys.argv[1:]):
+        print(Message(INTERRUPTION), file=sys.stderr)

@@ -23,7 +23,7 @@ from bayeskit.cli.row_writing import RowWriter, opened_text
 from bayeskit.data.file_rows import FileRows
 from bayeskit.data.files import FileSource
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SourceNote
-from bayeskit.visible import did_you_mean
+from bayeskit.messages import Message, did_you_mean
 
 # A wider table takes minutes to look at; it is rather a matrix than a table.
 MOST_COLUMNS = 4_096
@@ -41,7 +41,7 @@ def opened(path: str, reading: Reading) -> Iterator[FileRows]:
             missing=("", *(reading.missing or ())),
             most_columns=MOST_COLUMNS,
         )
-        rows = FileRows(source, STANDARD_INPUT if path == "-" else repr(path), reading.limit)
+        rows = FileRows(source, str(Message(STANDARD_INPUT)) if path == "-" else repr(path), reading.limit)
         kinds = dict.fromkeys(reading.numeric or (), "float64") | dict.fromkeys(
             reading.categorical or (), "str"
         )
@@ -51,7 +51,7 @@ def opened(path: str, reading: Reading) -> Iterator[FileRows]:
 
 @contextmanager
 def _spooled(path: str) -> Iterator[str]:
-    shown = STANDARD_INPUT if path == "-" else repr(path)
+    shown = Message(STANDARD_INPUT) if path == "-" else repr(path)
     if path != "-" and (os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path)):
         yield path
         return
@@ -65,7 +65,7 @@ def _spooled(path: str) -> Iterator[str]:
         try:
             yield file
         except BayeskitError as error:  # nobody has heard of the copy
-            error.args = tuple(str(part).replace(repr(file), shown) for part in error.args)
+            error.rename(repr(file), shown)
             raise
 
 
@@ -79,8 +79,10 @@ def read_losses(path: str, classes: Sequence[Any]) -> dict[str, dict[Any, float]
     if path != "-" and not os.path.exists(path):
         labels = ",".join(map(str, [*classes[:6], *(["…"] if len(classes) > 6 else [])]))
         raise DataError(
-            f"There is no file {path!r}. Write one: the line 'action,{labels}', then for each action a line with its "
-            "name and what it costs where each of these is true."
+            "There is no file {path!r}. Write one: the line 'action,{labels}', then for each action a line with its "
+            "name and what it costs where each of these is true.",
+            path=path,
+            labels=labels,
         )
     # The column of actions needs no name.
     with warnings.catch_warnings(action="ignore", category=SourceNote), opened(path, Reading()) as rows:
@@ -89,14 +91,24 @@ def read_losses(path: str, classes: Sequence[Any]) -> dict[str, dict[Any, float]
         absent = [text for text in by_text if text not in costs]
         strange = [name for name in costs if name not in by_text]
         if absent or strange:
-            wrong = f"no column for the class {absent[0]!r}" if absent else f"a column {strange[0]!r}"
+            wrong = (
+                Message("no column for the class {absent!r}", absent=absent[0])
+                if absent
+                else Message("a column {strange!r}", strange=strange[0])
+            )
             hint = did_you_mean(absent[0], costs) if absent else did_you_mean(strange[0], by_text)
-            raise ColumnError(f"{rows.shown}: there is {wrong}. {hint} Its first column names the actions.")
+            raise ColumnError(
+                "{shown}: there is {wrong}. {hint} Its first column names the actions.",
+                shown=rows.shown,
+                wrong=wrong,
+                hint=hint,
+            )
         table = rows.read_as(kinds={first: "str", **dict.fromkeys(costs, "float64")}).columns()
     actions = table[first].tolist()
     if len(set(actions)) < len(actions) or None in actions:
         raise DataError(
-            f"{rows.shown}: the first column must name each action once. Its header may be anything."
+            "{shown}: the first column must name each action once. Its header may be anything.",
+            shown=rows.shown,
         )
     return {a: {by_text[c]: float(table[c][i]) for c in costs} for i, a in enumerate(actions)}
 
@@ -111,7 +123,9 @@ def cut_points(rows: FileRows, target: str | None, method: str, bins: int) -> Cu
     kinds = rows.source.dtypes
     names = [name for name in rows.names if name != target and kinds[name] in ("int64", "float64")]
     if not names:
-        raise ColumnError(f"{rows.shown} has no column of numbers to cut. Name one with --numeric COL.")
+        raise ColumnError(
+            "{shown} has no column of numbers to cut. Name one with --numeric COL.", shown=rows.shown
+        )
     columns = rows.read_as([*names, *([target] if target else [])]).columns()
     y = columns.pop(target) if target else None
     found = Discretizer(method, n_bins=bins).fit(columns, y).cut_points_

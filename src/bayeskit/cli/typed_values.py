@@ -10,8 +10,8 @@ from bayeskit.cli.output import note
 from bayeskit.cli.saved_models import existing, is_classifier, kinds_of, variables_of
 from bayeskit.data.file_rows import FileRows
 from bayeskit.errors import SettingError, UsageError
+from bayeskit.messages import Message, did_you_mean
 from bayeskit.schema import Variable
-from bayeskit.visible import did_you_mean
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.base import CountClassifier
@@ -28,7 +28,9 @@ def open_network(path: str, format: str | None = None, normalize: bool = False) 
         model = load(path)
         if not hasattr(model, "network_"):
             raise SettingError(
-                f"{path!r} holds a {type(model).__name__}, which is no one network. Use TAN or NB."
+                "{path!r} holds a {kind}, which is no one network. Use TAN or NB.",
+                path=path,
+                kind=type(model).__name__,
             )
         return model.network_
     from bayeskit import read_network
@@ -40,7 +42,7 @@ def named(network: BayesianNetwork | MarkovNetwork, name: str) -> Any:
     """Return the name of a node as the network has it: a file of numbers names its nodes 0, 1, 2."""
     variables = variables_of(network)
     if name not in variables:
-        raise SettingError(f"There is no node {name!r}. {did_you_mean(name, variables)}")
+        raise SettingError("There is no node {name!r}. {hint}", name=name, hint=did_you_mean(name, variables))
     return variables[name].name
 
 
@@ -61,8 +63,13 @@ def split(text: str, known: Iterable[object], option: str) -> tuple[str, bool, s
                 return name, sign == "=", text[len(name + sign) :]
     name, sign, _ = text.partition("=")
     if not sign:
-        raise SettingError(f"{option} {text!r} is not NAME=VALUE.")
-    raise SettingError(f"{option}: there is no {name.removesuffix('!')!r}. {did_you_mean(name, names)}")
+        raise SettingError("{option} {text!r} is not NAME=VALUE.", option=option, text=text)
+    raise SettingError(
+        "{option}: there is no {name!r}. {hint}",
+        option=option,
+        name=name.removesuffix("!"),
+        hint=did_you_mean(name, names),
+    )
 
 
 def read_given(network: BayesianNetwork | MarkovNetwork, given: Sequence[str] | None) -> dict[Any, Any]:
@@ -78,11 +85,13 @@ def read_given(network: BayesianNetwork | MarkovNetwork, given: Sequence[str] | 
         if variable.kind == "numeric":
             if not is_so:
                 raise SettingError(
-                    f"--given {text!r}: {name!r} is a number, and no number is excluded. Use =."
+                    "--given {text!r}: {name!r} is a number, and no number is excluded. Use =.",
+                    text=text,
+                    name=name,
                 )
             found[variable.name] = number_of(name, state, "--given")
         elif is_so and variable.name in found:
-            raise SettingError(f"--given names {name!r} twice. Give it once.")
+            raise SettingError("--given names {name!r} twice. Give it once.", name=name)
         elif is_so:
             found[variable.name] = state
         else:
@@ -95,7 +104,9 @@ def number_of(name: str, text: str, option: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise SettingError(f"{option}: {name!r} is a number, and {text!r} is none.") from None
+        raise SettingError(
+            "{option}: {name!r} is a number, and {text!r} is none.", option=option, name=name, text=text
+        ) from None
 
 
 def row_of(estimator: CountClassifier, rows: FileRows, number: int) -> Any:
@@ -117,7 +128,7 @@ def row_by_hand(estimator: CountClassifier, given: Sequence[str]) -> dict[str, A
     for text in given:
         name, is_so, value = split(text, variables, "--set")
         if not is_so:
-            raise UsageError(f"--set {text!r}: a row has values. Use {name}=VALUE.")
+            raise UsageError("--set {text!r}: a row has values. Use {name}=VALUE.", text=text, name=name)
         row[name] = _value(variables[name], value)
     return row
 
@@ -132,6 +143,11 @@ def _value(variable: Variable, text: str) -> Any:
     by_text = {str(state): state for state in variable.states}
     if text not in by_text:
         note(
-            f"{str(variable.name)!r} was never {text!r} when the model learned. {did_you_mean(text, by_text)}"
+            Message(
+                "{name!r} was never {text!r} when the model learned. {hint}",
+                name=str(variable.name),
+                text=text,
+                hint=did_you_mean(text, by_text),
+            )
         )
     return by_text.get(text, text)

@@ -8,8 +8,8 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from bayeskit.comparing.trials import Contender
 from bayeskit.errors import SettingError
+from bayeskit.messages import Joined, did_you_mean
 from bayeskit.schema import Name
-from bayeskit.visible import did_you_mean
 
 # Name → class, and what sets it apart from the class's defaults.
 MODELS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -140,14 +140,17 @@ def wanted(models: ModelsLike | None) -> Wanted | None:
             name = each.__name__ if isinstance(each, type) else type(each).__name__
             if name in own:
                 raise SettingError(
-                    f"models= holds two estimators of the class {name}. Name them: models={{'a': ..., 'b': ...}}."
+                    "models= holds two estimators of the class {name}. Name them: models={{'a': ..., 'b': ...}}.",
+                    name=name,
                 )
             own[name] = each
     for key in keys:
         if key not in OURS:
-            raise SettingError(f"models=: there is no model {key!r}. {did_you_mean(key, OURS)}")
+            raise SettingError(
+                "models=: there is no model {key!r}. {hint}", key=key, hint=did_you_mean(key, OURS)
+            )
     if not keys and not own:
-        raise SettingError(f"models= names no model. There are {', '.join(OURS)}.")
+        raise SettingError("models= names no model. There are {names}.", names=Joined(OURS))
     for name, estimator in own.items():
         _check_own(name, estimator)
     return Wanted(keys, own)
@@ -157,21 +160,27 @@ def _check_own(name: object, estimator: object) -> None:
     """Refuse what cannot be compared, before anything is fitted."""
     if not isinstance(name, str) or name in OURS or name in BASELINES:
         raise SettingError(
-            f"models= names an estimator {name!r}. Give it a name of its own: a text that is none of "
-            f"{', '.join((*OURS, *BASELINES))}."
+            "models= names an estimator {name!r}. Give it a name of its own: a text that is none of {names}.",
+            name=name,
+            names=Joined((*OURS, *BASELINES)),
         )
     if isinstance(estimator, type):
-        raise SettingError(f"{name} is a class. Pass an estimator: {estimator.__name__}().")
+        raise SettingError(
+            "{name} is a class. Pass an estimator: {estimator}().", name=name, estimator=estimator.__name__
+        )
     if not hasattr(estimator, "fit") or not hasattr(estimator, "predict_proba"):
         lacking = "predict_proba" if hasattr(estimator, "fit") else "fit"
         raise SettingError(
-            f"{name} has no {lacking}, and models are compared by their probabilities. Wrap it in scikit-learn's "
-            "CalibratedClassifierCV, or write one."
+            "{name} has no {lacking}, and models are compared by their probabilities. Wrap it in scikit-learn's "
+            "CalibratedClassifierCV, or write one.",
+            name=name,
+            lacking=lacking,
         )
     if _is_fitted(estimator):
         raise SettingError(
-            f"{name} has been fitted already, and each fold needs one that has learned nothing. Pass "
-            f"sklearn.base.clone({name})."
+            "{name} has been fitted already, and each fold needs one that has learned nothing. Pass "
+            "sklearn.base.clone({name}).",
+            name=name,
         )
 
 
@@ -212,7 +221,7 @@ def made(name: str, parameters: Mapping[str, Any]) -> Any:
     KDB(k=1)
     """
     if name not in MODELS:
-        raise SettingError(f"There is no model {name!r}. {did_you_mean(name, MODELS)}")
+        raise SettingError("There is no model {name!r}. {hint}", name=name, hint=did_you_mean(name, MODELS))
     import bayeskit
 
     class_name, own = MODELS[name]
@@ -220,7 +229,12 @@ def made(name: str, parameters: Mapping[str, Any]) -> Any:
     known = cls().get_params(deep=False)
     for key in parameters:
         if key not in known:
-            raise SettingError(f"{class_name} has no parameter {key!r}. {did_you_mean(key, known)}")
+            raise SettingError(
+                "{class_name} has no parameter {key!r}. {hint}",
+                class_name=class_name,
+                key=key,
+                hint=did_you_mean(key, known),
+            )
     return cls(**{**own, **parameters})
 
 

@@ -18,9 +18,9 @@ from bayeskit.data.class_labels import as_labels
 from bayeskit.data.frames import as_frame
 from bayeskit.data.table import Table, open_table
 from bayeskit.errors import ColumnError, DataError, DataTypeError, SettingError
+from bayeskit.messages import Joined, Message, did_you_mean
 from bayeskit.report.comparison_report.comparison import Table as TableRead
 from bayeskit.schema import Label, Name
-from bayeskit.visible import did_you_mean
 
 if TYPE_CHECKING:
     from bayeskit.data.file_rows import FileRows
@@ -170,7 +170,8 @@ def given_rows(
         return data, target
     if target is not None and not isinstance(target, Hashable):
         raise DataTypeError(
-            f"target names a column, and is a {type(target).__name__} here. Pass the classes themselves as y=."
+            "target names a column, and is a {kind} here. Pass the classes themselves as y=.",
+            kind=type(target).__name__,
         )
     if isinstance(data, (str, os.PathLike)):
         from bayeskit.data.file_rows import FileRows
@@ -178,7 +179,9 @@ def given_rows(
 
         path = os.fspath(data)
         if target is None or y is not None:
-            raise DataError(f'Say which column of {path!r} is the class: target="...", and leave y out.')
+            raise DataError(
+                'Say which column of {path!r} is the class: target="...", and leave y out.', path=path
+            )
         source = FileSource(path, encoding=encoding, missing=("", *missing))
         return InFile(FileRows(source, repr(path)), path), target
     if (target is None) is (y is None):
@@ -254,7 +257,11 @@ def load(
     # A column of dates says so itself; it could not be read as anything else.
     typed = [name for name in given.dates if name not in {*keep, *drop}]
     if target in typed:
-        raise DataError(f"Column {target!r} of {given.shown} holds dates. Choose another target=.")
+        raise DataError(
+            "Column {target!r} of {shown} holds dates. Choose another target=.",
+            target=target,
+            shown=given.shown,
+        )
     why |= dict.fromkeys(typed, "date")
     names = [name for name in given.names if name not in why]
     if names == [target]:
@@ -277,50 +284,81 @@ def load(
 
 
 def _nothing_left(why: Mapping[Name, str]) -> DataError:
-    told = ", ".join(f"{name!r} ({kind})" for name, kind in list(why.items())[:8])
-    return DataError(f"No column is left to learn from: {told}. Name with keep= what should be used.")
+    told = Joined(
+        Message("{name!r} ({kind})", name=name, kind=Message(kind)) for name, kind in list(why.items())[:8]
+    )
+    return DataError(
+        "No column is left to learn from: {told}. Name with keep= what should be used.", told=told
+    )
 
 
 def _check(given: Given, target: Name, drop: Sequence[Name], keep: Sequence[Name]) -> None:
     need(given, target, *drop, *keep)
     both = [name for name in keep if name in drop]
     if both:
-        raise SettingError(f"{both[0]!r} is given with drop= and with keep=. Take one of them back.")
+        raise SettingError(
+            "{both!r} is given with drop= and with keep=. Take one of them back.", both=both[0]
+        )
     if target in drop:
-        raise SettingError(f"{target!r} is the target=: it cannot be dropped. Leave it out of drop=.")
+        raise SettingError(
+            "{target!r} is the target=: it cannot be dropped. Leave it out of drop=.", target=target
+        )
     if len(given.names) == 1:
-        raise ColumnError(f"{given.shown} has no column beside {target!r}. Check separator=.")
+        raise ColumnError(
+            "{shown} has no column beside {target!r}. Check separator=.", shown=given.shown, target=target
+        )
 
 
 def need(given: Given, *names: Name) -> None:
     """Refuse a name that is no column, offering the nearest."""
     for name in names:
         if name not in given.names:
-            raise ColumnError(f"{given.shown} has no column {name!r}. {did_you_mean(name, given.names)}")
+            raise ColumnError(
+                "{shown} has no column {name!r}. {hint}",
+                shown=given.shown,
+                name=name,
+                hint=did_you_mean(name, given.names),
+            )
 
 
 def _check_classes(y: NDArray[Any], target: Name, shown: str) -> None:
     try:
         labels, counts = np.unique(y, return_counts=True)
     except TypeError:
-        kinds = ", ".join(sorted({type(label).__name__ for label in y.tolist()}))
+        kinds = Joined(sorted({type(label).__name__ for label in y.tolist()}))
         raise DataError(
-            f"Column {target!r} of {shown} holds classes of several types ({kinds}). Make all of them text, or numbers."
+            "Column {target!r} of {shown} holds classes of several types ({kinds}). Make all of them text, or numbers.",
+            target=target,
+            shown=shown,
+            kinds=kinds,
         ) from None
     if len(labels) < 2:
-        what = f"only one value, {labels.tolist()[0]!r}" if len(labels) else "no value"
+        what = (
+            Message("only one value, {label!r}", label=labels.tolist()[0])
+            if len(labels)
+            else Message("no value")
+        )
         raise DataError(
-            f"Column {target!r} of {shown} has {what}: there is nothing to tell apart. Choose another target=."
+            "Column {target!r} of {shown} has {what}: there is nothing to tell apart. Choose another target=.",
+            target=target,
+            shown=shown,
+            what=what,
         )
     # Whole numbers have become integers by now, so that what is still a float has fractions.
     if y.dtype.kind == "f" or (len(labels) > MOST_CLASSES and len(labels) * 2 > len(y)):
         raise DataError(
-            f"Column {target!r} of {shown} has {len(labels):,} different values in {len(y):,} rows: it is measured, or "
-            "names the row, and these models predict classes. Choose another target=, or put it into classes first."
+            "Column {target!r} of {shown} has {n:,} different values in {n_y:,} rows: it is measured, or "
+            "names the row, and these models predict classes. Choose another target=, or put it into classes first.",
+            target=target,
+            shown=shown,
+            n=len(labels),
+            n_y=len(y),
         )
     if counts.max() < 2:
         raise DataError(
-            f"Every row of {shown} has another value of {target!r}. Choose another target=, or give more rows."
+            "Every row of {shown} has another value of {target!r}. Choose another target=, or give more rows.",
+            shown=shown,
+            target=target,
         )
 
 
@@ -347,8 +385,11 @@ def _refuse_infinite(columns: Columns, shown: str) -> None:
         if column.dtype.kind == "f" and np.isinf(column).any():
             row = int(np.isinf(column).argmax()) + 1
             raise DataError(
-                f"Column {name!r} of {shown} holds an infinite number in row {row:,}. Replace it, or make it missing: "
-                "NaN, or in a file a text that is named by missing=."
+                "Column {name!r} of {shown} holds an infinite number in row {row:,}. Replace it, or make it missing: "
+                "NaN, or in a file a text that is named by missing=.",
+                name=name,
+                shown=shown,
+                row=row,
             )
 
 
@@ -361,11 +402,15 @@ def _with_test(
     more, more_y, more_numbers, table = _read(test, [*columns, target], kinds, target)
     if not len(more_y):
         raise DataError(
-            f"{test.shown} has no row with a value of {target!r}. Give rows whose class is known."
+            "{shown} has no row with a value of {target!r}. Give rows whose class is known.",
+            shown=test.shown,
+            target=target,
         )
     for name, mine, its in ((target, y, more_y), *((n, c, more[n]) for n, c in columns.items())):
         if (mine.dtype.kind in "iufb") != (its.dtype.kind in "iufb"):
-            raise DataError(f"{name!r} holds numbers in one of the two tables and words in the other.")
+            raise DataError(
+                "{name!r} holds numbers in one of the two tables and words in the other.", name=name
+            )
     joined = {name: np.concatenate([column, more[name]]) for name, column in columns.items()}
     return joined, np.concatenate([y, more_y]), np.concatenate([numbers, more_numbers]), table
 

@@ -36,6 +36,7 @@ from bayeskit.comparing.trials import (
 from bayeskit.decision.loss import read_loss
 from bayeskit.decision.risk import bayes_risk
 from bayeskit.errors import BayeskitError, SettingError, SourceNote, SuspectResult
+from bayeskit.messages import Joined
 from bayeskit.report.comparison_report.comparison import Column, Comparison, Held, Losses, Standing
 from bayeskit.report.explanation import Explanation
 from bayeskit.report.words import words_of
@@ -72,15 +73,17 @@ class Watcher:
     def read(self, hints: Mapping[Name, tuple[str, str]]) -> None:
         """Hear of columns that look measured, and are read as names: {column: ("unit" or "word", a cell)}."""
         for name, (kind, cell) in hints.items():
-            warnings.warn(HINTS[kind].format(name=name, cell=cell), SourceNote, stacklevel=4)
+            warnings.warn(SourceNote(HINTS[kind], name=name, cell=cell), stacklevel=4)
 
     def begin(self, models: int, folds: int, rare: Sequence[Any]) -> None:
         """Hear how much is to be done, and of classes with fewer rows than there are folds."""
         if rare:
-            told = ", ".join(map(repr, rare[:8]))
+            told = Joined(map(repr, rare[:8]))
             warnings.warn(
-                f"{told}: fewer rows than folds, so some folds learn nothing about it. Use fewer folds=.",
-                SuspectResult,
+                SuspectResult(
+                    "{told}: fewer rows than folds, so some folds learn nothing about it. Use fewer folds=.",
+                    told=told,
+                ),
                 stacklevel=4,
             )
 
@@ -170,7 +173,12 @@ def compare(
     words_of(lang)  # refuses another one
     for setting, value, least in (("folds", folds, 2), ("random_state", random_state, 0)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise SettingError(f"{setting}={value!r} must be a whole number, at least {least}.")
+            raise SettingError(
+                "{setting}={value!r} must be a whole number, at least {least}.",
+                setting=setting,
+                value=value,
+                least=least,
+            )
     named, watcher = candidates.wanted(models), Watcher() if watcher is None else watcher
     given, name = given_rows(data, target, y, encoding, missing)
     judged = None

@@ -118,20 +118,27 @@ def _check_answer(name: str, model: Any, answer: Any, classes: NDArray[Any], n: 
     known = getattr(model, "classes_", None)
     if known is None or not set(np.asarray(known).tolist()) <= set(classes.tolist()):
         raise SettingError(
-            f"{name} has no classes_ among those of the target once it is fitted. Let its fit set "
-            "self.classes_ = np.unique(y), the order of the columns of predict_proba."
+            "{name} has no classes_ among those of the target once it is fitted. Let its fit set "
+            "self.classes_ = np.unique(y), the order of the columns of predict_proba.",
+            name=name,
         )
     values = np.asarray(answer, dtype=np.float64)
     if values.shape != (n, len(known)):
         raise SettingError(
-            f"predict_proba of {name} returned an array of shape {values.shape} for {n} rows and {len(known)} classes. "
-            f"Let it return {(n, len(known))}."
+            "predict_proba of {name} returned an array of shape {shape} for {n} rows and {n_known} classes. "
+            "Let it return {value}.",
+            name=name,
+            shape=values.shape,
+            n=n,
+            n_known=len(known),
+            value=(n, len(known)),
         )
     if not (values >= 0.0).all() or not np.allclose(values.sum(axis=1), 1.0, atol=1e-6):
         row = int(np.argmin((values >= 0.0).all(axis=1) & np.isclose(values.sum(axis=1), 1.0, atol=1e-6)))
         raise SettingError(
-            f"predict_proba of {name} returned {values[row].tolist()} for a row. Let it return probabilities that sum "
-            "to 1."
+            "predict_proba of {name} returned {value} for a row. Let it return probabilities that sum to 1.",
+            name=name,
+            value=values[row].tolist(),
         )
 
 

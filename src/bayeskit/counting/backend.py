@@ -107,7 +107,7 @@ def thread_count(n_jobs: int | None) -> int:
     except TypeError:
         wanted = 0
     if wanted == 0:
-        raise SettingError(f"n_jobs is {n_jobs!r}; use a number of threads, or −1 for all.")
+        raise SettingError("n_jobs is {n_jobs!r}; use a number of threads, or −1 for all.", n_jobs=n_jobs)
     return wanted if wanted > 0 else max(1, (os.cpu_count() or 1) + 1 + wanted)
 
 
@@ -205,8 +205,10 @@ def _refuse_strange(statistics: Statistics, schema: Schema) -> None:
         strange = [state for state in held.states if state not in known.codes]
         if strange:
             raise UnseenState(
-                f"{held.name!r} has no state {strange[0]!r} (it has {known.listing()}). Find the schema of these rows "
-                "first."
+                "{name!r} has no state {strange!r} (it has {states}). Find the schema of these rows first.",
+                name=held.name,
+                strange=strange[0],
+                states=known.listing(),
             )
 
 
@@ -244,7 +246,7 @@ class Tally:
     def fade(self, factor: float) -> None:
         """Multiply every weight by a factor between 0 and 1: yesterday counts for less."""
         if not (isinstance(factor, (int, float, np.number)) and 0.0 < factor <= 1.0):
-            raise SettingError(f"fade takes a factor above 0 and at most 1, not {factor!r}.")
+            raise SettingError("fade takes a factor above 0 and at most 1, not {factor!r}.", factor=factor)
         self.statistics = self.statistics.scale(float(factor))
 
     def merge(self, statistics: Statistics) -> None:

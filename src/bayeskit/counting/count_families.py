@@ -199,7 +199,11 @@ def _refuse_large(chunk: Chunk, schema: Schema, columns: list[int]) -> None:
     if beyond.any():
         row, at = (int(place) for place in np.argwhere(beyond)[0])
         raise DataError(
-            f"{schema.numeric[columns[at]].name!r} is {values[row, at]} in row {chunk.first_row + row}: squares of "
-            f"values beyond {LARGEST:g} cannot be summed. Correct it, make it missing, or change the unit of the "
-            "column."
+            "{name!r} is {value} in row {first_row}: squares of "
+            "values beyond {largest:g} cannot be summed. Correct it, make it missing, or change the unit of the "
+            "column.",
+            name=schema.numeric[columns[at]].name,
+            value=values[row, at],
+            first_row=chunk.first_row + row,
+            largest=LARGEST,
         )

@@ -127,8 +127,11 @@ def _count_grid(
     largest, infinite = find_largest(chunk.values, column, weights)
     if infinite >= 0:
         raise DataError(
-            f"{name!r} is {chunk.values[infinite, column]} in row {chunk.first_row + infinite} "
-            "(from 0). Give NaN where a value is missing, or leave such rows out."
+            "{name!r} is {value} in row {first_row} "
+            "(from 0). Give NaN where a value is missing, or leave such rows out.",
+            name=name,
+            value=chunk.values[infinite, column],
+            first_row=chunk.first_row + infinite,
         )
     limit = math.frexp(largest)[1] if largest else LEAST_EXPONENT
     exponent = limit - FINENESS

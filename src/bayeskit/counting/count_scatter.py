@@ -117,7 +117,11 @@ def _usable(
     if beyond.any():
         row, j = (int(at) for at in np.argwhere(beyond)[0])
         raise DataError(
-            f"{attributes[j]!r} is {values[row, j]} in row {first_row + row}: squares and fourth powers of values "
-            f"beyond {LARGEST:g} cannot be summed. Correct it, make it missing, or change the unit of the column."
+            "{attribute!r} is {value} in row {first_row}: squares and fourth powers of values "
+            "beyond {largest:g} cannot be summed. Correct it, make it missing, or change the unit of the column.",
+            attribute=attributes[j],
+            value=values[row, j],
+            first_row=first_row + row,
+            largest=LARGEST,
         )
     return taken & ~missing.any(axis=1)

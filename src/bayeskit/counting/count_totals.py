@@ -169,9 +169,16 @@ def count_totals(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> 
     block, target, width = chunk.block, chunk.target, schema[name].width
     binarize = chunk.block_above
     if block is None or target is None:
-        raise UsageError(f"The block {name!r} can be counted only in rows that have both it and a class.")
+        raise UsageError(
+            "The block {name!r} can be counted only in rows that have both it and a class.", name=name
+        )
     if block.shape[1] != width:
-        raise ColumnError(f"The block {name!r} has {width} columns, not {block.shape[1]}.")
+        raise ColumnError(
+            "The block {name!r} has {width} columns, not {length}.",
+            name=name,
+            width=width,
+            length=block.shape[1],
+        )
     if binarize is not None:
         block = binarizable(block, binarize)
     n_classes = schema.n_classes
@@ -234,8 +241,9 @@ def binarizable(block: Any, threshold: float) -> Any:
     """Return a block of which each stored entry may be compared with a threshold by itself."""
     if is_sparse(block) and threshold < 0:
         raise DataError(
-            f"A sparse block cannot be cut at {threshold}: the zeros it does not store would all count "
-            "as one. Cut at 0 or above, or pass a dense array."
+            "A sparse block cannot be cut at {threshold}: the zeros it does not store would all count "
+            "as one. Cut at 0 or above, or pass a dense array.",
+            threshold=threshold,
         )
     return summed(block)
 

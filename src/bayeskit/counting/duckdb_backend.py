@@ -193,8 +193,9 @@ class _Rows:
             )
         if source.weights is not None and not isinstance(source.weights, str):
             raise DataTypeError(
-                f"The row weights of a DuckDB relation are one of its columns, not a {type(source.weights).__name__}. "
-                'Name it: sample_weight="...".'
+                "The row weights of a DuckDB relation are one of its columns, not a {kind}. "
+                'Name it: sample_weight="...".',
+                kind=type(source.weights).__name__,
             )
         if source.target is None and classes.size != 1:
             raise DataError(
@@ -250,41 +251,54 @@ class _Rows:
         for name in floats:
             if found[f"infinite {place[name]}"]:
                 raise ColumnError(
-                    f"Column {name!r} holds infinity in {found[f'infinite {place[name]}']} rows. Replace it or make it "
-                    "missing (NULL)."
+                    "Column {name!r} holds infinity in {found} rows. Replace it or make it missing (NULL).",
+                    name=name,
+                    found=found[f"infinite {place[name]}"],
                 )
 
     def _refuse(self, found: dict[str, Any]) -> None:
         if not found["rows"]:
             shape = (0, len(self.attributes.names))
-            raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
+            raise DataError(
+                "Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.", shape=shape
+            )
         if found.get("unlabelled"):
             raise DataError(
-                f"The class {self.relation.names[self.target or 0]!r} is NULL in {found['unlabelled']} rows. Every row "
-                "to be learned needs its class: leave rows without one out (relation.filter)."
+                "The class {name!r} is NULL in {found} rows. Every row "
+                "to be learned needs its class: leave rows without one out (relation.filter).",
+                name=self.relation.names[self.target or 0],
+                found=found["unlabelled"],
             )
         if self.weights is None:
             return
         name = self.relation.names[self.weights]
         if found["strange"]:
             raise WeightError(
-                f"The weight {name!r} is missing or not finite in {found['strange']} rows. Use 0 to leave a row out."
+                "The weight {name!r} is missing or not finite in {found} rows. Use 0 to leave a row out.",
+                name=name,
+                found=found["strange"],
             )
         if found["negative"]:
             raise WeightError(
-                f"The weight {name!r} is negative in {found['negative']} rows; use forget to take rows away."
+                "The weight {name!r} is negative in {found} rows; use forget to take rows away.",
+                name=name,
+                found=found["negative"],
             )
         if found["fractional"]:
             # DuckDB adds doubles in no fixed order, so that the last digits would change from count to count.
             raise WeightError(
-                f"The weight {name!r} is a fraction in {found['fractional']} rows, and DuckDB counts whole weights "
-                "only. Multiply the weights to make them whole, or pass the rows themselves: relation.df()."
+                "The weight {name!r} is a fraction in {found} rows, and DuckDB counts whole weights "
+                "only. Multiply the weights to make them whole, or pass the rows themselves: relation.df().",
+                name=name,
+                found=found["fractional"],
             )
         if not found["total"]:
             raise WeightError("All row weights are zero, so nothing is there to learn from.")
         if found["total"] >= _EXACT:
             raise WeightError(
-                f"The weights {name!r} add up to {found['total']:g}, and 2**53 can be counted exactly."
+                "The weights {name!r} add up to {found:g}, and 2**53 can be counted exactly.",
+                name=name,
+                found=found["total"],
             )
 
     def grouped(
@@ -348,11 +362,15 @@ def _with_classes(target: Variable, labels: Sequence[Label]) -> Variable:
     fraction = next((label for label in labels if isinstance(label, float)), None)
     if fraction is not None:
         raise DataError(
-            f"Unknown label type: continuous. {target.name!r} holds {fraction}; a classifier needs class labels."
+            "Unknown label type: continuous. {name!r} holds {fraction}; a classifier needs class labels.",
+            name=target.name,
+            fraction=fraction,
         )
     strange = [label for label in labels if label not in target.codes] if target.closed else []
     if strange:
-        raise UnseenClass(f"{strange[0]!r} is not one of the classes {target.listing()}.")
+        raise UnseenClass(
+            "{strange!r} is not one of the classes {states}.", strange=strange[0], states=target.listing()
+        )
     return target.grown(labels)
 
 
@@ -364,8 +382,9 @@ def _refuse_values(terms: Sequence[Term], schema: Schema) -> None:
     names = list(dict.fromkeys(name for term in strange for name in term.values))
     shown = "all columns together" if schema.block is not None else ", ".join(map(repr, names[:5]))
     raise CannotCount(
-        f"DuckDB counts categories and adds up numbers and their squares, each alone; of {shown} more is wanted. Use "
-        'numeric="gaussian" without a covariance, or pass the rows themselves: relation.df().'
+        "DuckDB counts categories and adds up numbers and their squares, each alone; of {shown} more is wanted. Use "
+        'numeric="gaussian" without a covariance, or pass the rows themselves: relation.df().',
+        shown=shown,
     )
 
 
@@ -380,6 +399,9 @@ def _code(variable: Variable, value: Any) -> int:
         return variable.codes[label]
     except KeyError:
         raise DataError(
-            f"{variable.name!r} holds {label!r}, which is none of its states ({variable.listing()}). The relation has "
-            "changed since its states were found: count it again."
+            "{name!r} holds {label!r}, which is none of its states ({states}). The relation has "
+            "changed since its states were found: count it again.",
+            name=variable.name,
+            label=label,
+            states=variable.listing(),
         ) from None

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bayeskit.data.columns import Coded, factorize_array
 from bayeskit.data.frames import factorize_series, readable
 from bayeskit.errors import DataError, DataTypeError, UnseenClass
+from bayeskit.messages import Message
 from bayeskit.schema import Variable
 
 _WAY_OUT = "leave rows without one out, or let a classifier learn from them too with semi_supervised=True"
@@ -32,10 +33,12 @@ def as_labels(y: Any, n_rows: int) -> Any:
             )
             y = y.ravel()
         if y.ndim != 1:
-            raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+            raise DataError("y should be a 1d array, got an array of shape {shape} instead.", shape=y.shape)
     if len(y) != n_rows:
         raise DataError(
-            f"Found input variables with inconsistent numbers of samples: {n_rows} rows and {len(y)} labels."
+            "Found input variables with inconsistent numbers of samples: {n_rows} rows and {n} labels.",
+            n_rows=n_rows,
+            n=len(y),
         )
     return y
 
@@ -64,7 +67,7 @@ def _plain_array(y: Any) -> NDArray[Any]:
     except ValueError:
         raise DataError("y is a list of lists of different lengths. Pass one label a row.") from None
     if array.ndim == 0:
-        raise DataTypeError(f"y should be a 1d array, got a single {type(y).__name__} instead.")
+        raise DataTypeError("y should be a 1d array, got a single {kind} instead.", kind=type(y).__name__)
     kinds = {type(v) for v in y} if array.dtype.kind in "US" else set()
     return np.asarray(y, dtype=object) if len(kinds) > 1 else array
 
@@ -89,7 +92,8 @@ def factorize_labels(y: Any) -> Coded:
             finite = y[np.isfinite(y)]
             if len(finite) < len(y):
                 raise DataError(
-                    f"Input y contains NaN or infinity. Every row to be learned needs its class: {_WAY_OUT}."
+                    "Input y contains NaN or infinity. Every row to be learned needs its class: {way_out}.",
+                    way_out=Message(_WAY_OUT),
                 )
             if (finite != np.rint(finite)).any():
                 raise DataError(
@@ -99,7 +103,11 @@ def factorize_labels(y: Any) -> Coded:
         coded = factorize_array(y, "y")
     if not isinstance(coded.labels, range) and len(coded.codes) and int(coded.codes.min()) < 0:
         row = int((np.asarray(coded.codes) < 0).argmax())
-        raise DataError(f"Input y contains NaN: the class of row {row} is missing; {_WAY_OUT}.")
+        raise DataError(
+            "Input y contains NaN: the class of row {row} is missing; {way_out}.",
+            row=row,
+            way_out=Message(_WAY_OUT),
+        )
     return coded
 
 
@@ -134,11 +142,11 @@ def encode_labels(
     if found.size and found.min() < 0:
         label = labels[int(codes[int((found < 0).argmax())])]
         raise UnseenClass(
-            f"{label!r} is not one of the classes {target.listing()}. "
-            + (
-                "Announce it in classes= at the first call, or leave classes= out."
-                if policy == "grow"
-                else ""
-            )
+            "{label!r} is not one of the classes {states}. {way_out}",
+            label=label,
+            states=target.listing(),
+            way_out=Message("Announce it in classes= at the first call, or leave classes= out.")
+            if policy == "grow"
+            else "",
         )
     return target, found.astype(np.uint32)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import ColumnError, DataError, DataTypeError, InfiniteValue
+from bayeskit.messages import Message
 from bayeskit.schema import Kind, Label, Name
 
 # Integers are coded by subtraction where the span of values is small; otherwise they are sorted.
@@ -43,20 +44,24 @@ def array_kind(array: NDArray[Any], name: Name) -> Kind:
             return "numeric" if _all_numbers(array) else "categorical"
         case "c":
             raise ColumnError(
-                f"Complex data not supported: column {name!r} is complex. Pass real and imaginary parts."
+                "Complex data not supported: column {name!r} is complex. Pass real and imaginary parts.",
+                name=name,
             )
         case "M" | "m":
             raise ColumnError(date_message(name))
         case _:
             raise ColumnError(
-                f"Column {name!r} has dtype {array.dtype}, which is neither number nor category."
+                "Column {name!r} has dtype {dtype}, which is neither number nor category.",
+                name=name,
+                dtype=array.dtype,
             )
 
 
-def date_message(name: Name) -> str:
-    return (
-        f"Column {name!r} holds dates or times. Leave it out with exclude=[{name!r}], "
-        "or pass what matters of it (month, weekday, days since) as a column of its own."
+def date_message(name: Name) -> Message:
+    return Message(
+        "Column {name!r} holds dates or times. Leave it out with exclude=[{name!r}], "
+        "or pass what matters of it (month, weekday, days since) as a column of its own.",
+        name=name,
     )
 
 
@@ -102,7 +107,9 @@ def factorize_array(array: NDArray[Any], name: Name) -> Coded:
             return _factorize_objects(array, name)
         case _:
             array_kind(array, name)
-            raise ColumnError(f"Column {name!r} of dtype {array.dtype} cannot be categorical.")
+            raise ColumnError(
+                "Column {name!r} of dtype {dtype} cannot be categorical.", name=name, dtype=array.dtype
+            )
 
 
 def _factorize_integers(array: NDArray[Any]) -> Coded:
@@ -125,7 +132,9 @@ def _factorize_floats(array: NDArray[Any], name: Name) -> Coded:
     if np.isinf(array).any():
         row = int(np.isinf(array).argmax())
         raise ColumnError(
-            f"Column {name!r} holds infinity at row {row}. Replace it or make it missing (NaN)."
+            "Column {name!r} holds infinity at row {row}. Replace it or make it missing (NaN).",
+            name=name,
+            row=row,
         )
     labels, inverse = np.unique(array[~missing], return_inverse=True)
     codes = np.full(len(array), -1, dtype=np.intp)
@@ -149,7 +158,11 @@ def _factorize_objects(array: NDArray[Any], name: Name) -> Coded:
             codes[i] = index.setdefault(value, len(index))
         except TypeError:
             raise ColumnError(
-                f"Column {name!r} holds {value!r} (a {type(value).__name__}) at row {i}, which cannot be a category."
+                "Column {name!r} holds {value!r} (a {kind}) at row {i}, which cannot be a category.",
+                name=name,
+                value=value,
+                kind=type(value).__name__,
+                i=i,
             ) from None
     return Coded(codes, list(index))
 
@@ -199,7 +212,9 @@ def without_missing_labels(coded: Coded, name: Name) -> Coded:
         if isinstance(label, float) and label in (np.inf, -np.inf):
             row = int((np.asarray(coded.codes) == code).argmax())
             raise ColumnError(
-                f"Column {name!r} holds infinity at row {row}. Replace it or make it missing (NaN)."
+                "Column {name!r} holds infinity at row {row}. Replace it or make it missing (NaN).",
+                name=name,
+                row=row,
             )
     if not absent.any():
         return coded
@@ -241,16 +256,22 @@ def numbers_of_array(array: NDArray[Any], name: Name) -> NDArray[Any]:
     except OverflowError:
         row = next(i for i, value in enumerate(array.tolist()) if not _fits_a_float(value))
         raise ColumnError(
-            f"Column {name!r} holds a number at row {row} that is too large for a float. Replace it or make it "
-            "missing (NaN)."
+            "Column {name!r} holds a number at row {row} that is too large for a float. Replace it or make it "
+            "missing (NaN).",
+            name=name,
+            row=row,
         ) from None
     except TypeError as error:
-        raise DataTypeError(f"Column {name!r} holds something that is no number: {error}.") from None
+        raise DataTypeError(
+            "Column {name!r} holds something that is no number: {error}.", name=name, error=error
+        ) from None
     except ValueError as error:
         said = str(error).rstrip(".")
         raise ColumnError(
-            f"Column {name!r} is to be numeric, but {said}. Leave it out, or use what takes categories: NaiveBayes or "
-            "LatentClass without a numeric family for it, a discrete node in a network."
+            "Column {name!r} is to be numeric, but {said}. Leave it out, or use what takes categories: NaiveBayes or "
+            "LatentClass without a numeric family for it, a discrete node in a network.",
+            name=name,
+            said=said,
         ) from None
 
 
@@ -267,6 +288,10 @@ def refuse_beyond(values: NDArray[np.float64], names: Sequence[Name], largest: f
     if np.isinf(value):
         raise InfiniteValue(names[j], row, value)
     raise DataError(
-        f"Column {names[j]!r} holds {value:g} in row {row} (the first is 0): squares of numbers beyond {largest:g} "
-        "cannot be summed. Correct it, make it missing, or divide the column by a constant."
+        "Column {name!r} holds {value:g} in row {row} (the first is 0): squares of numbers beyond {largest:g} "
+        "cannot be summed. Correct it, make it missing, or divide the column by a constant.",
+        name=names[j],
+        value=value,
+        row=row,
+        largest=largest,
     )

@@ -15,6 +15,7 @@ from bayeskit.data.source import batch_weights
 from bayeskit.data.table import Table
 from bayeskit.errors import ColumnError, InfiniteValue, UnseenState
 from bayeskit.kernel import kernel
+from bayeskit.messages import Joined, Message
 from bayeskit.schema import LARGEST_BYTE_TABLE, Label, Name, Schema, Variable, state_code
 from bayeskit.typing import LabelsLike, WeightsLike
 
@@ -129,7 +130,10 @@ def match_columns(table: Table, schema: Schema, names: tuple[Name, ...] | None, 
         return table.select(names)
     if table.shape[1] != width:
         raise ColumnError(
-            f"X has {table.shape[1]} features, but {who} is expecting {width} features as input."
+            "X has {length} features, but {who} is expecting {width} features as input.",
+            length=table.shape[1],
+            who=who,
+            width=width,
         )
     if table.block is not None and schema.block is None:
         raise ColumnError("A sparse matrix was passed to a model that was learned from a dense table.")
@@ -141,10 +145,11 @@ def check_names(found: tuple[Name, ...], names: tuple[Name, ...]) -> None:
     missing = [n for n in names if n not in set(found)]
     extra = [n for n in found if n not in set(names)]
     if missing or extra:
-        said = [f"missing: {', '.join(map(repr, missing[:5]))}"] if missing else []
-        said += [f"not known: {', '.join(map(repr, extra[:5]))}"] if extra else []
+        said = [Message("missing: {names}", names=Joined(map(repr, missing[:5])))] if missing else []
+        said += [Message("not known: {names}", names=Joined(map(repr, extra[:5])))] if extra else []
         raise ColumnError(
-            f"The columns are not those learned ({'; '.join(said)}). Rename them, or leave out extra ones."
+            "The columns are not those learned ({names}). Rename them, or leave out extra ones.",
+            names=Joined(said, "; "),
         )
 
 
@@ -323,8 +328,12 @@ def encode_column(coded: Coded, variable: Variable, policy: Policy) -> tuple[Var
 
 def _unseen(variable: Variable, label: Label, row: int) -> UnseenState:
     return UnseenState(
-        f"Row {row}: {variable.name!r} has no state {label!r} (it has {variable.listing()}). "
-        'Pass unseen="ignore" to leave such values out.'
+        "Row {row}: {name!r} has no state {label!r} (it has {states}). "
+        'Pass unseen="ignore" to leave such values out.',
+        row=row,
+        name=variable.name,
+        label=label,
+        states=variable.listing(),
     )
 
 

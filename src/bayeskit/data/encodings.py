@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bayeskit.errors import DataError, EncodingError, SettingError, SourceNote
+from bayeskit.messages import Joined, Message, Term
 
 BLOCK = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
@@ -31,7 +32,10 @@ class _BadByte(Exception):
     """The first byte that does not fit, counted from the beginning of the stream."""
 
     def __init__(self, offset: int, byte: int, reason: str) -> None:
-        super().__init__(f"byte 0x{byte:02x} at offset {offset:,} ({reason})")
+        self.message = Message(
+            "byte 0x{byte:02x} at offset {offset:,} ({reason})", byte=byte, offset=offset, reason=Term(reason)
+        )
+        super().__init__(str(self.message))
 
 
 def detect(source: str | os.PathLike[str] | bytes, *, block_size: int = BLOCK) -> str:
@@ -75,9 +79,14 @@ def detect(source: str | os.PathLike[str] | bytes, *, block_size: int = BLOCK) -
                 pass
             return encoding
         except _BadByte as error:
-            failures.append(f"not {encoding}: {error}")
-    way_out = 'Name the encoding it has, such as encoding="cp1252" or encoding="big5".'
-    raise EncodingError(f"The encoding of {name} is not known: {'; '.join(failures)}. {way_out}")
+            failures.append(Message("not {encoding}: {error}", encoding=encoding, error=error))
+    way_out = Message('Name the encoding it has, such as encoding="cp1252" or encoding="big5".')
+    raise EncodingError(
+        "The encoding of {name} is not known: {names}. {way_out}",
+        name=name,
+        names=Joined(failures, "; "),
+        way_out=way_out,
+    )
 
 
 def resolve(path: str | os.PathLike[str], encoding: str | None = None) -> str:
@@ -85,18 +94,24 @@ def resolve(path: str | os.PathLike[str], encoding: str | None = None) -> str:
     if encoding is None:
         found = detect(path)
         if not is_utf8(found):
-            note = f"{os.fspath(path)!r} is not UTF-8: it is read as {found}."
-            warnings.warn(f'{note} Pass encoding="..." if that is wrong.', SourceNote, stacklevel=4)
+            note = SourceNote(
+                '{path!r} is not UTF-8: it is read as {found}. Pass encoding="..." if that is wrong.',
+                path=os.fspath(path),
+                found=found,
+            )
+            warnings.warn(note, stacklevel=4)
         return found
     try:
         # Not codecs.lookup alone: it also knows codecs from bytes to bytes, such as base64.
         "".encode(encoding)
         return codecs.lookup(encoding).name
     except LookupError:
-        way_out = (
+        way_out = Message(
             'Use the name of a Python codec, such as "utf-8", "gb18030" or "utf-16", or None to find it.'
         )
-        raise SettingError(f"encoding={encoding!r} is not a text encoding. {way_out}") from None
+        raise SettingError(
+            "encoding={encoding!r} is not a text encoding. {way_out}", encoding=encoding, way_out=way_out
+        ) from None
 
 
 def is_utf8(encoding: str) -> bool:
@@ -116,10 +131,16 @@ def decoded(path: str | os.PathLike[str], encoding: str, *, block_size: int = BL
             yield text if started else text.removeprefix("\ufeff")
             started = started or bool(text)
     except _BadByte as error:
-        way_out = (
+        way_out = Message(
             'Name the encoding it has (encoding="..."), leave it out to have it found, or mend the file.'
         )
-        raise EncodingError(f"{os.fspath(path)!r} is not {encoding}: {error}. {way_out}") from None
+        raise EncodingError(
+            "{path!r} is not {encoding}: {error}. {way_out}",
+            path=os.fspath(path),
+            encoding=encoding,
+            error=error,
+            way_out=way_out,
+        ) from None
 
 
 @contextmanager
@@ -164,8 +185,13 @@ def blocks(path: str | os.PathLike[str], block_size: int = BLOCK) -> Iterator[by
             while block := stream.read(block_size):
                 yield block
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            way_out = "Get the file again, or unpack what can be saved of it."
-            raise DataError(f"{os.fspath(path)!r} is a damaged gzip file: {error}. {way_out}") from error
+            way_out = Message("Get the file again, or unpack what can be saved of it.")
+            raise DataError(
+                "{path!r} is a damaged gzip file: {error}. {way_out}",
+                path=os.fspath(path),
+                error=error,
+                way_out=way_out,
+            ) from error
 
 
 def _strict(pieces: Iterable[bytes], encoding: str, *, final: bool = True) -> Iterator[str]:
@@ -192,8 +218,12 @@ def _without_nul(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
     for piece in pieces:
         at = piece.find(0)
         if at >= 0:
-            found = f"{name} is not text: it has a zero byte at offset {offset + at:,}"
-            way_out = 'If it is UTF-16 without a mark, pass encoding="utf-16-le" or "utf-16-be".'
-            raise EncodingError(f"{found} (a spreadsheet or a program, perhaps). {way_out}")
+            found = Message(
+                "{name} is not text: it has a zero byte at offset {offset:,}", name=name, offset=offset + at
+            )
+            way_out = Message('If it is UTF-16 without a mark, pass encoding="utf-16-le" or "utf-16-be".')
+            raise EncodingError(
+                "{found} (a spreadsheet or a program, perhaps). {way_out}", found=found, way_out=way_out
+            )
         offset += len(piece)
         yield piece

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bayeskit.data.files import FileSource
 from bayeskit.data.source import Batches
 from bayeskit.errors import ColumnError, DataError
-from bayeskit.visible import did_you_mean
+from bayeskit.messages import Message, did_you_mean
 
 Batch = dict[str, NDArray[Any]]
 
@@ -66,7 +66,9 @@ class FileRows:
         for name in names:
             if name not in self.names:
                 hint = did_you_mean(name, self.names)
-                raise ColumnError(f"{self.shown} has no column {name!r}. {hint}")
+                raise ColumnError(
+                    "{shown} has no column {name!r}. {hint}", shown=self.shown, name=name, hint=hint
+                )
 
     def read_as(self, names: Sequence[str] | None = None, kinds: Mapping[str, str] | None = None) -> FileRows:
         """Return some columns, some read as "str" or "float64"."""
@@ -79,7 +81,7 @@ class FileRows:
         self.need(*(names or ()))
         left = [name for name in self.names if name not in set(names or ())]
         if not left:
-            raise ColumnError(f"No column of {self.shown} is left. Take back a drop=.")
+            raise ColumnError("No column of {shown} is left. Take back a drop=.", shown=self.shown)
         return self.read_as(left) if names else self
 
     def need_two_classes(self, target: str) -> None:
@@ -90,9 +92,12 @@ class FileRows:
             seen.update(value for value in batch[target].tolist() if value is not None and value == value)
             if len(seen) > 1:
                 return
-        what = f"only one value, {next(iter(seen))!r}" if seen else "no value"
+        what = Message("only one value, {value!r}", value=next(iter(seen))) if seen else Message("no value")
         raise DataError(
-            f"Column {target!r} of {self.shown} has {what}: there is nothing to tell apart. Choose another target=."
+            "Column {target!r} of {shown} has {what}: there is nothing to tell apart. Choose another target=.",
+            target=target,
+            shown=self.shown,
+            what=what,
         )
 
     def row(self, number: int) -> dict[str, Any]:
@@ -104,7 +109,10 @@ class FileRows:
                 return {name: column[number - before - 1] for name, column in batch.items()}
             before += n
         raise DataError(
-            f"{self.shown} has {before:,} rows, so there is no row {number:,}. They count from 1."
+            "{shown} has {before:,} rows, so there is no row {number:,}. They count from 1.",
+            shown=self.shown,
+            before=before,
+            number=number,
         )
 
     def _refuse_words(self, names: list[str]) -> None:
@@ -116,8 +124,11 @@ class FileRows:
                 word = next((v for v in column.tolist() if v is not None and not _is_number(v)), None)
                 if word is not None:
                     raise ColumnError(
-                        f"Column {name!r} of {self.shown} is to hold numbers, and holds {word!r}. If that means "
-                        f"missing, say missing={word!r}; if it is a name, leave numeric= out."
+                        "Column {name!r} of {shown} is to hold numbers, and holds {word!r}. If that means "
+                        "missing, say missing={word!r}; if it is a name, leave numeric= out.",
+                        name=name,
+                        shown=self.shown,
+                        word=word,
                     )
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from bayeskit.data.formats import LOOKS, Field, Parquet, Text
 from bayeskit.data.spelling import note_spellings
 from bayeskit.errors import ColumnError, DataError, SettingError
+from bayeskit.messages import Joined, Message, Term
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -150,7 +151,9 @@ class FileSource:
         most_columns: int | None = None,
     ) -> None:
         if rows_per_batch < 1:
-            raise SettingError(f"rows_per_batch={rows_per_batch!r} must be at least 1.")
+            raise SettingError(
+                "rows_per_batch={rows_per_batch!r} must be at least 1.", rows_per_batch=rows_per_batch
+            )
         self.path, self.rows_per_batch = Path(path).absolute(), rows_per_batch
         self._most_columns = most_columns
         self._shown = shown = repr(os.fspath(path))
@@ -162,14 +165,15 @@ class FileSource:
             self._format = Parquet(self.path, shown, texts)
         else:
             raise SettingError(
-                f"encoding= and separator= are for text, and {shown} is Parquet: leave them out."
+                "encoding= and separator= are for text, and {shown} is Parquet: leave them out.", shown=shown
             )
         self._stamp = _stamp(self.path)
         self._fields, self.rows = self._survey(columns, exclude)
         note_spellings([(field.name, field.spelling) for field in self._fields], shown)
         if self.rows == 0:
             raise DataError(
-                f"{shown} has the names of columns and no rows. Give a file with at least one row."
+                "{shown} has the names of columns and no rows. Give a file with at least one row.",
+                shown=shown,
             )
         self.names = tuple(field.name for field in self._fields)
         self.dtypes = {field.name: field.kind for field in self._fields}
@@ -188,13 +192,26 @@ class FileSource:
         for field in self._fields:
             if field.kind not in _USABLE:
                 dated = field.kind in ("date", "time")
-                what = "holds dates or times" if dated else f"is of type {field.kind}"
-                way_out = (
-                    f"Leave it out with exclude=[{field.name!r}], or cast what matters to numbers or text."
+                what = (
+                    Message("holds dates or times")
+                    if dated
+                    else Message("is of type {kind}", kind=field.kind)
                 )
-                raise ColumnError(f"Column {field.name!r} of {self._shown} {what}. {way_out}")
+                way_out = Message(
+                    "Leave it out with exclude=[{name!r}], or cast what matters to numbers or text.",
+                    name=field.name,
+                )
+                raise ColumnError(
+                    "Column {name!r} of {shown} {what}. {way_out}",
+                    name=field.name,
+                    shown=self._shown,
+                    what=what,
+                    way_out=way_out,
+                )
         if _stamp(self.path) != self._stamp:
-            raise DataError(f"{self._shown} has changed since it was opened. Make a new FileSource of it.")
+            raise DataError(
+                "{shown} has changed since it was opened. Make a new FileSource of it.", shown=self._shown
+            )
         return self._read()
 
     def reread(
@@ -236,8 +253,11 @@ class FileSource:
                 fields = _chosen(self._format.fields(connection, table), columns, exclude, self._shown)
                 if self._most_columns is not None and len(fields) > self._most_columns:
                     raise ColumnError(
-                        f"{self._shown} has {len(fields):,} columns, and {self._most_columns:,} at most are read. "
-                        "Make a file of the columns that matter."
+                        "{shown} has {n:,} columns, and {most_columns:,} at most are read. "
+                        "Make a file of the columns that matter.",
+                        shown=self._shown,
+                        n=len(fields),
+                        most_columns=self._most_columns,
                     )
                 tests = [list(self._format.tests) for _ in fields]
                 if self._format.tests:
@@ -272,21 +292,37 @@ class FileSource:
             except (duckdb.Error, OSError) as error:  # pyarrow hands DuckDB's errors on as OSError
                 raise DataError(self._explained(str(error))) from error
 
-    def _explained(self, error: str) -> str:
+    def _explained(self, error: str) -> Message:
         lines = [line for line in error.partition("Possible")[0].splitlines() if line.strip()]
         # DuckDB says where, shows the record, which may be long, and says last what is wrong with it.
         told = " | ".join(dict.fromkeys([*lines[:2], lines[-1]]))[:300]
         what = re.sub(r"^(\w+ )*Error: ", "", told).rstrip(".")
-        way_out = "Mend the file there" + (
-            ", or check separator= and encoding=." if self._format.tests else "."
+        width = _WRONG_WIDTH.fullmatch(what)
+        return Message(
+            "{shown} cannot be read as {format}: {what}. {way_out}",
+            shown=self._shown,
+            format=self._format.message,
+            what=what if width is None else Message(_WIDTHS, **width.groupdict()),
+            way_out=Message("Mend the file there, or check separator= and encoding=.")
+            if self._format.tests
+            else Message("Mend the file there."),
         )
-        return f"{self._shown} cannot be read as {self._format}: {what}. {way_out}"
+
+
+# DuckDB's error that whoever reads CSV files will meet: a line with more or fewer cells than the first.
+_WIDTHS = (
+    "CSV Error on Line: {line} | Original Line: {text} | Expected Number of Columns: {wanted} Found: {found}"
+)
+_WRONG_WIDTH = re.compile(
+    r"CSV Error on Line: (?P<line>\d+) \| Original Line: (?P<text>.*) \| "
+    r"Expected Number of Columns: (?P<wanted>\d+) Found: (?P<found>\d+)"
+)
 
 
 def _is_parquet(path: Path, shown: str) -> bool:
     """Look at the first and last bytes; refuse what is no table at all."""
     if path.is_dir():
-        raise DataError(f"{shown} is a directory. Name one file in it.")
+        raise DataError("{shown} is a directory. Name one file in it.", shown=shown)
     try:
         with open(path, "rb") as file:
             head = file.read(4)
@@ -294,23 +330,34 @@ def _is_parquet(path: Path, shown: str) -> bool:
             tail = file.read(4)
     except FileNotFoundError:
         near = get_close_matches(path.name, os.listdir(path.parent)) if path.parent.is_dir() else []
-        meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+        meant = Message(" Did you mean {names}?", names=Joined(map(repr, near), " or ")) if near else ""
         raise DataError(
-            f"There is no file {shown} (looked for as {str(path)!r}).{meant} Check the path."
+            "There is no file {shown} (looked for as {path!r}).{meant} Check the path.",
+            shown=shown,
+            path=str(path),
+            meant=meant,
         ) from None
     except OSError as error:
         raise DataError(
-            f"{shown} cannot be opened: {error.strerror or error}. Check the path and your rights to it."
+            "{shown} cannot be opened: {strerror}. Check the path and your rights to it.",
+            shown=shown,
+            strerror=Term(error.strerror or str(error)),
         ) from error
     if not head:
-        raise DataError(f"{shown} is empty. Give a file with a line of names and at least one row.")
+        raise DataError(
+            "{shown} is empty. Give a file with a line of names and at least one row.", shown=shown
+        )
     if head == b"PK\x03\x04":
         raise DataError(
-            f"{shown} is a zip archive or an Excel workbook. Save the sheet as CSV and give that."
+            "{shown} is a zip archive or an Excel workbook. Save the sheet as CSV and give that.", shown=shown
         )
     named_so = path.suffix.lower() in (".parquet", ".pq")
     if named_so and head != b"PAR1":
-        raise DataError(f"{shown} is not Parquet: it begins with {head!r}. If it is text, name it .csv.")
+        raise DataError(
+            "{shown} is not Parquet: it begins with {head!r}. If it is text, name it .csv.",
+            shown=shown,
+            head=head,
+        )
     return head == b"PAR1" and (named_so or tail == b"PAR1")
 
 
@@ -329,12 +376,20 @@ def _chosen(
         for name in names:
             if name not in by_name:
                 near = get_close_matches(str(name), map(str, by_name), cutoff=0.4) or list(by_name)[:8]
-                way_out = f"Did you mean {' or '.join(map(repr, near))}?"
-                raise ColumnError(f"{role}= names {name!r}, which is no column of {shown}. {way_out}")
+                way_out = Message("Did you mean {names}?", names=Joined(map(repr, near), " or "))
+                raise ColumnError(
+                    "{role}= names {name!r}, which is no column of {shown}. {way_out}",
+                    role=role,
+                    name=name,
+                    shown=shown,
+                    way_out=way_out,
+                )
     kept = [by_name[name] for name in dict.fromkeys(wanted) if name not in unwanted]
     if not kept:
         raise ColumnError(
-            f"columns= and exclude= leave no column of {shown}. Its columns are {list(by_name)[:12]}."
+            "columns= and exclude= leave no column of {shown}. Its columns are {by_name}.",
+            shown=shown,
+            by_name=list(by_name)[:12],
         )
     return kept
 

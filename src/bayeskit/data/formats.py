@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from bayeskit.data.encodings import GZIP_MAGIC, blocks, decoded, is_utf8, resolve, utf8_copy
 from bayeskit.data.spelling import SPELLINGS, spelling_of
 from bayeskit.errors import ColumnError, DataError, SettingError, SourceNote
+from bayeskit.messages import Joined, Message
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -48,15 +49,19 @@ def read_header(texts: Iterable[str], separator: str | None, shown: str) -> tupl
     head = _head(texts)
     if head.lower().startswith("sep=") and len(head.partition("\n")[0].rstrip("\r")) == 5:
         raise DataError(
-            f"The first line of {shown} is {head[:5]!r}, a word to Excel alone. Remove that line."
+            "The first line of {shown} is {head!r}, a word to Excel alone. Remove that line.",
+            shown=shown,
+            head=head[:5],
         )
     # The order decides a tie, as in a file of one column.
     first = "\t" if ".tsv" in shown.lower() else ","
     tries = (separator,) if separator else (first, *SEPARATORS)
     records = {each: _records(head, each, shown) for each in tries}
     if not records[tries[0]] or not records[tries[0]][0]:
-        way_out = "The first line must hold the names of the columns: remove the blank lines above it."
-        raise DataError(f"The first line of {shown} is blank. {way_out}")
+        way_out = Message(
+            "The first line must hold the names of the columns: remove the blank lines above it."
+        )
+        raise DataError("The first line of {shown} is blank. {way_out}", shown=shown, way_out=way_out)
     best = max(tries, key=lambda each: (_agree(records[each]), len(records[each][0])))
     return _names(records[best][0], shown), best
 
@@ -79,8 +84,13 @@ def _records(head: str, separator: str, shown: str, limit: int = 64) -> list[lis
     except csv.Error as error:
         # A very long cell further down is no fault: what was read before it is enough to go by.
         if not records:
-            way_out = "A quotation mark that is never closed is the usual reason."
-            raise DataError(f"The first line of {shown} cannot be read: {error}. {way_out}") from error
+            way_out = Message("A quotation mark that is never closed is the usual reason.")
+            raise DataError(
+                "The first line of {shown} cannot be read: {error}. {way_out}",
+                shown=shown,
+                error=error,
+                way_out=way_out,
+            ) from error
     return records
 
 
@@ -94,29 +104,41 @@ def _names(header: list[str], shown: str) -> list[str]:
     for place, name in enumerate(names, start=1):
         if not name:
             names[place - 1] = f"column{place}"
-            note = f"Column {place} of {shown} has no name; it is called 'column{place}'."
-            _note(f"{note} If it numbers the rows, pass exclude=['column{place}'].")
+            _note(
+                "Column {place} of {shown} has no name; it is called {name!r}. If it numbers the rows, pass "
+                "exclude=[{name!r}].",
+                place=place,
+                shown=shown,
+                name=f"column{place}",
+            )
     refuse_twins(names, shown)
     numbers = [name for name in names if _NUMBER.fullmatch(name)]
     if len(numbers) == len(names) or any(not name.isdigit() for name in numbers):
-        note = (
-            f"The first line of {shown} is taken as the names of the columns, yet {numbers[0]!r} is a number."
+        _note(
+            "The first line of {shown} is taken as the names of the columns, yet {number!r} is a number. If the file "
+            "has no header, write one above its first row.",
+            shown=shown,
+            number=numbers[0],
         )
-        _note(f"{note} If the file has no header, write one above its first row.")
     return names
 
 
-def _note(message: str) -> None:
+def _note(template: str, **values: object) -> None:
     # From here up: _names, read_header, Text, FileSource, and its caller, who should be named.
-    warnings.warn(message, SourceNote, stacklevel=6)
+    warnings.warn(SourceNote(template, **values), stacklevel=6)
 
 
 def refuse_twins(names: Iterable[str], shown: str) -> None:
     """Refuse two columns of one name: nobody could say which of them is meant."""
     twins = [name for name, times in Counter(names).items() if times > 1]
     if twins:
-        way_out = "Rename all but one of them in the file."
-        raise ColumnError(f"{shown} has more than one column called {', '.join(map(repr, twins))}. {way_out}")
+        way_out = Message("Rename all but one of them in the file.")
+        raise ColumnError(
+            "{shown} has more than one column called {names}. {way_out}",
+            shown=shown,
+            names=Joined(map(repr, twins)),
+            way_out=way_out,
+        )
 
 
 def mixed_newlines(path: Path) -> bool:
@@ -183,10 +205,11 @@ def literal(path: Path, shown: str) -> str:
     """A path as SQL writes it, its ``*``, ``?`` and ``[`` meaning themselves."""
     text = os.fspath(path)
     if any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise DataError(f"{shown} has a name that is no UTF-8; DuckDB cannot name it. Rename it.")
+        raise DataError("{shown} has a name that is no UTF-8; DuckDB cannot name it. Rename it.", shown=shown)
     if os.sep == "/" and "\\" in text and re.search(r"[*?\[]", text):
         raise DataError(
-            f"{shown} has a backslash and one of * ? [ in its path; DuckDB cannot name it. Rename it."
+            "{shown} has a backslash and one of * ? [ in its path; DuckDB cannot name it. Rename it.",
+            shown=shown,
         )
     return quoted(re.sub(r"([*?\[])", r"[\1]", text))
 
@@ -200,7 +223,9 @@ class Text:
         self, path: Path, shown: str, encoding: str | None, separator: str | None, missing: Sequence[str]
     ) -> None:
         if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
-            raise SettingError(f'separator={separator!r} must be one character, such as ";" or "\\t".')
+            raise SettingError(
+                'separator={separator!r} must be one character, such as ";" or "\\t".', separator=separator
+            )
         self.path, self.shown, self.missing, self.even = path, shown, missing, False
         self.encoding = resolve(path, encoding)
         if encoding is not None and is_utf8(self.encoding):
@@ -211,7 +236,14 @@ class Text:
         self.names, self.separator = read_header(decoded(path, self.encoding), separator, shown)
 
     def __str__(self) -> str:
-        return f"text in {self.encoding}, separated by {self.separator!r}"
+        return str(self.message)
+
+    @property
+    def message(self) -> Message:
+        """What messages call the format."""
+        return Message(
+            "text in {encoding}, separated by {separator!r}", encoding=self.encoding, separator=self.separator
+        )
 
     @contextmanager
     def table(self) -> Iterator[str]:
@@ -259,8 +291,11 @@ class Text:
         if self.even or not mixed_newlines(self.path):
             return False
         self.even = True
-        note = f"The lines of {self.shown} end in different ways (CR LF, LF, CR): all are read as line ends."
-        warnings.warn(note, SourceNote, stacklevel=4)
+        note = SourceNote(
+            "The lines of {shown} end in different ways (CR LF, LF, CR): all are read as line ends.",
+            shown=self.shown,
+        )
+        warnings.warn(note, stacklevel=4)
         return True
 
 
@@ -273,7 +308,12 @@ class Parquet:
         self.path, self.shown, self.missing = path, shown, missing
 
     def __str__(self) -> str:
-        return "Parquet"
+        return str(self.message)
+
+    @property
+    def message(self) -> Message:
+        """What messages call the format."""
+        return Message("Parquet")
 
     @contextmanager
     def table(self) -> Iterator[str]:

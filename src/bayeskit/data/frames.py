@@ -18,6 +18,7 @@ from bayeskit.data.columns import (
     without_missing_labels,
 )
 from bayeskit.errors import ColumnError, DataTypeError, UsageError
+from bayeskit.messages import Message
 from bayeskit.schema import Kind, Name
 
 
@@ -43,10 +44,12 @@ def open_frame(data: Any) -> Any:
     try:
         return nw.from_native(data, eager_only=True)
     except TypeError:
-        way = "df() or arrow()" if is_relation(data) else "collect() or compute()"
+        way = Message("df() or arrow()") if is_relation(data) else Message("collect() or compute()")
         raise DataTypeError(
-            f"A {type(data).__module__.split('.')[0]} {type(data).__name__} is not rows in memory. "
-            f"Call its {way} first, or pass batches of it."
+            "A {split} {kind} is not rows in memory. Call its {way} first, or pass batches of it.",
+            split=type(data).__module__.split(".")[0],
+            kind=type(data).__name__,
+            way=way,
         ) from None
 
 
@@ -107,7 +110,9 @@ def _series(native: Any) -> Any:
 
 
 def _neither(name: Name, dtype: Any) -> ColumnError:
-    return ColumnError(f"Column {name!r} has dtype {dtype}, which is neither number nor category.")
+    return ColumnError(
+        "Column {name!r} has dtype {dtype}, which is neither number nor category.", name=name, dtype=dtype
+    )
 
 
 def series_kind(series: Any, name: Name) -> Kind:

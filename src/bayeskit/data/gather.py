@@ -116,8 +116,11 @@ class _Column:
             return
         if self._kind not in (None, kind):
             raise ColumnError(
-                f"{self.name!r} holds {_WORDS[str(self._kind)]} in one batch and {_WORDS[kind]} in another. Declare "
-                f"states={{{self.name!r}: [...]}}, or states={{{self.name!r}: float}} for a continuous column."
+                "{name!r} holds {words} in one batch and {words2} in another. Declare "
+                "states={{{name!r}: [...]}}, or states={{{name!r}: float}} for a continuous column.",
+                name=self.name,
+                words=_WORDS[str(self._kind)],
+                words2=_WORDS[kind],
             )
         if kind == "numbers":
             self._parts.append((self._variable, np.ascontiguousarray(table.numbers(j), np.float64)))
@@ -127,9 +130,11 @@ class _Column:
         most = self._reading.whole
         if kind == "whole" and most is not None and self._variable.size > most:
             raise ColumnError(
-                f"{self.name!r} holds whole numbers with more than {most} values. Pass "
-                f"discretize={{{self.name!r}: 5}}, make it float (a continuous node), or make it text or a category (a "
-                "state for each value)."
+                "{name!r} holds whole numbers with more than {most} values. Pass "
+                "discretize={{{name!r}: 5}}, make it float (a continuous node), or make it text or a category (a "
+                "state for each value).",
+                name=self.name,
+                most=most,
             )
 
     def _kind_in(self, table: Table, j: int, wanted: Variable) -> str | None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bayeskit.errors import DataError, UsageError
+from bayeskit.messages import Joined, Message
 
 
 def as_array(held: NDArray[Any], dtype: DTypeLike | None, copy: bool | None) -> NDArray[Any]:
@@ -22,7 +23,9 @@ def as_array(held: NDArray[Any], dtype: DTypeLike | None, copy: bool | None) -> 
     """
     array = np.asarray(held, dtype=dtype)
     if copy is False and array is not held:
-        raise DataError(f"an array of dtype {dtype} cannot be made without a copy. Leave out copy=False.")
+        raise DataError(
+            "an array of dtype {dtype} cannot be made without a copy. Leave out copy=False.", dtype=dtype
+        )
     return array.copy() if copy and array is held else array
 
 
@@ -54,5 +57,9 @@ def to_native(columns: Mapping[str, NDArray[Any]], index: str | None = None) -> 
         if index is None:
             return frame.to_native()
         return (nw.maybe_set_index(frame, index) if library == "pandas" else frame.drop(index)).to_native()
-    way_out = "Install one (pip install pandas), or use the columns, which are NumPy arrays."
-    raise UsageError(f"No data frame library is installed ({', '.join(LIBRARIES)} were tried). {way_out}")
+    way_out = Message("Install one (pip install pandas), or use the columns, which are NumPy arrays.")
+    raise UsageError(
+        "No data frame library is installed ({names} were tried). {way_out}",
+        names=Joined(LIBRARIES),
+        way_out=way_out,
+    )

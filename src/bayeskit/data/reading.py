@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayeskit.data.columns import is_missing
 from bayeskit.data.table import Table
 from bayeskit.errors import ColumnError, SettingError, SuspectColumn
+from bayeskit.messages import Joined, Message
 from bayeskit.schema import Kind, Label, Name, Schema, Variable
 
 # Of fewer rows each may differ by chance.
@@ -90,14 +91,17 @@ class Reading:
             # Kinds and cuts are said by settings of several names.
             what = f"states names {strange!r}, which" if strange in self.states else repr(strange)
             raise ColumnError(
-                f"{what} is no column. The columns are {', '.join(map(repr, table.names[:12]))}."
+                "{what} is no column. The columns are {names}.",
+                what=what,
+                names=Joined(map(repr, table.names[:12])),
             )
         if self.dense is not None:
             wanted = np.asarray(self.dense, dtype=np.int64)
             if wanted.shape not in ((), (len(table.names),)):
                 raise SettingError(
-                    f"min_categories has shape {wanted.shape} for {len(table.names)} columns: "
-                    "give one number, or one for each."
+                    "min_categories has shape {shape} for {n} columns: give one number, or one for each.",
+                    shape=wanted.shape,
+                    n=len(table.names),
                 )
             least = np.broadcast_to(wanted, len(table.names)).tolist()
             return Schema(
@@ -129,7 +133,8 @@ class Reading:
         if name in self.cuts:
             if kind != "numeric":
                 raise ColumnError(
-                    f"{name!r} is to be cut into intervals, and does not hold numbers. Leave it out."
+                    "{name!r} is to be cut into intervals, and does not hold numbers. Leave it out.",
+                    name=name,
                 )
             cuts = self.cuts[name]
             return (name, "numeric") if isinstance(cuts, int) else cut_variable(name, cuts)
@@ -150,13 +155,16 @@ class Reading:
             return set()
         if not hasattr(spec, "__iter__"):
             raise SettingError(
-                f'categorical_features is {spec!r}; use "from_dtype", "all", a list of columns or a mask.'
+                'categorical_features is {spec!r}; use "from_dtype", "all", a list of columns or a mask.',
+                spec=spec,
             )
         items = list(spec)
         if items and all(isinstance(i, (bool, np.bool_)) for i in items):
             if len(items) != len(table.names):
                 raise SettingError(
-                    f"The mask categorical_features has {len(items)} entries for {len(table.names)} columns."
+                    "The mask categorical_features has {n} entries for {n_names} columns.",
+                    n=len(items),
+                    n_names=len(table.names),
                 )
             return {j for j, yes in enumerate(items) if yes}
         chosen = set()
@@ -167,8 +175,9 @@ class Reading:
                 chosen.add(int(item) % len(table.names))
             else:
                 raise SettingError(
-                    f"categorical_features names {item!r}, which is no column. "
-                    f"The columns are {', '.join(map(repr, table.names[:12]))}."
+                    "categorical_features names {item!r}, which is no column. The columns are {names}.",
+                    item=item,
+                    names=Joined(map(repr, table.names[:12])),
                 )
         return chosen
 
@@ -176,7 +185,9 @@ class Reading:
 def check_states(states: Mapping[Any, Any] | None) -> None:
     """Refuse what declares no states of columns."""
     if not isinstance(states, Mapping):
-        raise SettingError(f"states is {states!r}; give a mapping from column to list of states.")
+        raise SettingError(
+            "states is {states!r}; give a mapping from column to list of states.", states=states
+        )
 
 
 def cut_variable(name: Name, cuts: ArrayLike) -> Variable:
@@ -191,7 +202,9 @@ def cut_variable(name: Name, cuts: ArrayLike) -> Variable:
         numbers = np.array([np.nan])
     if numbers.ndim != 1 or not np.isfinite(numbers).all() or (np.diff(numbers) <= 0).any():
         raise SettingError(
-            f"The cut points of {name!r} are {cuts!r}; give finite numbers in ascending order."
+            "The cut points of {name!r} are {cuts!r}; give finite numbers in ascending order.",
+            name=name,
+            cuts=cuts,
         )
     states = tuple(interval_labels(numbers))
     return Variable(name, "categorical", states, len(states), closed=True, cuts=tuple(numbers.tolist()))
@@ -214,13 +227,17 @@ def interval_labels(cuts: NDArray[np.float64]) -> list[str]:
 
 def _declared(name: Name, states: Any) -> tuple[tuple[Label, ...], int]:
     if isinstance(states, str) or not hasattr(states, "__iter__") or not len(list(states)):
-        raise SettingError(f"states[{name!r}] is {states!r}; give a list of its states.")
+        raise SettingError(
+            "states[{name!r}] is {states!r}; give a list of its states.", name=name, states=states
+        )
     labels = tuple(s.item() if isinstance(s, np.generic) else s for s in states)
     strange = next((s for s in labels if not isinstance(s, Hashable) or is_missing(s)), labels)
     if strange is not labels:
-        raise SettingError(f"states[{name!r}] lists {strange!r}, which cannot be a state.")
+        raise SettingError(
+            "states[{name!r}] lists {strange!r}, which cannot be a state.", name=name, strange=strange
+        )
     if len(set(labels)) < len(labels):
-        raise SettingError(f"states[{name!r}] lists a state twice: {labels!r}.")
+        raise SettingError("states[{name!r}] lists a state twice: {labels!r}.", name=name, labels=labels)
     return labels, len(labels)
 
 
@@ -236,20 +253,23 @@ def warn_of_identifiers(table: Table, schema: Schema) -> None:
                 continue
             if len(set(np.diff(numbers).tolist())) > 1:
                 continue
-            _warn_of_identifier(variable, "the row numbers")
+            _warn_of_identifier(variable, Message("the row numbers"))
 
 
 def warn_of_names(schema: Schema, n_rows: float) -> None:
     """Warn of categorical columns that have as many states as there are rows."""
     for variable in schema.categorical:
         if n_rows >= _FEW_ROWS and not variable.n_declared and variable.size >= n_rows:
-            _warn_of_identifier(variable, "a different value in every row")
+            _warn_of_identifier(variable, Message("a different value in every row"))
 
 
-def _warn_of_identifier(variable: Variable, what: str) -> None:
+def _warn_of_identifier(variable: Variable, what: Message) -> None:
     warnings.warn(
-        f"Column {variable.name!r} looks like an identifier: it holds {what}. "
-        f"Leave it out with exclude=[{variable.name!r}].",
-        SuspectColumn,
+        SuspectColumn(
+            "Column {name!r} looks like an identifier: it holds {what}. "
+            "Leave it out with exclude=[{name!r}].",
+            name=variable.name,
+            what=what,
+        ),
         stacklevel=6,
     )

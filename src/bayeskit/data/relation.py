@@ -59,8 +59,10 @@ class Relation:
         if kind.startswith(_DATES):
             raise ColumnError(date_message(name))
         raise ColumnError(
-            f"Column {name!r} has type {self._native_type(j)}, which is neither number nor category. Leave it out "
-            f"with exclude=[{name!r}], or cast what matters of it to VARCHAR."
+            "Column {name!r} has type {native_type}, which is neither number nor category. Leave it out "
+            "with exclude=[{name!r}], or cast what matters of it to VARCHAR.",
+            name=name,
+            native_type=self._native_type(j),
         )
 
     def is_whole(self, j: int) -> bool:
@@ -89,7 +91,9 @@ class Relation:
         """Write a column as SQL whose values are finite doubles, or infinite; NULL is missing."""
         if self.kind(j) != "numeric" and self._type(j) != "boolean":
             raise ColumnError(
-                f"Column {self.names[j]!r} is to be numeric, and its type is {self._native_type(j)}. Cast it to DOUBLE."
+                "Column {name!r} is to be numeric, and its type is {native_type}. Cast it to DOUBLE.",
+                name=self.names[j],
+                native_type=self._native_type(j),
             )
         number = f"CAST(#{self.places[j] + 1} AS DOUBLE)"
         return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
@@ -107,7 +111,7 @@ class Relation:
         except duckdb.Error as error:
             first = str(error).splitlines()[0].rstrip(".")
             raise DataError(
-                f"DuckDB could not count the relation: {first}. Check that it can be queried."
+                "DuckDB could not count the relation: {first}. Check that it can be queried.", first=first
             ) from error
 
     def _type(self, j: int) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bayeskit.data.table import Table, open_table
 from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource, WeightError
+from bayeskit.messages import Joined
 from bayeskit.schema import Name
 from bayeskit.typing import LabelsLike, WeightsLike
 
@@ -51,8 +52,9 @@ class Batches:
     def __init__(self, make: Callable[[], Iterable[Any]]) -> None:
         if not callable(make):
             raise DataTypeError(
-                f"Batches takes a callable that opens the source anew, not a {type(make).__name__}. "
-                "Pass Batches(lambda: open_my_batches())."
+                "Batches takes a callable that opens the source anew, not a {kind}. "
+                "Pass Batches(lambda: open_my_batches()).",
+                kind=type(make).__name__,
             )
         self.make = make
 
@@ -98,8 +100,10 @@ class Source:
         """Refuse a source that can be read only once."""
         if self.one_shot:
             raise OneShotSource(
-                f"{who} reads its source more than once, and a {type(self.data).__name__} can be read only once. "
-                "Pass Batches(callable), where the callable opens it anew."
+                "{who} reads its source more than once, and a {kind} can be read only once. "
+                "Pass Batches(callable), where the callable opens it anew.",
+                who=who,
+                kind=type(self.data).__name__,
             )
 
     def __iter__(self) -> Iterator[Rows]:
@@ -146,7 +150,7 @@ class Source:
         from bayeskit.data.files import FileSource
 
         if self.has_class and self.target is None and self.y is None:
-            raise DataError(f'Say which column of {str(self.data)!r} is the class: target="...".')
+            raise DataError('Say which column of {data!r} is the class: target="...".', data=str(self.data))
         columns = None
         if self.columns is not None:
             named = (self.target, self.weights if isinstance(self.weights, str) else None)
@@ -171,7 +175,8 @@ class Source:
             return self._split(open_table(batch[0]), batch[1], batch[2] if len(batch) == 3 else None)
         if self.has_class and self.target is None:
             raise DataTypeError(
-                f"A batch was a {type(batch).__name__}. Yield (X, y) or (X, y, weights), or name the target column."
+                "A batch was a {kind}. Yield (X, y) or (X, y, weights), or name the target column.",
+                kind=type(batch).__name__,
             )
         return self._split(open_table(batch), None, self.weights)
 
@@ -196,7 +201,9 @@ class Source:
         for name in [*keep, *(self.exclude or ())]:
             if name not in names and not (is_path(self.data) or self.data is None):
                 raise ColumnError(
-                    f"There is no column {name!r}. The columns are {', '.join(map(repr, names[:12]))}."
+                    "There is no column {name!r}. The columns are {names}.",
+                    name=name,
+                    names=Joined(map(repr, names[:12])),
                 )
         left_out = {*taken, *(self.exclude or ())}
         kept = tuple(n for n in keep if n not in left_out and n in names)
@@ -213,14 +220,17 @@ def place_of(names: tuple[Name, ...], name: Name, role: str) -> int:
         return names.index(name)
     except ValueError:
         raise ColumnError(
-            f"{role} names {name!r}, which is no column. The columns are {', '.join(map(repr, names[:12]))}."
+            "{role} names {name!r}, which is no column. The columns are {names}.",
+            role=role,
+            name=name,
+            names=Joined(map(repr, names[:12])),
         ) from None
 
 
 def _weights_in(table: Table, name: Name) -> Any:
     j = place_of(table.names, name, "sample_weight")
     if table.first_text(j) is not None:
-        raise WeightError(f"sample_weight names {name!r}, which does not hold numbers.")
+        raise WeightError("sample_weight names {name!r}, which does not hold numbers.", name=name)
     return table.numbers(j)
 
 
@@ -255,21 +265,30 @@ def batch_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float6
     if array.ndim == 0:
         array = np.full(n_rows, float(array))
     if array.ndim != 1:
-        raise WeightError(f"Sample weights must be 1D array or scalar, not of shape {array.shape}.")
+        raise WeightError(
+            "Sample weights must be 1D array or scalar, not of shape {shape}.", shape=array.shape
+        )
     if len(array) != n_rows:
         raise WeightError(
-            f"There are {len(array)} row weights for {n_rows} rows: sample_weight.shape == {array.shape}."
+            "There are {n} row weights for {n_rows} rows: sample_weight.shape == {shape}.",
+            n=len(array),
+            n_rows=n_rows,
+            shape=array.shape,
         )
     least, largest = (array.min(), array.max()) if n_rows else (1.0, 1.0)
     if not (np.isfinite(least) and np.isfinite(largest)):
         row = int((~np.isfinite(array)).argmax())
         raise WeightError(
-            f"The weight of row {row} is {array[row]}. Weights must be finite; use 0 to leave a row out."
+            "The weight of row {row} is {array}. Weights must be finite; use 0 to leave a row out.",
+            row=row,
+            array=array[row],
         )
     if least < 0:
         row = int((array < 0).argmax())
         raise WeightError(
-            f"The weight of row {row} is {array[row]}. Weights cannot be negative; use forget to take rows away."
+            "The weight of row {row} is {array}. Weights cannot be negative; use forget to take rows away.",
+            row=row,
+            array=array[row],
         )
     return None if least == largest == 1.0 else np.ascontiguousarray(array)
 
@@ -286,6 +305,7 @@ def check_total(total: float) -> None:
         raise WeightError("All row weights are zero, so nothing is there to learn from.")
     if not LEAST_WEIGHT <= total <= LARGEST_WEIGHT:
         raise WeightError(
-            f"The row weights add up to {total:g}, too far from one to be squared safely. "
-            "Multiply them all by a constant."
+            "The row weights add up to {total:g}, too far from one to be squared safely. "
+            "Multiply them all by a constant.",
+            total=total,
         )

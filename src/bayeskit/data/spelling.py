@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bayeskit.errors import SourceNote
+from bayeskit.messages import Message, listed
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Spelling:
 
     looks: str
     plain: str
-    told: str
+    told: Message
 
 
 def _matches(pattern: str) -> str:
@@ -34,31 +35,31 @@ SPELLINGS: Mapping[str, Spelling] = {
     "comma": Spelling(
         _matches(r"\s*[-+]?([0-9]+(,[0-9]+)?|[0-9]{1,3}(\.[0-9]{3})+,[0-9]+)\s*"),
         "replace(replace({0}, '.', ''), ',', '.')",
-        "with a decimal comma: 3,5 is read as 3.5",
+        Message("with a decimal comma: 3,5 is read as 3.5"),
     ),
     "grouped": Spelling(
         _matches(r"\s*[-+]?([0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]+)?\s*"),
         "replace({0}, ',', '')",
-        "with commas between thousands: 1,234 is read as 1234",
+        Message("with commas between thousands: 1,234 is read as 1234"),
     ),
     "percent": Spelling(
         _matches(r"\s*[-+]?[0-9]+([.,][0-9]+)?\s*[%％]\s*"),
         r"replace(regexp_replace({0}, '[%％\s]', '', 'g'), ',', '.')",
-        "in per cent: 3.5% is read as 3.5",
+        Message("in per cent: 3.5% is read as 3.5"),
     ),
     # One sign a column: dollars beside pounds are no numbers to be compared.
     **{
         name: Spelling(
             _matches(rf"\s*[-+]?[{sign}]\s*([0-9]+|[1-9][0-9]{{0,2}}(,[0-9]{{3}})+)(\.[0-9]+)?\s*"),
             rf"regexp_replace({{0}}, '[{sign},\s]', '', 'g')",
-            f"with a sign of currency: {sign[0]}1,234 is read as 1234",
+            Message("with a sign of currency: {sign}1,234 is read as 1234", sign=sign[0]),
         )
         for name, sign in {"yuan": "¥￥", "dollar": "$", "pound": "£", "euro": "€"}.items()
     },
     "euro_after": Spelling(
         _matches(r"\s*[-+]?([0-9]+(,[0-9]+)?|[0-9]{1,3}(\.[0-9]{3})+,[0-9]+)\s*€\s*"),
         r"replace(regexp_replace({0}, '[.€\s]', '', 'g'), ',', '.')",
-        "with a sign of currency: 3,50 € is read as 3.5",
+        Message("with a sign of currency: 3,50 € is read as 3.5"),
     ),
 }
 
@@ -86,6 +87,13 @@ def note_spellings(columns: Sequence[tuple[str, str]], shown: str) -> None:
     for spelling, each in SPELLINGS.items():
         names = [repr(name) for name, spelled in columns if spelled == spelling]
         if names:
-            listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
             # From here up: FileSource, and its caller, who should be named.
-            warnings.warn(f"Numbers of {shown} are written {each.told} ({listed}).", SourceNote, stacklevel=3)
+            warnings.warn(
+                SourceNote(
+                    "Numbers of {shown} are written {told} ({names}).",
+                    shown=shown,
+                    told=each.told,
+                    names=listed(names, 8),
+                ),
+                stacklevel=3,
+            )

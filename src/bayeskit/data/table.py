@@ -166,8 +166,9 @@ def open_table(data: RowSource | None) -> Table:
         open_frame(data)  # says what to do with a frame that is not in memory
     if isinstance(data, (str, bytes)) or not (hasattr(data, "__array__") or hasattr(data, "__len__")):
         raise DataTypeError(
-            f"Rows were expected, not {type(data).__name__}. Pass a 2-dimensional array, a data frame, "
-            "a sparse matrix or a mapping of columns."
+            "Rows were expected, not {kind}. Pass a 2-dimensional array, a data frame, "
+            "a sparse matrix or a mapping of columns.",
+            kind=type(data).__name__,
         )
     return _open_array(_array_of(data))
 
@@ -176,7 +177,9 @@ def open_dense(data: TableLike, who: str) -> Table:
     """Open rows for someone who takes no sparse matrix."""
     table = open_table(data)
     if table.block is not None:
-        raise DataTypeError(f"Sparse data was passed for X, but {who} needs dense data. Use X.toarray().")
+        raise DataTypeError(
+            "Sparse data was passed for X, but {who} needs dense data. Use X.toarray().", who=who
+        )
     return table
 
 
@@ -202,10 +205,11 @@ def _open_array(array: NDArray[Any]) -> Table:
     if array.ndim != 2:
         if array.ndim < 2:
             raise DataError(
-                f"Expected 2D array, got {array.ndim}D array instead. Reshape your data either using "
-                "array.reshape(-1, 1) if it has a single column or array.reshape(1, -1) if it is a single row."
+                "Expected 2D array, got {ndim}D array instead. Reshape your data either using "
+                "array.reshape(-1, 1) if it has a single column or array.reshape(1, -1) if it is a single row.",
+                ndim=array.ndim,
             )
-        raise DataError(f"Found array with dim {array.ndim}. Rows and columns make 2.")
+        raise DataError("Found array with dim {ndim}. Rows and columns make 2.", ndim=array.ndim)
     n, d = array.shape
     if array.dtype.kind == "c":
         raise ColumnError("Complex data not supported. Pass the real and imaginary parts as columns.")
@@ -223,7 +227,8 @@ def _open_sparse(data: Any) -> Table:
     block = data.tocsr()
     if block.indices.size and (int(block.indices.max()) >= block.shape[1] or int(block.indices.min()) < 0):
         raise DataError(
-            f"The sparse matrix is malformed: a column index lies outside its {block.shape[1]} columns."
+            "The sparse matrix is malformed: a column index lies outside its {length} columns.",
+            length=block.shape[1],
         )
     return _checked(Table(block.shape[0], ("block",), False, block=block))
 
@@ -242,7 +247,7 @@ def _open_mapping(data: Mapping[Any, Any]) -> Table:
     arrays = _Columns(_one_column(name, column) for name, column in data.items())
     lengths = arrays.lengths
     if len(lengths) > 1:
-        raise DataError(f"The columns have different lengths: {sorted(lengths)}.")
+        raise DataError("The columns have different lengths: {lengths}.", lengths=sorted(lengths))
     return _checked(Table(lengths.pop() if lengths else 0, names, True, arrays=arrays))
 
 
@@ -270,7 +275,9 @@ def _one_column(name: Name, column: Any) -> Any:
     strange = isinstance(column, (str, bytes)) or not hasattr(column, "__iter__")
     if strange or getattr(column, "ndim", 1) != 1:
         raise DataTypeError(
-            f"Column {name!r} is {column!r}. A mapping of columns holds one list or array for each name."
+            "Column {name!r} is {column!r}. A mapping of columns holds one list or array for each name.",
+            name=name,
+            column=column,
         )
     return column
 
@@ -280,7 +287,7 @@ def _open_frame(data: Any) -> Table:
     columns = list(getattr(data, "column_names", columns)) if not _plain_names(columns) else columns
     names = _kept_names(columns)
     if len(set(names)) < len(names):
-        raise ColumnError(f"Two columns are named {first_twice(names)!r}. Rename one of them.")
+        raise ColumnError("Two columns are named {name!r}. Rename one of them.", name=first_twice(names))
     frame = open_frame(data)
     return _checked(Table(frame.shape[0], names or tuple(frame.columns), True, frame=frame))
 
@@ -298,7 +305,11 @@ def _plain_names(columns: list[Any]) -> bool:
 def _checked(table: Table) -> Table:
     shape = table.shape
     if shape[0] == 0:
-        raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
+        raise DataError(
+            "Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.", shape=shape
+        )
     if shape[1] == 0:
-        raise DataError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+        raise DataError(
+            "Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.", shape=shape
+        )
     return table

@@ -12,6 +12,7 @@ import numpy as np
 
 from bayeskit.datasets.dataset import REGISTRY, Dataset, as_array
 from bayeskit.errors import DataError
+from bayeskit.messages import Joined, Message
 
 __all__ = ["Dataset", "load", "names"]
 
@@ -49,8 +50,13 @@ def load(name: str) -> Dataset:
     entry = REGISTRY.get(name)
     if entry is None:
         near = get_close_matches(str(name), REGISTRY, n=3, cutoff=0.4)
-        meant = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
-        raise DataError(f"There is no data set {name!r}. {meant}There are: {', '.join(REGISTRY)}.")
+        meant = Message("Did you mean {names}? ", names=Joined(map(repr, near), " or ")) if near else ""
+        raise DataError(
+            "There is no data set {name!r}. {meant}There are: {names}.",
+            name=name,
+            meant=meant,
+            names=Joined(REGISTRY),
+        )
     header, *rows = csv.reader(io.StringIO(_text(name), newline=""))
     columns = {column: as_array(list(cells)) for column, cells in zip(header, zip(*rows), strict=True)}
     index = np.arange(len(rows)) if entry.index is None else columns.pop(entry.index)

@@ -166,10 +166,13 @@ def prepare(
         table = rename(table, given)
     if reject is not None:
         if isinstance(reject, bool) or not isinstance(reject, numbers.Real) or not float(reject) > -math.inf:
-            raise SettingError(f"reject: {reject!r} is no cost. Give a number, or None never to reject.")
+            raise SettingError(
+                "reject: {reject!r} is no cost. Give a number, or None never to reject.", reject=reject
+            )
         if label in table.labels.tolist():
             raise SettingError(
-                f"reject: {label!r} names an action already. Put another name at the end of `actions`."
+                "reject: {label!r} names an action already. Put another name at the end of `actions`.",
+                label=label,
             )
     return table, label
 

@@ -81,12 +81,19 @@ def read_loss(loss: LossLike, width: int, classes: Sequence[Hashable] | NDArray[
     values, actions, columns = _parse(loss)
     if values.ndim != 2 or values.shape[1] != width or not values.shape[0]:
         raise DataError(
-            f"loss: has shape {values.shape}, the posterior {width} classes. Give (actions, {width}): "
-            "loss[i, j] is the cost of action i when class j is the truth."
+            "loss: has shape {shape}, the posterior {width} classes. Give (actions, {width}): "
+            "loss[i, j] is the cost of action i when class j is the truth.",
+            shape=values.shape,
+            width=width,
         )
     if not np.isfinite(values).all():
         i, j = np.argwhere(~np.isfinite(values))[0]
-        raise DataError(f"loss[{i}, {j}]: is {values[i, j]}. Give finite costs; a large one forbids as well.")
+        raise DataError(
+            "loss[{i}, {j}]: is {value}. Give finite costs; a large one forbids as well.",
+            i=i,
+            j=j,
+            value=values[i, j],
+        )
     own_names = actions is not None
     square = values.shape[0] == width
     if columns is not None and classes is not None:
@@ -116,8 +123,11 @@ def rename(table: LossTable, actions: Iterable[Hashable]) -> LossTable:
         return table if same else LossTable(table.values[order], table.labels[order], table.own_names)
     if table.own_names or len(names) != len(known):
         raise SettingError(
-            f"actions: {list(names)} does not fit the loss, whose {len(known)} actions are {known}. "
-            "Give those names in the order you prefer, or a loss without names and one name for each row."
+            "actions: {names} does not fit the loss, whose {n} actions are {known}. "
+            "Give those names in the order you prefer, or a loss without names and one name for each row.",
+            names=list(names),
+            n=len(known),
+            known=known,
         )
     return LossTable(table.values, label_array(names), True, table.plain)
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.errors import ColumnError, DataError, DataTypeError
+from bayeskit.messages import Joined
 from bayeskit.typing import Frame
 
 Names: TypeAlias = tuple[Hashable, ...]
@@ -34,7 +35,9 @@ def read_named(thing: object, what: str) -> tuple[NDArray[Any], Names | None]:
         lengths = {np.shape(column) for column in columns.values()}
         if len(lengths) > 1:
             raise DataError(
-                f"{what}: its entries differ in shape ({lengths}). Give each class as many values."
+                "{what}: its entries differ in shape ({lengths}). Give each class as many values.",
+                what=what,
+                lengths=lengths,
             )
         numbers = [as_numbers(column, f"{what}[{name!r}]") for name, column in columns.items()]
         return (np.stack(numbers, axis=-1) if numbers else np.empty(0)), names
@@ -54,7 +57,9 @@ def columns_of(thing: Any, what: str) -> dict[Hashable, Any] | None:
     if names is None and hasattr(type(thing), "columns"):
         if not hasattr(thing, "to_numpy"):
             raise DataTypeError(
-                f"{what}: {type(thing).__name__} has columns but no values yet. Collect it first."
+                "{what}: {kind} has columns but no values yet. Collect it first.",
+                what=what,
+                kind=type(thing).__name__,
             )
         names = thing.columns
     if names is None:
@@ -76,7 +81,11 @@ def distinct(names: Iterable[Hashable], what: str) -> Names:
     found = tuple(names)
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)
-        raise ColumnError(f"{what}: the name {twice!r} occurs more than once. Give every entry its own name.")
+        raise ColumnError(
+            "{what}: the name {twice!r} occurs more than once. Give every entry its own name.",
+            what=what,
+            twice=twice,
+        )
     return found
 
 
@@ -89,8 +98,10 @@ def as_numbers(values: object, what: str) -> NDArray[Any]:
         return array if array.dtype.kind == "f" else array.astype(np.float64)
     except (TypeError, ValueError) as reason:
         raise DataTypeError(
-            f"{what}: cannot be read as an array of numbers ({reason}). "
-            "Give an array, a frame or a mapping of numbers."
+            "{what}: cannot be read as an array of numbers ({reason}). "
+            "Give an array, a frame or a mapping of numbers.",
+            what=what,
+            reason=reason,
         ) from None
 
 
@@ -111,8 +122,11 @@ def match(have: Sequence[Hashable], want: Sequence[Hashable], what: str) -> NDAr
             missing = [name for name in want if name not in set(have)]
             extra = [name for name in have if name not in set(want)]
             raise ColumnError(
-                f"{what}: missing {missing}, unknown {extra}. "
-                f"Name exactly {', '.join(map(repr, want))}, in any order."
+                "{what}: missing {missing}, unknown {extra}. Name exactly {names}, in any order.",
+                what=what,
+                missing=missing,
+                extra=extra,
+                names=Joined(map(repr, want)),
             )
     place = {name: i for i, name in enumerate(have)}
     return np.array([place[name] for name in want], dtype=np.intp)

@@ -42,7 +42,9 @@ class Posterior:
         if self.names is None or key not in self.names:
             known = "no names" if self.names is None else ", ".join(map(str, self.names))
             raise UnseenClass(
-                f"posterior: no class {key!r} (it has {known}). Index by position or by such a name."
+                "posterior: no class {key!r} (it has {known}). Index by position or by such a name.",
+                key=key,
+                known=known,
             )
         return self.probabilities[..., self.names.index(key)]
 
@@ -89,7 +91,11 @@ def bayes_rule(prior: NumbersLike, likelihood: NumbersLike) -> Posterior:
     f, f_names = read_named(likelihood, "likelihood")
     p, f = p.astype(np.float64), f.astype(np.float64)
     if p.ndim != 1 or f.ndim not in (1, 2) or f.shape[-1] != p.size or not p.size:
-        raise DataError(f"prior has shape {p.shape} and likelihood {f.shape}. Give (K,) and (K,) or (n, K).")
+        raise DataError(
+            "prior has shape {shape} and likelihood {shape2}. Give (K,) and (K,) or (n, K).",
+            shape=p.shape,
+            shape2=f.shape,
+        )
     if p_names is not None and f_names is not None:
         f = f[..., match(f_names, p_names, "likelihood")]
     check_probabilities(p[None, :], "prior", 1e-9, rows=False)
@@ -102,8 +108,9 @@ def bayes_rule(prior: NumbersLike, likelihood: NumbersLike) -> Posterior:
     total = joint.sum(axis=1, keepdims=True)
     if (impossible := np.flatnonzero(total[:, 0] == 0)).size:
         raise DataError(
-            f"likelihood{_row(impossible[0], not single)}: the evidence is 0, no class of positive prior "
-            "can produce it, so there is no posterior. Smooth the likelihood, or leave the row out."
+            "likelihood{row}: the evidence is 0, no class of positive prior "
+            "can produce it, so there is no posterior. Smooth the likelihood, or leave the row out.",
+            row=_row(impossible[0], not single),
         )
     posterior, evidence = joint / total, (p * f).sum(axis=1)
     names = p_names if p_names is not None else f_names
@@ -123,7 +130,9 @@ def read_posterior(posterior: object) -> tuple[Floats, Names | None, bool]:
     else:
         values, names = read_named(posterior, "posterior")
     if values.ndim not in (1, 2) or not values.shape[-1]:
-        raise DataError(f"posterior: has shape {values.shape}. Give (K,) for one object or (n, K) for many.")
+        raise DataError(
+            "posterior: has shape {shape}. Give (K,) for one object or (n, K) for many.", shape=values.shape
+        )
     # float32 rows of a thousand classes miss one by more than 1e-6 through rounding alone.
     tolerance = max(1e-6, 32 * float(np.finfo(values.dtype).eps))
     single, rows = values.ndim == 1, np.atleast_2d(values).astype(np.float64)
@@ -137,8 +146,10 @@ def check_probabilities(values: Floats, what: str, tolerance: float, rows: bool)
     total = values.sum(axis=1)
     if (off := np.flatnonzero(np.abs(total - 1.0) > tolerance)).size:
         raise DataError(
-            f"{what}{_row(off[0], rows)}: sums to {total[off[0]]:.12g}, not to 1. "
-            f"If these are weights, divide them by their sum."
+            "{what}{row}: sums to {total:.12g}, not to 1. If these are weights, divide them by their sum.",
+            what=what,
+            row=_row(off[0], rows),
+            total=total[off[0]],
         )
 
 
@@ -148,8 +159,12 @@ def check_nonnegative(values: Floats, what: str, rows: bool) -> None:
     if bad.any():
         i, j = np.argwhere(bad)[0]
         raise DataError(
-            f"{what}{_row(i, rows)}, class {j}: {values[i, j]} is no probability. "
-            "Give finite numbers that are not negative; leave out rows that are not known."
+            "{what}{row}, class {j}: {value} is no probability. "
+            "Give finite numbers that are not negative; leave out rows that are not known.",
+            what=what,
+            row=_row(i, rows),
+            j=j,
+            value=values[i, j],
         )
 
 

@@ -88,12 +88,15 @@ def bayes_risk(
             "bayes_risk: give either posteriors or a joint distribution (joint=), one of the two."
         )
     if not 0 < level < 1:
-        raise SettingError(f"level: {level!r} is no confidence. Give a number between 0 and 1, such as 0.95.")
+        raise SettingError(
+            "level: {level!r} is no confidence. Give a number between 0 and 1, such as 0.95.", level=level
+        )
     if joint is not None:
         cells, names = read_named(joint, "joint")
         if cells.ndim < 1 or not cells.size:
             raise DataError(
-                f"joint: has shape {cells.shape}. Give P(x, c) as (..., K), classes on the last axis."
+                "joint: has shape {shape}. Give P(x, c) as (..., K), classes on the last axis.",
+                shape=cells.shape,
             )
         check_probabilities(cells.reshape(1, -1).astype(np.float64), "joint", 1e-9, rows=False)
         rows = cells.reshape(-1, cells.shape[-1]).astype(np.float64)

@@ -224,7 +224,8 @@ class Averaged(Conditional):
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
         raise NotSupported(
-            f"{rule.who} averages over models that share their counts, so no one posterior of tables stands behind it"
+            "{who} averages over models that share their counts, so no one posterior of tables stands behind it",
+            who=rule.who,
         )
 
     def sample_all(self, n: int, rng: np.random.Generator, given: int | None) -> DrawnRows | None:
@@ -349,9 +350,14 @@ def check_memory(schema: Schema) -> None:
     sizes, needed = [v.size for v in schema.categorical], memory(schema)
     if needed > LARGEST:
         raise DataError(
-            f"An average over {len(sizes)} attributes with {sum(sizes)} states together in {schema.n_classes} "
-            f"classes takes {needed / 2**30:.3g} GiB, and {LARGEST / 2**30:.3g} GiB are allowed. Leave attributes out, "
-            'join rare states, treat numbers as numbers (numeric="gaussian"), or use NaiveBayes or WeightedNB.'
+            "An average over {n} attributes with {sizes} states together in {n_classes} "
+            "classes takes {needed:.3g} GiB, and {largest:.3g} GiB are allowed. Leave attributes out, "
+            'join rare states, treat numbers as numbers (numeric="gaussian"), or use NaiveBayes or WeightedNB.',
+            n=len(sizes),
+            sizes=sum(sizes),
+            n_classes=schema.n_classes,
+            needed=needed / 2**30,
+            largest=LARGEST / 2**30,
         )
 
 

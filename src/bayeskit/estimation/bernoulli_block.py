@@ -184,8 +184,10 @@ def estimate_bernoulli_block(totals: Totals, alpha: ArrayLike = 1.0, binarize: f
     if (without < -1e-9 * rows).any():
         c = int(np.argwhere(without < -1e-9 * rows)[0, 1])
         raise DataError(
-            f"The totals of class number {c} exceed its {rows[c]:g} rows, so they are not of zeros and ones. "
-            "Count them with binarize=0."
+            "The totals of class number {c} exceed its {row:g} rows, so they are not of zeros and ones. "
+            "Count them with binarize=0.",
+            c=c,
+            row=rows[c],
         )
     column = pseudo[:, None] if pseudo.ndim else pseudo
     whole = rows + 2 * column

@@ -190,7 +190,7 @@ def estimate_cell_gaussian(
     (array([2., 4., 3., 3.]), array([4., 4., 5., 5.]))
     """
     if not (np.isfinite(alpha) and alpha >= 0.0):
-        raise SettingError(f"alpha is {alpha!r}; it must be a finite number of at least 0.")
+        raise SettingError("alpha is {alpha!r}; it must be a finite number of at least 0.", alpha=alpha)
     exponent = moments.pooled().exponent
     classes, cells = _in_units(moments, exponent), _in_units(cell_moments.flat, exponent)
     of_class = estimate_gaussian(classes, np.arange(len(exponent)), unbiased=unbiased, floor=FLOOR)

@@ -142,7 +142,8 @@ def given_class_prior(class_prior: ClassPriorLike, target: Variable) -> Floats:
     if isinstance(class_prior, str):
         if class_prior != "uniform":
             raise SettingError(
-                f'class_prior is {class_prior!r}; use numbers, {{label: number}} or "uniform".'
+                'class_prior is {class_prior!r}; use numbers, {{label: number}} or "uniform".',
+                class_prior=class_prior,
             )
         return np.full(target.size, 1.0 / max(target.size, 1))
     if isinstance(class_prior, Mapping):
@@ -150,7 +151,9 @@ def given_class_prior(class_prior: ClassPriorLike, target: Variable) -> Floats:
         extra = [label for label in class_prior if label not in target.codes]
         if missing or extra:
             raise SettingError(
-                f"class_prior names the classes {list(class_prior)!r}, but the classes are {target.listing()}."
+                "class_prior names the classes {class_prior!r}, but the classes are {states}.",
+                class_prior=list(class_prior),
+                states=target.listing(),
             )
         values: list[Any] = [class_prior[label] for label in target.states]
     else:
@@ -158,17 +161,19 @@ def given_class_prior(class_prior: ClassPriorLike, target: Variable) -> Floats:
     try:
         prior = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise SettingError(f"Priors must be non-negative numbers, not {values!r}.") from None
+        raise SettingError("Priors must be non-negative numbers, not {values!r}.", values=values) from None
     if prior.ndim != 1 or len(prior) != target.size:
         raise SettingError(
-            f"Number of priors must match number of classes: {len(values)} priors for {target.size} classes "
-            f"({target.listing()})."
+            "Number of priors must match number of classes: {n} priors for {size} classes ({states}).",
+            n=len(values),
+            size=target.size,
+            states=target.listing(),
         )
     if not np.isfinite(prior).all() or (prior < 0).any():
-        raise SettingError(f"Priors must be non-negative numbers, not {values!r}.")
+        raise SettingError("Priors must be non-negative numbers, not {values!r}.", values=values)
     if abs(prior.sum() - 1.0) > 1e-8:
         raise SettingError(
-            f"The sum of the priors should be 1; it is {prior.sum():g}. Divide them by their sum."
+            "The sum of the priors should be 1; it is {prior:g}. Divide them by their sum.", prior=prior.sum()
         )
     return prior
 
@@ -183,24 +188,33 @@ def class_factors(class_weight: ClassWeight, counts: Floats, target: Variable) -
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             raise SettingError(
-                f'class_weight is {class_weight!r}; use None, "balanced" or {{label: weight}}.'
+                'class_weight is {class_weight!r}; use None, "balanced" or {{label: weight}}.',
+                class_weight=class_weight,
             )
         present = counts > 0
         with np.errstate(divide="ignore"):
             return np.where(present, counts.sum() / (max(present.sum(), 1) * counts), 1.0)
     if not isinstance(class_weight, Mapping):
-        raise SettingError(f'class_weight is {class_weight!r}; use None, "balanced" or {{label: weight}}.')
+        raise SettingError(
+            'class_weight is {class_weight!r}; use None, "balanced" or {{label: weight}}.',
+            class_weight=class_weight,
+        )
     strange = [label for label in class_weight if label not in target.codes]
     if strange:
         raise SettingError(
-            f"class_weight names {strange[0]!r}, which is no class (they are {target.listing()})."
+            "class_weight names {strange!r}, which is no class (they are {states}).",
+            strange=strange[0],
+            states=target.listing(),
         )
     try:
         factors = np.array([float(class_weight.get(label, 1.0)) for label in target.states])
     except (TypeError, ValueError):
-        raise SettingError(f"Class weights must be numbers, not {dict(class_weight)!r}.") from None
+        raise SettingError(
+            "Class weights must be numbers, not {class_weight!r}.", class_weight=dict(class_weight)
+        ) from None
     if not np.isfinite(factors).all() or (factors < 0).any() or not factors.any():
         raise SettingError(
-            f"Class weights must be non-negative and not all zero, not {dict(class_weight)!r}."
+            "Class weights must be non-negative and not all zero, not {class_weight!r}.",
+            class_weight=dict(class_weight),
         )
     return factors

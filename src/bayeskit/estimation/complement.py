@@ -155,8 +155,9 @@ class Complement(Conditional):
             refuse_unusable(chunk.block, signed=True, first_row=chunk.first_row)
             row = chunk.first_row + int((~np.isfinite(scores).all(axis=1)).argmax())
             raise DataError(
-                f"Row {row} (the first is 0) holds numbers that are too large to be left out: its score is beyond "
-                "doubles. Divide the columns by a constant."
+                "Row {row} (the first is 0) holds numbers that are too large to be left out: its score is beyond "
+                "doubles. Divide the columns by a constant.",
+                row=row,
             )
         if not self.norm:
             _rule_out(evidence, scores)

@@ -214,8 +214,9 @@ class Conditional(ABC):
     def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
         """Draw the attributes of rows whose classes, and whose parents among the attributes, are drawn already."""
         raise NotSupported(
-            f"No rows can be drawn from a model of {type(self).__name__}: it has no distribution that is drawn "
-            "one attribute after the other. NaiveBayes, SPODE, TAN, KDB and AODE have one."
+            "No rows can be drawn from a model of {kind}: it has no distribution that is drawn "
+            "one attribute after the other. NaiveBayes, SPODE, TAN, KDB and AODE have one.",
+            kind=type(self).__name__,
         )
 
     def sample_all(self, n: int, rng: np.random.Generator, given: int | None) -> DrawnRows | None:
@@ -231,7 +232,9 @@ class Conditional(ABC):
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
         """Return the posterior of the parameters, from which credible intervals are drawn."""
-        raise NotSupported(f"{rule.who} is no product of tables and densities with a posterior of their own")
+        raise NotSupported(
+            "{who} is no product of tables and densities with a posterior of their own", who=rule.who
+        )
 
     def add_nodes(self, nodes: Nodes) -> None:
         """Add the attributes to a network, each with its distribution given its parents."""
@@ -275,7 +278,7 @@ class Conditional(ABC):
         raise self._refusal("have weights of attributes")
 
     def _refusal(self, what: str) -> NotSupported:
-        return NotSupported(f"{type(self).__name__} cannot {what}.")
+        return NotSupported("{kind} cannot {what}.", kind=type(self).__name__, what=what)
 
 
 class DiscreteConditional(Conditional):

@@ -312,7 +312,10 @@ def checked_shrinkage(shrinkage: Shrinkage) -> Shrinkage:
         return shrinkage
     if isinstance(shrinkage, (int, float, np.number)) and 0 <= shrinkage <= 1:
         return float(shrinkage)
-    raise SettingError(f'shrinkage={shrinkage!r} means nothing: it is None, "ledoit-wolf" or from 0 to 1.')
+    raise SettingError(
+        'shrinkage={shrinkage!r} means nothing: it is None, "ledoit-wolf" or from 0 to 1.',
+        shrinkage=shrinkage,
+    )
 
 
 def ledoit_wolf(scatter: Scatter, unit: Floats) -> float:
@@ -385,6 +388,7 @@ def regular(covariance: Floats) -> tuple[Floats, Floats]:
             return lifted, factor
         lift = lift * 10.0 if lift else FLOOR
     raise DataError(
-        f"A covariance has no inverse: it holds {covariance.flat[np.abs(covariance).argmax()]:g}, in units of the "
-        "pooled deviations. Divide the columns by constants, so that their squares are numbers."
+        "A covariance has no inverse: it holds {flat:g}, in units of the "
+        "pooled deviations. Divide the columns by constants, so that their squares are numbers.",
+        flat=covariance.flat[np.abs(covariance).argmax()],
     )

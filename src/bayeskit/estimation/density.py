@@ -27,6 +27,7 @@ from bayeskit.estimation.conditional import (
     Profiles,
     Workings,
 )
+from bayeskit.messages import Joined
 from bayeskit.schema import Name
 from bayeskit.statistics import Statistics
 from bayeskit.typing import Floats
@@ -199,8 +200,12 @@ class Density(Component):
         if wrong.any():
             i, j = np.argwhere(wrong)[0]
             raise DataError(
-                f"{names[j]!r} is {values[i, j]:g} in row {rows[i]} (from 0), which is no count: "
-                f"a value of {cls.family!r} lies between 0 and 2**53. Choose another family for it."
+                "{name!r} is {value:g} in row {row} (from 0), which is no count: "
+                "a value of {family!r} lies between 0 and 2**53. Choose another family for it.",
+                name=names[j],
+                value=values[i, j],
+                row=rows[i],
+                family=cls.family,
             )
 
     @classmethod
@@ -232,7 +237,9 @@ class Density(Component):
         rows.values[:, self.columns] = self.sample(rows.classes, rng)
 
     def posterior(self, rule: DrawRule) -> ParameterPosterior:
-        raise NotSupported(f"nothing is known of how sure the parameters of the family {self.family!r} are")
+        raise NotSupported(
+            "nothing is known of how sure the parameters of the family {family!r} are", family=self.family
+        )
 
     def add_nodes(self, nodes: Nodes) -> None:
         way_out = 'Use families={...: "table"}, or numeric="gaussian".'
@@ -295,7 +302,9 @@ def register(family: str, home: str) -> None:
     """
     if _HOMES.get(family, home) != home:
         raise SettingError(
-            f"The family {family!r} is registered already, as {_HOMES[family]!r}. Choose another name."
+            "The family {family!r} is registered already, as {homes!r}. Choose another name.",
+            family=family,
+            homes=_HOMES[family],
         )
     _HOMES[family] = home
 
@@ -310,7 +319,7 @@ def family_of(name: str) -> type[Density]:
         module, _, own = _HOMES[name].partition(":")
     except KeyError:
         raise SettingError(
-            f"There is no family {name!r}; choose from {', '.join(map(repr, _HOMES))}."
+            "There is no family {name!r}; choose from {names}.", name=name, names=Joined(map(repr, _HOMES))
         ) from None
     found: type[Density] = getattr(import_module(module), own)
     return found

@@ -295,9 +295,13 @@ def _completed(
     n = int(np.prod([len(s) for s in states], dtype=np.float64))
     if n > MOST_COMPLETIONS:
         raise UsageError(
-            f"Row {row} (from 0) lacks {len(places)} attributes that others depend on, which have {n:,} joint states; "
-            f"predict_interval sums over at most {MOST_COMPLETIONS:,}. Fill some in, or use NaiveBayes, which leaves "
-            "missing values out."
+            "Row {row} (from 0) lacks {n} attributes that others depend on, which have {n2:,} joint states; "
+            "predict_interval sums over at most {most_completions:,}. Fill some in, or use NaiveBayes, which leaves "
+            "missing values out.",
+            row=row,
+            n=len(places),
+            n2=n,
+            most_completions=MOST_COMPLETIONS,
         )
     filled = np.repeat(codes[None], n, axis=0)
     filled[:, places] = list(product(*states))

@@ -254,7 +254,8 @@ class FamilyTries(DiscreteConditional):
         except CycleError as error:
             circle = [int(trie.child[f]) for f in error.args[1]]
             raise DataError(
-                f"The attributes number {circle} are each other's parents in a circle. Leave out one of the parents."
+                "The attributes number {circle} are each other's parents in a circle. Leave out one of the parents.",
+                circle=circle,
             ) from None
         return Order(np.array(forwards[::-1], np.int64), family_of)
 
@@ -323,7 +324,9 @@ def estimate_families(
     doubled = np.flatnonzero(np.bincount(trie.child, minlength=len(trie.sizes)) > 1)
     if len(doubled):
         name = schema.categorical[int(doubled[0])].name
-        raise DataError(f"{name!r} is the child of two families. Give it one, with the parents of both.")
+        raise DataError(
+            "{name!r} is the child of two families. Give it one, with the parents of both.", name=name
+        )
     rule = make_rule(
         trie, schema, smoothing, margin=families.margin, constants=constants, unseen=unseen == "smooth"
     )

@@ -292,7 +292,9 @@ def estimate_kernel(
     """
     factor = 1.0 if bandwidth == "silverman" else bandwidth
     if not (isinstance(factor, (int, float)) and 0.0 < factor < math.inf):
-        raise SettingError(f"bandwidth={bandwidth!r} is neither 'silverman' nor a positive number.")
+        raise SettingError(
+            "bandwidth={bandwidth!r} is neither 'silverman' nor a positive number.", bandwidth=bandwidth
+        )
     d, n_classes = len(grids), grids.n_classes
     mean, sd = np.full(d, np.nan), np.zeros(d)
     deviations, spacing = np.zeros((d, n_classes)), np.ones((d, n_classes))

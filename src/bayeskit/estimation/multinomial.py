@@ -176,11 +176,12 @@ def checked_alpha(alpha: ArrayLike, width: int) -> Floats:
     pseudo = np.asarray(alpha, dtype=np.float64)
     if pseudo.ndim and pseudo.shape != (width,):
         raise SettingError(
-            f"alpha has shape {pseudo.shape}; give one number, or an array with one for each of "
-            f"the {width} columns."
+            "alpha has shape {shape}; give one number, or an array with one for each of the {width} columns.",
+            shape=pseudo.shape,
+            width=width,
         )
     if not (np.isfinite(pseudo).all() and (pseudo >= 0).all()):
-        raise SettingError(f"alpha is {alpha!r}; imaginary counts are finite and not negative.")
+        raise SettingError("alpha is {alpha!r}; imaginary counts are finite and not negative.", alpha=alpha)
     return pseudo
 
 

@@ -245,7 +245,9 @@ def estimate_poisson(
            [3.]])
     """
     if not 0.0 <= alpha < np.inf:
-        raise SettingError(f"alpha={alpha!r} is not a number of rows: it must be 0 or above, and finite.")
+        raise SettingError(
+            "alpha={alpha!r} is not a number of rows: it must be 0 or above, and finite.", alpha=alpha
+        )
     below = total < -1e-6 * np.maximum(weight, 1.0)
     # Sums from which rows were taken away may miss 0 by a rounding.
     weight, total = np.maximum(weight, 0.0), np.maximum(total, 0.0)
@@ -256,7 +258,8 @@ def estimate_poisson(
     wrong = (below | (rates > LARGEST_COUNT)).any(axis=0)
     if wrong.any():
         raise DataError(
-            f"{names[int(np.argmax(wrong))]!r} has a mean below 0 or above 2**53 in some class, so it does "
-            "not hold counts. Choose another family for it."
+            "{name!r} has a mean below 0 or above 2**53 in some class, so it does "
+            "not hold counts. Choose another family for it.",
+            name=names[int(np.argmax(wrong))],
         )
     return Poisson(np.asarray(columns, np.intp), tuple(names), rates)

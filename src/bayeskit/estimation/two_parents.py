@@ -379,16 +379,20 @@ def estimate_two_parents(
         prior = smoothing.of(variable)
         if backs_off(prior):
             raise SettingError(
-                f"AnDE(n=2) does not back off: smoothing is {prior!r} for {variable.name!r}. Use MEstimate, "
-                "Laplace, Lidstone, Dirichlet, MAP, BDeu or MLE, or AnDE(n=1), which does."
+                "AnDE(n=2) does not back off: smoothing is {prior!r} for {name!r}. Use MEstimate, "
+                "Laplace, Lidstone, Dirichlet, MAP, BDeu or MLE, or AnDE(n=1), which does.",
+                prior=prior,
+                name=variable.name,
             )
     wanted = [j for name in set(attributes) for j, v in enumerate(schema.categorical) if v.name == name]
     which = np.flatnonzero(np.isin(triples.pairs, wanted).all(axis=1))
     votes = np.ones(len(which)) if weights is None else np.asarray(weights, dtype=np.float64)
     if votes.shape != which.shape or not (np.isfinite(votes) & (votes >= 0)).all():
         raise SettingError(
-            f"The weights of {len(which)} pairs of super-parents have shape {votes.shape}; give one finite "
-            "number of at least 0 for each pair."
+            "The weights of {n} pairs of super-parents have shape {shape}; give one finite "
+            "number of at least 0 for each pair.",
+            n=len(which),
+            shape=votes.shape,
         )
     is_state = np.zeros(len(schema.categorical), dtype=np.bool_)
     if missing == "state" and len(which):

@@ -113,7 +113,9 @@ def shd(a: Dag | Cpdag, b: Dag | Cpdag, dag: bool = False) -> int:
     strange = set(a.nodes) ^ set(b.nodes)
     if strange:
         name = next(node for node in (*a.nodes, *b.nodes) if node in strange)
-        raise Incompatible(f"{name!r} is a node of one graph only. Compare graphs over the same nodes.")
+        raise Incompatible(
+            "{name!r} is a node of one graph only. Compare graphs over the same nodes.", name=name
+        )
     one, other = (_as_class(graph, dag)._relations for graph in (a, b))
     return sum(
         pair not in one or pair not in other or one[pair] != other[pair] for pair in one.keys() | other.keys()

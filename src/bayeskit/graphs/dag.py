@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit.errors import CyclicGraph, SettingError
+from bayeskit.messages import Joined, Message, as_message, listed
 from bayeskit.schema import Name, can_be_kept, first_twice, sorted_labels
 
 
@@ -27,7 +28,7 @@ def node_name(name: object) -> Name:
         return str.__str__(name)
     if name is None or not is_label(name) or not can_be_kept(name):
         raise SettingError(
-            f"{name!r} cannot be the name of a node. Use a string, a number or a tuple of them."
+            "{name!r} cannot be the name of a node. Use a string, a number or a tuple of them.", name=name
         )
     return name
 
@@ -43,7 +44,7 @@ def parent_names(node: object, given: object, known: Container[Any]) -> tuple[Na
     if isinstance(given, str) or (isinstance(given, Hashable) and is_label(given) and given in known):
         return (node_name(given),)
     if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
-        raise SettingError(f"{given!r} is no list of parents of {node!r}.")
+        raise SettingError("{given!r} is no list of parents of {node!r}.", given=given, node=node)
     # A set has no order of its own, and the axes of a table need one.
     ordered = sorted_labels(given) if isinstance(given, (set, frozenset)) else given
     return tuple(map(node_name, ordered))
@@ -58,7 +59,7 @@ def is_label(value: object) -> bool:
         return False
 
 
-def unknown_node(name: object, nodes: Iterable[Name], where: str = "") -> SettingError:
+def unknown_node(name: object, nodes: Iterable[Name], where: str | Message = "") -> SettingError:
     """Return the error to raise; ``where`` says where the name stood.
 
     Examples
@@ -69,13 +70,15 @@ def unknown_node(name: object, nodes: Iterable[Name], where: str = "") -> Settin
     known = tuple(nodes)
     written = {str(node): node for node in known}
     close = [written[text] for text in get_close_matches(str(name), list(written), n=3, cutoff=0.6)]
-    place = f" ({where})" if where else ""
     if close:
-        return SettingError(
-            f"There is no node {name!r}{place}. Did you mean {' or '.join(map(repr, close))}?"
-        )
-    listing = ", ".join(map(repr, known[:12])) + (", …" if len(known) > 12 else "")
-    return SettingError(f"There is no node {name!r}{place}. There are {listing or 'none'}.")
+        hint = Message("Did you mean {names}?", names=Joined(map(repr, close), " or "))
+    else:
+        hint = Message("There are {names}.", names=listed(map(repr, known), 12))
+    if not where:
+        return SettingError("There is no node {name!r}. {hint}", name=name, hint=hint)
+    return SettingError(
+        "There is no node {name!r} ({where}). {hint}", name=name, where=as_message(where), hint=hint
+    )
 
 
 @dataclass(frozen=True)
@@ -105,17 +108,24 @@ class Dag:
         known = set(self.nodes)
         if len(self.parents) != len(self.nodes) or len(known) != len(self.nodes):
             raise SettingError(
-                f"A graph of the nodes {_listing(self.nodes)} has {len(self.parents)} lists of parents: it needs one "
-                "for each node, and no node twice."
+                "A graph of the nodes {listing} has {n} lists of parents: it needs one "
+                "for each node, and no node twice.",
+                listing=_listing(self.nodes),
+                n=len(self.parents),
             )
         for node, parents in zip(self.nodes, self.parents):
             for parent in parents:
                 if parent not in known:
                     raise SettingError(
-                        f"{parent!r}, a parent of {node!r}, is no node. There are {_listing(self.nodes)}."
+                        "{parent!r}, a parent of {node!r}, is no node. There are {listing}.",
+                        parent=parent,
+                        node=node,
+                        listing=_listing(self.nodes),
                     )
             if len(set(parents)) < len(parents):
-                raise SettingError(f"{node!r} has the parent {first_twice(parents)!r} twice.")
+                raise SettingError(
+                    "{node!r} has the parent {name!r} twice.", node=node, name=first_twice(parents)
+                )
         cycle = self._cycle()
         if cycle:
             raise CyclicGraph(cycle)
@@ -126,11 +136,15 @@ class Dag:
         nodes = tuple(nodes)
         known = set(nodes)
         if not isinstance(parents, Mapping):
-            raise SettingError(f"structure is {parents!r}; give a mapping from attribute to its parents.")
+            raise SettingError(
+                "structure is {parents!r}; give a mapping from attribute to its parents.", parents=parents
+            )
         for node in parents:
             if node not in known:
                 raise SettingError(
-                    f"structure names {node!r}, which is no node. There are {_listing(nodes)}."
+                    "structure names {node!r}, which is no node. There are {listing}.",
+                    node=node,
+                    listing=_listing(nodes),
                 )
         return cls(nodes, tuple(parent_names(node, parents.get(node, ()), known) for node in nodes))
 
@@ -182,8 +196,8 @@ class Dag:
         return []
 
 
-def _listing(nodes: tuple[Name, ...]) -> str:
-    return ", ".join(map(repr, nodes[:12])) + (", …" if len(nodes) > 12 else "")
+def _listing(nodes: tuple[Name, ...]) -> Joined:
+    return listed(map(repr, nodes), 12)
 
 
 def topological_order(dag: Dag) -> tuple[Name, ...]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from bayeskit.data.native_frames import as_array, to_native
 from bayeskit.errors import SettingError
 from bayeskit.graphs.distributions import frozen
+from bayeskit.messages import Joined
 from bayeskit.schema import Label, Name, first_twice, state_code
 from bayeskit.visible import escape, visible
 
@@ -47,11 +48,13 @@ class Factor:
         shape = tuple(len(s) for s in self.states)
         if len(self.names) != len(shape) or self.values.shape != shape:
             raise SettingError(
-                f"A factor over {', '.join(map(repr, self.names))} with {shape} states has numbers of the shape "
-                f"{self.values.shape}."
+                "A factor over {names} with {shape} states has numbers of the shape {shape2}.",
+                names=Joined(map(repr, self.names)),
+                shape=shape,
+                shape2=self.values.shape,
             )
         if len(set(self.names)) < len(self.names):
-            raise SettingError(f"A factor has {first_twice(self.names)!r} twice.")
+            raise SettingError("A factor has {name!r} twice.", name=first_twice(self.names))
 
     def __getitem__(self, states: Label) -> float:
         """Return the number of one cell: a state for each variable, in the order of ``names``."""
@@ -59,7 +62,9 @@ class Factor:
             states = (states,)
         if not isinstance(states, tuple) or len(states) != len(self.names):
             raise SettingError(
-                f"{states!r} is no cell of a factor over {', '.join(map(repr, self.names))}: give a state for each."
+                "{states!r} is no cell of a factor over {names}: give a state for each.",
+                states=states,
+                names=Joined(map(repr, self.names)),
             )
         place = tuple(state_code(n, s, v) for n, s, v in zip(self.names, self.states, states))
         return float(self.values[place])
@@ -76,14 +81,16 @@ class Factor:
             return self.names.index(name)
         except ValueError:
             raise SettingError(
-                f"The factor is over {', '.join(map(repr, self.names))}, not {name!r}."
+                "The factor is over {names}, not {name!r}.", names=Joined(map(repr, self.names)), name=name
             ) from None
 
     def ordered(self, names: Iterable[Name]) -> Factor:
         """Return the same factor with its axes in this order."""
         names = tuple(names)
         if sorted(map(repr, names)) != sorted(map(repr, self.names)):
-            raise SettingError(f"The factor is over {', '.join(map(repr, self.names))}; order those.")
+            raise SettingError(
+                "The factor is over {names}; order those.", names=Joined(map(repr, self.names))
+            )
         axes = [self.axis(name) for name in names]
         return Factor(names, (self.states[a] for a in axes), self.values.transpose(axes))
 
@@ -119,7 +126,7 @@ class Factor:
         ]
         for name in other.names:
             if name in self.names and self.states[self.axis(name)] != other.states[other.axis(name)]:
-                raise SettingError(f"The two factors give {name!r} different states.")
+                raise SettingError("The two factors give {name!r} different states.", name=name)
         return Factor(names, states, self._spread(names) * other._spread(names))
 
     def _spread(self, names: tuple[Name, ...]) -> NDArray[np.float64]:

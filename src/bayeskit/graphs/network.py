@@ -59,8 +59,10 @@ class Network:
             numeric = next((p for p in node.parents if not self[p].is_discrete), None)
             if node.is_discrete and numeric is not None:
                 raise SettingError(
-                    f"{node.name!r} is discrete and {numeric!r}, its parent, is continuous. Exact answers need the "
-                    "arc the other way round, or the parent cut into intervals."
+                    "{name!r} is discrete and {numeric!r}, its parent, is continuous. Exact answers need the "
+                    "arc the other way round, or the parent cut into intervals.",
+                    name=node.name,
+                    numeric=numeric,
                 )
 
     @cached_property
@@ -96,9 +98,13 @@ class Network:
         """Refuse to answer while a node has no states or no table."""
         for node in self.nodes:
             if node.is_discrete and not node.variable.size:
-                raise UsageError(f"The states of {node.name!r} are not known. Give states= or call fit.")
+                raise UsageError(
+                    "The states of {name!r} are not known. Give states= or call fit.", name=node.name
+                )
             if node.distribution is None:
-                raise UsageError(f"{node.name!r} has no table yet. Call set_cpt({node.name!r}, ...) or fit.")
+                raise UsageError(
+                    "{name!r} has no table yet. Call set_cpt({name!r}, ...) or fit.", name=node.name
+                )
 
     @cached_property
     def is_discrete(self) -> bool:
@@ -117,13 +123,15 @@ class Field:
     def __post_init__(self) -> None:
         twice = first_twice(variable.name for variable in self.variables)
         if twice is not None:
-            raise SettingError(f"Two variables are named {twice!r}. Rename one of them.")
+            raise SettingError("Two variables are named {twice!r}. Rename one of them.", twice=twice)
         for factor in self.factors:
             for name, states in zip(factor.names, factor.states):
                 if name not in self.position:
-                    raise SettingError(f"A factor is over {name!r}, which is no variable here.")
+                    raise SettingError("A factor is over {name!r}, which is no variable here.", name=name)
                 if states != self.variables[self.position[name]].states:
-                    raise SettingError(f"A factor gives {name!r} other states than the network does.")
+                    raise SettingError(
+                        "A factor gives {name!r} other states than the network does.", name=name
+                    )
 
     @cached_property
     def position(self) -> dict[Name, int]:

@@ -70,7 +70,9 @@ def allowed(max_memory: float | None) -> float:
 def _checked(given: float, name: str) -> float:
     number = isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
     if not number or math.isnan(given) or given <= 0:
-        raise SettingError(f"{name} is {given!r}; give a positive number of bytes, such as 2**30.")
+        raise SettingError(
+            "{name} is {given!r}; give a positive number of bytes, such as 2**30.", name=name, given=given
+        )
     # A plain number of Python: sizes beyond 64 bits are compared with it.
     return given.item() if isinstance(given, np.generic) else given
 

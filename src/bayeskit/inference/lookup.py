@@ -237,15 +237,20 @@ def _check(node: Node, k: int, codes: Ints, values: Floats | None) -> None:
         column = codes[:, k]
         wrong = (column < 0) | (column >= node.variable.size)
     elif values is None:
-        raise DataError(f"{node.name!r} is continuous: its values are needed to say how probable a row is.")
+        raise DataError(
+            "{name!r} is continuous: its values are needed to say how probable a row is.", name=node.name
+        )
     else:
         column = values[:, k]
         wrong = ~np.isfinite(column)
     if wrong.any():
         row = int(wrong.argmax())
         raise DataError(
-            f"{node.name!r} is {column[row]} in row {row} (the first is 0), which is missing or no value of it. "
-            "Give complete rows, or ask for the probability of the cells that are known as evidence."
+            "{name!r} is {column} in row {row} (the first is 0), which is missing or no value of it. "
+            "Give complete rows, or ask for the probability of the cells that are known as evidence.",
+            name=node.name,
+            column=column[row],
+            row=row,
         )
 
 

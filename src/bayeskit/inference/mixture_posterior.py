@@ -45,11 +45,16 @@ class GaussianMixturePosterior:
         k, tail = len(self.weights), self.means.shape[1:]
         if self.means.shape[:1] != (k,) or len(tail) > 1 or self.variances.shape != (k, *tail, *tail):
             raise SettingError(
-                f"{k} weights, means of the shape {self.means.shape} and variances of the shape "
-                f"{self.variances.shape} are no mixture: give (k,), (k,), (k,), or (k,), (k, d), (k, d, d)."
+                "{k} weights, means of the shape {shape} and variances of the shape "
+                "{shape2} are no mixture: give (k,), (k,), (k,), or (k,), (k, d), (k, d, d).",
+                k=k,
+                shape=self.means.shape,
+                shape2=self.variances.shape,
             )
         if not np.all(self.weights >= 0.0) or not abs(float(self.weights.sum()) - 1.0) <= 1e-6:
-            raise SettingError(f"The weights of a mixture sum to one and none is negative: {self.weights}.")
+            raise SettingError(
+                "The weights of a mixture sum to one and none is negative: {weights}.", weights=self.weights
+            )
 
     @classmethod
     def at(cls, value: float) -> GaussianMixturePosterior:
@@ -83,8 +88,11 @@ class GaussianMixturePosterior:
         """Return the mixture of some of several variables, by their places; of one, a mixture over numbers."""
         if self.means.ndim == 1 or not places or not all(0 <= p < self.n_variables for p in places):
             raise SettingError(
-                f"Places {places} of a mixture over {self.n_variables} variables: give some of "
-                f"0 … {self.n_variables - 1}, and only where there are several."
+                "Places {places} of a mixture over {n_variables} variables: give some of "
+                "0 … {n_variables2}, and only where there are several.",
+                places=places,
+                n_variables=self.n_variables,
+                n_variables2=self.n_variables - 1,
             )
         if len(places) == 1:
             p = places[0]
@@ -112,7 +120,11 @@ class GaussianMixturePosterior:
 
     def _joint_pdf(self, x: Floats) -> Any:
         if x.shape[-1:] != (self.n_variables,):
-            raise SettingError(f"A point has {self.n_variables} numbers here; the shape given is {x.shape}.")
+            raise SettingError(
+                "A point has {n_variables} numbers here; the shape given is {shape}.",
+                n_variables=self.n_variables,
+                shape=x.shape,
+            )
         total = np.zeros(x.shape[:-1])
         for w, mean, covariance in zip(self.weights, self.means, self.variances):
             try:
@@ -150,7 +162,7 @@ class GaussianMixturePosterior:
         self._require_one("quantile")
         q = _points(q)
         if not np.all((q > 0.0) & (q < 1.0)):
-            raise SettingError(f"Quantiles are asked between 0 and 1, both excluded; {q} was given.")
+            raise SettingError("Quantiles are asked between 0 and 1, both excluded; {q} was given.", q=q)
         # The mixture's quantile lies between those of its components; halve what is between.
         live = self.weights > 0.0
         of_each = self.means[live] + ndtri(q)[..., None] * np.sqrt(self.variances[live])
@@ -171,14 +183,15 @@ class GaussianMixturePosterior:
     def interval(self, mass: float = 0.95) -> tuple[float, float]:
         """Return the central interval that holds this mass: as much is left out below as above."""
         if not np.all((_points(mass) > 0.0) & (_points(mass) < 1.0)) or np.ndim(mass):
-            raise SettingError(f"mass is {mass!r}; give a number between 0 and 1, such as 0.95.")
+            raise SettingError("mass is {mass!r}; give a number between 0 and 1, such as 0.95.", mass=mass)
         low, high = self.quantile([0.5 * (1.0 - mass), 0.5 * (1.0 + mass)])
         return float(low), float(high)
 
     def _require_one(self, what: str) -> None:
         if self.means.ndim != 1:
             raise UsageError(
-                f"{what} is of one variable; this mixture is over several. Ask marginal(place).{what}."
+                "{what} is of one variable; this mixture is over several. Ask marginal(place).{what}.",
+                what=what,
             )
 
     def __eq__(self, other: object) -> bool:
@@ -213,4 +226,6 @@ def _points(x: ArrayLike) -> Floats:
     try:
         return np.asarray(x, np.float64)
     except (TypeError, ValueError):
-        raise SettingError(f"{x!r} was given where a number, or an array of numbers, is needed.") from None
+        raise SettingError(
+            "{x!r} was given where a number, or an array of numbers, is needed.", x=x
+        ) from None

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import ModelFormatError, SettingError
+from bayeskit.messages import Message, as_message
 from bayeskit.priors import MAP, PRIORS, Dirichlet
 
 # JSON numbers beyond this are read differently by other programs.
@@ -78,7 +79,7 @@ def to_plain(value: Any, name: str, depth: int = 0) -> Any:
         return {"array": [value.dtype.str, list(value.shape), _packed(value)]}
     if kind is np.ndarray and value.dtype == object:
         return {"objects": [list(value.shape), to_plain(value.ravel().tolist(), name, depth + 1)]}
-    raise _cannot(name, value, f"is a {kind.__name__}")
+    raise _cannot(name, value, Message("is a {kind}", kind=kind.__name__))
 
 
 def from_plain(plain: object, depth: int = 0) -> Any:
@@ -94,16 +95,26 @@ def from_plain(plain: object, depth: int = 0) -> Any:
     if isinstance(plain, list):
         return [from_plain(item, depth + 1) for item in plain]
     if not isinstance(plain, dict) or len(plain) != 1:
-        raise ModelFormatError(f"{_short(plain)} is no typed value.")
+        raise ModelFormatError(Message("{plain} is no typed value.", plain=_short(plain)))
     ((tag, payload),) = plain.items()
     if tag not in _READERS:
-        raise ModelFormatError(f"it holds a value of type {tag!r}, which this version does not know.")
+        raise ModelFormatError(
+            Message("it holds a value of type {tag!r}, which this version does not know.", tag=tag)
+        )
     try:
         return _READERS[tag](payload, depth)
     except ModelFormatError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ModelFormatError(f"{_short(plain)} is no {tag} ({type(error).__name__}: {error}).") from error
+        raise ModelFormatError(
+            Message(
+                "{plain} is no {tag} ({kind}: {error}).",
+                plain=_short(plain),
+                tag=tag,
+                kind=type(error).__name__,
+                error=error,
+            )
+        ) from error
 
 
 # What has a text of its own: how to write it, how to read it.
@@ -118,24 +129,24 @@ _SIMPLE: dict[type[Any], tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 def _tuple(payload: object, depth: int) -> tuple[Any, ...]:
     if not isinstance(payload, list):
-        raise ModelFormatError(f"{_short(payload)} is no list.")
+        raise ModelFormatError(Message("{payload} is no list.", payload=_short(payload)))
     return tuple(from_plain(item, depth + 1) for item in payload)
 
 
 def _dict(payload: Any, depth: int) -> dict[Any, Any]:
     found = {from_plain(key, depth + 1): from_plain(item, depth + 1) for key, item in payload}
     if len(found) != len(payload):
-        raise ModelFormatError(f"{_short(payload)} has a key twice.")
+        raise ModelFormatError(Message("{payload} has a key twice.", payload=_short(payload)))
     return found
 
 
 def _prior(payload: Any, depth: int) -> Any:
     name, given = payload
     if name not in _PRIORS:
-        raise ModelFormatError(f"there is no prior {name!r}.")
+        raise ModelFormatError(Message("there is no prior {name!r}.", name=name))
     prior = _PRIORS[name](**{field: from_plain(value, depth + 1) for field, value in given.items()})
     if isinstance(prior, MAP) and not isinstance(prior.prior, Dirichlet):
-        raise ModelFormatError(f"{prior!r} is the mode of no Dirichlet prior.")
+        raise ModelFormatError(Message("{prior!r} is the mode of no Dirichlet prior.", prior=prior))
     return prior
 
 
@@ -144,7 +155,7 @@ def _plain_datetime(value: dt.datetime, name: str) -> list[Any]:
     if isinstance(zone, ZoneInfo) and zone.key is not None:
         return [value.replace(tzinfo=None).isoformat(), value.fold, zone.key]
     if zone is not None and type(zone) is not dt.timezone:
-        raise _cannot(name, value, f"has a time zone of type {type(zone).__name__}")
+        raise _cannot(name, value, Message("has a time zone of type {kind}", kind=type(zone).__name__))
     return [value.isoformat(), value.fold, None]
 
 
@@ -166,7 +177,7 @@ def _array(payload: Any, depth: int) -> NDArray[Any]:
     code, shape, packed = payload
     dtype = np.dtype(code) if isinstance(code, str) else np.dtype(object)
     if not _holds(dtype):
-        raise ModelFormatError(f"an array in it has the dtype {code!r}.")
+        raise ModelFormatError(Message("an array in it has the dtype {code!r}.", code=code))
     data = base64.b64decode(packed, validate=True)
     # A text or bytes dtype of length 0 has no bytes to read back.
     array = np.frombuffer(data, dtype).reshape(shape).copy() if dtype.itemsize else np.zeros(shape, dtype)
@@ -223,8 +234,11 @@ def _short(value: object) -> str:
     return shown if len(shown) <= 200 else f"{shown[:200]}…"
 
 
-def _cannot(name: str, value: object, why: str) -> SettingError:
+def _cannot(name: str, value: object, why: str | Message) -> SettingError:
     return SettingError(
-        f"{name} is {_short(value)}, which cannot be saved: it {why}. Use numbers, text, dates, lists, "
-        "tuples, dicts, NumPy arrays and the priors of bayeskit.priors, all of which can."
+        "{name} is {value}, which cannot be saved: it {why}. Use numbers, text, dates, lists, "
+        "tuples, dicts, NumPy arrays and the priors of bayeskit.priors, all of which can.",
+        name=name,
+        value=_short(value),
+        why=as_message(why),
     )

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import BayeskitError, DataTypeError, ModelFormatError, UsageError
 from bayeskit.io.replacing import replace_file
+from bayeskit.messages import Message
 from bayeskit.typing import PathLike
 from bayeskit.version import __version__
 
@@ -74,7 +75,7 @@ def as_path(path: PathLike) -> Path:
     except TypeError:
         text = ""
     if not text or "\0" in text:
-        raise DataTypeError(f"{path!r} is no path. Give a string or a pathlib.Path.")
+        raise DataTypeError("{path!r} is no path. Give a string or a pathlib.Path.", path=path)
     return Path(text)
 
 
@@ -84,11 +85,16 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except ModelFormatError as error:
-        raise ModelFormatError(f"{path}: {error}") from error.__cause__
+        raise ModelFormatError(error.message, path=path) from error.__cause__
     except _SENSELESS as error:
         raise ModelFormatError(
-            f"{path}: what it holds makes no sense to this version of bayeskit "
-            f"({type(error).__name__}: {error}). Save the model again, with this version."
+            Message(
+                "what it holds makes no sense to this version of bayeskit "
+                "({kind}: {error}). Save the model again, with this version.",
+                kind=type(error).__name__,
+                error=error,
+            ),
+            path=path,
         ) from error
 
 
@@ -113,8 +119,11 @@ def to_bytes(saved: Saved) -> bytes:
     header = int.from_bytes(data[:8], "little")
     if header > LARGEST_HEADER:
         raise UsageError(
-            f"The names and states of this {saved.kind} take {header / 1e6:.0f} MB as text, and a file "
-            f"holds {LARGEST_HEADER / 1e6:.0f} MB of it at most. Leave out columns that number the rows."
+            "The names and states of this {kind} take {header:.0f} MB as text, and a file "
+            "holds {largest_header:.0f} MB of it at most. Leave out columns that number the rows.",
+            kind=saved.kind,
+            header=header / 1e6,
+            largest_header=LARGEST_HEADER / 1e6,
         )
     return data
 
@@ -136,11 +145,15 @@ def read_saved(path: Path, kind: str) -> Saved:
         head = file.read(8)
         length = int.from_bytes(head, "little")
         if not head:
-            raise ModelFormatError(f"it is empty. {_DAMAGED}")
+            raise ModelFormatError(Message("it is empty. {damaged}", damaged=Message(_DAMAGED)))
         if len(head) < 8 or not 2 <= length <= min(size - 8, LARGEST_HEADER):
             raise ModelFormatError(
-                f"it is no saved model, or only a piece of one: it has {size} bytes and announces a header "
-                f"of {length}. Give the path of a file made by save(), or copy it again from the original."
+                Message(
+                    "it is no saved model, or only a piece of one: it has {size} bytes and announces a header "
+                    "of {length}. Give the path of a file made by save(), or copy it again from the original.",
+                    size=size,
+                    length=length,
+                )
             )
         header = file.read(length)
         text = _manifest_text(header)
@@ -157,12 +170,23 @@ def from_bytes(data: bytes, text: str, kind: str) -> Saved:
     try:
         arrays = load(data)
     except (SafetensorError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ModelFormatError(f"its arrays cannot be read ({error}). {_DAMAGED}") from error
+        raise ModelFormatError(
+            Message("its arrays cannot be read ({error}). {damaged}", error=error, damaged=Message(_DAMAGED))
+        ) from error
     if _checksum({**manifest, "checksum": ""}, arrays) != manifest["checksum"]:
-        raise ModelFormatError(f"its checksum does not match what it holds. {_DAMAGED}")
+        raise ModelFormatError(
+            Message("its checksum does not match what it holds. {damaged}", damaged=Message(_DAMAGED))
+        )
     if manifest["kind"] != kind:
         way = "bayeskit.load" if manifest["kind"] == "model" else "bayeskit.io.statistics.load_statistics"
-        raise ModelFormatError(f"it holds {manifest['kind']!r} where {kind!r} is wanted. Read it with {way}.")
+        raise ModelFormatError(
+            Message(
+                "it holds {manifest!r} where {kind!r} is wanted. Read it with {way}.",
+                manifest=manifest["kind"],
+                kind=kind,
+                way=way,
+            )
+        )
     # Kernels are compiled for arrays that can be written to, in the machine's own byte order.
     held = {
         name: np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
@@ -176,11 +200,17 @@ def _manifest_text(header: bytes) -> str:
         metadata = json.loads(header)["__metadata__"]
         text = metadata[FORMAT]
     except (KeyError, TypeError) as error:
-        raise ModelFormatError(f"it is a safetensors file without a bayeskit manifest. {_FOREIGN}") from error
+        raise ModelFormatError(
+            Message(
+                "it is a safetensors file without a bayeskit manifest. {foreign}", foreign=Message(_FOREIGN)
+            )
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise ModelFormatError(f"its header cannot be read ({error}). {_DAMAGED}") from error
+        raise ModelFormatError(
+            Message("its header cannot be read ({error}). {damaged}", error=error, damaged=Message(_DAMAGED))
+        ) from error
     if not isinstance(text, str):
-        raise ModelFormatError(f"its manifest is no text. {_FOREIGN}")
+        raise ModelFormatError(Message("its manifest is no text. {foreign}", foreign=Message(_FOREIGN)))
     return text
 
 
@@ -190,19 +220,34 @@ def _manifest(text: str) -> dict[str, Any]:
         # Our own writing has one form only, so nothing can hide in another (a key given twice, say).
         canonical = isinstance(manifest, dict) and _text(manifest) == text
     except (ValueError, RecursionError) as error:
-        raise ModelFormatError(f"its manifest cannot be read ({error}). {_DAMAGED}") from error
+        raise ModelFormatError(
+            Message(
+                "its manifest cannot be read ({error}). {damaged}", error=error, damaged=Message(_DAMAGED)
+            )
+        ) from error
     if not canonical or manifest.get("format") != FORMAT:
-        raise ModelFormatError(f"its manifest is not bayeskit's. {_DAMAGED}")
+        raise ModelFormatError(
+            Message("its manifest is not bayeskit's. {damaged}", damaged=Message(_DAMAGED))
+        )
     version = manifest.get("format_version")
     if type(version) is not int or version < 1:
-        raise ModelFormatError(f"its format version is {version!r}. {_DAMAGED}")
+        raise ModelFormatError(
+            Message(
+                "its format version is {version!r}. {damaged}", version=version, damaged=Message(_DAMAGED)
+            )
+        )
     if version > FORMAT_VERSION:
         raise ModelFormatError(
-            f"it has format {version}, written by bayeskit {manifest.get('bayeskit_version')}; this one "
-            f"reads formats up to {FORMAT_VERSION}. Install a newer bayeskit."
+            Message(
+                "it has format {version}, written by bayeskit {writer}; this one "
+                "reads formats up to {format_version}. Install a newer bayeskit.",
+                version=version,
+                writer=manifest.get("bayeskit_version"),
+                format_version=FORMAT_VERSION,
+            )
         )
     if set(manifest) != _MANIFEST or not isinstance(manifest["content"], dict):
-        raise ModelFormatError(f"its manifest is incomplete. {_DAMAGED}")
+        raise ModelFormatError(Message("its manifest is incomplete. {damaged}", damaged=Message(_DAMAGED)))
     return manifest
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bayeskit.errors import DataError, ModelFormatError
 from bayeskit.io.plain_values import from_plain, to_plain
 from bayeskit.io.saved import Arrays, Saved, as_path, naming, read_saved, write_saved
+from bayeskit.messages import Message
 from bayeskit.schema import Kind, Name, Schema, Variable
 from bayeskit.statistics import Part, Pattern, Plan, Statistics
 from bayeskit.statistics.part import DUST
@@ -80,7 +81,8 @@ def pack_statistics(statistics: Statistics) -> tuple[dict[str, Any], dict[str, N
     flaw = _flaw_of_arrays(schema, plan, arrays)
     if flaw:
         raise DataError(
-            f"These statistics cannot be saved: {flaw}. Statistics counted from rows have no such flaw."
+            "These statistics cannot be saved: {flaw}. Statistics counted from rows have no such flaw.",
+            flaw=flaw,
         )
     return content, arrays
 
@@ -89,12 +91,14 @@ def unpack_statistics(content: dict[str, Any], arrays: Arrays) -> Statistics:
     """Return the statistics, after checking that values and arrays fit each other."""
     for key in ("attributes", "target", "plan"):
         if key not in content:
-            raise ModelFormatError(f"it does not tell its {key}. Save it again.")
+            raise ModelFormatError(Message("it does not tell its {key}. Save it again.", key=key))
     most = min(max((len(a) for a in arrays.values() if a.ndim), default=0), _MOST_STATES)
     attributes = tuple(unpack_variable(plain, most) for plain in content["attributes"])
     target = unpack_variable(content["target"], most)
     if target.kind != "categorical":
-        raise ModelFormatError(f"its class {target.name!r} is {target.kind}, not categorical.")
+        raise ModelFormatError(
+            Message("its class {name!r} is {kind}, not categorical.", name=target.name, kind=target.kind)
+        )
     schema = Schema(attributes, target)
     plan = Plan(tuple(_unpack_pattern(plain, schema) for plain in content["plan"]))
     if len({p.kind for p in plan.patterns}) < len(plan.patterns):
@@ -102,7 +106,10 @@ def unpack_statistics(content: dict[str, Any], arrays: Arrays) -> Statistics:
     flaw = _flaw_of_arrays(schema, plan, arrays)
     if flaw:
         raise ModelFormatError(
-            f"{flaw}. It was not written by bayeskit, or by a version with a fault: save it again."
+            Message(
+                "{flaw}. It was not written by bayeskit, or by a version with a fault: save it again.",
+                flaw=flaw,
+            )
         )
     held, remembered = _apart(arrays)
     parts, gone = (
@@ -137,28 +144,65 @@ def unpack_variable(plain: dict[str, Any], most: int) -> Variable:
     cuts = _unpack_cuts(name, simple.pop("cuts", None))
     if type(states) is int:
         if not 0 <= states <= most:
-            raise ModelFormatError(f"{name!r} has {states} states, more than there are counts.")
+            raise ModelFormatError(
+                Message("{name!r} has {states} states, more than there are counts.", name=name, states=states)
+            )
         states = range(states)
     variable = Variable(name=name, states=tuple(from_plain(state) for state in states), cuts=cuts, **simple)
     for field, default in _SIMPLE_FIELDS.items():
         if type(getattr(variable, field)) is not type(default):
-            raise ModelFormatError(f"{name!r} has {getattr(variable, field)!r} for {field}.")
+            raise ModelFormatError(
+                Message(
+                    "{name!r} has {value!r} for {field}.",
+                    name=name,
+                    value=getattr(variable, field),
+                    field=field,
+                )
+            )
     if variable.kind not in get_args(Kind):
         raise ModelFormatError(
-            f"{name!r} is of the kind {variable.kind!r}, which this version does not know."
+            Message(
+                "{name!r} is of the kind {kind!r}, which this version does not know.",
+                name=name,
+                kind=variable.kind,
+            )
         )
     if not 0 <= variable.n_declared <= variable.size:
-        raise ModelFormatError(f"{name!r} has {variable.n_declared} declared states of {variable.size}.")
+        raise ModelFormatError(
+            Message(
+                "{name!r} has {n_declared} declared states of {size}.",
+                name=name,
+                n_declared=variable.n_declared,
+                size=variable.size,
+            )
+        )
     if len(variable.codes) < variable.size:
-        raise ModelFormatError(f"{name!r} has a state twice.")
+        raise ModelFormatError(Message("{name!r} has a state twice.", name=name))
     if variable.width < 1 or (variable.size and variable.kind != "categorical"):
         raise ModelFormatError(
-            f"{name!r} is {variable.kind} with {variable.size} states and width {variable.width}."
+            Message(
+                "{name!r} is {kind} with {size} states and width {width}.",
+                name=name,
+                kind=variable.kind,
+                size=variable.size,
+                width=variable.width,
+            )
         )
     if variable.dense and variable.states != tuple(range(variable.size)):
-        raise ModelFormatError(f"{name!r} is coded by {variable.listing()}; codes are 0, 1, 2, …")
+        raise ModelFormatError(
+            Message(
+                "{name!r} is coded by {states}; codes are 0, 1, 2, …", name=name, states=variable.listing()
+            )
+        )
     if cuts is not None and len(cuts) + 1 != variable.size:
-        raise ModelFormatError(f"{name!r} has {len(cuts)} cut points and {variable.size} intervals.")
+        raise ModelFormatError(
+            Message(
+                "{name!r} has {n} cut points and {size} intervals.",
+                name=name,
+                n=len(cuts),
+                size=variable.size,
+            )
+        )
     return variable
 
 
@@ -169,7 +213,11 @@ def _unpack_cuts(name: Name, cuts: Any) -> tuple[float, ...] | None:
     numbers = isinstance(cuts, list) and all(type(cut) is float and np.isfinite(cut) for cut in cuts)
     if not numbers or any(a >= b for a, b in pairwise(cuts)):
         raise ModelFormatError(
-            f"{name!r} is cut at {cuts!r}; cut points are finite numbers in ascending order."
+            Message(
+                "{name!r} is cut at {cuts!r}; cut points are finite numbers in ascending order.",
+                name=name,
+                cuts=cuts,
+            )
         )
     return tuple(cuts)
 
@@ -177,7 +225,9 @@ def _unpack_cuts(name: Name, cuts: Any) -> tuple[float, ...] | None:
 def _unpack_pattern(plain: Any, schema: Schema) -> Pattern:
     kind, names = plain
     if kind not in PARTS:
-        raise ModelFormatError(f"its plan asks for {kind!r}, which this version does not know.")
+        raise ModelFormatError(
+            Message("its plan asks for {kind!r}, which this version does not know.", kind=kind)
+        )
     attributes = tuple(from_plain(name) for name in names)
     part = PARTS[kind]
     columns = tuple(v.name for v in schema.attributes if v.kind == part.column_kind)
@@ -191,7 +241,12 @@ def _unpack_pattern(plain: Any, schema: Schema) -> Pattern:
     partial = part.takes_all and attributes != columns
     if strange or len(set(attributes)) < len(attributes) or partial:
         raise ModelFormatError(
-            f"its plan asks for {kind} of {list(attributes)!r}; the schema has {list(columns)!r}."
+            Message(
+                "its plan asks for {kind} of {attributes!r}; the schema has {columns!r}.",
+                kind=kind,
+                attributes=list(attributes),
+                columns=list(columns),
+            )
         )
     return Pattern(kind, attributes)
 
@@ -201,7 +256,10 @@ def _members_of(families: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
     for family in families:
         if type(family) is not tuple or not family or len(set(family)) < len(family):
             raise ModelFormatError(
-                f"its plan asks for the family {family!r}, which is not a child and parents."
+                Message(
+                    "its plan asks for the family {family!r}, which is not a child and parents.",
+                    family=family,
+                )
             )
     return [family[0] for family in families], [name for family in families for name in family[1:]]
 

@@ -14,6 +14,7 @@ from bayeskit.errors import ModelFormatError
 from bayeskit.graphs.dag import Dag
 from bayeskit.learning.calibration import from_held
 from bayeskit.learning.graphical import as_graph, check_graph, class_node
+from bayeskit.messages import Message
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.typing import Floats
 
@@ -96,16 +97,28 @@ def held_choice(name: str) -> Callable[[C], C]:
 def check_held(held: object, schema: Schema, needed: Collection[str] = ()) -> None:
     """Refuse what a model cannot have chosen from rows: ``needed`` must be there, nothing unknown may be."""
     if not isinstance(held, dict) or not all(isinstance(key, str) for key in held):
-        raise ModelFormatError(f"what it holds is {_short(held)}, not choices by name. Save it again.")
+        raise ModelFormatError(
+            Message("what it holds is {held}, not choices by name. Save it again.", held=_short(held))
+        )
     strange = [key for key in held if key not in _CHECKS]
     missing = [key for key in needed if key not in held]
     if strange or missing:
-        said = f"holds {strange[0]!r}" if strange else f"lacks {missing[0]!r}"
-        raise ModelFormatError(f"it {said}: no model of this version does. Save it again, with this version.")
+        said = (
+            Message("holds {strange!r}", strange=strange[0])
+            if strange
+            else Message("lacks {missing!r}", missing=missing[0])
+        )
+        raise ModelFormatError(
+            Message("it {said}: no model of this version does. Save it again, with this version.", said=said)
+        )
     for key, value in held.items():
         if not _CHECKS[key](value, schema):
             raise ModelFormatError(
-                f"it holds {_short(value)} for {key!r}, which cannot be for its columns. Save it again."
+                Message(
+                    "it holds {value} for {key!r}, which cannot be for its columns. Save it again.",
+                    value=_short(value),
+                    key=key,
+                )
             )
 
 

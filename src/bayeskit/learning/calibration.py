@@ -20,6 +20,7 @@ from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.leave_one_out import LeftOut, log_posterior
 from bayeskit.learning.model import class_prior_of, weighted_classes
 from bayeskit.learning.rows_again import learned_chunks, spread
+from bayeskit.messages import Joined, Message
 from bayeskit.schema import Label
 from bayeskit.typing import Floats
 
@@ -200,13 +201,19 @@ def from_held(held: Mapping[str, Any]) -> Temperature | Isotonic | None:
                     return isotonic
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         pass
-    raise ModelFormatError(f"{str(plain)[:200]} is no calibration. Fit the model again, then save it.")
+    raise ModelFormatError(
+        Message("{plain} is no calibration. Fit the model again, then save it.", plain=str(plain)[:200])
+    )
 
 
 def check_method(method: object) -> None:
     """Refuse what is no method of calibration."""
     if method is not None and not (isinstance(method, str) and method in METHODS):
-        raise SettingError(f"calibration is {method!r}; choose from None, {', '.join(map(repr, METHODS))}.")
+        raise SettingError(
+            "calibration is {method!r}; choose from None, {names}.",
+            method=method,
+            names=Joined(map(repr, METHODS)),
+        )
 
 
 def calibrate(fitted: Fitted, source: Source, method: str) -> Temperature | Isotonic:

@@ -15,6 +15,7 @@ from bayeskit.data.reading import Reading, cut_variable
 from bayeskit.data.source import Rows, Source, batch_weights
 from bayeskit.errors import NeedsRows, SettingError
 from bayeskit.learning.cut_points import frequency_cut_points, mdl_cut_points
+from bayeskit.messages import Joined, Message
 from bayeskit.schema import Name, Schema, Variable
 
 Cuts = dict[Name, tuple[float, ...]]
@@ -130,11 +131,13 @@ def _given_cuts(
     _check_given(given, schema)
     wanted = [v.name for v in _to_choose(schema, given, numeric)]
     if wanted:
-        shown = ", ".join(map(repr, wanted[:5]))
+        shown = Joined(map(repr, wanted[:5]))
         raise NeedsRows(
             'numeric="mdl"' if numeric == "mdl" else f"numeric={numeric!r}",
             source.data,
-            f'Give the cut points of {shown} with cut_points=, or use numeric="gaussian".',
+            Message(
+                'Give the cut points of {shown} with cut_points=, or use numeric="gaussian".', shown=shown
+            ),
         )
     return {v.name: cut_variable(v.name, given[v.name]).cuts or () for v in schema.numeric if v.name in given}
 
@@ -143,11 +146,19 @@ def _check_given(given: Mapping[Name, Any], schema: Schema, setting: str = "cut_
     """Refuse to cut a column that is not there, or not numeric."""
     for name in given:
         if name not in schema.position:
-            known = ", ".join(map(repr, list(schema.position)[:12]))
-            raise SettingError(f"{setting} names {name!r}, which is no column. The columns are {known}.")
+            known = Joined(map(repr, list(schema.position)[:12]))
+            raise SettingError(
+                "{setting} names {name!r}, which is no column. The columns are {known}.",
+                setting=setting,
+                name=name,
+                known=known,
+            )
         if schema[name].kind != "numeric":
             raise SettingError(
-                f"{setting} names {name!r}, which is {schema[name].kind}: only numbers can be cut into intervals."
+                "{setting} names {name!r}, which is {kind}: only numbers can be cut into intervals.",
+                setting=setting,
+                name=name,
+                kind=schema[name].kind,
             )
 
 

@@ -361,7 +361,10 @@ def usable(values: ArrayLike, weights: ArrayLike | None, name: Name) -> Values:
     numbers = np.asarray(values)
     if numbers.ndim != 1 or numbers.dtype.kind not in "iufb":
         raise DataError(
-            f"{name!r} is an array of {numbers.dtype} of shape {numbers.shape}. Cut points need one column of numbers."
+            "{name!r} is an array of {dtype} of shape {shape}. Cut points need one column of numbers.",
+            name=name,
+            dtype=numbers.dtype,
+            shape=numbers.shape,
         )
     numbers = np.ascontiguousarray(numbers, dtype=np.float64)
     row_weights = as_weights(weights, len(numbers))
@@ -427,15 +430,24 @@ def _as_codes(codes: ArrayLike, n_classes: int, n_rows: int) -> NDArray[Any]:
     array = np.asarray(codes)
     if array.shape != (n_rows,) or array.dtype.kind not in "iu":
         raise DataError(
-            f"There are {n_rows} values and codes of {array.dtype} of shape {array.shape}. Pass one whole number a row."
+            "There are {n_rows} values and codes of {dtype} of shape {shape}. Pass one whole number a row.",
+            n_rows=n_rows,
+            dtype=array.dtype,
+            shape=array.shape,
         )
     if n_rows and not (int(array.min()) >= 0 and int(array.max()) < n_classes):
         wrong = int(array.min()) if int(array.min()) < 0 else int(array.max())
-        raise UnseenClass(f"codes holds {wrong}, but {n_classes} classes are numbered from 0.")
+        raise UnseenClass(
+            "codes holds {wrong}, but {n_classes} classes are numbered from 0.",
+            wrong=wrong,
+            n_classes=n_classes,
+        )
     return array.astype(np.uint8 if n_classes <= 256 else np.uint32)
 
 
 def check_bins(n_bins: object) -> None:
     """Refuse a number of intervals that is none."""
     if isinstance(n_bins, bool) or not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
-        raise SettingError(f"n_bins is {n_bins!r}; a whole number of intervals, at least 1, is needed.")
+        raise SettingError(
+            "n_bins is {n_bins!r}; a whole number of intervals, at least 1, is needed.", n_bins=n_bins
+        )

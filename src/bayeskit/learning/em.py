@@ -257,8 +257,10 @@ def climb(
 
 def _not_finite(what: str, value: float) -> DataError:
     return DataError(
-        f"{what} has the value {value}: some numbers are too large, or lie too far apart. Change the units of the "
-        "columns, begin elsewhere, or use a prior."
+        "{what} has the value {value}: some numbers are too large, or lie too far apart. Change the units of the "
+        "columns, begin elsewhere, or use a prior.",
+        what=what,
+        value=value,
     )
 
 

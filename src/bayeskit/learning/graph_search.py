@@ -27,6 +27,7 @@ from bayeskit.learning.search.conditional_scores import ConditionalScores, Paren
 from bayeskit.learning.search.node_columns import LARGEST, NodeColumns
 from bayeskit.learning.search.search_network import METHODS as SEARCHES
 from bayeskit.learning.search.search_network import Settings, search_network
+from bayeskit.messages import Joined, Message
 from bayeskit.priors import BDeu
 from bayeskit.schema import Variable
 from bayeskit.structure.arcs import Arcs, read_limits
@@ -83,11 +84,17 @@ class GraphSearch:
     def check(self) -> None:
         """Refuse a method that there is not, or that cannot keep what is known before."""
         if self.method not in METHODS:
-            raise SettingError(f"method is {self.method!r}; use one of {', '.join(map(repr, METHODS))}.")
+            raise SettingError(
+                "method is {method!r}; use one of {names}.",
+                method=self.method,
+                names=Joined(map(repr, METHODS)),
+            )
         known = ", ".join(name for name in LIMITS if getattr(self, name) not in (None, (), []))
         if self.method in ("naive", "tan") and known:
             raise SettingError(
-                f'method={self.method!r} has its own arcs and cannot keep {known}. Use "auto" or "hill-climbing".'
+                'method={method!r} has its own arcs and cannot keep {known}. Use "auto" or "hill-climbing".',
+                method=self.method,
+                known=known,
             )
 
 
@@ -131,8 +138,8 @@ def searched_graph(encoded: Encoded, search: GraphSearch) -> Parents:
     if search.conditional and not stopped:
         found, stopped = _told_best(here, weights, arcs, search, here.names.index(target), found, start)
     if stopped:
-        why = "The time limit passed" if stopped == "time" else "The search was interrupted"
-        warnings.warn(f"{why}: this is the best network found so far.", SuspectResult, stacklevel=3)
+        why = Message("The time limit passed") if stopped == "time" else Message("The search was interrupted")
+        warnings.warn(SuspectResult("{why}: this is the best network found so far.", why=why), stacklevel=3)
     place = {name: j for j, name in enumerate(columns.names)}
     ordered = {name: tuple(sorted(found[name], key=place.__getitem__)) for name in columns.names}
     dag = as_graph(ordered, encoded.schema)

@@ -363,7 +363,11 @@ class GraphPosterior:
 def _refuse_many(holes: Holes, chunk: Chunk, rows: NDArray[np.intp]) -> None:
     if holes.n_states > MOST_LEFT_OUT:
         raise UsageError(
-            f"Row {chunk.first_row + int(rows[0])} (from 0) lacks {len(holes.discrete)} attributes that others depend "
-            f"on, which have {holes.n_states:,} joint states; predict_interval sums over at most {MOST_LEFT_OUT:,}. "
-            "Fill some in, or use NaiveBayes, which leaves missing values out."
+            "Row {first_row} (from 0) lacks {n} attributes that others depend "
+            "on, which have {n_states:,} joint states; predict_interval sums over at most {most_left_out:,}. "
+            "Fill some in, or use NaiveBayes, which leaves missing values out.",
+            first_row=chunk.first_row + int(rows[0]),
+            n=len(holes.discrete),
+            n_states=holes.n_states,
+            most_left_out=MOST_LEFT_OUT,
         )

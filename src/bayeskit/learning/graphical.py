@@ -66,8 +66,9 @@ class Graphical(Form):
         parts = _Parts(self.dag, schema)
         if parts.of_class and recipe.class_prior is not None:
             raise SettingError(
-                f"class_prior is given, and in this graph the class has the parents {list(parts.of_class)!r}: there is "
-                "no P(c) to put it in the place of. Leave class_prior out, or turn these arcs round."
+                "class_prior is given, and in this graph the class has the parents {of_class!r}: there is "
+                "no P(c) to put it in the place of. Leave class_prior out, or turn these arcs round.",
+                of_class=list(parts.of_class),
             )
         patterns = [*Plan.naive(schema).patterns]
         if parts.families:
@@ -237,19 +238,23 @@ def check_graph(dag: Dag, schema: Schema) -> None:
     target = class_node(schema)
     if target not in dag.position:
         raise SettingError(
-            f"The graph has no node {target!r}, which is the class. Name its parents, or none."
+            "The graph has no node {target!r}, which is the class. Name its parents, or none.", target=target
         )
     strange = [name for name in dag.nodes if name != target and name not in schema.position]
     if strange:
         raise SettingError(
-            f"The graph names {strange[0]!r}, which is no column and not the class {target!r}."
+            "The graph names {strange!r}, which is no column and not the class {target!r}.",
+            strange=strange[0],
+            target=target,
         )
     for name, parents in zip(dag.nodes, dag.parents):
         numeric = [p for p in parents if p in schema.numeric_index]
         if numeric and name not in schema.numeric_index:
             raise SettingError(
-                f"{name!r} is discrete and {numeric[0]!r}, its parent, is continuous. Exact answers need the arc the "
-                "other way round, or the parent cut into intervals."
+                "{name!r} is discrete and {numeric!r}, its parent, is continuous. Exact answers need the arc the "
+                "other way round, or the parent cut into intervals.",
+                name=name,
+                numeric=numeric[0],
             )
 
 

@@ -48,7 +48,9 @@ class Lazy:
 
     def __init__(self, source: Source, fitted: Fitted, refresh: Refresh, cache_bytes: int) -> None:
         if not (refresh in ("manual", "always") or (isinstance(refresh, (int, float)) and refresh > 0)):
-            raise SettingError(f'refresh is {refresh!r}; use "manual", "always" or a number of seconds.')
+            raise SettingError(
+                'refresh is {refresh!r}; use "manual", "always" or a number of seconds.', refresh=refresh
+            )
         self.source = source
         self.fitted = fitted
         self.refresh = refresh

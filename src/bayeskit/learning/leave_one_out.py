@@ -25,6 +25,7 @@ from bayeskit.errors import InfiniteValue, SettingError, UnseenClass
 from bayeskit.estimation.class_prior import class_factors, log_normalise
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Model, Recipe, class_prior_of, estimate, weighted_classes
+from bayeskit.messages import Joined
 from bayeskit.schema import Schema
 from bayeskit.statistics import Statistics
 from bayeskit.statistics.part import never_counted
@@ -256,7 +257,9 @@ def mean_loss(log_posterior: Floats, target: NDArray[Any], weights: Floats, scor
     0.5
     """
     if scoring not in SCORINGS:
-        raise SettingError(f"scoring is {scoring!r}; choose from {', '.join(map(repr, SCORINGS))}.")
+        raise SettingError(
+            "scoring is {scoring!r}; choose from {names}.", scoring=scoring, names=Joined(map(repr, SCORINGS))
+        )
     rows = np.flatnonzero(weights > 0.0)
     log_posterior, target, weights = log_posterior[rows], target[rows], weights[rows]
     each = np.arange(len(rows))

@@ -17,6 +17,7 @@ from bayeskit.estimation.family_tries import FamilyTries, estimate_families, n_s
 from bayeskit.estimation.tries import Trie, lay_tries
 from bayeskit.intrinsics import fibonacci_hash
 from bayeskit.kernel import kernel
+from bayeskit.messages import Joined
 from bayeskit.priors import BackOff, Lidstone, Prior, Smoothing
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics.families import Families
@@ -267,7 +268,11 @@ def select(
     (1, 0, array([0.6 , 0.36]))
     """
     if criterion not in get_args(Criterion):
-        raise SettingError(f"criterion is {criterion!r}; use one of {', '.join(get_args(Criterion))}.")
+        raise SettingError(
+            "criterion is {criterion!r}; use one of {names}.",
+            criterion=criterion,
+            names=Joined(get_args(Criterion)),
+        )
     families = [tuple(family[: max_k + 1]) for family in families]
     margin = sum(
         (np.bincount(c.target, c.weights, schema.n_classes) for c in chunks if c.target is not None),

@@ -149,8 +149,9 @@ def check_weight(weight: object) -> None:
     number = weight if isinstance(weight, (int, float, np.integer, np.floating)) else np.nan
     if weight != "loo" if isinstance(weight, str) else isinstance(weight, bool) or not 0.0 <= number <= 1.0:
         raise SettingError(
-            f'unlabelled_weight is {weight!r}; it must be a number from 0 to 1, or "loo" to choose one by '
-            "leave-one-out."
+            'unlabelled_weight is {weight!r}; it must be a number from 0 to 1, or "loo" to choose one by '
+            "leave-one-out.",
+            weight=weight,
         )
 
 

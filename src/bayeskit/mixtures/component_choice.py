@@ -186,7 +186,8 @@ def read_components(n_components: object, n_rows: int) -> tuple[tuple[int, ...],
     if isinstance(n_components, str):
         if n_components not in ("bic", "aic"):
             raise SettingError(
-                f"n_components is {n_components!r}; give a whole number, several of them, 'bic' or 'aic'."
+                "n_components is {n_components!r}; give a whole number, several of them, 'bic' or 'aic'.",
+                n_components=n_components,
             )
         return tuple(range(1, min(MOST, n_rows) + 1)), n_components
     if isinstance(n_components, Iterable):
@@ -224,8 +225,12 @@ def choose(
         left = None if end is None else max(end - time.monotonic(), 0.0)
         if left == 0.0 and tried:
             warnings.warn(
-                f"The time_limit of {time_limit} seconds is over: {len(tried)} of {len(wanted)} models were tried.",
-                SuspectResult,
+                SuspectResult(
+                    "The time_limit of {time_limit} seconds is over: {n} of {n_wanted} models were tried.",
+                    time_limit=time_limit,
+                    n=len(tried),
+                    n_wanted=len(wanted),
+                ),
                 stacklevel=4,
             )
             break

@@ -201,7 +201,9 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
             labels = ["no label" if is_missing(label) else label for label in listed(labels, "labels")]
             if len(labels) != len(values):
                 raise DataError(
-                    f"There are {len(values)} rows and {len(labels)} labels. Give one for each row."
+                    "There are {n} rows and {n_labels} labels. Give one for each row.",
+                    n=len(values),
+                    n_labels=len(labels),
                 )
         spread = found.full_covariances[:, pair][:, :, pair]
         names = (self._columns.labels[pair[0]], self._columns.labels[pair[1]])

@@ -16,6 +16,7 @@ from bayeskit.learning.em import Climb
 from bayeskit.learning.mixtures.components import COVARIANCE_TYPES, Components, all_equal
 from bayeskit.learning.mixtures.gaussian_problem import GaussianProblem
 from bayeskit.learning.mixtures.gaussian_starts import STARTS, start
+from bayeskit.messages import Joined
 from bayeskit.mixtures.component_choice import Candidate, candidate, choose, read_components
 from bayeskit.mixtures.gaussian_answers import GaussianAnswers, n_parameters
 from bayeskit.mixtures.mixture_door import (
@@ -56,7 +57,9 @@ class GaussianFitting(GaussianAnswers):
         truth("warm_start", self.warm_start)
         if self.init_params not in STARTS:
             raise SettingError(
-                f"init_params is {self.init_params!r}; choose from {', '.join(map(repr, STARTS))}."
+                "init_params is {init_params!r}; choose from {names}.",
+                init_params=self.init_params,
+                names=Joined(map(repr, STARTS)),
             )
         self._types()
         read_components(self.n_components, 1)
@@ -68,9 +71,11 @@ class GaussianFitting(GaussianAnswers):
         types = tuple(dict.fromkeys(given)) if several else (given,)
         for kind in types:
             if not (isinstance(kind, str) and kind in COVARIANCE_TYPES):
-                allowed = ", ".join(map(repr, COVARIANCE_TYPES))
+                allowed = Joined(map(repr, COVARIANCE_TYPES))
                 raise SettingError(
-                    f"covariance_type is {kind!r}; choose from {allowed}, or give several of them."
+                    "covariance_type is {kind!r}; choose from {allowed}, or give several of them.",
+                    kind=kind,
+                    allowed=allowed,
                 )
         return types
 
@@ -84,8 +89,11 @@ class GaussianFitting(GaussianAnswers):
         values, weights = with_weight(values, as_weights(sample_weight, len(values)))
         if len(values) < 2:
             raise DataError(
-                f"Found array with {len(values)} sample(s) (shape={values.shape}) that have a weight, while a minimum "
-                f"of 2 is required by {type(self).__name__}."
+                "Found array with {n} sample(s) (shape={shape}) that have a weight, while a minimum "
+                "of 2 is required by {kind}.",
+                n=len(values),
+                shape=values.shape,
+                kind=type(self).__name__,
             )
         refuse_empty(values, columns)
         total = float(len(values) if weights is None else weights.sum())
@@ -93,8 +101,10 @@ class GaussianFitting(GaussianAnswers):
         types = self._types()
         if max(numbers) > len(values):
             raise DataError(
-                f"Expected n_samples >= n_components but got n_components = {max(numbers)}, n_samples = "
-                f"{len(values)}. Ask for fewer components, or give more rows."
+                "Expected n_samples >= n_components but got n_components = {numbers}, n_samples = "
+                "{n}. Ask for fewer components, or give more rows.",
+                numbers=max(numbers),
+                n=len(values),
             )
 
         def found(k: int, kind: str, left: float | None) -> tuple[Found, Candidate]:
@@ -146,7 +156,8 @@ class GaussianFitting(GaussianAnswers):
             return check_random_state(self.random_state)  # type: ignore[no-any-return]
         except ValueError:
             raise SettingError(
-                f"random_state is {self.random_state!r}; give a whole number, a numpy RandomState or None."
+                "random_state is {random_state!r}; give a whole number, a numpy RandomState or None.",
+                random_state=self.random_state,
             ) from None
 
     def _judged(
@@ -181,9 +192,15 @@ class GaussianFitting(GaussianAnswers):
         last = self._components()
         if last.means.shape != (k, width) or last.covariance_type != kind:
             raise SettingError(
-                f"warm_start=True goes on from {last.means.shape[0]} components over {last.means.shape[1]} columns, "
-                f"{last.covariance_type!r} covariances, and now {k} over {width} with {kind!r} are asked for. "
-                "Set warm_start=False."
+                "warm_start=True goes on from {length} components over {length2} columns, "
+                "{covariance_type!r} covariances, and now {k} over {width} with {kind!r} are asked for. "
+                "Set warm_start=False.",
+                length=last.means.shape[0],
+                length2=last.means.shape[1],
+                covariance_type=last.covariance_type,
+                k=k,
+                width=width,
+                kind=kind,
             )
         return last
 
@@ -191,8 +208,11 @@ class GaussianFitting(GaussianAnswers):
         fixed = [name for name in INITS if getattr(self, name) is not None]
         for name in fixed + ["warm_start"] * self.warm_start:
             raise SettingError(
-                f"{name} fixes the components, and n_components={self.n_components!r} with "
-                f"covariance_type={self.covariance_type!r} asks to choose. Leave one of them out."
+                "{name} fixes the components, and n_components={n_components!r} with "
+                "covariance_type={covariance_type!r} asks to choose. Leave one of them out.",
+                name=name,
+                n_components=self.n_components,
+                covariance_type=self.covariance_type,
             )
 
     def _keep_columns(self, columns: NumericColumns) -> None:

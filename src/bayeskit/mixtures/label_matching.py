@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from bayeskit.data.columns import is_missing
 from bayeskit.errors import DataError
+from bayeskit.messages import Joined
 from bayeskit.schema import Label, label_order
 from bayeskit.typing import LabelsLike
 
@@ -60,8 +61,13 @@ class Matching(dict[Label, Label]):
         found = np.empty(len(given), dtype=object)
         for row, component in enumerate(given):
             if component not in self:
-                shown = ", ".join(map(repr, self.components[:12]))
-                raise DataError(f"Row {row} is of component {component!r}; those matched are {shown}.")
+                shown = Joined(map(repr, self.components[:12]))
+                raise DataError(
+                    "Row {row} is of component {component!r}; those matched are {shown}.",
+                    row=row,
+                    component=component,
+                    shown=shown,
+                )
             found[row] = self[component]
         return found
 
@@ -100,11 +106,17 @@ def match_labels(components: LabelsLike, labels: LabelsLike) -> Matching:
     mine, its = listed(components, "components"), listed(labels, "labels")
     if len(mine) != len(its):
         raise DataError(
-            f"There are {len(mine)} components and {len(its)} labels. Give one of each for every row."
+            "There are {n} components and {n_its} labels. Give one of each for every row.",
+            n=len(mine),
+            n_its=len(its),
         )
     for row, component in enumerate(mine):
         if is_missing(component):
-            raise DataError(f"The component of row {row} is {component!r}. Only labels may be missing.")
+            raise DataError(
+                "The component of row {row} is {component!r}. Only labels may be missing.",
+                row=row,
+                component=component,
+            )
     known = [(c, label) for c, label in zip(mine, its) if not is_missing(label)]
     if not known:
         raise DataError("No row has a label, so there is nothing to match components with.")
@@ -125,14 +137,16 @@ def listed(values: LabelsLike, what: str) -> list[Any]:
     """Return values of any library, one for each row, as a list of Python's own."""
     array: Any = values if hasattr(values, "ndim") else np.asarray(_listed(values, what), dtype=object)
     if array.ndim != 1:
-        raise DataError(f"The {what} have {array.ndim} dimensions. Give one for each row.")
+        raise DataError(
+            "The {what} have {ndim} dimensions. Give one for each row.", what=what, ndim=array.ndim
+        )
     found = array.tolist() if hasattr(array, "tolist") else array.to_list()
     return [value.item() if isinstance(value, np.generic) else value for value in found]
 
 
 def _listed(values: Any, what: str) -> list[Any]:
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-        raise DataError(f"The {what} are {values!r}. Give one for each row.")
+        raise DataError("The {what} are {values!r}. Give one for each row.", what=what, values=values)
     return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
 
 
@@ -140,4 +154,4 @@ def _sorted(values: list[Any]) -> tuple[Any, ...]:
     try:
         return tuple(sorted(set(values), key=label_order))
     except TypeError as error:
-        raise DataError(f"Components and labels must be plain values: {error}.") from None
+        raise DataError("Components and labels must be plain values: {error}.", error=error) from None

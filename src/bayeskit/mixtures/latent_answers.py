@@ -93,7 +93,9 @@ class LatentAnswers(DensityMixin, BaseEstimator):
         try:
             rng = np.random.default_rng(seed)
         except (TypeError, ValueError):
-            raise SettingError(f"seed is {seed!r}; give a whole number, a numpy Generator or None.") from None
+            raise SettingError(
+                "seed is {seed!r}; give a whole number, a numpy Generator or None.", seed=seed
+            ) from None
         rows, components = sample_rows(state.model, state.names is not None, n, rng, None)
         return rows, components.astype(np.int64)
 

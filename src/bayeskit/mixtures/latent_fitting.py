@@ -26,6 +26,7 @@ from bayeskit.learning.mixtures.latent_model import all_equal, by_weight, n_para
 from bayeskit.learning.mixtures.latent_problem import LatentProblem
 from bayeskit.learning.mixtures.latent_rows import hidden_class, latent_rows
 from bayeskit.learning.model import Model, Recipe
+from bayeskit.messages import Joined, Message
 from bayeskit.mixtures.component_choice import Candidate, candidate, choose, read_components
 from bayeskit.mixtures.latent_answers import LatentAnswers
 from bayeskit.mixtures.mixture_door import (
@@ -68,16 +69,26 @@ class LatentFitting(LatentAnswers):
         thread_count(self.n_jobs)
         real("alpha", self.alpha, 0.0)
         if real("variance_floor", self.variance_floor, 1e-9) > 1.0:
-            raise SettingError(f"variance_floor is {self.variance_floor!r}; give a share, from 1e-9 to 1.")
+            raise SettingError(
+                "variance_floor is {variance_floor!r}; give a share, from 1e-9 to 1.",
+                variance_floor=self.variance_floor,
+            )
         if self.missing not in ("ignore", "state"):
-            raise SettingError(f"missing is {self.missing!r}; choose from 'ignore', 'state'.")
+            raise SettingError("missing is {missing!r}; choose from 'ignore', 'state'.", missing=self.missing)
         if not isinstance(self.families or {}, Mapping):
-            raise SettingError(f"families is {self.families!r}; give a mapping from attribute to family.")
+            raise SettingError(
+                "families is {families!r}; give a mapping from attribute to family.", families=self.families
+            )
         for name, family in (self.families or {}).items():
             families = (*hidden_families(), "bernoulli", "table")
             if family not in families:
-                allowed = ", ".join(map(repr, families))
-                raise SettingError(f"families[{name!r}] is {family!r}; choose from {allowed}.")
+                allowed = Joined(map(repr, families))
+                raise SettingError(
+                    "families[{name!r}] is {family!r}; choose from {allowed}.",
+                    name=name,
+                    family=family,
+                    allowed=allowed,
+                )
         read_components(self.n_components, 1)
         limit = self.time_limit
         hard = truth("hard", self.hard)
@@ -110,7 +121,8 @@ class LatentFitting(LatentAnswers):
             return int(check_random_state(self.random_state).randint(2**31 - 1))
         except ValueError:
             raise SettingError(
-                f"random_state is {self.random_state!r}; give a whole number, a numpy RandomState or None."
+                "random_state is {random_state!r}; give a whole number, a numpy RandomState or None.",
+                random_state=self.random_state,
             ) from None
 
     def _fit(
@@ -128,8 +140,10 @@ class LatentFitting(LatentAnswers):
         numbers, criterion = read_components(self.n_components, there)
         if max(numbers) > there:
             raise DataError(
-                f"Expected n_samples >= n_components but got n_components = {max(numbers)}, n_samples = {there}. "
-                "Ask for fewer components, or give more rows (those of weight 0 do not count)."
+                "Expected n_samples >= n_components but got n_components = {numbers}, n_samples = {there}. "
+                "Ask for fewer components, or give more rows (those of weight 0 do not count).",
+                numbers=max(numbers),
+                there=there,
             )
         seed = self._seed()
 
@@ -151,8 +165,9 @@ class LatentFitting(LatentAnswers):
         else:
             if start is not None:
                 raise SettingError(
-                    f"start fixes the components, and n_components={self.n_components!r} asks to choose. "
-                    "Leave one of them out."
+                    "start fixes the components, and n_components={n_components!r} asks to choose. "
+                    "Leave one of them out.",
+                    n_components=self.n_components,
                 )
             (problem, climb, reached), choice["choice_"] = choose(
                 found, numbers, ("",), criterion, settings.time_limit
@@ -203,12 +218,15 @@ def _warn_of_components(problem: LatentProblem, model: Model, statistics: Statis
         for k, column in problem.flat_cells(model, statistics)
     ]
     if said:
-        more = f", and {len(said) - 4} more" if len(said) > 4 else ""
+        more = Message(", and {n} more", n=len(said) - 4) if len(said) > 4 else ""
         warnings.warn(
-            f"Some components are degenerate: {'; '.join(said[:4])}{more}. Where there is no spread the variance "
-            "stands on its floor, and the likelihood says little. Raise variance_floor (1e-3, say), ask for fewer "
-            "components, or try other starts (n_init, random_state).",
-            SuspectResult,
+            SuspectResult(
+                "Some components are degenerate: {names}{more}. Where there is no spread the variance "
+                "stands on its floor, and the likelihood says little. Raise variance_floor (1e-3, say), ask for fewer "
+                "components, or try other starts (n_init, random_state).",
+                names=Joined(said[:4], "; "),
+                more=more,
+            ),
             stacklevel=4,
         )
     elif problem.n_components > 1 and all_equal(model):

@@ -17,6 +17,7 @@ from bayeskit.errors import NotConverged, SettingError, SuspectResult
 from bayeskit.learning.em import Climb, Climbing, Problem, climb_best
 from bayeskit.learning.long_runs import progress_of
 from bayeskit.learning.mixtures.components import Components
+from bayeskit.messages import Joined, Message, listed
 
 P = TypeVar("P")
 # The most that reg_covar may be of a variance that it is added to, before a word is said.
@@ -72,7 +73,12 @@ def read_settings(mixture: Any) -> ClimbSettings:
 def whole(name: str, value: object, least: int) -> int:
     """Read a setting that is a whole number."""
     if not (type(value) is int or isinstance(value, np.integer)) or value < least:
-        raise SettingError(f"{name} is {value!r}; give a whole number of at least {least}.")
+        raise SettingError(
+            "{name} is {value!r}; give a whole number of at least {least}.",
+            name=name,
+            value=value,
+            least=least,
+        )
     return int(value)
 
 
@@ -81,14 +87,16 @@ def real(name: str, value: Any, least: float) -> float:
     known = type(value) in (int, float) or isinstance(value, (np.integer, np.floating))
     number = value.item() if isinstance(value, np.generic) else value
     if not known or not least <= number <= sys.float_info.max:
-        raise SettingError(f"{name} is {value!r}; give a number of at least {least:g}.")
+        raise SettingError(
+            "{name} is {value!r}; give a number of at least {least:g}.", name=name, value=value, least=least
+        )
     return float(value)
 
 
 def truth(name: str, value: object) -> bool:
     """Read a setting that is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise SettingError(f"{name} is {value!r}; give True or False.")
+        raise SettingError("{name} is {value!r}; give True or False.", name=name, value=value)
     return bool(value)
 
 
@@ -178,10 +186,14 @@ def warn_of_climb(climb: Climb[Any], settings: ClimbSettings, total: float, stac
     }.get(climb.stopped or "", f"it has made the {steps} that max_iter allows")
     gain = (climb.history[-1] - climb.history[-2]) / total
     warnings.warn(
-        f"EM did not converge: {why}, and the last one gained {gain:.3g} a row (tol is {settings.tol:g}). The best "
-        "found is kept, and history_ holds the value after every step. Raise max_iter or tol, try accelerate=True "
-        "or other starts (n_init, random_state), or look for columns that are constant or copies of others.",
-        MixtureNotConverged,
+        MixtureNotConverged(
+            "EM did not converge: {why}, and the last one gained {gain:.3g} a row (tol is {tol:g}). The best "
+            "found is kept, and history_ holds the value after every step. Raise max_iter or tol, try accelerate=True "
+            "or other starts (n_init, random_state), or look for columns that are constant or copies of others.",
+            why=why,
+            gain=gain,
+            tol=settings.tol,
+        ),
         stacklevel=stacklevel,
     )
 
@@ -191,14 +203,19 @@ def warn_of_collapse(collapsed: Sequence[int], constant: Sequence[Any] = (), sta
     if not collapsed:
         return
     one = len(collapsed) == 1
-    which = ", ".join(map(str, collapsed[:12])) + (", …" if len(collapsed) > 12 else "")
-    why = f" Constant columns: {', '.join(map(repr, constant[:5]))}." if constant else ""
+    which = listed(map(str, collapsed), 12)
+    why = Message(" Constant columns: {names}.", names=Joined(map(repr, constant[:5]))) if constant else ""
     warnings.warn(
-        f"Component{'' if one else 's'} {which} collapsed: without rows, or without spread in some direction, "
-        f"{'its' if one else 'their'} likelihood has no bound, and only what is added to variances keeps it finite."
-        f"{why} Ask for fewer components, a simpler covariance_type, a larger reg_covar or more starts (n_init), or "
-        "leave out columns that are constant or determined by others.",
-        SuspectResult,
+        SuspectResult(
+            "Component{_s} {which} collapsed: without rows, or without spread in some direction, "
+            "{_its} likelihood has no bound, and only what is added to variances keeps it finite."
+            "{why} Ask for fewer components, a simpler covariance_type, a larger reg_covar or more starts (n_init), or "
+            "leave out columns that are constant or determined by others.",
+            _s="" if one else "s",
+            which=which,
+            _its="its" if one else "their",
+            why=why,
+        ),
         stacklevel=stacklevel,
     )
 
@@ -213,11 +230,21 @@ def warn_of_ridge(
     least = float(before[k, column])
     if reg_covar <= _MOST_RIDGE * least:
         return
-    fitting = f"reg_covar={1e-3 * least:.0e}" if least > 0.0 else "a smaller reg_covar"
+    fitting = (
+        Message("reg_covar={value:.0e}", value=1e-3 * least)
+        if least > 0.0
+        else Message("a smaller reg_covar")
+    )
     warnings.warn(
-        f"reg_covar={reg_covar:g} is added to every variance, and that of {labels[column]!r} in component {k} was "
-        f"{least:.3g} before: the component looks wider than it is. Pass {fitting}, or scale the columns.",
-        SuspectResult,
+        SuspectResult(
+            "reg_covar={reg_covar:g} is added to every variance, and that of {label!r} in component {k} was "
+            "{least:.3g} before: the component looks wider than it is. Pass {fitting}, or scale the columns.",
+            reg_covar=reg_covar,
+            label=labels[column],
+            k=k,
+            least=least,
+            fitting=fitting,
+        ),
         stacklevel=stacklevel,
     )
 
@@ -225,8 +252,11 @@ def warn_of_ridge(
 def warn_of_equals(start: str, stacklevel: int = 3) -> None:
     """Say that all components are the same; ``start`` is the setting that begins elsewhere."""
     warnings.warn(
-        "All components are the same, up to their weights: from components that are equal EM never leaves, or the rows "
-        f"have only one kind. Begin elsewhere ({start}=None, other random_state), or ask for one component.",
-        SuspectResult,
+        SuspectResult(
+            "All components are the same, up to their weights: from components that are equal EM never leaves, or "
+            "the rows have only one kind. Begin elsewhere ({start}=None, other random_state), or ask for one "
+            "component.",
+            start=start,
+        ),
         stacklevel=stacklevel,
     )

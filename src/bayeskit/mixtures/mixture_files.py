@@ -25,6 +25,7 @@ from bayeskit.learning.mixtures.latent_fit import LatentFit
 from bayeskit.learning.mixtures.latent_model import components_of, flat, unflat
 from bayeskit.learning.mixtures.latent_rows import hidden_class
 from bayeskit.learning.model import Model, estimate, plan_for
+from bayeskit.messages import Joined, Message
 from bayeskit.mixtures.component_choice import Candidate, ComponentChoice
 from bayeskit.mixtures.gaussian_mixture import GaussianMixture
 from bayeskit.mixtures.latent_class import LatentClass
@@ -55,7 +56,10 @@ def packed(mixture: BaseEstimator, kind: type[BaseEstimator], facts: Sequence[st
     """Return the plain content of a mixture; a subclass is refused, since a file does not hold its code."""
     if type(mixture) is not kind:
         raise UsageError(
-            f"A {type(mixture).__name__} of {type(mixture).__module__} cannot be saved, only a {kind.__name__} itself."
+            "A {kind} of {module} cannot be saved, only a {kind2} itself.",
+            kind=type(mixture).__name__,
+            module=type(mixture).__module__,
+            kind2=kind.__name__,
         )
     choice = mixture.__dict__.get("choice_")
     tried = None if choice is None else (choice.criterion, [astuple(c) for c in choice.candidates])
@@ -75,25 +79,33 @@ def unpacked(
     missing = [name for name in needed if name not in content] + [n for n in arrays if n not in saved.arrays]
     missing += [name for name in facts if name not in content.get("facts", ())]
     if missing:
-        raise ModelFormatError(f"it does not tell its {', '.join(missing)}. Save it again.")
+        raise ModelFormatError(Message("it does not tell its {names}. Save it again.", names=Joined(missing)))
     made: Any = kind
     unknown = [key for key in content["parameters"] if key not in made._get_param_names()]
     if unknown:
         raise ModelFormatError(
-            f"it gives {kind.__name__} the parameters {unknown!r}, which this version does not have. "
-            "Install a newer bayeskit."
+            Message(
+                "it gives {kind} the parameters {unknown!r}, which this version does not have. "
+                "Install a newer bayeskit.",
+                kind=kind.__name__,
+                unknown=unknown,
+            )
         )
     mixture = made(**{key: from_plain(value) for key, value in content["parameters"].items()})
     mixture._checked()
     for name in facts:
         fact = from_plain(content["facts"][name])
         if not _FACTS[name](fact):
-            raise ModelFormatError(f"its {name} is {fact!r}, which cannot be. Save it again.")
+            raise ModelFormatError(
+                Message("its {name} is {fact!r}, which cannot be. Save it again.", name=name, fact=fact)
+            )
         setattr(mixture, name, fact)
     for name in _TRACKS:
         track = saved.arrays[name]
         if track.ndim != 1 or track.dtype != np.float64 or np.isnan(track).any():
-            raise ModelFormatError(f"its array {name} holds no values of a climb. Save it again.")
+            raise ModelFormatError(
+                Message("its array {name} holds no values of a climb. Save it again.", name=name)
+            )
     tried = from_plain(content["choice"])
     if tried is not None:
         mixture.choice_ = _choice(*tried)
@@ -106,10 +118,16 @@ def _choice(criterion: str, candidates: Iterable[Iterable[Any]]) -> ComponentCho
     found = ComponentChoice(tuple(Candidate(*each) for each in candidates), criterion)
     for one in found.candidates:
         if not all(isinstance(getattr(one, f.name), _KINDS[str(f.type)]) for f in fields(one)):
-            raise ModelFormatError(f"it tells of a model that was tried as {one!r}. Save it again.")
+            raise ModelFormatError(
+                Message("it tells of a model that was tried as {one!r}. Save it again.", one=one)
+            )
     if criterion not in ("bic", "aic") or not found.candidates:
         raise ModelFormatError(
-            f"its choice is by {criterion!r} among {len(found.candidates)}. Save it again."
+            Message(
+                "its choice is by {criterion!r} among {n}. Save it again.",
+                criterion=criterion,
+                n=len(found.candidates),
+            )
         )
     return found
 
@@ -208,11 +226,19 @@ def rebuilt_latent(saved: Saved) -> LatentClass:
             "its sums are not those of a LatentClass with its parameters. Save it again, with this version."
         )
     if not statistics.total >= LEAST_WEIGHT:
-        raise ModelFormatError(f"its rows weigh {statistics.total:g} together. {_WAY_OUT}")
+        raise ModelFormatError(
+            Message(
+                "its rows weigh {total:g} together. {way_out}",
+                total=statistics.total,
+                way_out=Message(_WAY_OUT),
+            )
+        )
     plain = from_plain(content["names"])
     names = None if plain is None else tuple(plain)
     if names is not None and names != tuple(variable.name for variable in schema.attributes):
-        raise ModelFormatError(f"its columns are not those of its sums. {_WAY_OUT}")
+        raise ModelFormatError(
+            Message("its columns are not those of its sums. {way_out}", way_out=Message(_WAY_OUT))
+        )
     floor = float(mixture.variance_floor)
     model = _with_arrays(estimate(statistics, recipe), arrays, floor)
     _check_model(model, statistics)
@@ -244,7 +270,9 @@ def _with_arrays(like: Model, arrays: Arrays, floor: float) -> Model:
         if (arrays[name].shape, arrays[name].dtype) != (array.shape, array.dtype)
     ]
     if odd:
-        raise ModelFormatError(f"its {odd[0]} does not go with its sums. {_WAY_OUT}")
+        raise ModelFormatError(
+            Message("its {odd} does not go with its sums. {way_out}", odd=odd[0], way_out=Message(_WAY_OUT))
+        )
     found = []
     for i, component in enumerate(components_of(like)):
         moved = component.moved(**{name: arrays[f"model/{i}/{name}"] for name in component.saved})
@@ -258,9 +286,15 @@ def _check_model(model: Model, statistics: Statistics) -> None:
     for name, array in _arrays_of(model).items():
         least = -np.inf if "log_" in name else np.finfo(np.float64).min
         if not ((array >= least) & (array < np.inf)).all():
-            raise ModelFormatError(f"its {name} holds numbers that cannot be. {_WAY_OUT}")
+            raise ModelFormatError(
+                Message(
+                    "its {name} holds numbers that cannot be. {way_out}", name=name, way_out=Message(_WAY_OUT)
+                )
+            )
     if not all(component.is_sound() for component in components_of(model)):
-        raise ModelFormatError(f"a deviation or a rate in it is below zero. {_WAY_OUT}")
+        raise ModelFormatError(
+            Message("a deviation or a rate in it is below zero. {way_out}", way_out=Message(_WAY_OUT))
+        )
     pooled = statistics
     if "moments" in statistics.parts:
         pooled = replace(statistics, parts={**statistics.parts, "moments": statistics.moments.pooled()})
@@ -269,4 +303,10 @@ def _check_model(model: Model, statistics: Statistics) -> None:
         again = _arrays_of(unflat(flat(model, pooled), model, pooled))
     for name, array in _arrays_of(model).items():
         if "log_" in name and not np.allclose(np.exp(array), np.exp(again[name]), rtol=0.0, atol=1e-6):
-            raise ModelFormatError(f"the probabilities of its {name} do not add up to one. {_WAY_OUT}")
+            raise ModelFormatError(
+                Message(
+                    "the probabilities of its {name} do not add up to one. {way_out}",
+                    name=name,
+                    way_out=Message(_WAY_OUT),
+                )
+            )

@@ -12,6 +12,7 @@ from bayeskit.data.columns import refuse_beyond
 from bayeskit.data.encode import encode, match_columns
 from bayeskit.data.table import Table, open_dense
 from bayeskit.errors import ColumnError, SettingError
+from bayeskit.messages import Joined
 from bayeskit.schema import Name, Schema, Variable, column_name
 from bayeskit.typing import Floats, TableLike
 
@@ -50,16 +51,18 @@ class NumericColumns:
         if self.width < 2:
             raise SettingError("A picture needs two columns, and this mixture has one.")
         if isinstance(chosen, (str, bytes)) or not hasattr(chosen, "__len__") or len(chosen) != 2:
-            raise SettingError(f"columns is {columns!r}; give two of them, by name or place.")
+            raise SettingError("columns is {columns!r}; give two of them, by name or place.", columns=columns)
         places = []
         for column in chosen:
             by_place = isinstance(column, (int, np.integer)) and column not in self.labels
             if column not in self.labels and not (by_place and 0 <= column < self.width):
-                known = ", ".join(map(repr, self.labels[:12]))
-                raise ColumnError(f"There is no column {column!r}. There are {known}.")
+                known = Joined(map(repr, self.labels[:12]))
+                raise ColumnError(
+                    "There is no column {column!r}. There are {known}.", column=column, known=known
+                )
             places.append(int(column) if by_place else self.labels.index(column))
         if places[0] == places[1]:
-            raise SettingError(f"columns is {columns!r}; give two different ones.")
+            raise SettingError("columns is {columns!r}; give two different ones.", columns=columns)
         return places
 
 
@@ -100,8 +103,12 @@ def _refuse_text(table: Table, who: str) -> None:
         found = table.first_text(j)
         if found is not None:
             raise ColumnError(
-                f"Column {name!r} holds {found[1]!r} in row {found[0]} (the first is 0), and {who} needs numbers. "
-                "Leave the column out, or use LatentClass, which takes categories."
+                "Column {name!r} holds {found!r} in row {found2} (the first is 0), and {who} needs numbers. "
+                "Leave the column out, or use LatentClass, which takes categories.",
+                name=name,
+                found=found[1],
+                found2=found[0],
+                who=who,
             )
 
 
@@ -111,6 +118,7 @@ def refuse_empty(values: Floats, columns: NumericColumns) -> None:
     if empty.any():
         name = columns.labels[int(empty.argmax())]
         raise ColumnError(
-            f"Column {name!r} holds no value: every cell of it is missing, in the rows that have a weight. "
-            "Leave it out."
+            "Column {name!r} holds no value: every cell of it is missing, in the rows that have a weight. "
+            "Leave it out.",
+            name=name,
         )

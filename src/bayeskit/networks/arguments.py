@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError
 from bayeskit.graphs.dag import Dag, unknown_node
+from bayeskit.messages import Joined, Message
 from bayeskit.schema import Name
 from bayeskit.typing import NamesLike
 
@@ -22,22 +23,26 @@ def whole_number(value: object, name: str, least: int) -> int:
     3
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
-        raise SettingError(f"{name} is {value!r}; give a whole number, {least} or more.")
+        raise SettingError(
+            "{name} is {value!r}; give a whole number, {least} or more.", name=name, value=value, least=least
+        )
     return int(value)
 
 
 def number_below(value: object, name: str, below: float = math.inf) -> float:
     """Return a number from 0 to below a bound."""
     if not is_number(value) or not 0 <= value < below:
-        upper = "" if math.isinf(below) else f" and below {below:g}"
-        raise SettingError(f"{name} is {value!r}; give a number, 0 or more{upper}.")
+        upper = "" if math.isinf(below) else Message(" and below {below:g}", below=below)
+        raise SettingError(
+            "{name} is {value!r}; give a number, 0 or more{upper}.", name=name, value=value, upper=upper
+        )
     return float(value)
 
 
 def switch(value: object, name: str) -> bool:
     """Return True or False; ``"no"`` is neither."""
     if not isinstance(value, (bool, np.bool_)):
-        raise SettingError(f"{name} is {value!r}; it may be True or False.")
+        raise SettingError("{name} is {value!r}; it may be True or False.", name=name, value=value)
     return bool(value)
 
 
@@ -50,7 +55,12 @@ def choice(value: object, name: str, choices: tuple[str, ...]) -> str:
     bayeskit.errors.SettingError: direction is 'up'; it may be 'down' or 'right'.
     """
     if not isinstance(value, str) or value not in choices:
-        raise SettingError(f"{name} is {value!r}; it may be {' or '.join(map(repr, choices))}.")
+        raise SettingError(
+            "{name} is {value!r}; it may be {names}.",
+            name=name,
+            value=value,
+            names=Joined(map(repr, choices), " or "),
+        )
     return value
 
 
@@ -109,7 +119,9 @@ def known_nodes(dag: Dag, given: NamesLike, what: str) -> tuple[Name, ...]:
         return (known_node(dag, given),)
     if isinstance(given, Mapping):
         raise SettingError(
-            f"{what} is {given!r}; give names of nodes only: their states have no part in this."
+            "{what} is {given!r}; give names of nodes only: their states have no part in this.",
+            what=what,
+            given=given,
         )
     if not isinstance(given, Iterable):
         return (known_node(dag, given),)
@@ -124,11 +136,11 @@ def two_groups(dag: Dag, a: NamesLike, b: NamesLike) -> tuple[tuple[Name, ...], 
     groups = known_nodes(dag, a, "a"), known_nodes(dag, b, "b")
     for what, group in zip("ab", groups):
         if not group:
-            raise SettingError(f"{what} names no node. Give one name, or a list of names.")
+            raise SettingError("{what} names no node. Give one name, or a list of names.", what=what)
     both = next((name for name in groups[0] if name in groups[1]), None)
     if both is not None:
         raise SettingError(
-            f"{both!r} is in a and in b. A node is not compared with itself: take it out of one."
+            "{both!r} is in a and in b. A node is not compared with itself: take it out of one.", both=both
         )
     return groups
 

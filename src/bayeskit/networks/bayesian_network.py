@@ -150,7 +150,11 @@ class BayesianNetwork(Fitting, Structure, Queries):
         found = self._network[name].distribution
         if found is None:
             way_out = "set_gaussian" if self.is_continuous(name) else "set_cpt"
-            raise UsageError(f"{name!r} has no distribution yet. Call {way_out}({name!r}, ...) or fit.")
+            raise UsageError(
+                "{name!r} has no distribution yet. Call {way_out}({name!r}, ...) or fit.",
+                name=name,
+                way_out=way_out,
+            )
         return found
 
     def set_cpt(self, name: Name, table: CptLike, *, normalize: bool = False) -> Self:
@@ -295,7 +299,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
         name = node_name(name)
         network = self._network
         if name in network.dag.position:
-            raise SettingError(f"There is a node {name!r} already.")
+            raise SettingError("There is a node {name!r} already.", name=name)
         node = Node(variable_of(name, states), parent_names(name, parents, network.dag.position))
         self._become(replace(network, nodes=(*network.nodes, node)))
         return self
@@ -308,7 +312,9 @@ class BayesianNetwork(Fitting, Structure, Queries):
         network = self._network
         node, name = network[child], network[parent].name
         if name in node.parents:
-            raise SettingError(f"There is an arc from {parent!r} to {child!r} already.")
+            raise SettingError(
+                "There is an arc from {parent!r} to {child!r} already.", parent=parent, child=child
+            )
         self._become(network.with_node(replace(node, parents=(*node.parents, name), distribution=None)))
         return self
 
@@ -317,7 +323,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
         network = self._network
         node, name = network[child], network[parent].name
         if name not in node.parents:
-            raise SettingError(f"There is no arc from {parent!r} to {child!r}.")
+            raise SettingError("There is no arc from {parent!r} to {child!r}.", parent=parent, child=child)
         self._become(network.with_node(_without(node, name)))
         return self
 
@@ -333,11 +339,11 @@ class BayesianNetwork(Fitting, Structure, Queries):
         """Give nodes other names, all at once: {"a": "b", "b": "a"} exchanges two."""
         network = self._network
         if not isinstance(names, Mapping):
-            raise SettingError(f"{names!r} does not say what to rename. Give {{old: new}}.")
+            raise SettingError("{names!r} does not say what to rename. Give {{old: new}}.", names=names)
         new = {network[old].name: node_name(name) for old, name in names.items()}
         twice = first_twice(new.get(name, name) for name in network.dag.nodes)
         if twice is not None:
-            raise SettingError(f"Two nodes would be named {twice!r}.")
+            raise SettingError("Two nodes would be named {twice!r}.", twice=twice)
         nodes = (
             replace(
                 node,
@@ -359,7 +365,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
         """
         node = self._network[name]
         if not node.is_discrete:
-            raise SettingError(f"{name!r} is continuous and has no states.")
+            raise SettingError("{name!r} is continuous and has no states.", name=name)
         variable = _renamed(node.variable, states) if node.variable.size else variable_of(node.name, states)
         self._become(self._network.with_node(replace(node, variable=variable)))
         return self
@@ -381,7 +387,9 @@ class BayesianNetwork(Fitting, Structure, Queries):
         array([0., 1.])
         """
         if not isinstance(values, Mapping):
-            raise SettingError(f"do({values!r}) does not say what is set. Give {{node: value}}.")
+            raise SettingError(
+                "do({values!r}) does not say what is set. Give {{node: value}}.", values=values
+            )
         network = self._network
         fixed = {network[name].name: _fixed(network[name], value) for name, value in values.items()}
         nodes = (
@@ -438,14 +446,20 @@ def _renamed(variable: Variable, states: object) -> Variable:
     labels = state_labels(name, states)
     if len(labels) != len(old):
         raise SettingError(
-            f"{name!r} has {len(old)} states ({variable.listing()}), and {len(labels)} were given. set_states renames "
-            "them one by one; for other states, remove the node and add it anew."
+            "{name!r} has {n} states ({states}), and {n_labels} were given. set_states renames "
+            "them one by one; for other states, remove the node and add it anew.",
+            name=name,
+            n=len(old),
+            states=variable.listing(),
+            n_labels=len(labels),
         )
     if labels != old and set(labels) == set(old):
         # Most likely meant as another order, which would exchange what the tables say.
         raise SettingError(
-            f"{name!r} has these states already, in the order {variable.listing()}. set_states renames them by "
-            "position; to exchange their names pass a mapping {old: new}."
+            "{name!r} has these states already, in the order {states}. set_states renames them by "
+            "position; to exchange their names pass a mapping {{old: new}}.",
+            name=name,
+            states=variable.listing(),
         )
     return replace(variable, states=labels)
 
@@ -453,10 +467,14 @@ def _renamed(variable: Variable, states: object) -> Variable:
 def _fixed(node: Node, value: object) -> Distribution:
     if node.is_discrete:
         if not node.variable.size:
-            raise UsageError(f"The states of {node.name!r} are not known yet. Call set_states first.")
+            raise UsageError(
+                "The states of {name!r} are not known yet. Call set_states first.", name=node.name
+            )
         code = state_code(node.name, node.variable.states, value)
         return Table(np.eye(node.variable.size)[code])
     number = numbers(value, node.name)
     if number.shape != () or not np.isfinite(number):
-        raise SettingError(f"{node.name!r} is to be set to {value!r}, which is no finite number.")
+        raise SettingError(
+            "{name!r} is to be set to {value!r}, which is no finite number.", name=node.name, value=value
+        )
     return LinearGaussian(number, np.zeros(0), np.zeros(()))

@@ -12,6 +12,7 @@ from bayeskit.data.columns import refuse_beyond
 from bayeskit.data.encode import code_column
 from bayeskit.data.table import Table, open_table
 from bayeskit.errors import ColumnError, UnseenState
+from bayeskit.messages import Message
 from bayeskit.schema import Name, Variable
 from bayeskit.typing import Floats, Ints, TableLike
 
@@ -108,15 +109,18 @@ def _codes_of(table: Table, variables: tuple[Variable, ...]) -> NDArray[Any]:
         coded = (
             ""
             if numeric
-            else ", or a matrix of integer codes with a column for each node in order (-1: missing)"
+            else Message(", or a matrix of integer codes with a column for each node in order (-1: missing)")
         )
         raise ColumnError(
-            f"The columns have no names. Pass a data frame or a mapping of columns named after the nodes{coded}."
+            "The columns have no names. Pass a data frame or a mapping of columns named after the nodes{coded}.",
+            coded=coded,
         )
     if len(table.names) != len(variables):
         raise ColumnError(
-            f"A matrix of codes has a column for each of the {len(variables)} nodes, in order (-1: missing); this "
-            f"one has {len(table.names)}."
+            "A matrix of codes has a column for each of the {n} nodes, in order (-1: missing); this "
+            "one has {n_names}.",
+            n=len(variables),
+            n_names=len(table.names),
         )
     return table.matrix
 
@@ -128,8 +132,11 @@ def _checked_codes(column: NDArray[Any], variable: Variable) -> Codes:
     if strange.any():
         row = int(strange.argmax())
         raise UnseenState(
-            f"{variable.name!r} has the code {column[row]} in row {row}; its codes are 0 to {variable.size - 1}, and "
-            "-1 for missing."
+            "{name!r} has the code {column} in row {row}; its codes are 0 to {size}, and -1 for missing.",
+            name=variable.name,
+            column=column[row],
+            row=row,
+            size=variable.size - 1,
         )
     codes[codes < 0] = variable.size
     return codes

@@ -97,8 +97,10 @@ def _beliefs(drawn: Drawn, evidence: Given, soft: Given) -> Mapping[Any, Any] | 
         return drawn.posteriors(evidence, soft)
     except TooLarge as error:
         warnings.warn(
-            f"The network is drawn without bars (bars=False draws it so without a word). {error}",
-            SuspectResult,
+            SuspectResult(
+                "The network is drawn without bars (bars=False draws it so without a word). {error}",
+                error=error,
+            ),
             stacklevel=3,
         )
         return None

@@ -13,6 +13,7 @@ from bayeskit.data.columns import is_missing
 from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, SettingError, UnseenState
 from bayeskit.graphs.dag import unknown_node
 from bayeskit.inference.potentials import Evidence
+from bayeskit.messages import Joined, Message
 from bayeskit.networks.arguments import real_numbers
 from bayeskit.schema import Label, Name, Variable, state_code
 from bayeskit.typing import Floats
@@ -66,19 +67,28 @@ def read_likelihoods(variable: Variable, given: object) -> Floats:
     values = _by_state(variable, given) if isinstance(given, Mapping) else _by_order(name, given)
     if values.shape != (size,):
         raise SettingError(
-            f"The soft evidence on {name!r} has the shape {values.shape}; it needs {size} likelihoods, one for each "
-            f"of {', '.join(map(repr, variable.states[:12]))}{', …' if size > 12 else ''}."
+            "The soft evidence on {name!r} has the shape {shape}; it needs {size} likelihoods, one for each "
+            "of {names}{word}.",
+            name=name,
+            shape=values.shape,
+            size=size,
+            names=Joined(map(repr, variable.states[:12])),
+            word=", …" if size > 12 else "",
         )
     for state, value in zip(variable.states, values.tolist()):
         if not 0 <= value < math.inf:  # also where it is NaN
             raise SettingError(
-                f"The soft evidence on {name!r} gives {state!r} the likelihood {value!r}. Likelihoods are finite "
-                "and not negative."
+                "The soft evidence on {name!r} gives {state!r} the likelihood {value!r}. Likelihoods are finite "
+                "and not negative.",
+                name=name,
+                state=state,
+                value=value,
             )
     if not values.any():
         raise SettingError(
-            f"The soft evidence on {name!r} is zero for every state, which nothing can satisfy. Leave it out, or "
-            "give some state a positive likelihood."
+            "The soft evidence on {name!r} is zero for every state, which nothing can satisfy. Leave it out, or "
+            "give some state a positive likelihood.",
+            name=name,
         )
     return values
 
@@ -97,7 +107,9 @@ def excluding(variable: Variable, negation: Not) -> Floats:
         values[state_code(variable.name, variable.states, state)] = 0.0
     if not values.any():
         raise SettingError(
-            f"{negation!r} excludes every state of {variable.name!r}, which nothing can satisfy. Leave one out."
+            "{negation!r} excludes every state of {name!r}, which nothing can satisfy. Leave one out.",
+            negation=negation,
+            name=variable.name,
         )
     return values
 
@@ -126,12 +138,16 @@ def _by_state(variable: Variable, given: Mapping[Any, Any]) -> Floats:
     for state, value in given.items():
         code = state_code(variable.name, variable.states, state)
         if code in values:
-            raise SettingError(f"The soft evidence on {variable.name!r} names {state!r} twice.")
+            raise SettingError(
+                "The soft evidence on {name!r} names {state!r} twice.", name=variable.name, state=state
+            )
         values[code] = value
     missing = next((state for code, state in enumerate(variable.states) if code not in values), None)
     if len(values) < variable.size:
         raise SettingError(
-            f"The soft evidence on {variable.name!r} says nothing of {missing!r}. Give a likelihood for each state."
+            "The soft evidence on {name!r} says nothing of {missing!r}. Give a likelihood for each state.",
+            name=variable.name,
+            missing=missing,
         )
     return _by_order(variable.name, [values[code] for code in range(variable.size)])
 
@@ -140,8 +156,10 @@ def _by_order(name: Name, given: object) -> Floats:
     values = real_numbers(given)
     if values is None:
         raise SettingError(
-            f"The soft evidence on {name!r} is {given!r}. Give a likelihood for each state: numbers in the order "
-            "of states, or {state: number}."
+            "The soft evidence on {name!r} is {given!r}. Give a likelihood for each state: numbers in the order "
+            "of states, or {{state: number}}.",
+            name=name,
+            given=given,
         )
     return values
 
@@ -185,7 +203,7 @@ class Reader:
         self._doors = {v.name: (place, v.codes) for place, v in enumerate(self.variables)}
         self._free = np.full(len(self.variables), -1, np.int64)
 
-    def place(self, name: Name, where: str = "") -> int:
+    def place(self, name: Name, where: str | Message = "") -> int:
         """Return the place of a node."""
         try:
             return self._doors[name][0]
@@ -261,8 +279,9 @@ class Reader:
         variable = self.variables[place]
         if variable.kind != "categorical":
             raise SettingError(
-                f"{variable.name!r} is continuous: it can be observed as a number, but has no states to exclude "
-                "or to weigh."
+                "{name!r} is continuous: it can be observed as a number, but has no states to exclude "
+                "or to weigh.",
+                name=variable.name,
             )
         return variable
 
@@ -272,7 +291,9 @@ def _items(given: Mapping[Any, Any], what: str) -> Any:
         return given.items()
     except AttributeError:
         form = "{node: state}" if what == "evidence" else "{node: likelihoods}"
-        raise SettingError(f"{what} is {given!r}; give a mapping {form}.") from None
+        raise SettingError(
+            "{what} is {given!r}; give a mapping {form}.", what=what, given=given, form=form
+        ) from None
 
 
 def _code(variable: Variable, value: object) -> int:
@@ -281,28 +302,45 @@ def _code(variable: Variable, value: object) -> int:
     if is_missing(value):
         # str(None) is how a state named "None" is written, but who passes None has nothing to say.
         raise UnseenState(
-            f"The evidence on {name!r} is {value!r}, which means missing: leave it out. (A state that is written so "
-            f"is given as text, {str(value)!r}.)"
+            "The evidence on {name!r} is {value!r}, which means missing: leave it out. (A state that is written so "
+            "is given as text, {value2!r}.)",
+            name=name,
+            value=value,
+            value2=str(value),
         )
     try:
         return state_code(name, variable.states, value)
     except UnseenState as error:
         if isinstance(value, (Mapping, list, tuple, np.ndarray)):
-            raise UnseenState(f"{error} Likelihoods of its states go into soft=.") from None
+            raise UnseenState("{error} Likelihoods of its states go into soft=.", error=error) from None
         raise
 
 
 def _number(name: Name, value: Any) -> float:
     if isinstance(value, Not):
-        raise SettingError(f"{name!r} is continuous: {value!r} cannot be told of it. Observe a number.")
+        raise SettingError(
+            "{name!r} is continuous: {value!r} cannot be told of it. Observe a number.",
+            name=name,
+            value=value,
+        )
     if is_missing(value):
-        raise UnseenState(f"The evidence on {name!r} is {value!r}, which means missing: leave it out.")
+        raise UnseenState(
+            "The evidence on {name!r} is {value!r}, which means missing: leave it out.",
+            name=name,
+            value=value,
+        )
     try:
         number = float(value) if not isinstance(value, (str, bytes)) else math.nan
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if math.isnan(number):
-        raise DataTypeError(f"{name!r} is continuous, and the evidence on it is {value!r}. Observe a number.")
+        raise DataTypeError(
+            "{name!r} is continuous, and the evidence on it is {value!r}. Observe a number.",
+            name=name,
+            value=value,
+        )
     if math.isinf(number):
-        raise DataError(f"The evidence on {name!r} is {number}. Observe a finite number.")
+        raise DataError(
+            "The evidence on {name!r} is {number}. Observe a finite number.", name=name, number=number
+        )
     return number

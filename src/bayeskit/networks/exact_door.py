@@ -164,7 +164,7 @@ class Door(ABC):
             raise SettingError("No node was asked for. Name one or more.")
         places = tuple(self.reader.place(name) for name in names)
         if len(set(places)) < len(places):
-            raise SettingError(f"{first_twice(names)!r} was asked for twice. Name each node once.")
+            raise SettingError("{name!r} was asked for twice. Name each node once.", name=first_twice(names))
         return places
 
     def discrete_target(self, name: Name) -> int:
@@ -172,7 +172,8 @@ class Door(ABC):
         place = self.reader.place(name, "it is the target")
         if self.variables[place].kind != "categorical":
             raise SettingError(
-                f"{name!r} is continuous and has no states to predict. Ask posteriors for its distribution."
+                "{name!r} is continuous and has no states to predict. Ask posteriors for its distribution.",
+                name=name,
             )
         return place
 
@@ -261,7 +262,9 @@ class DiscreteDoor(Door):
         places = self.targets(names)
         if len(places) > MOST_AXES:
             raise SettingError(
-                f"{len(places)} nodes were asked for together; a table has at most {MOST_AXES} axes. Ask for fewer."
+                "{n} nodes were asked for together; a table has at most {most_axes} axes. Ask for fewer.",
+                n=len(places),
+                most_axes=MOST_AXES,
             )
         found, log_scale = self.reader.read(evidence, soft)
         asked = [self.variables[place] for place in places]

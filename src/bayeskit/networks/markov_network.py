@@ -15,6 +15,7 @@ from bayeskit.graphs.dag import node_name, unknown_node
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Field, Network, discrete
 from bayeskit.inference.exact import allowed
+from bayeskit.messages import Joined, Message
 from bayeskit.networks import network_io, sampling_door
 from bayeskit.networks.arguments import real_numbers
 from bayeskit.networks.exact_door import Kept
@@ -75,7 +76,7 @@ class MarkovNetwork(Queries):
             return cls._of(field_of_network(value))
         if isinstance(value, Field):
             return cls._of(value)
-        raise SettingError(f"A {type(network).__name__} is no network. Give a BayesianNetwork.")
+        raise SettingError("A {kind} is no network. Give a BayesianNetwork.", kind=type(network).__name__)
 
     @classmethod
     def _of(cls, field: Field) -> MarkovNetwork:
@@ -168,11 +169,15 @@ def field_of(states: object, factors: object, name: str = "") -> Field:
     (Factor('a': {0: 1, 1: 2}),)
     """
     if not isinstance(states, Mapping):
-        raise SettingError(f"states is {states!r}; give a mapping from variable to its list of states.")
+        raise SettingError(
+            "states is {states!r}; give a mapping from variable to its list of states.", states=states
+        )
     if not isinstance(factors, Iterable) or isinstance(factors, (str, bytes, Mapping, Factor)):
-        raise SettingError(f"factors is {factors!r}; give a list of Factor or of (names, array).")
+        raise SettingError(
+            "factors is {factors!r}; give a list of Factor or of (names, array).", factors=factors
+        )
     if not isinstance(name, str):
-        raise SettingError(f"name={name!r}: a network is called by a string.")
+        raise SettingError("name={name!r}: a network is called by a string.", name=name)
     variables = {
         node_name(variable): discrete(node_name(variable), state_labels(variable, labels))
         for variable, labels in states.items()
@@ -186,7 +191,9 @@ def field_of_network(network: Network) -> Field:
     network.require_distributions()
     strange = next((node.name for node in network.nodes if not node.is_discrete), None)
     if strange is not None:
-        raise SettingError(f"{strange!r} is continuous. A Markov network has nodes with states only.")
+        raise SettingError(
+            "{strange!r} is continuous. A Markov network has nodes with states only.", strange=strange
+        )
     factors = []
     for node in network.nodes:
         scope = (*node.parents, node.name)
@@ -202,22 +209,30 @@ def _factor(given: Any, variables: Mapping[Name, Variable], place: int) -> Facto
     try:
         names, values = given
     except (TypeError, ValueError):
-        raise SettingError(f"Factor {place} is {given!r}; give a Factor or (names, array).") from None
+        raise SettingError(
+            "Factor {place} is {given!r}; give a Factor or (names, array).", place=place, given=given
+        ) from None
     if isinstance(names, str) or not isinstance(names, Iterable):
         names = [names]
     names = [_known(name, variables, place) for name in names]
     twice = first_twice(names)
     if twice is not None:
-        raise SettingError(f"Factor {place} has {twice!r} twice.")
+        raise SettingError("Factor {place} has {twice!r} twice.", place=place, twice=twice)
     shape = tuple(variables[name].size for name in names)
     numbers = real_numbers(values)
     if numbers is None:
         raise SettingError(
-            f"{_called(names, place)} has {shortly(values)}, where numbers are needed: an array of shape {shape}."
+            "{called} has {values}, where numbers are needed: an array of shape {shape}.",
+            called=_called(names, place),
+            values=shortly(values),
+            shape=shape,
         )
     if numbers.shape != shape and numbers.shape != (math.prod(shape),):
         raise SettingError(
-            f"The numbers of {_called(names, place)} have the shape {numbers.shape}; their states make {shape}."
+            "The numbers of {called} have the shape {shape}; their states make {shape2}.",
+            called=_called(names, place),
+            shape=numbers.shape,
+            shape2=shape,
         )
     return Factor(names, (variables[name].states for name in names), numbers.reshape(shape))
 
@@ -229,8 +244,11 @@ def _aligned(factor: Factor, variables: Mapping[Name, Variable], place: int) -> 
         own = variables[_known(name, variables, place)].states
         if set(own) != set(states):
             raise SettingError(
-                f"{_called(factor.names, place)} gives {name!r} the states {', '.join(map(repr, states[:12]))}; the "
-                f"network has {', '.join(map(repr, own[:12]))}."
+                "{called} gives {name!r} the states {names}; the network has {names2}.",
+                called=_called(factor.names, place),
+                name=name,
+                names=Joined(map(repr, states[:12])),
+                names2=Joined(map(repr, own[:12])),
             )
         if own != states:
             values = np.take(values, [states.index(state) for state in own], axis=axis)
@@ -241,22 +259,24 @@ def _known(name: Name, variables: Mapping[Name, Variable], place: int) -> Name:
     try:
         return variables[name].name
     except (KeyError, TypeError):
-        raise unknown_node(name, variables, f"factor {place} is over it") from None
+        raise unknown_node(name, variables, Message("factor {place} is over it", place=place)) from None
 
 
 def _checked(factor: Factor, place: int) -> Factor:
     if not np.isfinite(factor.values).all() or (factor.values < 0).any():
         cell = np.argwhere(~(np.isfinite(factor.values) & (factor.values >= 0)))[0]
-        states = ", ".join(
-            f"{n!r} = {s[i]!r}" for n, s, i in zip(factor.names, factor.states, cell, strict=True)
+        states = Joined(
+            (f"{n!r} = {s[i]!r}" for n, s, i in zip(factor.names, factor.states, cell, strict=True))
         )
         raise SettingError(
-            f"{_called(factor.names, place)} has the value {factor.values[tuple(cell)]} at {states}. Factors are "
-            "finite and not negative."
+            "{called} has the value {value} at {states}. Factors are finite and not negative.",
+            called=_called(factor.names, place),
+            value=factor.values[tuple(cell)],
+            states=states,
         )
     if not factor.values.any():
         raise SettingError(
-            f"{_called(factor.names, place)} is zero everywhere, which leaves no distribution."
+            "{called} is zero everywhere, which leaves no distribution.", called=_called(factor.names, place)
         )
     return factor
 

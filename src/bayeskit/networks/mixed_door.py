@@ -150,8 +150,9 @@ class MixedDoor(Door):
         numeric = next((p for p in places if self.variables[p].kind != "categorical"), None)
         if numeric is not None:
             raise SettingError(
-                f"{self.variables[numeric].name!r} is continuous and has no most probable state. Ask query for its "
-                "distribution, or mpe for the most probable states and values of all nodes."
+                "{name!r} is continuous and has no most probable state. Ask query for its "
+                "distribution, or mpe for the most probable states and values of all nodes.",
+                name=self.variables[numeric].name,
             )
         found, log_scale = self._read(evidence, soft)
         order = tuple(sorted(places))  # ties by the order of the nodes, not of the asking

@@ -281,7 +281,8 @@ def _refuse_observed(names: Iterable[Name], given: set[Name]) -> None:
     observed = next((name for name in names if name in given), None)
     if observed is not None:
         raise SettingError(
-            f"{observed!r} is in given too. What is observed is independent of everything: take it out of one."
+            "{observed!r} is in given too. What is observed is independent of everything: take it out of one.",
+            observed=observed,
         )
 
 
@@ -293,7 +294,9 @@ def _free(network: Network, node: Node) -> int:
         states[node.name] = node.variable.size
     unknown = next((name for name, size in states.items() if not size), None)
     if unknown is not None:
-        raise UsageError(f"The states of {unknown!r} are not known. Give states= or call fit.")
+        raise UsageError(
+            "The states of {unknown!r} are not known. Give states= or call fit.", unknown=unknown
+        )
     if not node.is_discrete:
         return math.prod(states.values()) * (2 + len(numeric))
     size = states.pop(node.name)

@@ -14,6 +14,7 @@ from bayeskit.data.source import as_weights
 from bayeskit.errors import DataError, SuspectResult
 from bayeskit.graphs.network import Field
 from bayeskit.inference.exact import allowed
+from bayeskit.messages import listed
 from bayeskit.networks.arguments import choice
 from bayeskit.networks.data_rows import Rows, Unseen
 from bayeskit.networks.evidence import Given
@@ -316,15 +317,21 @@ class Queries:
         if len(strange):
             if impossible == "error":
                 raise DataError(
-                    f"Row {strange[0]} has probability zero (the first row is 0). Mend it, or pass "
-                    'impossible="prior" to answer such rows with the prior of the target.'
+                    "Row {strange} has probability zero (the first row is 0). Mend it, or pass "
+                    'impossible="prior" to answer such rows with the prior of the target.',
+                    strange=strange[0],
                 )
             found[strange] = door.prior(place, limit)
-            shown = ", ".join(map(str, strange[:MOST_NAMED])) + (", …" if len(strange) > MOST_NAMED else "")
+            shown = listed(map(str, strange), MOST_NAMED)
             warnings.warn(
-                f"{len(strange)} of {len(found)} rows have probability zero and were answered with the prior of "
-                f'{target!r}: {shown} (the first row is 0). impossible="error" raises instead.',
-                SuspectResult,
+                SuspectResult(
+                    "{n} of {n_found} rows have probability zero and were answered with the prior of "
+                    '{target!r}: {shown} (the first row is 0). impossible="error" raises instead.',
+                    n=len(strange),
+                    n_found=len(found),
+                    target=target,
+                    shown=shown,
+                ),
                 stacklevel=3,
             )
         return found, door.variables[place].states

@@ -28,6 +28,7 @@ from bayeskit.inference.sampling.gibbs import gibbs
 from bayeskit.inference.sampling.likelihood_weighting import likelihood_weighting, rejection
 from bayeskit.inference.sampling.numeric_nodes import Numeric, Part, discrete_part, parts_of
 from bayeskit.inference.sampling.posterior_network import posterior_network
+from bayeskit.messages import Joined
 from bayeskit.networks.arguments import choice, number_below, switch, whole_number
 from bayeskit.networks.evidence import Given
 from bayeskit.networks.exact_door import Door, Keeping, Kept
@@ -191,7 +192,7 @@ def _generator(seed: Seed) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError):
-        raise SettingError(f"seed is {seed!r}; give a whole number, 0 or more.") from None
+        raise SettingError("seed is {seed!r}; give a whole number, 0 or more.", seed=seed) from None
 
 
 def _states_of(variable: Variable) -> NDArray[Any]:
@@ -308,8 +309,11 @@ class SamplingDoor(Door):
             codes, values = np.zeros((n, width), np.int64), np.zeros((n, more))
         except (MemoryError, ValueError):  # NumPy's words for more than there is, and more than it can count
             raise SettingError(
-                f"{n} rows of {width + more} nodes need {8 * n * (width + more)} bytes, which are not to be had. Draw "
-                "fewer at a time; one generator passed as seed= goes on where it stopped."
+                "{n} rows of {width} nodes need {value} bytes, which are not to be had. Draw "
+                "fewer at a time; one generator passed as seed= goes on where it stopped.",
+                n=n,
+                width=width + more,
+                value=8 * n * (width + more),
             ) from None
         inside = {k for part in parts for k in part.nodes}
         for start, uniforms in uniform_chunks(rng, n, width + more):
@@ -335,19 +339,23 @@ class SamplingDoor(Door):
         numeric = next((p for p in places if self.variables[p].kind != "categorical"), None)
         if numeric is not None:
             raise SettingError(
-                f"{self.variables[numeric].name!r} is continuous; approximate answers for nodes with states only. Take "
-                "the mean, or quantiles, of sample(n, evidence=...)."
+                "{name!r} is continuous; approximate answers for nodes with states only. Take "
+                "the mean, or quantiles, of sample(n, evidence=...).",
+                name=self.variables[numeric].name,
             )
         if not self.directed and engine.needs_parents:
             raise SettingError(
-                f"method={method!r} draws each node after its parents, and a Markov network has no parents. Use "
-                'method="gibbs" or "loopy".'
+                "method={method!r} draws each node after its parents, and a Markov network has no parents. Use "
+                'method="gibbs" or "loopy".',
+                method=method,
             )
         if not engine.takes_numbers and not np.isnan(known).all():
             name = self.variables[self.continuous[int(np.flatnonzero(~np.isnan(known))[0])]].name
             raise SettingError(
-                f"{name!r} is continuous and observed; method={method!r} takes observed states only. Use "
-                'method="likelihood weighting", or query, which is exact.'
+                "{name!r} is continuous and observed; method={method!r} takes observed states only. Use "
+                'method="likelihood weighting", or query, which is exact.',
+                name=name,
+                method=method,
             )
 
     def discrete_places(self, places: tuple[int, ...]) -> tuple[int, ...]:
@@ -429,9 +437,11 @@ def _gibbs(asked: Question) -> Estimate:
     shares = gibbs(asked.potentials, asked.cells, asked.evidence, each, asked.n_chains, before, asked.rng)
     if shares.r_hat > _R_HAT:
         warnings.warn(
-            f"The chains disagree (R-hat {shares.r_hat:.3g}): they have not run long enough to be believed. Raise "
-            "n_samples and burn_in.",
-            SuspectResult,
+            SuspectResult(
+                "The chains disagree (R-hat {r_hat:.3g}): they have not run long enough to be believed. Raise "
+                "n_samples and burn_in.",
+                r_hat=shares.r_hat,
+            ),
             stacklevel=3,
         )
     else:
@@ -448,16 +458,19 @@ def _loopy(asked: Question) -> Estimate:
     beliefs = loopy(tables, found, asked.max_iter, asked.tol, asked.damping)
     values = beliefs.joint(asked.targets)
     if values is None:
-        names = ", ".join(repr(asked.door.variables[p].name) for p in asked.places)
+        names = Joined(repr(asked.door.variables[p].name) for p in asked.places)
         raise UsageError(
-            f"No one table holds {names}, so loopy belief propagation has no joint answer for them. Ask for one at a "
-            'time, or use method="likelihood weighting" or "gibbs".'
+            "No one table holds {names}, so loopy belief propagation has no joint answer for them. Ask for one at a "
+            'time, or use method="likelihood weighting" or "gibbs".',
+            names=names,
         )
     if not beliefs.converged:
         warnings.warn(
-            f"The messages did not settle in {beliefs.n_iterations} iterations. Try damping=0.5, raise max_iter, "
-            "or use another method.",
-            SuspectResult,
+            SuspectResult(
+                "The messages did not settle in {n_iterations} iterations. Try damping=0.5, raise max_iter, "
+                "or use another method.",
+                n_iterations=beliefs.n_iterations,
+            ),
             stacklevel=3,
         )
     factor = asked.factor(values)
@@ -476,8 +489,12 @@ METHODS: dict[str, Engine] = {
 def _tell_worth(worth: float, n: int, why: str) -> None:
     if worth < min(_WORTH, n / 10):
         warnings.warn(
-            f"{n} samples are worth only {worth:.0f} independent ones, too few for a standard error that can be relied "
-            f"on. {why}, or use query, which is exact.",
-            SuspectResult,
+            SuspectResult(
+                "{n} samples are worth only {worth:.0f} independent ones, too few for a standard error that can be "
+                "relied on. {why}, or use query, which is exact.",
+                n=n,
+                worth=worth,
+                why=why,
+            ),
             stacklevel=4,
         )

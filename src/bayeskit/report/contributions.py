@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 from bayeskit.data.encoded import Chunk
 from bayeskit.data.native_frames import as_array
 from bayeskit.learning.model import Model
+from bayeskit.messages import Joined
 from bayeskit.report.explanation import Explanation
 from bayeskit.report.factors.average import said_by
 from bayeskit.schema import Name
@@ -133,8 +134,10 @@ def place_of(classes: tuple[Any, ...], label: object) -> int:
     try:
         return classes.index(label)
     except ValueError:
-        known = ", ".join(map(repr, classes[:12]))
-        raise UnseenClass(f"{label!r} is none of the classes, which are {known}.") from None
+        known = Joined(map(repr, classes[:12]))
+        raise UnseenClass(
+            "{label!r} is none of the classes, which are {known}.", label=label, known=known
+        ) from None
 
 
 def _signed(value: float) -> str:

@@ -137,7 +137,7 @@ def pairs(source: object, top: int | None = 10, *, lang: str = "en") -> Informat
     words_of(lang)
     whole = isinstance(top, (int, np.integer)) and not isinstance(top, bool)
     if top is not None and (not whole or top < 1):
-        raise SettingError(f"top is {top!r}; give a number of pairs of at least 1, or None for all.")
+        raise SettingError("top is {top!r}; give a number of pairs of at least 1, or None for all.", top=top)
     statistics = _statistics_of(source)
     if "pairs" not in statistics.parts:
         raise UsageError(
@@ -157,7 +157,7 @@ def _statistics_of(source: object) -> Statistics:
     statistics = source if isinstance(source, Statistics) else getattr(source, "statistics_", None)
     if not isinstance(statistics, Statistics):
         raise DataTypeError(
-            f"A {type(source).__name__} has no statistics. Pass a fitted classifier of bayeskit."
+            "A {kind} has no statistics. Pass a fitted classifier of bayeskit.", kind=type(source).__name__
         )
     return statistics
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayeskit.decision.loss import LossTable, read_loss
 from bayeskit.errors import ColumnError, SettingError
+from bayeskit.messages import Joined, Message
 from bayeskit.report.fractions import magnitude, number
 from bayeskit.report.words import words_of
 from bayeskit.schema import Label, Name
@@ -279,15 +280,19 @@ def read_costs(costs: object, names: Sequence[Name]) -> dict[Name, float]:
     if costs is None:
         return {}
     if not isinstance(costs, Mapping):
-        raise SettingError(f"costs is {costs!r}; give a mapping {{attribute: number}}.")
+        raise SettingError("costs is {costs!r}; give a mapping {{attribute: number}}.", costs=costs)
     for name, cost in costs.items():
         plain_number = isinstance(cost, (int, float, np.integer, np.floating)) and not isinstance(cost, bool)
         if not plain_number or not np.isfinite(cost):
-            raise SettingError(f"The cost of asking for {name!r} is {cost!r}; give a finite number.")
+            raise SettingError(
+                "The cost of asking for {name!r} is {cost!r}; give a finite number.", name=name, cost=cost
+            )
         if name not in names:
             close = get_close_matches(str(name), [str(n) for n in names], 1, 0.5)
             hint = (
-                f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(map(repr, names[:12]))}."
+                Message("Did you mean {close!r}?", close=close[0])
+                if close
+                else Message("There are {names}.", names=Joined(map(repr, names[:12])))
             )
-            raise ColumnError(f"costs names {name!r}, which there is not. {hint}")
+            raise ColumnError("costs names {name!r}, which there is not. {hint}", name=name, hint=hint)
     return {name: float(cost) for name, cost in costs.items()}

@@ -16,6 +16,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from bayeskit.errors import SettingError, SuspectResult, UsageError
+from bayeskit.messages import Joined
 from bayeskit.report.drawing.svg import as_svg
 from bayeskit.report.scene import STYLES, Line, Rectangle, Scene, Style, Words
 from bayeskit.visible import visible
@@ -64,9 +65,11 @@ def warn_of_boxes(texts: Iterable[str]) -> None:
         return
     _warned = True
     warnings.warn(
-        f"No font that Matplotlib finds has the characters of {wide!r}: they will be boxes. Install one (Debian and "
-        'Ubuntu: apt install fonts-noto-cjk), or save("chart.svg"), which uses the fonts of whoever looks at it.',
-        SuspectResult,
+        SuspectResult(
+            "No font that Matplotlib finds has the characters of {wide!r}: they will be boxes. Install one (Debian and "
+            'Ubuntu: apt install fonts-noto-cjk), or save("chart.svg"), which uses the fonts of whoever looks at it.',
+            wide=wide,
+        ),
         stacklevel=4,
     )
 
@@ -134,7 +137,9 @@ class Picture:
             The suffix says the format.
         """
         if not isinstance(path, (str, PathLike)):
-            raise SettingError(f"{path!r} is no path to save a picture to. Give text such as 'network.svg'.")
+            raise SettingError(
+                "{path!r} is no path to save a picture to. Give text such as 'network.svg'.", path=path
+            )
         file = Path(path)
         suffix = file.suffix.lower()
         if suffix == ".svg":
@@ -142,9 +147,11 @@ class Picture:
         elif suffix in _BY_MATPLOTLIB:
             data = as_bytes(self.scene, file.name, {**STYLES, **self._styles()})
         else:
-            known = ", ".join((".svg", *_BY_MATPLOTLIB))
+            known = Joined((".svg", *_BY_MATPLOTLIB))
             raise SettingError(
-                f"A picture cannot be saved as {file.name!r}: its suffix says the format, one of {known}."
+                "A picture cannot be saved as {name!r}: its suffix says the format, one of {known}.",
+                name=file.name,
+                known=known,
             )
         from bayeskit.io.replacing import replace_file
 
@@ -168,8 +175,9 @@ def as_bytes(scene: Scene, name: str, styles: Mapping[str, Style] = STYLES) -> b
         figures = import_module("matplotlib.figure")
     except ImportError:
         raise UsageError(
-            f"Writing {name!r} needs matplotlib. Install it (pip install matplotlib), or save the picture "
-            "as .svg, which needs nothing."
+            "Writing {name!r} needs matplotlib. Install it (pip install matplotlib), or save the picture "
+            "as .svg, which needs nothing.",
+            name=name,
         ) from None
     fonts = ["DejaVu Sans", *installed()]
     marks = (mark for group in scene.groups for mark in group.marks)

@@ -191,8 +191,13 @@ def _room(schema: Schema, width: int) -> Floats:
     states, k, needed = int(schema.offsets[-1]), schema.n_classes, _bytes(schema, width)
     if needed > LARGEST:
         raise DataError(
-            f"The moments of {width} numeric attributes in {states} states and {k} classes take "
-            f"{needed / 2**30:.3g} GiB, and {LARGEST / 2**30:.3g} GiB are allowed. Leave attributes out, join "
-            "rare states, or use naive Bayes, whose Gaussians have no parent but the class."
+            "The moments of {width} numeric attributes in {states} states and {k} classes take "
+            "{needed:.3g} GiB, and {largest:.3g} GiB are allowed. Leave attributes out, join "
+            "rare states, or use naive Bayes, whose Gaussians have no parent but the class.",
+            width=width,
+            states=states,
+            k=k,
+            needed=needed / 2**30,
+            largest=LARGEST / 2**30,
         )
     return np.zeros((double.PLANES, states, k, width))

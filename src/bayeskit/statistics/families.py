@@ -97,9 +97,13 @@ class Families(Part):
         for family in attributes:
             strange = [name for name in family if name not in position]
             if strange:
-                raise ColumnError(f"There is no categorical attribute {strange[0]!r} to make a family of.")
+                raise ColumnError(
+                    "There is no categorical attribute {strange!r} to make a family of.", strange=strange[0]
+                )
             if len(set(family)) < len(family):
-                raise ColumnError(f"The family {family!r} names an attribute twice. Name each parent once.")
+                raise ColumnError(
+                    "The family {family!r} names an attribute twice. Name each parent once.", family=family
+                )
             members += [position[name] for name in family]
             _check_size(schema, family)
         sizes = np.array([v.size + 1 for v in schema.categorical], np.int64)
@@ -284,9 +288,14 @@ def _check_size(schema: Schema, family: tuple[Name, ...]) -> None:
     cells = math.prod(size + 1 for size in sizes) * schema.n_classes
     if cells > LARGEST_KEY:
         raise DataError(
-            f"The family of {family[0]!r} with the parents {list(family[1:])!r} has {cells:.3g} cells "
-            f"({' × '.join(str(size) for size in sizes)} states in {schema.n_classes} classes); 2**63 - 1 can "
-            "be numbered. Take fewer parents (k), or join rare states."
+            "The family of {family!r} with the parents {family2!r} has {cells:.3g} cells "
+            "({names} states in {n_classes} classes); 2**63 - 1 can "
+            "be numbered. Take fewer parents (k), or join rare states.",
+            family=family[0],
+            family2=list(family[1:]),
+            cells=cells,
+            names=" × ".join(str(size) for size in sizes),
+            n_classes=schema.n_classes,
         )
 
 

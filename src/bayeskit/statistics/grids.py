@@ -236,7 +236,9 @@ def _grid_of(table: CellTable, n_classes: int) -> Grid:
     scales = np.unique(np.column_stack([table.plane("largest", ()), table.plane("exponent", ())]), axis=0)
     if len(scales) > 1:
         raise DataError(
-            f"The cells of {shown(table.term)} are on grids of {len(scales)} widths. Give one width for each attribute."
+            "The cells of {term} are on grids of {n} widths. Give one width for each attribute.",
+            term=shown(table.term),
+            n=len(scales),
         )
     if not len(scales):
         return empty_grid(n_classes)

@@ -159,8 +159,12 @@ class Moments(Part):
         a, b = self.cells, other.cells
         if a.shape != b.shape:
             raise Incompatible(
-                f"Moments of {a.shape[1]} classes and {a.shape[2]} attributes cannot be combined with those "
-                f"of {b.shape[1]} and {b.shape[2]}. Embed both into one schema first."
+                "Moments of {length} classes and {length2} attributes cannot be combined with those "
+                "of {length3} and {length4}. Embed both into one schema first.",
+                length=a.shape[1],
+                length2=a.shape[2],
+                length3=b.shape[1],
+                length4=b.shape[2],
             )
         cells, exponent = np.empty_like(a), self.exponent
         if double.combine_cells(a, exponent, b, other.exponent, sign, cells):
@@ -272,8 +276,10 @@ def put_moments(table: CellTable, planes: Floats) -> int:
     exponents = np.unique(table.plane("exponent", ()))
     if len(exponents) > 1:
         raise DataError(
-            f"The cells of {shown(table.term)} are held at the scales 2^{exponents.astype(int).tolist()}. Hold the "
-            "sums of one attribute at one scale."
+            "The cells of {term} are held at the scales 2^{exponents}. Hold the "
+            "sums of one attribute at one scale.",
+            term=shown(table.term),
+            exponents=exponents.astype(int).tolist(),
         )
     return int(exponents[0]) if len(exponents) else 0
 

@@ -75,9 +75,14 @@ class Pairs(Part):
         if needed > LARGEST:
             states, d, k = int(schema.offsets[-1]), len(schema.categorical), schema.n_classes
             raise DataError(
-                f"Counting all pairs of {d} attributes with {states} states together in {k} classes takes "
-                f"{needed / 2**30:.3g} GiB, and {LARGEST / 2**30:.3g} GiB are allowed. Leave attributes out, join "
-                'rare states, treat numbers as numbers (numeric="gaussian"), or use a model without pairs.'
+                "Counting all pairs of {d} attributes with {states} states together in {k} classes takes "
+                "{needed:.3g} GiB, and {largest:.3g} GiB are allowed. Leave attributes out, join "
+                'rare states, treat numbers as numbers (numeric="gaussian"), or use a model without pairs.',
+                d=d,
+                states=states,
+                k=k,
+                needed=needed / 2**30,
+                largest=LARGEST / 2**30,
             )
         n_rows = int(schema.offsets[-1])
         counts = np.zeros((n_rows, n_rows, schema.n_classes))

@@ -192,8 +192,9 @@ class Part:
 def never_counted(least: float) -> NotCounted:
     """Return the error for taking away what is not there; ``least`` is what some cell would hold."""
     return NotCounted(
-        f"These rows were never counted: some cell would hold {least:g}. "
-        "Forget only rows that were learned, with the weights they were learned with."
+        "These rows were never counted: some cell would hold {least:g}. "
+        "Forget only rows that were learned, with the weights they were learned with.",
+        least=least,
     )
 
 
@@ -274,22 +275,33 @@ class CellTable:
         width = len(self.term.cells) + gridded
         if n.ndim != 1 or codes.shape != (len(n), width) or (codes.size and codes.dtype.kind not in "iu"):
             raise DataError(
-                f"The cells of {shown(self.term)} have codes of shape {codes.shape} and dtype {codes.dtype} for "
-                f"{len(n)} weights. Give one row of {width} whole numbers for each."
+                "The cells of {term} have codes of shape {shape} and dtype {dtype} for "
+                "{n} weights. Give one row of {width} whole numbers for each.",
+                term=shown(self.term),
+                shape=codes.shape,
+                dtype=codes.dtype,
+                n=len(n),
+                width=width,
             )
         if not np.isfinite(n).all():
             raise DataError(
-                f"A cell of {shown(self.term)} weighs {n[~np.isfinite(n)][0]}. Weights are finite."
+                "A cell of {term} weighs {n}. Weights are finite.",
+                term=shown(self.term),
+                n=n[~np.isfinite(n)][0],
             )
         for name, column, size in zip(self.term.cells, codes.T, shape_of(schema, self.term)):
             strange = column[(column < 0) | (column >= size)]
             if len(strange):
                 raise DataError(
-                    f"A cell of {shown(self.term)} has the code {strange[0]} of {name!r}, whose codes are 0 to "
-                    f"{size - 1}. Count by the codes of the schema, missing last."
+                    "A cell of {term} has the code {strange} of {name!r}, whose codes are 0 to "
+                    "{size}. Count by the codes of the schema, missing last.",
+                    term=shown(self.term),
+                    strange=strange[0],
+                    name=name,
+                    size=size - 1,
                 )
         if self.term.values and len(np.unique(codes, axis=0)) < len(codes):
-            raise DataError(f"A cell of {shown(self.term)} is listed twice. Add its sums up first.")
+            raise DataError("A cell of {term} is listed twice. Add its sums up first.", term=shown(self.term))
         return CellTable(self.term, codes.astype(np.int64).reshape(len(n), width), n, self.sums)
 
 
@@ -313,13 +325,14 @@ def joined(tables: Iterable[CellTable], schema: Schema, terms: tuple[Term, ...])
     found: dict[Term, list[CellTable]] = {term: [] for term in terms}
     for table in tables:
         if table.term not in found:
-            raise DataError(f"The plan does not ask for {shown(table.term)}. Leave it out.")
+            raise DataError("The plan does not ask for {term}. Leave it out.", term=shown(table.term))
         found[table.term].append(table)
     absent = [term for term, pieces in found.items() if not pieces]
     if absent:
         raise DataError(
-            f"{shown(absent[0])} was not counted, and the plan asks for it. Give a table of its cells, empty where "
-            "there are none."
+            "{absent} was not counted, and the plan asks for it. Give a table of its cells, empty where "
+            "there are none.",
+            absent=shown(absent[0]),
         )
     whole = {term: _concatenated(pieces).checked(schema) for term, pieces in found.items()}
     _check_totals(whole, schema)
@@ -347,9 +360,14 @@ def _check_totals(tables: Mapping[Term, CellTable], schema: Schema) -> None:
         if not np.allclose(total, totals[0], rtol=_ROUNDING, atol=_ROUNDING):
             c = int(np.abs(total - totals[0]).argmax())
             raise DataError(
-                f"{shown(table.term)} adds up to {total[c]:g} rows of class {schema.target.states[c]!r}, and "
-                f"{shown(plain[0].term)} to {totals[0][c]:g}. Count all terms over the same rows, missing cells among "
-                "them."
+                "{term} adds up to {total:g} rows of class {state!r}, and "
+                "{term2} to {totals:g}. Count all terms over the same rows, missing cells among "
+                "them.",
+                term=shown(table.term),
+                total=total[c],
+                state=schema.target.states[c],
+                term2=shown(plain[0].term),
+                totals=totals[0][c],
             )
 
 

@@ -299,12 +299,16 @@ class RegressionFamilies(Part):
 def _checked(family: Sequence[int], position: Mapping[Name, int], schema: Schema) -> Any:
     child, *parents = family
     if child not in schema.numeric_index:
-        raise ColumnError(f"There is no numeric attribute {child!r} to make a regression of.")
+        raise ColumnError("There is no numeric attribute {child!r} to make a regression of.", child=child)
     strange = [name for name in parents if name not in position and name not in schema.numeric_index]
     if strange:
-        raise ColumnError(f"There is no attribute {strange[0]!r} to be a parent of {child!r}.")
+        raise ColumnError(
+            "There is no attribute {strange!r} to be a parent of {child!r}.", strange=strange[0], child=child
+        )
     if len(set(family)) < len(family):
-        raise ColumnError(f"The family {family!r} names an attribute twice. Name each parent once.")
+        raise ColumnError(
+            "The family {family!r} names an attribute twice. Name each parent once.", family=family
+        )
     return family
 
 
@@ -312,9 +316,13 @@ def _check_size(schema: Schema, family: Sequence[int], sizes: list[int]) -> None
     cells = math.prod(size + 1 for size in sizes) * schema.n_classes
     if cells > LARGEST_KEY:
         raise DataError(
-            f"The discrete parents of {family[0]!r} have {cells:.3g} configurations "
-            f"({' × '.join(str(size) for size in sizes)} states in {schema.n_classes} classes); 2**63 - 1 can be "
-            "numbered. Take fewer parents, or join rare states."
+            "The discrete parents of {family!r} have {cells:.3g} configurations "
+            "({names} states in {n_classes} classes); 2**63 - 1 can be "
+            "numbered. Take fewer parents, or join rare states.",
+            family=family[0],
+            cells=cells,
+            names=" × ".join(str(size) for size in sizes),
+            n_classes=schema.n_classes,
         )
 
 

@@ -103,8 +103,12 @@ class Scatter(Part):
     def merge(self, other: Self) -> Self:
         if self.pivot.shape != other.pivot.shape:
             raise Incompatible(
-                f"Scatter of {self.pivot.shape[1]} attributes in {self.pivot.shape[0]} classes cannot be "
-                f"added to that of {other.pivot.shape[1]} in {other.pivot.shape[0]}."
+                "Scatter of {length} attributes in {length2} classes cannot be "
+                "added to that of {length3} in {length4}.",
+                length=self.pivot.shape[1],
+                length2=self.pivot.shape[0],
+                length3=other.pivot.shape[1],
+                length4=other.pivot.shape[0],
             )
         # The heavier one keeps its pivot: an empty class is neutral, a lone outlier does not pull.
         mine = np.abs(self.weight) >= np.abs(other.weight)

@@ -134,9 +134,13 @@ class Totals(Part):
     def _same_shape(self, other: Self) -> None:
         if self.sums.shape != other.sums.shape:
             raise Incompatible(
-                f"Totals of {self.sums.shape[1]} columns in {self.sums.shape[0]} classes and of "
-                f"{other.sums.shape[1]} in {other.sums.shape[0]} cannot be added. "
-                "Embed both in one schema first."
+                "Totals of {length} columns in {length2} classes and of "
+                "{length3} in {length4} cannot be added. "
+                "Embed both in one schema first.",
+                length=self.sums.shape[1],
+                length2=self.sums.shape[0],
+                length3=other.sums.shape[1],
+                length4=other.sums.shape[0],
             )
 
 
@@ -146,8 +150,9 @@ def refuse_overflow(sums: Floats, name: Name) -> None:
         total = sums.sum()
     if not np.isfinite(total):
         raise DataError(
-            f"The totals of {name!r} are too large for a number: counts add up to more than 1.8e308. "
-            "Divide the columns by a constant."
+            "The totals of {name!r} are too large for a number: counts add up to more than 1.8e308. "
+            "Divide the columns by a constant.",
+            name=name,
         )
 
 
@@ -175,8 +180,11 @@ def empty_sums(schema: Schema, attributes: tuple[Name, ...]) -> Floats:
     width = sum(schema[name].width for name in attributes)
     if schema.n_classes * width > MOST_CELLS:
         raise DataError(
-            f"{width:,} columns for {schema.n_classes} classes make a table of "
-            f"{schema.n_classes * width / 2**27:,.0f} GiB. "
-            "Leave out the columns that hold nothing, or hash them to fewer."
+            "{width:,} columns for {n_classes} classes make a table of "
+            "{n_classes2:,.0f} GiB. "
+            "Leave out the columns that hold nothing, or hash them to fewer.",
+            width=width,
+            n_classes=schema.n_classes,
+            n_classes2=schema.n_classes * width / 2**27,
         )
     return np.zeros((schema.n_classes, width))

@@ -77,10 +77,16 @@ class Triples(Part):
         parents, k = _places(schema, attributes), schema.n_classes
         if needed > LARGEST:
             raise DataError(
-                f"Counting triples with {len(parents)} super-parents of {len(schema.categorical)} attributes "
-                f"({int(schema.offsets[-1])} states together, {k} classes) takes {needed / 2**30:.3g} GiB, and "
-                f"{LARGEST / 2**30:.3g} GiB are allowed. Take fewer super-parents, join rare states, or use "
-                "AnDE(n=1), which counts pairs."
+                "Counting triples with {n} super-parents of {n_categorical} attributes "
+                "({offsets} states together, {k} classes) takes {needed:.3g} GiB, and "
+                "{largest:.3g} GiB are allowed. Take fewer super-parents, join rare states, or use "
+                "AnDE(n=1), which counts pairs.",
+                n=len(parents),
+                n_categorical=len(schema.categorical),
+                offsets=int(schema.offsets[-1]),
+                k=k,
+                needed=needed / 2**30,
+                largest=LARGEST / 2**30,
             )
         offsets = schema.offsets.astype(np.int64)
         n_contexts = _n_contexts(schema.categorical[j].size + 1 for j in parents)

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayeskit.errors import CyclicGraph, SettingError
 from bayeskit.graphs.dag import Dag
+from bayeskit.messages import Joined, Message
 from bayeskit.schema import Name
 from bayeskit.structure.questions import members
 
@@ -90,32 +91,46 @@ def read_limits(
     if max_parents is not None and (
         isinstance(max_parents, bool) or not isinstance(max_parents, (int, np.integer)) or max_parents < 0
     ):
-        raise SettingError(f"max_parents is {max_parents!r}; give a whole number of at least 0, or None.")
+        raise SettingError(
+            "max_parents is {max_parents!r}; give a whole number of at least 0, or None.",
+            max_parents=max_parents,
+        )
     allowed = [((1 << n) - 1) ^ (1 << v) for v in range(n)]
-    why: dict[tuple[int, int], str] = {}
+    why: dict[tuple[int, int], Message] = {}
 
-    def forbid(parent: int, child: int, reason: str) -> None:
+    def forbid(parent: int, child: int, reason: Message) -> None:
         allowed[child] &= ~(1 << parent)
         why.setdefault((parent, child), reason)
 
     for pair in _pairs(forbidden, "forbidden"):
-        forbid(*_arc(pair, place, "forbidden"), "it is forbidden")
+        forbid(*_arc(pair, place, "forbidden"), Message("it is forbidden"))
     level = _levels(tiers, place)
     for child in level:
         for parent in level:
             if level[parent] > level[child]:
-                forbid(parent, child, f"{names[parent]!r} is in a later tier")
+                forbid(parent, child, Message("{name!r} is in a later tier", name=names[parent]))
     numeric = {place[name] for name in continuous}
     for parent in numeric:
         for child in range(n):
             if child not in numeric:
-                forbid(parent, child, f"{names[parent]!r} is continuous and {names[child]!r} is not")
+                forbid(
+                    parent,
+                    child,
+                    Message(
+                        "{parent!r} is continuous and {child!r} is not",
+                        parent=names[parent],
+                        child=names[child],
+                    ),
+                )
     needed = [0] * n
     for pair in _pairs(required, "required"):
         parent, child = _arc(pair, place, "required")
         if not allowed[child] >> parent & 1:
             raise SettingError(
-                f"The arc {names[parent]!r} → {names[child]!r} is required, but {why[parent, child]}. Take one away."
+                "The arc {name!r} → {name2!r} is required, but {why}. Take one away.",
+                name=names[parent],
+                name2=names[child],
+                why=why[parent, child],
             )
         needed[child] |= 1 << parent
     if any(needed):
@@ -124,7 +139,10 @@ def read_limits(
     for child, mine in enumerate(needed):
         if mine.bit_count() > most:
             raise SettingError(
-                f"{names[child]!r} is required to have {mine.bit_count()} parents, and max_parents is {most}."
+                "{name!r} is required to have {n} parents, and max_parents is {most}.",
+                name=names[child],
+                n=mine.bit_count(),
+                most=most,
             )
     return Arcs(tuple(allowed), tuple(needed), most)
 
@@ -133,20 +151,24 @@ def _pairs(given: object, setting: str) -> Iterable[Any]:
     if given is None:
         return ()
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
-        raise SettingError(f"{setting} is {given!r}; give a list of (parent, child) pairs.")
+        raise SettingError(
+            "{setting} is {given!r}; give a list of (parent, child) pairs.", setting=setting, given=given
+        )
     return given
 
 
 def _arc(pair: Any, place: dict[Name, int], setting: str) -> tuple[int, int]:
     unordered = isinstance(pair, (str, bytes, Set, Mapping))
     if unordered or not hasattr(pair, "__len__") or len(pair) != 2:
-        raise SettingError(f"{setting} holds {pair!r}; give (parent, child) pairs.")
+        raise SettingError(
+            "{setting} holds {pair!r}; give (parent, child) pairs.", setting=setting, pair=pair
+        )
     for name in pair:
         if not isinstance(name, Hashable) or name not in place:
-            raise SettingError(f"{setting} names {name!r}, which is no column.")
+            raise SettingError("{setting} names {name!r}, which is no column.", setting=setting, name=name)
     parent, child = (place[name] for name in pair)
     if parent == child:
-        raise SettingError(f"{setting} holds an arc from {pair[0]!r} to itself.")
+        raise SettingError("{setting} holds an arc from {pair!r} to itself.", setting=setting, pair=pair[0])
     return parent, child
 
 
@@ -155,12 +177,12 @@ def _levels(tiers: Sequence[Any] | None, place: dict[Name, int]) -> dict[int, in
     for number, tier in enumerate(tiers or ()):
         alone = isinstance(tier, Hashable) and tier in place
         if not alone and (isinstance(tier, str) or not isinstance(tier, Iterable)):
-            raise SettingError(f"tiers names {tier!r}, which is no column. Give lists of columns.")
+            raise SettingError("tiers names {tier!r}, which is no column. Give lists of columns.", tier=tier)
         for name in [tier] if alone else tier:
             if not isinstance(name, Hashable) or name not in place:
-                raise SettingError(f"tiers names {name!r}, which is no column.")
+                raise SettingError("tiers names {name!r}, which is no column.", name=name)
             if place[name] in found:
-                raise SettingError(f"{name!r} is in two tiers. Name it once.")
+                raise SettingError("{name!r} is in two tiers. Name it once.", name=name)
             found[place[name]] = number
     return found
 
@@ -169,5 +191,7 @@ def _refuse_cycle(parents: list[int], names: Sequence[Name]) -> None:
     try:
         Dag(tuple(names), tuple(tuple(names[p] for p in members(mine)) for mine in parents))
     except CyclicGraph as error:
-        arcs = " → ".join(map(repr, error.cycle))
-        raise SettingError(f"The required arcs make a cycle: {arcs}. Take one of them away.") from None
+        arcs = Joined(map(repr, error.cycle), " → ")
+        raise SettingError(
+            "The required arcs make a cycle: {arcs}. Take one of them away.", arcs=arcs
+        ) from None

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from bayeskit.errors import SettingError
+from bayeskit.messages import Joined
 
 NAMES = ("loglik", "aic", "bic", "bdeu", "bds", "k2")
 
@@ -49,9 +50,9 @@ def as_score(score: object, ess: float = 1.0) -> Score:
         return score
     name = "bic" if isinstance(score, str) and score == "mdl" else score
     if not isinstance(name, str) or name not in NAMES:
-        raise SettingError(f"score is {score!r}; there are {', '.join(NAMES)}.")
+        raise SettingError("score is {score!r}; there are {names}.", score=score, names=Joined(NAMES))
     if isinstance(ess, bool) or not isinstance(ess, (int, float)) or not 0.0 < ess < math.inf:
-        raise SettingError(f"ess is {ess!r}; give a number of imaginary rows above 0.")
+        raise SettingError("ess is {ess!r}; give a number of imaginary rows above 0.", ess=ess)
     return Score(name, float(ess))
 
 
@@ -99,7 +100,9 @@ def as_independence_test(
         ]
         of = {None: "", False: " of discrete columns", True: " of numeric columns"}[continuous]
     if found not in offered:
-        raise SettingError(f"test is {name!r}; the tests{of} are {', '.join(offered)}.")
+        raise SettingError(
+            "test is {name!r}; the tests{of} are {names}.", name=name, of=of, names=Joined(offered)
+        )
     return IndependenceTest(found, found not in TABLE_TESTS)
 
 

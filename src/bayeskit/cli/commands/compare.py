@@ -75,7 +75,7 @@ def compare(
     cannot tell from the best are called ties. With --loss the cost of the decisions decides, else the error.
     """
     from bayeskit.cli.comparison_screen import Asked, Teller, next_lines, print_comparison, typed
-    from bayeskit.cli.language import in_flags, said
+    from bayeskit.cli.language import in_flags
     from bayeskit.cli.output import note, noting_compilation, print_json
     from bayeskit.cli.row_writing import replaced
     from bayeskit.cli.table_rows import opened, read_losses
@@ -110,7 +110,7 @@ def compare(
                 lang=common.lang.value,
                 watcher=Teller(common, bar),
             )
-        found = replace(found, spell=lambda text: said(in_flags(text)))
+        found = replace(found, spell=in_flags)
         doubtful = int(found.held.rows[found.held.posterior.max(axis=1).argmin()])
         left_out = [column.name for column in found.columns if column.left_out is not None]
         lines = next_lines(asked, found.pick, left_out, doubtful, found.table.unlabelled > 0)

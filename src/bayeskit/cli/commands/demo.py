@@ -8,6 +8,7 @@ import typer
 
 from bayeskit.cli.completing import demos
 from bayeskit.cli.options import Common
+from bayeskit.messages import Joined
 
 
 def demo(
@@ -28,7 +29,7 @@ def demo(
     from bayeskit.cli.demos.stories import known_names, table_name
     from bayeskit.cli.output import print_json
     from bayeskit.errors import SettingError
-    from bayeskit.visible import did_you_mean
+    from bayeskit.messages import did_you_mean
 
     lang = common.lang.value
     if name in NAMES:
@@ -41,7 +42,9 @@ def demo(
     if table is None:
         known = list(dict.fromkeys((*NAMES, *known_names())))
         hint = did_you_mean(name, known)
-        raise SettingError(f"There is no table {name!r}. {hint} All are: {', '.join(known)}.")
+        raise SettingError(
+            "There is no table {name!r}. {hint} All are: {names}.", name=name, hint=hint, names=Joined(known)
+        )
     from bayeskit.cli.demos.table_demo import print_demo, run
 
     result = run(table, lang)

@@ -118,9 +118,9 @@ def parameters_of(given: Sequence[str] | None, alpha: float | None) -> dict[str,
     for text in given or ():
         name, sign, value = text.partition("=")
         if not sign or not name:
-            raise SettingError(f"--param {text!r} is not NAME=VALUE, such as --param k=3.")
+            raise SettingError("--param {text!r} is not NAME=VALUE, such as --param k=3.", text=text)
         if name in found:
-            raise SettingError(f"The parameter {name!r} is given twice. Give it once.")
+            raise SettingError("The parameter {name!r} is given twice. Give it once.", name=name)
         try:
             found[name] = json.loads(value)
         except ValueError:

@@ -8,6 +8,7 @@ import typer
 
 from bayeskit.cli.completing import textbook_pages
 from bayeskit.cli.options import Common
+from bayeskit.messages import Joined
 
 WORDS = {
     "page": ("page", "页"),
@@ -54,12 +55,12 @@ def textbook(
     """
     from bayeskit.cli.output import print_json, show
     from bayeskit.errors import SettingError, UsageError
+    from bayeskit.messages import did_you_mean
     from bayeskit.report.textbook.pages import PAGES
     from bayeskit.report.textbook.sheet import as_latex, as_text
-    from bayeskit.visible import did_you_mean
 
     if name is not None and name not in PAGES:
-        raise SettingError(f"There is no page {name!r}. {did_you_mean(name, PAGES)}")
+        raise SettingError("There is no page {name!r}. {hint}", name=name, hint=did_you_mean(name, PAGES))
     if latex and common.as_json:
         raise UsageError("--latex and --json are two forms of one page. Give one of them.")
     if check and (hide or latex):
@@ -67,7 +68,7 @@ def textbook(
             "--check prints no page, so --hide and --latex mean nothing with it. Leave them out."
         )
     if name is None and (hide or latex):
-        raise UsageError(f"Which page? Name one: {', '.join(PAGES)}.")
+        raise UsageError("Which page? Name one: {names}.", names=Joined(PAGES))
     if check:
         _check(list(PAGES) if name is None else [name], common)
     elif name is None:

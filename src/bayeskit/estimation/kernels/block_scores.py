@@ -91,7 +91,11 @@ def add_product(block: Any, table: Floats, out: Floats, above: float | None = No
     array([[2., 1.]])
     """
     if block.shape[1] != table.shape[0]:
-        raise ColumnError(f"The block has {block.shape[1]} columns; it was learned with {table.shape[0]}.")
+        raise ColumnError(
+            "The block has {length} columns; it was learned with {length2}.",
+            length=block.shape[1],
+            length2=table.shape[0],
+        )
     if is_sparse(block):
         entries = locked(block.indptr), locked(block.indices), locked(block.data)
         if above is None:

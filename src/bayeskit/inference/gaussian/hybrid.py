@@ -19,6 +19,7 @@ from bayeskit.inference.gaussian.mixed_layout import HybridEvidence, Layout
 from bayeskit.inference.gaussian.regression import Regression, Scope
 from bayeskit.inference.gaussian.weights import Weight
 from bayeskit.inference.mixture_posterior import GaussianMixturePosterior
+from bayeskit.messages import Joined, Message
 from bayeskit.typing import Floats
 
 Values = Callable[[NDArray[np.int64], Floats], Floats]
@@ -36,9 +37,10 @@ def mode(
         certain = row.variance == 0.0
         if certain.any() and not certain.all():
             raise SettingError(
-                f"{names[node]!r} is certain under some configurations of the discrete nodes and not under others, so "
+                "{name!r} is certain under some configurations of the discrete nodes and not under others, so "
                 "no configuration is the most probable: a probability and a density cannot be compared. Observe it, or "
-                "give it a small variance everywhere."
+                "give it a small variance everywhere.",
+                name=names[node],
             )
         if not certain.any():
             peaks.append(
@@ -147,10 +149,11 @@ class Hybrid:
         layout = self.layout
         kinds = {layout.is_discrete[t] for t in targets}
         if len(kinds) != 1:
-            listed = ", ".join(repr(layout.names[t]) for t in targets)
+            listed = Joined(repr(layout.names[t]) for t in targets)
             raise SettingError(
-                f"The targets {listed or '(none)'} must be all discrete or all continuous. Ask for the continuous ones "
-                "once for each state of the discrete ones, with those states as evidence."
+                "The targets {listed} must be all discrete or all continuous. Ask for the continuous ones "
+                "once for each state of the discrete ones, with those states as evidence.",
+                listed=listed or Message("(none)"),
             )
         free = () if kinds == {True} else tuple(t for t in targets if np.isnan(evidence.values[t]))
         rows = self._rows(layout.needed(free, evidence), evidence)

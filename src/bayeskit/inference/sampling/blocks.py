@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import UsageError
 from bayeskit.inference.potentials import Contradiction, Evidence, Potentials
+from bayeskit.messages import listed
 from bayeskit.typing import Ints
 
 Bools = NDArray[np.bool_]
@@ -139,11 +140,13 @@ def _joint(potentials: Potentials, support: Support, ties: list[Tie]) -> Block:
             states = states[possible[tuple(states[:, column[u]] for u in scope)]]
         if len(states) > MOST_STATES:
             names = [potentials.names[u] for u in order]
-            shown = ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
+            shown = listed(map(repr, names), 12)
             raise UsageError(
-                f"Zeros in the tables tie {shown} together: redrawn one at a time they would not reach all their "
-                f"states, and together they have more than {MOST_STATES}, too many to redraw at once. Use "
-                'method="likelihood weighting" or "loopy", or query, which is exact.'
+                "Zeros in the tables tie {shown} together: redrawn one at a time they would not reach all their "
+                "states, and together they have more than {most_states}, too many to redraw at once. Use "
+                'method="likelihood weighting" or "loopy", or query, which is exact.',
+                shown=shown,
+                most_states=MOST_STATES,
             )
     if not len(states):
         raise Contradiction

@@ -96,8 +96,9 @@ def likelihood_weighting(
     top = log_weights.max(initial=-np.inf)
     if top == -np.inf:
         raise SettingError(
-            f"None of the {n} samples agrees with the evidence: it is impossible, or too improbable for likelihood "
-            "weighting. Raise n_samples, or ask query or log_probability, which are exact."
+            "None of the {n} samples agrees with the evidence: it is impossible, or too improbable for likelihood "
+            "weighting. Raise n_samples, or ask query or log_probability, which are exact.",
+            n=n,
         )
     return weighted_shares(at, np.exp(log_weights - top), cells)
 
@@ -223,7 +224,8 @@ def rejection(
     at = np.concatenate(found)
     if not len(at):
         raise SettingError(
-            f"None of the {n} samples agrees with the evidence: it is impossible, or too improbable for rejection. "
-            'Raise n_samples, or use method="likelihood weighting", or query, which is exact.'
+            "None of the {n} samples agrees with the evidence: it is impossible, or too improbable for rejection. "
+            'Raise n_samples, or use method="likelihood weighting", or query, which is exact.',
+            n=n,
         )
     return weighted_shares(at, np.ones(len(at)), cells), len(at)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from bayeskit.errors import ModelFormatError, SettingError, SourceNote
 from bayeskit.graphs.network import Network, Node
 from bayeskit.io.networks.budget import MOST_AXES, many
+from bayeskit.messages import Message
 from bayeskit.schema import first_twice
 
 # A noisy-MAX node of a few numbers can stand for a table of any size; beyond this it is not spelled out in a file.
@@ -44,20 +45,25 @@ def assembled(
         )
     twice = first_twice(node.name for node in nodes)
     if twice is not None:
-        raise ModelFormatError(f"two nodes are named {twice!r}. Rename one of them.", path=path)
+        raise ModelFormatError(
+            Message("two nodes are named {twice!r}. Rename one of them.", twice=twice), path=path
+        )
     try:
         return Network(nodes, name, dict(notes or {}))
     except SettingError as error:
-        raise ModelFormatError(str(error), path=path) from error
+        raise ModelFormatError(error.message, path=path) from error
 
 
 def warn_of_pyagrum(format: str, path: object = None) -> None:
     """Say that the tables of a file were read in the order in which pyAgrum writes them."""
     warnings.warn(
-        f"{'This file' if path is None else path} was written by pyAgrum, which lets the first variable of a table "
-        f"vary fastest where {format} lets the last: it was read in pyAgrum's order. If its numbers have been put "
-        "right since, take the comments out of it.",
-        SourceNote,
+        SourceNote(
+            "{file} was written by pyAgrum, which lets the first variable of a table "
+            "vary fastest where {format} lets the last: it was read in pyAgrum's order. If its numbers have been put "
+            "right since, take the comments out of it.",
+            file=Message("This file") if path is None else path,
+            format=format,
+        ),
         stacklevel=5,
     )
 
@@ -66,14 +72,18 @@ def require_writable(network: Network, format: str) -> None:
     """Refuse to write a network that is not complete, or whose tables cannot be spelled out."""
     network.require_distributions()
     if not network.nodes:
-        raise SettingError(f"The network has no node; {format} cannot hold an empty one.")
+        raise SettingError("The network has no node; {format} cannot hold an empty one.", format=format)
     for node in network.nodes:
         shape = tuple(network[name].variable.size or 1 for name in (*node.parents, node.name))
         cells = math.prod(shape)
         if cells > MOST_CELLS or len(shape) > MOST_AXES:
             raise SettingError(
-                f"The table of {node.name!r} has {many(cells)} cells over {len(shape)} variables, too many to be "
-                f"written as {format}. Write the native format, .json, which keeps the parameters it is made from."
+                "The table of {name!r} has {cells} cells over {n} variables, too many to be "
+                "written as {format}. Write the native format, .json, which keeps the parameters it is made from.",
+                name=node.name,
+                cells=many(cells),
+                n=len(shape),
+                format=format,
             )
 
 
@@ -83,5 +93,7 @@ def require_discrete(network: Network, format: str) -> None:
     numeric = next((node for node in network.nodes if not node.is_discrete), None)
     if numeric is not None:
         raise SettingError(
-            f"{numeric.name!r} is continuous, and {format} has only discrete nodes. Write the native format, .json."
+            "{name!r} is continuous, and {format} has only discrete nodes. Write the native format, .json.",
+            name=numeric.name,
+            format=format,
         )

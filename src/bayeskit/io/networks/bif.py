@@ -29,6 +29,7 @@ from bayeskit.io.networks.mangling import (
 )
 from bayeskit.io.networks.raw import decode
 from bayeskit.io.networks.tokens import Tokens, pattern, shown
+from bayeskit.messages import Message
 from bayeskit.schema import Label, Name, first_twice
 
 # Commas are blanks here: files separate states and numbers by either. A property is one token: what it
@@ -96,14 +97,20 @@ class _Reader:
                 self.read_probability(tables)
             else:
                 raise tokens.error(
-                    f"there is {shown(word)} where a block 'variable' or 'probability' must begin.",
+                    Message(
+                        "there is {word} where a block 'variable' or 'probability' must begin.",
+                        word=shown(word),
+                    ),
                     tokens.at - 1,
                 )
         nodes = []
         for name, declared in self.declared.items():
             if name not in tables:
                 raise tokens.error(
-                    f"{name!r} has no block 'probability': the file was cut short, or one must be added.",
+                    Message(
+                        "{name!r} has no block 'probability': the file was cut short, or one must be added.",
+                        name=name,
+                    ),
                     declared.at,
                 )
             parents, table = tables[name]
@@ -125,16 +132,19 @@ class _Reader:
         declared.name = tokens.name("the name of a variable")
         if declared.name in self.declared:
             raise tokens.error(
-                f"there is a second variable {declared.name!r}. Rename one of them.", declared.at
+                Message("there is a second variable {name!r}. Rename one of them.", name=declared.name),
+                declared.at,
             )
-        tokens.expect("{", f"after 'variable {declared.name}'")
+        tokens.expect("{", Message("after 'variable {name}'", name=declared.name))
         while not tokens.skip("}"):
             if tokens.skip("type"):
                 self.read_type(declared)
             else:
                 read_property(tokens, declared, obeyed=TRUE)
         if not declared.states:
-            raise tokens.error(f"the variable {declared.name!r} has no type and no states.", declared.at)
+            raise tokens.error(
+                Message("the variable {name!r} has no type and no states.", name=declared.name), declared.at
+            )
         if TRUE_STATES in declared.true:
             size = len(declared.states)
             declared.true_states = true_states(declared.true[TRUE_STATES], size)
@@ -145,29 +155,40 @@ class _Reader:
     def read_type(self, declared: Declared) -> None:
         tokens, name = self.tokens, declared.name
         if declared.states:
-            raise tokens.error(f"{name!r} has a second type.", tokens.at - 1)
+            raise tokens.error(Message("{name!r} has a second type.", name=name), tokens.at - 1)
         kind = tokens.take()
         if kind != "discrete":
             raise tokens.error(
-                f"{name!r} is of the type {shown(kind)}; only discrete variables can be read from BIF.",
+                Message(
+                    "{name!r} is of the type {kind}; only discrete variables can be read from BIF.",
+                    name=name,
+                    kind=shown(kind),
+                ),
                 tokens.at - 1,
             )
-        tokens.expect("[", f"in the type of {name!r}")
+        tokens.expect("[", Message("in the type of {name!r}", name=name))
         size = tokens.take()
-        tokens.expect("]", f"in the type of {name!r}")
-        tokens.expect("{", f"before the states of {name!r}")
+        tokens.expect("]", Message("in the type of {name!r}", name=name))
+        tokens.expect("{", Message("before the states of {name!r}", name=name))
         states = []
         while not tokens.skip("}"):
-            states.append(tokens.name(f"a state of {name!r}"))
+            states.append(tokens.name(Message("a state of {name!r}", name=name)))
         if size != str(len(states)):
             raise tokens.error(
-                f"{name!r} is declared with {shown(size)} states and lists {len(states)}. A state with a blank or a "
-                "comma in its name needs quotation marks.",
+                Message(
+                    "{name!r} is declared with {size} states and lists {n}. A state with a blank or a "
+                    "comma in its name needs quotation marks.",
+                    name=name,
+                    size=shown(size),
+                    n=len(states),
+                ),
                 declared.at,
             )
         twice = first_twice(states)
         if twice is not None:
-            raise tokens.error(f"{name!r} has the state {twice!r} twice.", declared.at)
+            raise tokens.error(
+                Message("{name!r} has the state {twice!r} twice.", name=name, twice=twice), declared.at
+            )
         declared.states = tuple(states)
         tokens.skip(";")
 
@@ -179,13 +200,17 @@ class _Reader:
         if tokens.skip("|"):
             while tokens.peek() != ")":
                 parents.append(self.known_name())
-        tokens.expect(")", f"after the parents of {child!r}")
-        tokens.expect("{", f"before the probabilities of {child!r}")
+        tokens.expect(")", Message("after the parents of {child!r}", child=child))
+        tokens.expect("{", Message("before the probabilities of {child!r}", child=child))
         if child in tables:
-            raise tokens.error(f"there is a second block 'probability' for {child!r}.", at)
+            raise tokens.error(
+                Message("there is a second block 'probability' for {child!r}.", child=child), at
+            )
         twice = first_twice((child, *parents))
         if twice is not None:
-            raise tokens.error(f"{twice!r} stands twice in the family of {child!r}.", at)
+            raise tokens.error(
+                Message("{twice!r} stands twice in the family of {child!r}.", twice=twice, child=child), at
+            )
         family = [self.declared[name] for name in (*parents, child)]
         values = Rows(tokens, family, at, self.budget).table(self.normalize)
         tables[child] = (tuple(parents), Table(values))
@@ -193,7 +218,7 @@ class _Reader:
     def known_name(self) -> str:
         name = self.tokens.name("the name of a variable")
         if name not in self.declared:
-            raise self.tokens.error(f"there is no variable {name!r}.", self.tokens.at - 1)
+            raise self.tokens.error(Message("there is no variable {name!r}.", name=name), self.tokens.at - 1)
         return name
 
 

@@ -15,6 +15,7 @@ from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.flat_table import checked_table
 from bayeskit.io.networks.mangling import QUOTED, TRUE, TRUE_NAME, add_note, take_true, unquoted
 from bayeskit.io.networks.tokens import Tokens, is_number, shown
+from bayeskit.messages import Joined, Message
 from bayeskit.schema import Variable
 
 _KEY = re.compile(r"([A-Za-z_][\w.-]*+)\s*+=?")
@@ -50,7 +51,9 @@ def read_property(tokens: Tokens, owner: Declared, obeyed: Collection[str]) -> N
     """Keep what a property says as a note, or, where it is ``obeyed`` in this block, beside the notes."""
     word = tokens.take()
     if not _PROPERTY.match(word):
-        raise tokens.error(f"there is {shown(word)} where a property or '}}' must stand.", tokens.at - 1)
+        raise tokens.error(
+            Message("there is {word} where a property or '}}' must stand.", word=shown(word)), tokens.at - 1
+        )
     if not tokens.peek():
         raise tokens.cut_short()
     text = word.removeprefix("property").removesuffix(";").strip()
@@ -98,8 +101,11 @@ class Rows:
                 self.numbers = self.statement(self.sizes[-1])
             elif _FUNCTION.match(word):
                 raise tokens.error(
-                    f"{self.child.name!r} says 'property function': its rows are parameters of independent causes, "
-                    "which BIF does not define. Write its whole table."
+                    Message(
+                        "{name!r} says 'property function': its rows are parameters of independent causes, "
+                        "which BIF does not define. Write its whole table.",
+                        name=self.child.name,
+                    )
                 )
             else:
                 read_property(tokens, self.child, obeyed=())
@@ -120,7 +126,11 @@ class Rows:
         words = tokens.words
         if words[close : close + 1] != [")"] or ")" in words[first:close]:
             raise tokens.error(
-                f"a row of {self.child.name!r} must name one state of each of its {len(self.parents)} parents.",
+                Message(
+                    "a row of {name!r} must name one state of each of its {n} parents.",
+                    name=self.child.name,
+                    n=len(self.parents),
+                ),
                 first,
             )
         number = 0
@@ -130,12 +140,19 @@ class Rows:
             if code is None:
                 parent = self.parents[k]
                 raise tokens.error(
-                    f"{parent.name!r} has no state {shown(word)} (it has {', '.join(list(codes)[:12])}).",
+                    Message(
+                        "{name!r} has no state {word} (it has {names}).",
+                        name=parent.name,
+                        word=shown(word),
+                        names=Joined(list(codes)[:12]),
+                    ),
                     first + 1 + k,
                 )
             number = number * len(codes) + code
         if number in self.rows:
-            raise tokens.error(f"this row of {self.child.name!r} is given a second time.", first)
+            raise tokens.error(
+                Message("this row of {name!r} is given a second time.", name=self.child.name), first
+            )
         tokens.at = close + 1
         if self.numbered:
             tokens.expect(":", "after the states of the parents")
@@ -146,7 +163,9 @@ class Rows:
         tokens = self.tokens
         tokens.at += 1
         if (self.whole if word == "table" else self.default) is not None:
-            raise tokens.error(f"{self.child.name!r} has a second {word!r}.", tokens.at - 1)
+            raise tokens.error(
+                Message("{name!r} has a second {word!r}.", name=self.child.name, word=word), tokens.at - 1
+            )
         if self.numbered:
             tokens.expect(":", "after 'default'")
         if word == "table":
@@ -162,7 +181,13 @@ class Rows:
         numbers = tokens.numbers(range(start, end))
         if len(numbers) != count:
             raise tokens.error(
-                f"{self.child.name!r} needs {count} numbers here, and there are {len(numbers)}.", start
+                Message(
+                    "{name!r} needs {count} numbers here, and there are {n}.",
+                    name=self.child.name,
+                    count=count,
+                    n=len(numbers),
+                ),
+                start,
             )
         tokens.at = end + 1
         return numbers
@@ -171,7 +196,9 @@ class Rows:
         tokens, name = self.tokens, self.child.name
         if self.whole is not None:
             if self.rows or self.default is not None:
-                raise tokens.error(f"{name!r} is given by a table and by rows. Keep one of them.", self.at)
+                raise tokens.error(
+                    Message("{name!r} is given by a table and by rows. Keep one of them.", name=name), self.at
+                )
             # The child's axis comes first in the file.
             cells = np.array(self.whole).reshape((self.sizes[-1], *self.sizes[:-1]))
             return np.moveaxis(cells, 0, -1)
@@ -181,9 +208,14 @@ class Rows:
             if self.default is None:
                 missing = next(row for row in range(n_rows) if row not in self.rows)
                 codes = np.unravel_index(missing, self.sizes[:-1]) if self.parents else ()
-                states = ", ".join(p.states[int(code)] for p, code in zip(self.parents, codes))
+                states = Joined((p.states[int(code)] for p, code in zip(self.parents, codes)))
                 raise tokens.error(
-                    f"{name!r} has no probabilities for ({states}). Give that row, or a 'default'.", self.at
+                    Message(
+                        "{name!r} has no probabilities for ({states}). Give that row, or a 'default'.",
+                        name=name,
+                        states=states,
+                    ),
+                    self.at,
                 )
             values[:] = self.default
         if self.rows:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from bayeskit.errors import ModelFormatError
+from bayeskit.messages import Message
 
 # Any file may ask for this many cells (32 MiB), and a longer one for so many for each of its bytes. A number takes at
 # least two bytes, itself and a blank, so a file that spells its tables out is never refused.
@@ -52,29 +53,43 @@ read_network(path, max_memory=112).
         self,
         sizes: Sequence[int],
         name: object,
-        error: Callable[[str], ModelFormatError] = ModelFormatError,
+        error: Callable[[Message], ModelFormatError] = ModelFormatError,
     ) -> int:
         """Take the cells of a table with these axes, and return how many they are; ``error`` knows where it stands."""
         cells = math.prod(sizes)
         total = self.taken + cells
         if total > self.most:
             raise error(
-                f"the table of {name!r} has {many(cells)} cells, and with it the tables of this file would have "
-                f"{many(total)}; {self.most} are allowed. Give nodes fewer parents.{_way_out(BYTES_A_CELL * total)}"
+                Message(
+                    "the table of {name!r} has {cells} cells, and with it the tables of this file would have "
+                    "{total}; {most} are allowed. Give nodes fewer parents.{way_out}",
+                    name=name,
+                    cells=many(cells),
+                    total=many(total),
+                    most=self.most,
+                    way_out=_way_out(BYTES_A_CELL * total),
+                )
             )
         if len(sizes) > MOST_AXES:
             raise error(
-                f"the table of {name!r} would be over {len(sizes)} variables; at most {MOST_AXES} are read. Give it "
-                "fewer parents."
+                Message(
+                    "the table of {name!r} would be over {n} variables; at most {most_axes} are read. Give it "
+                    "fewer parents.",
+                    name=name,
+                    n=len(sizes),
+                    most_axes=MOST_AXES,
+                )
             )
         self.taken = total
         return cells
 
 
-def _way_out(n_bytes: int) -> str:
+def _way_out(n_bytes: int) -> Message:
     if n_bytes > _BEYOND_ANY_MEMORY:
-        return ""
-    return f" If you trust the file, raise the limit: read_network(path, max_memory={n_bytes})."
+        return Message("")
+    return Message(
+        " If you trust the file, raise the limit: read_network(path, max_memory={n_bytes}).", n_bytes=n_bytes
+    )
 
 
 def many(cells: int) -> str:

@@ -10,6 +10,7 @@ from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.mangling import QUOTED, add_note, unquoted
 from bayeskit.io.networks.raw import decode
 from bayeskit.io.networks.tokens import Tokens, pattern, shown
+from bayeskit.messages import Message
 from bayeskit.schema import first_twice
 
 _TOKEN = pattern(r"[\s,]|//[^\n]*+|/\*.*?\*/", "{}()[];|:=")
@@ -67,7 +68,10 @@ class _Reader:
         for name, declared in self.declared.items():
             if name not in tables:
                 raise tokens.error(
-                    f"{name!r} has no block 'probability': the file was cut short, or one must be added.",
+                    Message(
+                        "{name!r} has no block 'probability': the file was cut short, or one must be added.",
+                        name=name,
+                    ),
                     declared.at,
                 )
         nodes = [
@@ -80,12 +84,15 @@ class _Reader:
         tokens = self.tokens
         if tokens.peek() not in (":", "="):
             raise tokens.error(
-                f"there is {shown(key)} where a block or an attribute must begin.", tokens.at - 1
+                Message("there is {key} where a block or an attribute must begin.", key=shown(key)),
+                tokens.at - 1,
             )
         start, end = tokens.at + 1, tokens.find(";")
         words = tokens.words[start:end]
         if "{" in words or "}" in words:
-            raise tokens.error(f"the attribute {shown(key)} has no semicolon at its end.", tokens.at - 1)
+            raise tokens.error(
+                Message("the attribute {key} has no semicolon at its end.", key=shown(key)), tokens.at - 1
+            )
         text = " ".join(words)
         add_note(owner.notes, unquoted(key), unquoted(text) if QUOTED.fullmatch(text) else text)
         tokens.at = end + 1
@@ -95,8 +102,11 @@ class _Reader:
         declared = Declared("", tokens.at)
         declared.name = tokens.name("the name of a node")
         if declared.name in self.declared:
-            raise tokens.error(f"there is a second node {declared.name!r}. Rename one of them.", declared.at)
-        tokens.expect("{", f"after 'node {declared.name}'")
+            raise tokens.error(
+                Message("there is a second node {name!r}. Rename one of them.", name=declared.name),
+                declared.at,
+            )
+        tokens.expect("{", Message("after 'node {name}'", name=declared.name))
         while not tokens.skip("}"):
             word = tokens.take()
             if word == "type":
@@ -105,33 +115,44 @@ class _Reader:
                 # A node's name here is what people read; others call it a label.
                 self.read_attribute(declared, "label" if word == "name" else word)
         if not declared.states:
-            raise tokens.error(f"the node {declared.name!r} has no type and no states.", declared.at)
+            raise tokens.error(
+                Message("the node {name!r} has no type and no states.", name=declared.name), declared.at
+            )
         self.declared[declared.name] = declared
 
     def read_type(self, declared: Declared) -> None:
         tokens, name = self.tokens, declared.name
         if declared.states:
-            raise tokens.error(f"{name!r} has a second type.", tokens.at - 1)
+            raise tokens.error(Message("{name!r} has a second type.", name=name), tokens.at - 1)
         tokens.expect(":", "after 'type'")
         kind = tokens.take()
         if kind != "discrete":
             raise tokens.error(
-                f"{name!r} is of the type {shown(kind)}; only discrete nodes can be read from DSC.",
+                Message(
+                    "{name!r} is of the type {kind}; only discrete nodes can be read from DSC.",
+                    name=name,
+                    kind=shown(kind),
+                ),
                 tokens.at - 1,
             )
-        tokens.expect("[", f"in the type of {name!r}")
+        tokens.expect("[", Message("in the type of {name!r}", name=name))
         size = tokens.take()
-        tokens.expect("]", f"in the type of {name!r}")
-        tokens.expect("=", f"before the states of {name!r}")
-        tokens.expect("{", f"before the states of {name!r}")
+        tokens.expect("]", Message("in the type of {name!r}", name=name))
+        tokens.expect("=", Message("before the states of {name!r}", name=name))
+        tokens.expect("{", Message("before the states of {name!r}", name=name))
         states = []
         while not tokens.skip("}"):
-            states.append(tokens.name(f"a state of {name!r}"))
-        tokens.expect(";", f"after the states of {name!r}")
+            states.append(tokens.name(Message("a state of {name!r}", name=name)))
+        tokens.expect(";", Message("after the states of {name!r}", name=name))
         if size != str(len(states)) or first_twice(states) is not None:
             raise tokens.error(
-                f"{name!r} is declared with {shown(size)} states and lists {len(states)}, {len(set(states))} of them "
-                "different.",
+                Message(
+                    "{name!r} is declared with {size} states and lists {n}, {n_set} of them different.",
+                    name=name,
+                    size=shown(size),
+                    n=len(states),
+                    n_set=len(set(states)),
+                ),
                 declared.at,
             )
         declared.states = tuple(states)
@@ -145,18 +166,22 @@ class _Reader:
             while tokens.peek() != ")":
                 family.append(self.known())
         child, parents = family[0].name, family[1:]
-        tokens.expect(")", f"after the parents of {child!r}")
-        tokens.expect("{", f"before the probabilities of {child!r}")
+        tokens.expect(")", Message("after the parents of {child!r}", child=child))
+        tokens.expect("{", Message("before the probabilities of {child!r}", child=child))
         twice = first_twice(declared.name for declared in family)
         if twice is not None:
-            raise tokens.error(f"{twice!r} stands twice in the family of {child!r}.", at)
+            raise tokens.error(
+                Message("{twice!r} stands twice in the family of {child!r}.", twice=twice, child=child), at
+            )
         if child in tables:
-            raise tokens.error(f"there is a second block 'probability' for {child!r}.", at)
+            raise tokens.error(
+                Message("there is a second block 'probability' for {child!r}.", child=child), at
+            )
         values = Rows(tokens, [*parents, family[0]], at, self.budget, numbered=True).table(self.normalize)
         tables[child] = (tuple(parent.name for parent in parents), Table(values))
 
     def known(self) -> Declared:
         name = self.tokens.name("the name of a node")
         if name not in self.declared:
-            raise self.tokens.error(f"there is no node {name!r}.", self.tokens.at - 1)
+            raise self.tokens.error(Message("there is no node {name!r}.", name=name), self.tokens.at - 1)
         return self.declared[name]

@@ -15,6 +15,7 @@ from bayeskit.io.networks.flat_table import checked_table
 from bayeskit.io.networks.mangling import unquoted
 from bayeskit.io.networks.raw import decode
 from bayeskit.io.networks.tokens import Tokens, pattern, shown
+from bayeskit.messages import Message
 from bayeskit.schema import Variable, first_twice
 
 _TOKEN = pattern(r"[\s,]|//[^\n]*+|/\*.*?\*/", "{}()=;")
@@ -75,12 +76,16 @@ def read_dsl(
             continue
         node = described.setdefault(block[0][1], _Described(block[0][1], block[0][2]))
         if node.at != block[0][2]:
-            raise tokens.error(f"there is a second node {node.name!r}. Rename one of them.", block[0][2])
+            raise tokens.error(
+                Message("there is a second node {name!r}. Rename one of them.", name=node.name), block[0][2]
+            )
         if key in node.values:
-            raise tokens.error(f"{node.name!r} says {key} twice.", place[0])
+            raise tokens.error(Message("{name!r} says {key} twice.", name=node.name, key=key), place[0])
         node.values[key] = place
     if tokens.peek():
-        raise tokens.error(f"there is {shown(tokens.peek())} after the end of the network.")
+        raise tokens.error(
+            Message("there is {peek} after the end of the network.", peek=shown(tokens.peek()))
+        )
     nodes = _Nodes(tokens, described, normalize, budget or Budget(len(data)))
     return assembled(
         (nodes.node(one) for one in described.values()), "" if name == "Unnamed" else name, path=path
@@ -105,18 +110,20 @@ def _walk(tokens: Tokens) -> Iterator[tuple[list[Part], Place]]:
             stack.pop()
         elif word == "node":
             stack.append(("node", tokens.name("the name of a node"), at))
-            tokens.expect("{", f"after 'node {stack[-1][1]}'")
+            tokens.expect("{", Message("after 'node {stack}'", stack=stack[-1][1]))
             yield stack, (at, at)
         else:
             if word in "{()=;" or word[0] == '"':
-                raise tokens.error(f"there is {shown(word)} where a key or '}}' must stand.", at)
-            tokens.expect("=", f"after {shown(word)}")
+                raise tokens.error(
+                    Message("there is {word} where a key or '}}' must stand.", word=shown(word)), at
+                )
+            tokens.expect("=", Message("after {word}", word=shown(word)))
             stack.append(("", word, at))
             if tokens.skip("{"):
                 continue
             start, end = tokens.at, tokens.find(";")
             if not {"{", "}", "="}.isdisjoint(tokens.words[start:end]):
-                raise tokens.error(f"{shown(word)} has no semicolon at its end.", at)
+                raise tokens.error(Message("{word} has no semicolon at its end.", word=shown(word)), at)
             yield stack, (start, end)
             tokens.at = end + 1
             stack.pop()
@@ -134,14 +141,20 @@ class _Nodes:
         if kind != "CPT":
             named = _KINDS.get(kind, f"of the type {shown(kind)}")
             raise self.tokens.error(
-                f"{node.name!r} is {named}; from DSL only chance nodes (CPT) can be read. Open the file in GeNIe and "
-                "save it as XDSL, or take the node away.",
+                Message(
+                    "{name!r} is {named}; from DSL only chance nodes (CPT) can be read. Open the file in GeNIe and "
+                    "save it as XDSL, or take the node away.",
+                    name=node.name,
+                    named=named,
+                ),
                 node.at,
             )
         states = self.listed(node, "DEFINITION.NAMESTATES")
         twice = first_twice(states)
         if twice is not None or not states:
-            raise self.tokens.error(f"{node.name!r} needs states, all of them different.", node.at)
+            raise self.tokens.error(
+                Message("{name!r} needs states, all of them different.", name=node.name), node.at
+            )
         return discrete(node.name, states)
 
     def node(self, node: _Described) -> Node:
@@ -149,14 +162,29 @@ class _Nodes:
         parents = self.listed(node, "PARENTS")
         strange = next((parent for parent in parents if parent not in self.variables), None)
         if strange is not None:
-            raise tokens.error(f"there is no node {strange!r}, which is a parent of {node.name!r}.", node.at)
+            raise tokens.error(
+                Message(
+                    "there is no node {strange!r}, which is a parent of {name!r}.",
+                    strange=strange,
+                    name=node.name,
+                ),
+                node.at,
+            )
         family = [self.variables[name] for name in (*parents, node.name)]
         sizes = [variable.size for variable in family]
         cells = self.budget.take(sizes, node.name, lambda what: tokens.error(what, node.at))
         start, end = self.inside(node, "DEFINITION.PROBABILITIES")
         numbers = tokens.numbers(range(start, end))
         if len(numbers) != cells:
-            raise tokens.error(f"{node.name!r} needs {cells} numbers, and there are {len(numbers)}.", start)
+            raise tokens.error(
+                Message(
+                    "{name!r} needs {cells} numbers, and there are {n}.",
+                    name=node.name,
+                    cells=cells,
+                    n=len(numbers),
+                ),
+                start,
+            )
         values = checked_table(
             np.reshape(numbers, sizes),
             node.name,
@@ -171,7 +199,7 @@ class _Nodes:
 
     def value(self, node: _Described, key: str) -> list[str]:
         if key not in node.values:
-            raise self.tokens.error(f"{node.name!r} has no {key}.", node.at)
+            raise self.tokens.error(Message("{name!r} has no {key}.", name=node.name, key=key), node.at)
         start, end = node.values[key]
         return self.tokens.words[start:end]
 
@@ -184,5 +212,7 @@ class _Nodes:
         words = self.value(node, key)
         start, end = node.values[key]
         if len(words) < 2 or (words[0], words[-1]) != ("(", ")") or not _FLAT.isdisjoint(words[1:-1]):
-            raise self.tokens.error(f"{key} of {node.name!r} must be a list in parentheses.", start)
+            raise self.tokens.error(
+                Message("{key} of {name!r} must be a list in parentheses.", key=key, name=node.name), start
+            )
         return start + 1, end - 1

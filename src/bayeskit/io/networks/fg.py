@@ -13,6 +13,7 @@ from bayeskit.graphs.network import Field, discrete
 from bayeskit.io.networks.budget import Budget
 from bayeskit.io.networks.raw import decode
 from bayeskit.io.networks.tokens import Words
+from bayeskit.messages import Message
 from bayeskit.schema import first_twice
 
 
@@ -61,7 +62,9 @@ def _check_scope(
     """Refuse a factor that contradicts itself or an earlier one; note the sizes it gives."""
     twice = first_twice(scope)
     if twice is not None:
-        raise words.refusal(f"factor {number} has the variable {twice} twice.")
+        raise words.refusal(
+            Message("factor {number} has the variable {twice} twice.", number=number, twice=twice)
+        )
     for name, size in zip(scope, shape):
         if size == 0 or sizes.setdefault(name, size) != size:
             raise words.refusal(
@@ -79,15 +82,28 @@ def _cells(words: Words, number: int, size: int) -> NDArray[np.float64]:
     for _ in range(count):
         cell = words.whole(f"a cell of factor {number}")
         if cell >= size or seen[cell]:
-            why = "stands there twice" if cell < size else f"does not exist (there are {size}, from 0)"
-            raise words.refusal(f"the cell {cell} of factor {number} {why}.")
+            why = (
+                Message("stands there twice")
+                if cell < size
+                else Message("does not exist (there are {size}, from 0)", size=size)
+            )
+            raise words.refusal(
+                Message("the cell {cell} of factor {number} {why}.", cell=cell, number=number, why=why)
+            )
         seen[cell] = 1
         value = words.numbers(1, f"the value of cell {cell}")[0]
         if not 0 <= value < math.inf:
             raise words.refusal(
-                f"the cell {cell} of factor {number} is {value}; a finite number from 0 is needed."
+                Message(
+                    "the cell {cell} of factor {number} is {value}; a finite number from 0 is needed.",
+                    cell=cell,
+                    number=number,
+                    value=value,
+                )
             )
         values[cell] = value
     if not values.any():
-        raise words.refusal(f"factor {number} is zero everywhere, so nothing is possible.")
+        raise words.refusal(
+            Message("factor {number} is zero everywhere, so nothing is possible.", number=number)
+        )
     return values

@@ -11,6 +11,7 @@ from bayeskit.errors import ModelFormatError
 from bayeskit.graphs.distributions import LinearGaussian, Table, row_sums, summing_to_one
 from bayeskit.graphs.network import Node
 from bayeskit.io.networks.budget import Budget
+from bayeskit.messages import Joined, Message, as_message
 from bayeskit.schema import Name, Variable
 
 # A row that was printed with a few digits is divided by its sum; beyond that something is wrong.
@@ -58,18 +59,30 @@ Mend them, or pass normalize=True to divide them by their sum.
     table: NDArray[np.float64] = np.ascontiguousarray(values, dtype=np.float64)
     rows = table.reshape(-1, table.shape[-1])
 
-    def refused(row: int, why: str) -> ModelFormatError:
+    def refused(row: int, why: str | Message) -> ModelFormatError:
         at = place(row) if place is not None else (line, column)
-        where = _states_of(row, parents)
-        return ModelFormatError(
-            f"the probabilities of {name!r}{where} {why}", path=path, line=at[0], column=at[1]
+        states = _states_of(row, parents)
+        what = (
+            Message(
+                "the probabilities of {name!r} given {states} {why}",
+                name=name,
+                states=states,
+                why=as_message(why),
+            )
+            if states
+            else Message("the probabilities of {name!r} {why}", name=name, why=as_message(why))
         )
+        return ModelFormatError(what, path=path, line=at[0], column=at[1])
 
     bad = ~(np.isfinite(rows) & (rows >= 0))
     if bad.any():
         row, state = (int(k) for k in np.argwhere(bad)[0])
         raise refused(
-            row, f"hold {rows[row, state]!s}. A probability is a number from 0 to 1: mend the file."
+            row,
+            Message(
+                "hold {value!s}. A probability is a number from 0 to 1: mend the file.",
+                value=rows[row, state],
+            ),
         )
     sums = row_sums(rows)
     if not np.isfinite(sums).all():
@@ -81,18 +94,18 @@ Mend them, or pass normalize=True to divide them by their sum.
         row = int(np.argmax(off > ROUNDED))
         raise refused(
             row,
-            f"sum to {sums[row]:.6g}, not to 1. Mend them, or pass normalize=True to divide them by their sum.",
+            Message(
+                "sum to {sums:.6g}, not to 1. Mend them, or pass normalize=True to divide them by their sum.",
+                sums=sums[row],
+            ),
         )
     return summing_to_one(rows, sums).reshape(table.shape)
 
 
-def _states_of(row: int, parents: Sequence[Variable]) -> str:
-    """Return which states of the parents a row is for, as words in a sentence."""
-    if not parents:
-        return ""
-    codes = np.unravel_index(row, tuple(parent.size for parent in parents))
-    shown = ", ".join(f"{p.name!s} = {p.states[int(code)]!s}" for p, code in zip(parents, codes))
-    return f" given {shown}"
+def _states_of(row: int, parents: Sequence[Variable]) -> Joined:
+    """Return which states of the parents a row is for."""
+    codes = np.unravel_index(row, tuple(parent.size for parent in parents)) if parents else ()
+    return Joined(f"{p.name!s} = {p.states[int(code)]!s}" for p, code in zip(parents, codes))
 
 
 def table_from(
@@ -117,14 +130,20 @@ def table_from(
     """
     sizes = [*(parent.size for parent in parents), variable.size]
 
-    def error(what: str) -> ModelFormatError:
+    def error(what: str | Message) -> ModelFormatError:
         return ModelFormatError(what, path=path, line=line, column=column)
 
     cells = budget.take(sizes, variable.name, error)
     if len(values) != cells:
         shape = " × ".join(map(str, sizes))
         raise error(
-            f"the table of {variable.name!r} has {len(values)} numbers; {shape} = {cells} are needed."
+            Message(
+                "the table of {name!r} has {n} numbers; {shape} = {cells} are needed.",
+                name=variable.name,
+                n=len(values),
+                shape=shape,
+                cells=cells,
+            )
         )
     return Table(
         checked_table(
@@ -155,9 +174,9 @@ def checked_states(states: Sequence[str], name: object, path: object, line: int,
     """Refuse a node without states, or with one of them twice."""
     what = None
     if not states:
-        what = f"{name!r} has no states. Give it at least one."
+        what = Message("{name!r} has no states. Give it at least one.", name=name)
     elif len(set(states)) < len(states):
         twice = next(state for place, state in enumerate(states) if state in states[:place])
-        what = f"{name!r} has the state {twice!r} twice. Rename one of them."
-    if what:
+        what = Message("{name!r} has the state {twice!r} twice. Rename one of them.", name=name, twice=twice)
+    if what is not None:
         raise ModelFormatError(what, path=path, line=line, column=column)

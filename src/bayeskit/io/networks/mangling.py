@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from bayeskit.errors import SettingError
+from bayeskit.messages import Message
 from bayeskit.schema import Name, first_twice
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -46,8 +47,11 @@ def mangled(
     for name in names:
         if str(name) in written:
             raise SettingError(
-                f"The {kind} {written[str(name)]!r} and {name!r} are written the same way, so a file could not tell "
-                "them apart. Rename one of them."
+                "The {kind} {written!r} and {name!r} are written the same way, so a file could not tell "
+                "them apart. Rename one of them.",
+                kind=kind,
+                written=written[str(name)],
+                name=name,
             )
         written[str(name)] = name
     kept = {text for text in written if allowed.fullmatch(text) and text not in reserved}
@@ -120,25 +124,28 @@ TRUE = (TRUE_NAME, TRUE_STATES)
 _PLAIN = re.compile(r"[A-Za-z0-9_.()+-](?:[A-Za-z0-9_.()+, -]*[A-Za-z0-9_.()+-])?")
 
 
-def take_true(true: dict[str, str], key: str, value: str, obeyed: Collection[str]) -> str | None:
+def take_true(true: dict[str, str], key: str, value: str, obeyed: Collection[str]) -> Message | None:
     """Keep a true name or true states, as written; return what is wrong where they cannot stand.
 
     >>> true = {}
     >>> take_true(true, TRUE_NAME, "wet grass", TRUE), true
     (None, {'bayeskit_name': 'wet grass'})
-    >>> take_true(true, TRUE_NAME, "grass", TRUE)
-    'the property bayeskit_name is given twice. Keep one of them.'
+    >>> print(take_true(true, TRUE_NAME, "grass", TRUE))
+    the property bayeskit_name is given twice. Keep one of them.
     """
     if key not in obeyed:
         return misplaced(key)
     if key in true:
-        return f"the property {key} is given twice. Keep one of them."
+        return Message("the property {key} is given twice. Keep one of them.", key=key)
     true[key] = value
     return None
 
 
-def misplaced(key: str) -> str:
-    return f"the property {key} means nothing here. Move it to where its node is declared, or take it away."
+def misplaced(key: str) -> Message:
+    return Message(
+        "the property {key} means nothing here. Move it to where its node is declared, or take it away.",
+        key=key,
+    )
 
 
 def true_states(value: str, size: int) -> list[str] | None:
@@ -152,8 +159,13 @@ def true_states(value: str, size: int) -> list[str] | None:
     return states if is_list and len(states) == size and first_twice(states) is None else None
 
 
-def wrong_states(name: object, size: int) -> str:
-    return f"{TRUE_STATES} of {name!r} must give {size} different states, each in quotation marks."
+def wrong_states(name: object, size: int) -> Message:
+    return Message(
+        "{key} of {name!r} must give {size} different states, each in quotation marks.",
+        key=TRUE_STATES,
+        name=name,
+        size=size,
+    )
 
 
 def add_note(notes: dict[str, str], key: str, value: str) -> None:

@@ -23,6 +23,7 @@ from bayeskit.io.networks.flat_table import checked_table, table_from
 from bayeskit.io.networks.raw import parse_json
 from bayeskit.io.networks.tokens import shown
 from bayeskit.io.plain_values import from_plain, to_plain
+from bayeskit.messages import Message
 from bayeskit.schema import Label, Name, Variable, first_twice
 from bayeskit.visible import json_text
 
@@ -36,7 +37,11 @@ def label_plain(label: Label, what: str) -> Any:
     ('湿', True, {'tuple': [1, 2]})
     """
     if label is None or label != label:
-        raise SettingError(f"{what} is {label!r}, which means missing and cannot be written. Rename it.")
+        raise SettingError(
+            "{what} is {label!r}, which means missing and cannot be written. Rename it.",
+            what=what,
+            label=label,
+        )
     return to_plain(label, what)
 
 
@@ -47,26 +52,36 @@ def label_from(plain: object, where: str) -> Label:
         hash(label)
         is_missing = label is None or label != label
     except TypeError:
-        raise ModelFormatError(f"{shown(repr(plain))}, in {where}, can be no name or state.") from None
+        raise ModelFormatError(
+            Message("{plain}, in {where}, can be no name or state.", plain=shown(repr(plain)), where=where)
+        ) from None
     if is_missing:
-        raise ModelFormatError(f"{plain!r}, in {where}, means missing and can be no name or state.")
+        raise ModelFormatError(
+            Message(
+                "{plain!r}, in {where}, means missing and can be no name or state.", plain=plain, where=where
+            )
+        )
     return label
 
 
 def states_from(plain: object, name: Name) -> tuple[Label, ...]:
     if not isinstance(plain, list):
-        raise ModelFormatError(f'the "states" of {name!r} are no list.')
+        raise ModelFormatError(Message('the "states" of {name!r} are no list.', name=name))
     states = tuple(label_from(item, f"the states of {name!r}") for item in plain)
     twice = first_twice(states)
     if twice is not None:
-        raise ModelFormatError(f"{name!r} has the state {twice!r} twice. Rename one of them.")
+        raise ModelFormatError(
+            Message("{name!r} has the state {twice!r} twice. Rename one of them.", name=name, twice=twice)
+        )
     return states
 
 
 def member(item: Mapping[str, Any], key: str, kind: type[T], where: str) -> T:
     value = item.get(key) if isinstance(item, Mapping) else None
     if not isinstance(value, kind):
-        raise ModelFormatError(f'{where} has no "{key}" that is a {kind.__name__}.')
+        raise ModelFormatError(
+            Message('{where} has no "{key}" that is a {kind}.', where=where, key=key, kind=kind.__name__)
+        )
     return value
 
 
@@ -76,14 +91,16 @@ def listed(item: Mapping[str, Any], key: str, where: str) -> list[Any]:
 
 def texts_from(plain: object, where: str) -> dict[str, str]:
     if not isinstance(plain, dict) or not all(isinstance(value, str) for value in plain.values()):
-        raise ModelFormatError(f'the "notes" of {where} must be texts by name.')
+        raise ModelFormatError(Message('the "notes" of {where} must be texts by name.', where=where))
     return plain
 
 
 def check_names(names: Sequence[Name], known: Collection[Name], where: str) -> None:
     for name in names:
         if name not in known:
-            raise ModelFormatError(f"{name!r}, in {where}, is no variable of this file.")
+            raise ModelFormatError(
+                Message("{name!r}, in {where}, is no variable of this file.", name=name, where=where)
+            )
 
 
 def distribution_plain(node: Node) -> dict[str, Any] | None:
@@ -124,16 +141,31 @@ def distribution_from(
         return None
     kind = member(plain, "kind", str, where)
     if (variable.kind == "categorical") == (kind == "linear-gaussian"):
-        raise ModelFormatError(f"{where} is {kind!r}, which does not fit a {variable.kind} variable.")
+        raise ModelFormatError(
+            Message(
+                "{where} is {kind!r}, which does not fit a {kind2} variable.",
+                where=where,
+                kind=kind,
+                kind2=variable.kind,
+            )
+        )
     unknown = next((v for v in (variable, *parents) if v.kind == "categorical" and not v.size), None)
     if unknown is not None:
         raise ModelFormatError(
-            f"{where} needs the states of {unknown.name!r}, and the file does not give them."
+            Message(
+                "{where} needs the states of {name!r}, and the file does not give them.",
+                where=where,
+                name=unknown.name,
+            )
         )
     numeric = next((v for v in parents if v.kind != "categorical"), None)
     if numeric is not None and kind != "linear-gaussian":
         raise ModelFormatError(
-            f"{variable.name!r} is discrete and {numeric.name!r}, its parent, is continuous."
+            Message(
+                "{name!r} is discrete and {name2!r}, its parent, is continuous.",
+                name=variable.name,
+                name2=numeric.name,
+            )
         )
     if kind == "table":
         values = _matrix(listed(plain, "rows", where), variable.size, where)
@@ -144,7 +176,9 @@ def distribution_from(
         return _noisy_max(plain, variable, parents, normalize, where, budget)
     if kind == "linear-gaussian":
         return _gaussian(plain, variable, parents, where, budget)
-    raise ModelFormatError(f"{where} is of the kind {kind!r}, which this version does not know.")
+    raise ModelFormatError(
+        Message("{where} is of the kind {kind!r}, which this version does not know.", where=where, kind=kind)
+    )
 
 
 def _numbers(plain: list[Any], where: str) -> NDArray[np.float64]:
@@ -153,15 +187,15 @@ def _numbers(plain: list[Any], where: str) -> NDArray[np.float64]:
             raise ValueError
         values = np.array(plain, np.float64)
     except (OverflowError, ValueError):
-        raise ModelFormatError(f"{where} holds something that is no number.") from None
+        raise ModelFormatError(Message("{where} holds something that is no number.", where=where)) from None
     if not np.isfinite(values).all():
-        raise ModelFormatError(f"{where} holds a number that is not finite.")
+        raise ModelFormatError(Message("{where} holds a number that is not finite.", where=where))
     return values
 
 
 def _matrix(rows: list[Any], width: int, where: str) -> NDArray[np.float64]:
     if not all(isinstance(row, list) and len(row) == width for row in rows):
-        raise ModelFormatError(f"{where} must be rows of {width} numbers.")
+        raise ModelFormatError(Message("{where} must be rows of {width} numbers.", where=where, width=width))
     return _numbers([value for row in rows for value in row], where).reshape(len(rows), width)
 
 
@@ -171,9 +205,20 @@ def _deterministic(
     sizes = [parent.size for parent in parents]
     budget.take(sizes, variable.name)
     if len(plain) != math.prod(sizes):
-        raise ModelFormatError(f"{where} has {len(plain)} outcomes; {math.prod(sizes)} are needed.")
+        raise ModelFormatError(
+            Message(
+                "{where} has {n} outcomes; {product} are needed.",
+                where=where,
+                n=len(plain),
+                product=math.prod(sizes),
+            )
+        )
     if not all(type(code) is int and 0 <= code < variable.size for code in plain):
-        raise ModelFormatError(f"{where} must hold numbers of states, from 0 to {variable.size - 1}.")
+        raise ModelFormatError(
+            Message(
+                "{where} must hold numbers of states, from 0 to {size}.", where=where, size=variable.size - 1
+            )
+        )
     return Deterministic(np.array(plain, np.int64).reshape(sizes), variable.size)
 
 
@@ -188,14 +233,23 @@ def _noisy_max(
     causes = listed(plain, "causes", where)
     rising = member(plain, "rising", bool, where) if "rising" in plain else True
     if len(causes) != len(parents) or not all(isinstance(cause, list) for cause in causes):
-        raise ModelFormatError(f"{where} must have a list of rows for each of its {len(parents)} parents.")
+        raise ModelFormatError(
+            Message(
+                "{where} must have a list of rows for each of its {n} parents.", where=where, n=len(parents)
+            )
+        )
     budget.take([sum(parent.size for parent in parents) + 1, variable.size], variable.name)
     found = []
     for cause, parent in zip(causes, parents):
         rows = _matrix(cause, variable.size, where)
         if len(rows) != parent.size:
             raise ModelFormatError(
-                f"{where} needs a row for each of the {parent.size} states of {parent.name!r}."
+                Message(
+                    "{where} needs a row for each of the {size} states of {name!r}.",
+                    where=where,
+                    size=parent.size,
+                    name=parent.name,
+                )
             )
         found.append(checked_table(rows, variable.name, [parent], normalize=normalize))
     leak = _matrix([listed(plain, "leak", where)], variable.size, where)[0]
@@ -213,9 +267,15 @@ def _gaussian(
     coefficients = _matrix(listed(plain, "coefficients", where), n_numeric, where)
     count = math.prod(sizes)
     if not len(intercept) == len(variance) == len(coefficients) == count:
-        raise ModelFormatError(f"{where} needs {count} intercepts, variances and rows of coefficients.")
+        raise ModelFormatError(
+            Message(
+                "{where} needs {count} intercepts, variances and rows of coefficients.",
+                where=where,
+                count=count,
+            )
+        )
     if (variance < 0).any():
-        raise ModelFormatError(f"{where} has a variance below zero.")
+        raise ModelFormatError(Message("{where} has a variance below zero.", where=where))
     return LinearGaussian(
         intercept.reshape(sizes), coefficients.reshape(*sizes, n_numeric), variance.reshape(sizes)
     )
@@ -228,9 +288,18 @@ def factor_from(item: Mapping[str, Any], known: Mapping[Name, Variable], budget:
     sizes = [known[name].size for name in names]
     values = _numbers(listed(item, "values", where), where)
     if len(values) != budget.take(sizes, where):
-        raise ModelFormatError(f"{where} has {len(values)} numbers; {math.prod(sizes)} are needed.")
+        raise ModelFormatError(
+            Message(
+                "{where} has {n} numbers; {product} are needed.",
+                where=where,
+                n=len(values),
+                product=math.prod(sizes),
+            )
+        )
     if (values < 0).any() or not values.any():
-        raise ModelFormatError(f"{where} must hold numbers that are not negative, and not all of them zero.")
+        raise ModelFormatError(
+            Message("{where} must hold numbers that are not negative, and not all of them zero.", where=where)
+        )
     return Factor(names, [known[name].states for name in names], values.reshape(sizes))
 
 
@@ -280,7 +349,7 @@ def _json(value: object) -> str:
         return json_text(value)
     except ValueError as error:
         raise SettingError(
-            f"The network holds a number that is not finite ({error}). Mend the table."
+            "The network holds a number that is not finite ({error}). Mend the table.", error=error
         ) from None
 
 
@@ -307,11 +376,20 @@ def read_native(
     budget = budget or Budget(len(text))
     root = parse_json(text, path)
     if not isinstance(root, dict) or root.get("format") != FORMAT:
-        raise ModelFormatError(f'it has no "format": "{FORMAT}", so it is no network of bayeskit.', path=path)
+        raise ModelFormatError(
+            Message(
+                'it has no "format": "{format}", so it is no network of bayeskit.', format=Message(FORMAT)
+            ),
+            path=path,
+        )
     version = root.get("version")
     if version != VERSION or type(version) is not int:
         raise ModelFormatError(
-            f"it has the version {version!r}, and this bayeskit reads {VERSION}. Install a newer one.",
+            Message(
+                "it has the version {version!r}, and this bayeskit reads {version2}. Install a newer one.",
+                version=version,
+                version2=VERSION,
+            ),
             path=path,
         )
     try:
@@ -321,11 +399,13 @@ def read_native(
             return _field(root, name, notes, budget)
         if root.get("kind") == "bayesian":
             return _network(root, name, notes, normalize, budget)
-        raise ModelFormatError(f'its "kind" is {root.get("kind")!r}; "bayesian" and "markov" are known.')
+        raise ModelFormatError(
+            Message('its "kind" is {kind!r}; "bayesian" and "markov" are known.', kind=root.get("kind"))
+        )
     except ModelFormatError as error:
         raise ModelFormatError(error.what, path=path) from None
     except BayeskitError as error:  # what the values themselves refuse: a cycle, a parent that is no node
-        raise ModelFormatError(str(error), path=path) from None
+        raise ModelFormatError(error.message, path=path) from None
 
 
 def _network(
@@ -336,7 +416,9 @@ def _network(
     for item in plain:
         variable = _variable(item)
         if variable.name in variables:
-            raise ModelFormatError(f"two nodes are named {variable.name!r}. Rename one of them.")
+            raise ModelFormatError(
+                Message("two nodes are named {name!r}. Rename one of them.", name=variable.name)
+            )
         variables[variable.name] = variable
     nodes = []
     for item, variable in zip(plain, variables.values()):
@@ -362,6 +444,8 @@ def _field(root: dict[str, Any], name: str, notes: dict[str, str], budget: Budge
     known = {variable.name: variable for variable in variables}
     for variable in variables:
         if variable.kind != "categorical" or not variable.size:
-            raise ModelFormatError(f"{variable.name!r} has no states, and a Markov network needs them.")
+            raise ModelFormatError(
+                Message("{name!r} has no states, and a Markov network needs them.", name=variable.name)
+            )
     factors = tuple(factor_from(item, known, budget) for item in listed(root, "factors", "the network"))
     return Field(tuple(variables), factors, name, notes)

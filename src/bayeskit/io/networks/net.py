@@ -29,6 +29,7 @@ from bayeskit.io.networks.mangling import (
 from bayeskit.io.networks.net_normal import fits, read_normals, written_normal
 from bayeskit.io.networks.raw import decode
 from bayeskit.io.networks.tokens import Tokens, pattern, shown
+from bayeskit.messages import Message
 from bayeskit.schema import Name, Variable, first_twice
 
 _TOKEN = pattern(r"\s|%[^\n]*+", "(){};=|", comment="%")
@@ -92,34 +93,40 @@ class _Reader:
                 self.read_node(late=bool(families))
         for child, parents, potential in families:
             if child in potentials:
-                raise tokens.error(f"there is a second potential of {child!r}.", potential.at)
+                raise tokens.error(
+                    Message("there is a second potential of {child!r}.", child=child), potential.at
+                )
             potentials[child] = (parents, potential)
         for name, declared in self.declared.items():
             if name not in potentials:
                 raise tokens.error(
-                    f"{name!r} has no potential: the file was cut short, or one must be added.", declared.at
+                    Message(
+                        "{name!r} has no potential: the file was cut short, or one must be added.", name=name
+                    ),
+                    declared.at,
                 )
         nodes = [self.node(name, *potentials.pop(name)) for name in self.declared]
         if potentials:
             child, (_, potential) = potentials.popitem()
-            raise tokens.error(f"there is no node {child!r}.", potential.at)
+            raise tokens.error(Message("there is no node {child!r}.", child=child), potential.at)
         name = self.true_name(header) or ""
         return assembled(nodes, name, self.notes(header, ()), tokens.path)
 
     def attributes(self, declared: _Declared) -> _Declared:
         """Read ``{ key = value; … }``."""
         tokens = self.tokens
-        tokens.expect("{", f"after {shown(declared.name)}")
+        tokens.expect("{", Message("after {name}", name=shown(declared.name)))
         while not tokens.skip("}"):
             at, key = tokens.at, tokens.name("an attribute")
-            tokens.expect("=", f"after {shown(key)}")
+            tokens.expect("=", Message("after {key}", key=shown(key)))
             start, end = tokens.at, tokens.find(";")
             if start == end or not {"{", "}", "="}.isdisjoint(tokens.words[start:end]):
                 raise tokens.error(
-                    f"the attribute {shown(key)} has no value, or no semicolon at its end.", at
+                    Message("the attribute {key} has no value, or no semicolon at its end.", key=shown(key)),
+                    at,
                 )
             if key in declared.attributes:
-                raise tokens.error(f"the attribute {shown(key)} is given twice.", at)
+                raise tokens.error(Message("the attribute {key} is given twice.", key=shown(key)), at)
             declared.attributes[key] = (start, end)
             tokens.at = end + 1
         return declared
@@ -132,17 +139,28 @@ class _Reader:
             kind = tokens.take()
         if kind in _REFUSED:
             tokens.skip("node")
-            raise tokens.error(f"{tokens.name()!r} is {_REFUSED[kind]}. {_NO_DIAGRAM}", at)
+            raise tokens.error(
+                Message(
+                    "{name!r} is {refused}. {no_diagram}",
+                    name=tokens.name(),
+                    refused=_REFUSED[kind],
+                    no_diagram=Message(_NO_DIAGRAM),
+                ),
+                at,
+            )
         if kind != "node":
             raise tokens.error(
-                f"there is {shown(kind)} where a block 'node' or 'potential' must begin.", tokens.at - 1
+                Message("there is {kind} where a block 'node' or 'potential' must begin.", kind=shown(kind)),
+                tokens.at - 1,
             )
         if late:
             raise tokens.error(DECLARED_LATE.format(kind="node"), at)
         declared = _Declared("", tokens.at)
         name = declared.name = tokens.name("the name of a node")
         if name in self.declared:
-            raise tokens.error(f"there is a second node {name!r}. Rename one of them.", declared.at)
+            raise tokens.error(
+                Message("there is a second node {name!r}. Rename one of them.", name=name), declared.at
+            )
         self.attributes(declared)
         true = self.true_name(declared)
         shown_name = name if true is None else true
@@ -154,11 +172,15 @@ class _Reader:
         start, end = declared.attributes.get("states", (declared.at, declared.at))
         words = [word for word in tokens.words[start:end] if word != ","]
         if words[:1] != ["("] or words[-1:] != [")"] or not {"(", ")"}.isdisjoint(words[1:-1]):
-            raise tokens.error(f'{declared.name!r} needs states, such as states = ("no" "yes").', start)
+            raise tokens.error(
+                Message('{name!r} needs states, such as states = ("no" "yes").', name=declared.name), start
+            )
         states = [unquoted(word) for word in words[1:-1]]
         twice = first_twice(states)
         if twice is not None or not states:
-            raise tokens.error(f"{declared.name!r} needs states, all of them different.", start)
+            raise tokens.error(
+                Message("{name!r} needs states, all of them different.", name=declared.name), start
+            )
         return states
 
     def family(self) -> tuple[str, tuple[str, ...], _Declared]:
@@ -168,16 +190,23 @@ class _Reader:
         child, parents = tokens.name("the name of a node"), []
         if tokens.peek() not in ("|", ")"):
             raise tokens.error(
-                f"a potential must be of one node; this one is of {child!r} and {shown(tokens.peek())}."
+                Message(
+                    "a potential must be of one node; this one is of {child!r} and {peek}.",
+                    child=child,
+                    peek=shown(tokens.peek()),
+                )
             )
         if tokens.skip("|"):
             while tokens.peek() != ")":
                 parents.append(tokens.name("the name of a node"))
                 tokens.skip(",")
-        tokens.expect(")", f"after the parents of {child!r}")
+        tokens.expect(")", Message("after the parents of {child!r}", child=child))
         twice = first_twice((child, *parents))
         if twice is not None:
-            raise tokens.error(f"{twice!r} stands twice in the family of {child!r}.", potential.at)
+            raise tokens.error(
+                Message("{twice!r} stands twice in the family of {child!r}.", twice=twice, child=child),
+                potential.at,
+            )
         self.attributes(potential)
         if TRUE_NAME in potential.attributes:
             raise tokens.error(misplaced(TRUE_NAME), potential.attributes[TRUE_NAME][0])
@@ -187,9 +216,14 @@ class _Reader:
         tokens, declared = self.tokens, self.declared[name]
         strange = next((parent for parent in parents if parent not in self.declared), None)
         if strange is not None:
-            raise tokens.error(f"there is no node {strange!r}, which is a parent of {name!r}.", potential.at)
+            raise tokens.error(
+                Message(
+                    "there is no node {strange!r}, which is a parent of {name!r}.", strange=strange, name=name
+                ),
+                potential.at,
+            )
         if "data" not in potential.attributes:
-            raise tokens.error(f"the potential of {name!r} has no data.", potential.at)
+            raise tokens.error(Message("the potential of {name!r} has no data.", name=name), potential.at)
         variables = {parent: self.variable(parent) for parent in parents}
         distribution = self.distribution(name, variables, potential)
         notes = self.notes(declared, ("states",))
@@ -203,7 +237,7 @@ class _Reader:
         start, end = potential.attributes["data"]
         sizes = [v.size for v in given]
 
-        def too_large(what: str) -> ModelFormatError:
+        def too_large(what: str | Message) -> ModelFormatError:
             return tokens.error(what, potential.at)
 
         if variable.kind != "categorical":
@@ -213,8 +247,11 @@ class _Reader:
             return read_normals(tokens, start, end, name, sizes, numeric)
         if len(given) < len(parents):
             raise tokens.error(
-                f"{name!r} is discrete and has a continuous parent. Turn the arc round, or cut the parent into "
-                "intervals.",
+                Message(
+                    "{name!r} is discrete and has a continuous parent. Turn the arc round, or cut the parent into "
+                    "intervals.",
+                    name=name,
+                ),
                 potential.at,
             )
         sizes.append(variable.size)
@@ -226,8 +263,13 @@ class _Reader:
             "".join(w if w in "()" else "" if w == "," else "#" for w in words), sizes
         ):
             raise tokens.error(
-                f"the data of {name!r} must be {cells} numbers, nested as {' × '.join(map(str, sizes))}; there are "
-                f"{len(numbers)}.",
+                Message(
+                    "the data of {name!r} must be {cells} numbers, nested as {names}; there are {n}.",
+                    name=name,
+                    cells=cells,
+                    names=" × ".join(map(str, sizes)),
+                    n=len(numbers),
+                ),
                 start,
             )
         values = checked_table(

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.io.networks.tokens import Tokens, is_number, shown
+from bayeskit.messages import Message
 
 _NORMAL = re.compile(r"normal\s*\(([^(),]*),([^(),]*)\)")
 _PART = re.compile(r"\s*+([+-]|\*|(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+|[A-Za-z_]\w*+)\s*+")
@@ -32,8 +33,12 @@ def read_normals(
     count = math.prod(sizes)
     if len(found) != count or not fits(brackets, sizes):
         raise tokens.error(
-            f"the data of {name!r} must be {count} times normal(mean, variance), nested as its discrete parents; a "
-            "mean is a + b * x + …, without parentheses.",
+            Message(
+                "the data of {name!r} must be {count} times normal(mean, variance), nested as its discrete parents; a "
+                "mean is a + b * x + …, without parentheses.",
+                name=name,
+                count=count,
+            ),
             start,
         )
     intercepts, coefficients, variances = [], [], []
@@ -41,12 +46,18 @@ def read_normals(
         line = _line(mean, numeric)
         if line is None:
             raise tokens.error(
-                f"{shown(mean.strip())} is no mean of {name!r}: write a + b * x + …, each x a continuous parent.",
+                Message(
+                    "{mean} is no mean of {name!r}: write a + b * x + …, each x a continuous parent.",
+                    mean=shown(mean.strip()),
+                    name=name,
+                ),
                 start,
             )
         variance = variance.strip()
         if not is_number(variance) or not 0 <= float(variance) < math.inf:
-            raise tokens.error(f"{shown(variance)} is no variance of {name!r}.", start)
+            raise tokens.error(
+                Message("{variance} is no variance of {name!r}.", variance=shown(variance), name=name), start
+            )
         intercepts.append(line[0])
         coefficients.append(line[1])
         variances.append(float(variance))

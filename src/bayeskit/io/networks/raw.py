@@ -11,6 +11,7 @@ from typing import Any
 from bayeskit.errors import ModelFormatError
 from bayeskit.io.replacing import replace_file
 from bayeskit.io.saved import as_path
+from bayeskit.messages import Message
 from bayeskit.typing import PathLike
 
 # The largest networks of the public repositories unpack to a few MiB.
@@ -72,7 +73,10 @@ def unpacked(data: bytes, path: object = None) -> bytes:
             found = _at_most(allowed, stream)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ModelFormatError(
-            f"it is a gzip file that was damaged or cut short ({error}). Copy it again from the original.",
+            Message(
+                "it is a gzip file that was damaged or cut short ({error}). Copy it again from the original.",
+                error=error,
+            ),
             path=path,
         ) from error
     if found is None:
@@ -122,15 +126,23 @@ def _decoded(data: bytes, path: object, encoding: str) -> str:
         head = data[: error.start].decode(encoding, "replace")
         line, column = place_in(head, len(head))
         raise ModelFormatError(
-            f"it is said to be {encoding} and is not: byte {error.start} makes no sense ({error.reason}). "
-            "Name the right encoding, or save the file as UTF-8.",
+            Message(
+                "it is said to be {encoding} and is not: byte {start} makes no sense ({reason}). "
+                "Name the right encoding, or save the file as UTF-8.",
+                encoding=encoding,
+                start=error.start,
+                reason=error.reason,
+            ),
             path=path,
             line=line,
             column=column,
         ) from error
     except (LookupError, ValueError, TypeError) as error:
         raise ModelFormatError(
-            f"it is said to be in the encoding {encoding!r}, which is unknown. Save the file as UTF-8.",
+            Message(
+                "it is said to be in the encoding {encoding!r}, which is unknown. Save the file as UTF-8.",
+                encoding=encoding,
+            ),
             path=path,
         ) from error
 
@@ -157,8 +169,13 @@ def write_atomically(path: PathLike, data: bytes) -> None:
 
 def _too_large(path: object, packed: str = "") -> ModelFormatError:
     return ModelFormatError(
-        f"it is too large{packed}: a network file may hold {LARGEST_FILE // 2**20} MiB, and unpack to "
-        f"{LARGEST_RATIO} times its size at most. If you trust it, unpack it first.",
+        Message(
+            "it is too large{packed}: a network file may hold {largest_file} MiB, and unpack to "
+            "{largest_ratio} times its size at most. If you trust it, unpack it first.",
+            packed=packed,
+            largest_file=LARGEST_FILE // 2**20,
+            largest_ratio=LARGEST_RATIO,
+        ),
         path=path,
     )
 
@@ -175,21 +192,25 @@ def parse_json(text: bytes | str, path: object = None) -> Any:
     """
 
     def refuse(word: str) -> Any:
-        raise ModelFormatError(f"it holds {word}, which is no number of JSON. Mend the file.", path=path)
+        raise ModelFormatError(
+            Message("it holds {word}, which is no number of JSON. Mend the file.", word=word), path=path
+        )
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
             keys = [key for key, _ in pairs]
             twice = next(key for place, key in enumerate(keys) if key in keys[:place])
-            raise ModelFormatError(f"an object in it has the key {twice!r} twice. Keep one.", path=path)
+            raise ModelFormatError(
+                Message("an object in it has the key {twice!r} twice. Keep one.", twice=twice), path=path
+            )
         return found
 
     try:
         return json.loads(decode(text, path), parse_constant=refuse, object_pairs_hook=once)
     except json.JSONDecodeError as error:
         raise ModelFormatError(
-            f"this is no JSON: {error.msg}. The file may be cut; copy it again.",
+            Message("this is no JSON: {msg}. The file may be cut; copy it again.", msg=error.msg),
             path=path,
             line=error.lineno,
             column=error.colno,
@@ -199,4 +220,6 @@ def parse_json(text: bytes | str, path: object = None) -> Any:
     except ModelFormatError:
         raise
     except ValueError as error:  # a whole number of thousands of digits
-        raise ModelFormatError(f"it holds what cannot be read ({error}).", path=path) from None
+        raise ModelFormatError(
+            Message("it holds what cannot be read ({error}).", error=error), path=path
+        ) from None

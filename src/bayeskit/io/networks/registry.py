@@ -22,6 +22,7 @@ from bayeskit.io.networks.uai import read_uai, uai_text
 from bayeskit.io.networks.xdsl import read_xdsl, xdsl_text
 from bayeskit.io.networks.xmlbif import read_xmlbif, xmlbif_text
 from bayeskit.io.saved import as_path
+from bayeskit.messages import Joined, Message
 from bayeskit.typing import PathLike
 
 
@@ -107,7 +108,10 @@ def read_model(
     name = format or _format_of(path.name, data)
     if name is None:
         raise ModelFormatError(
-            f"neither its name nor its content tells the format. Pass format=, one of {_listing(FORMATS)}.",
+            Message(
+                "neither its name nor its content tells the format. Pass format=, one of {listing}.",
+                listing=_listing(FORMATS),
+            ),
             path=path,
         )
     budget = Budget(min(len(data), _PACKED * len(stored)), max_memory)
@@ -126,17 +130,22 @@ def write_model(path: PathLike, network: Network | Field, format: str | None = N
         format = next((name for name, f in FORMATS.items() if suffix in f.suffixes), None)
         if format is None:
             raise SettingError(
-                f"{path.name!r} does not say in which format to write. End it in "
-                f"{_listing(f.suffixes[0] for f in writers.values())}, or pass format=."
+                "{name!r} does not say in which format to write. End it in {listing}, or pass format=.",
+                name=path.name,
+                listing=_listing(f.suffixes[0] for f in writers.values()),
             )
     write = _known(format).write
     if write is None:
         raise SettingError(
-            f"{FORMATS[format].title} is only read, not written. Formats to write are {_listing(writers)}."
+            "{title} is only read, not written. Formats to write are {listing}.",
+            title=FORMATS[format].title,
+            listing=_listing(writers),
         )
     if isinstance(network, Field) and not FORMATS[format].holds_fields:
         raise SettingError(
-            f"{FORMATS[format].title} cannot hold a Markov network. Write {_listing(_for_fields())} instead."
+            "{title} cannot hold a Markov network. Write {listing} instead.",
+            title=FORMATS[format].title,
+            listing=_listing(_for_fields()),
         )
     write_atomically(path, write(network).encode("utf-8"))
 
@@ -147,7 +156,9 @@ def _for_fields() -> list[str]:
 
 def _known(format: str) -> Format:
     if not isinstance(format, str) or format not in FORMATS:
-        raise SettingError(f"There is no format {format!r}. There are {_listing(FORMATS)}.")
+        raise SettingError(
+            "There is no format {format!r}. There are {listing}.", format=format, listing=_listing(FORMATS)
+        )
     return FORMATS[format]
 
 
@@ -164,5 +175,5 @@ def _format_of(name: str, data: bytes) -> str | None:
     return owner
 
 
-def _listing(names: Iterable[object]) -> str:
-    return ", ".join(map(str, names))
+def _listing(names: Iterable[object]) -> Joined:
+    return Joined(map(str, names))

@@ -9,6 +9,7 @@ from itertools import islice
 from bayeskit.errors import ModelFormatError
 from bayeskit.io.networks.mangling import QUOTED, unquoted
 from bayeskit.io.networks.raw import place_in
+from bayeskit.messages import Message, as_message
 
 _NUMBERS = re.compile(r"[0-9eE+\-. ]*")
 _CUT_SHORT = "the file ends too early: it was cut short. Copy it again from the original."
@@ -76,7 +77,7 @@ name of a node.
         match = next(islice(self.pattern.finditer(self.text), index, None), None)
         return place_in(self.text, len(self.text) if match is None else match.start(1))
 
-    def error(self, what: str, index: int | None = None) -> ModelFormatError:
+    def error(self, what: str | Message, index: int | None = None) -> ModelFormatError:
         line, column = self.place(index)
         return ModelFormatError(what, path=self.path, line=line, column=column)
 
@@ -93,12 +94,19 @@ name of a node.
         self.at += 1
         return word
 
-    def expect(self, word: str, where: str) -> None:
+    def expect(self, word: str, where: str | Message) -> None:
         found = self.words[self.at]
         if found != word:
             if not found:
                 raise self.cut_short()
-            raise self.error(f"there is {shown(found)} where {word!r} must stand, {where}.")
+            raise self.error(
+                Message(
+                    "there is {found} where {word!r} must stand, {where}.",
+                    found=shown(found),
+                    word=word,
+                    where=as_message(where),
+                )
+            )
         self.at += 1
 
     def skip(self, word: str) -> bool:
@@ -107,13 +115,16 @@ name of a node.
         self.at += found
         return found
 
-    def name(self, what: str = "a name") -> str:
+    def name(self, what: str | Message = "a name") -> str:
         """Take a word, or a quotation without its marks."""
         word = self.take()
         if word[0] == '"':
             return unquoted(word)
         if len(word) == 1 and not word.isalnum() and word in "{}()[];|=:":
-            raise self.error(f"there is {word!r} where {what} must stand.", self.at - 1)
+            raise self.error(
+                Message("there is {word!r} where {what} must stand.", word=word, what=as_message(what)),
+                self.at - 1,
+            )
         return word
 
     def find(self, word: str) -> int:
@@ -132,7 +143,9 @@ name of a node.
             except ValueError:
                 pass
         place = next(place for place, word in zip(places, words) if not is_number(word))
-        raise self.error(f"there is {shown(self.words[place])} where a number must stand.", place)
+        raise self.error(
+            Message("there is {words} where a number must stand.", words=shown(self.words[place])), place
+        )
 
 
 def is_number(word: str) -> bool:
@@ -199,7 +212,11 @@ class Words:
         """Return the next words; ``what`` says in errors what was to stand there."""
         if count > self.left:
             raise self.refusal(
-                f"the file ends where {what} should stand ({count} more words are needed). It may be cut.",
+                Message(
+                    "the file ends where {what} should stand ({count} more words are needed). It may be cut.",
+                    what=what,
+                    count=count,
+                ),
                 len(self.words) - 1,
             )
         self.at += count
@@ -214,7 +231,12 @@ class Words:
         for place, word in enumerate(found, self.at - count):
             # Nothing here counts beyond 10^15, and int() is slow on thousands of digits.
             if not (word.isascii() and word.isdigit() and len(word) <= 15):
-                raise self.refusal(f"{shown(word)} stands where {what} should: a whole number.", place)
+                raise self.refusal(
+                    Message(
+                        "{word} stands where {what} should: a whole number.", word=shown(word), what=what
+                    ),
+                    place,
+                )
         return [int(word) for word in found]
 
     def numbers(self, count: int, what: str) -> list[float]:
@@ -222,13 +244,18 @@ class Words:
         found = decimals(self.take(count, what))
         if isinstance(found, str):
             place = self.words.index(found, start)
-            raise self.refusal(f"{shown(found)} stands where {what} should: a number.", place)
+            raise self.refusal(
+                Message("{found} stands where {what} should: a number.", found=shown(found), what=what), place
+            )
         return found
 
     def end(self) -> None:
         """Refuse words that are left over, and a last number that may have been cut."""
         if self.left:
-            raise self.refusal(f"{shown(self.words[self.at])} stands after the end of the model.", self.at)
+            raise self.refusal(
+                Message("{words} stands after the end of the model.", words=shown(self.words[self.at])),
+                self.at,
+            )
         if self.text == self.text.rstrip():
             raise self.refusal(
                 "nothing stands after the last number, so nobody can tell whether it was cut. If the file is whole, "
@@ -236,7 +263,7 @@ class Words:
                 len(self.words) - 1,
             )
 
-    def refusal(self, what: str, place: int | None = None) -> ModelFormatError:
+    def refusal(self, what: str | Message, place: int | None = None) -> ModelFormatError:
         """Return an error at a word, counted from 0; by default at the one read last."""
         wanted = max(self.at - 1, 0) if place is None else place
         start = 0

@@ -19,6 +19,7 @@ from bayeskit.io.networks.budget import MOST_AXES, Budget
 from bayeskit.io.networks.flat_table import lines_of, table_from, table_of
 from bayeskit.io.networks.raw import decode, read_bytes
 from bayeskit.io.networks.tokens import Words, shown
+from bayeskit.messages import Message
 from bayeskit.schema import Variable, first_twice
 from bayeskit.typing import PathLike
 
@@ -46,13 +47,19 @@ def read_uai(
     words = Words(text, path)
     kind = words.take(1, "BAYES or MARKOV")[0]
     if kind not in ("BAYES", "MARKOV"):
-        raise words.refusal(f"a UAI file begins with BAYES or MARKOV; this one begins with {shown(kind)}.")
+        raise words.refusal(
+            Message("a UAI file begins with BAYES or MARKOV; this one begins with {kind}.", kind=shown(kind))
+        )
     sizes = words.wholes(words.whole("the number of variables"), "the number of states of each variable")
     if 0 in sizes:
-        raise words.refusal(f"the variable {sizes.index(0)} has no states. Give it at least one.")
+        raise words.refusal(
+            Message("the variable {index} has no states. Give it at least one.", index=sizes.index(0))
+        )
     # A variable that no function names could ask for any number of states.
     if sum(sizes) > _MOST_STATES + words.left:
-        raise words.refusal(f"the variables have {sum(sizes)} states in all: too many to hold.")
+        raise words.refusal(
+            Message("the variables have {sizes} states in all: too many to hold.", sizes=sum(sizes))
+        )
     variables = [discrete(name, range(size)) for name, size in enumerate(sizes)]
     scopes = _scopes(words, len(sizes))
     turned = _turned(words, text, kind, scopes) if "#" in text else scopes
@@ -77,13 +84,27 @@ def _scopes(words: Words, n_variables: int) -> list[list[int]]:
         strange = next((v for v in scope if v >= n_variables), None)
         if strange is not None:
             raise words.refusal(
-                f"scope {number} names the variable {strange}; there are {n_variables}, counted from 0."
+                Message(
+                    "scope {number} names the variable {strange}; there are {n_variables}, counted from 0.",
+                    number=number,
+                    strange=strange,
+                    n_variables=n_variables,
+                )
             )
         twice = first_twice(scope)
         if twice is not None:
-            raise words.refusal(f"scope {number} names the variable {twice} twice.")
+            raise words.refusal(
+                Message("scope {number} names the variable {twice} twice.", number=number, twice=twice)
+            )
         if len(scope) > MOST_AXES:
-            raise words.refusal(f"scope {number} has {len(scope)} variables; at most {MOST_AXES} are read.")
+            raise words.refusal(
+                Message(
+                    "scope {number} has {n} variables; at most {most_axes} are read.",
+                    number=number,
+                    n=len(scope),
+                    most_axes=MOST_AXES,
+                )
+            )
         found.append(scope)
     return found
 
@@ -118,7 +139,14 @@ def _values(words: Words, scope: Sequence[Variable]) -> list[float]:
     count = words.whole(f"the number of entries of the function over {over}")
     cells = math.prod(variable.size for variable in scope)
     if count != cells:
-        raise words.refusal(f"the function over {over} has {count} entries; its variables ask for {cells}.")
+        raise words.refusal(
+            Message(
+                "the function over {over} has {count} entries; its variables ask for {cells}.",
+                over=over,
+                count=count,
+                cells=cells,
+            )
+        )
     return words.numbers(count, f"an entry of the function over {over}")
 
 
@@ -129,7 +157,10 @@ def _factor(words: Words, scope: Sequence[Variable], budget: Budget) -> Factor:
     values = np.array(numbers)
     if not (np.isfinite(values) & (values >= 0)).all() or not values.any():
         raise words.refusal(
-            f"the factor over {over} must hold finite numbers, none negative and not all of them zero."
+            Message(
+                "the factor over {over} must hold finite numbers, none negative and not all of them zero.",
+                over=over,
+            )
         )
     return Factor([v.name for v in scope], [v.states for v in scope], values.reshape([v.size for v in scope]))
 
@@ -192,8 +223,12 @@ def read_uai_evidence(path: PathLike) -> dict[int, int]:
         samples, *numbers = numbers
         if samples != 1 or not numbers or len(numbers) != 1 + 2 * numbers[0]:
             raise ModelFormatError(
-                f"it is neither one set of evidence (a number k, then k pairs) nor '1' and one set; it begins with "
-                f"{samples} and has {1 + len(numbers)} numbers.",
+                Message(
+                    "it is neither one set of evidence (a number k, then k pairs) nor '1' and one set; it begins with "
+                    "{samples} and has {value} numbers.",
+                    samples=samples,
+                    value=1 + len(numbers),
+                ),
                 path=path,
                 line=1,
                 column=1,
@@ -201,5 +236,7 @@ def read_uai_evidence(path: PathLike) -> dict[int, int]:
     names, states = numbers[1::2], numbers[2::2]
     twice = first_twice(names)
     if twice is not None:
-        raise ModelFormatError(f"the variable {twice} is observed twice. Keep one of them.", path=path)
+        raise ModelFormatError(
+            Message("the variable {twice} is observed twice. Keep one of them.", twice=twice), path=path
+        )
     return dict(zip(names, states))

@@ -40,6 +40,7 @@ from bayeskit.io.networks.mangling import (
 )
 from bayeskit.io.networks.tokens import decimals, shown
 from bayeskit.io.networks.xml import PLAIN, Element, escaped, parse_xml
+from bayeskit.messages import Joined, Message
 from bayeskit.schema import Name, Variable
 
 # A node's rectangle on GeNIe's screen: left, top, right, bottom.
@@ -123,7 +124,7 @@ def read_xdsl(
 def _network_from(root: Element, normalize: bool, budget: Budget, backwards: bool) -> Network:
     """Return the network of the root element; ``backwards``: it names the parents of a node from the fastest on."""
     if root.tag != "smile":
-        root.refuse(f"its root is <{root.tag}>; that of XDSL is <smile>.")
+        root.refuse(Message("its root is <{tag}>; that of XDSL is <smile>.", tag=root.tag))
     dynamic = root.first("dynamic")
     if dynamic is not None:
         dynamic.refuse("this is a dynamic network. Unroll it over time in GeNIe and save that.")
@@ -132,7 +133,7 @@ def _network_from(root: Element, normalize: bool, budget: Budget, backwards: boo
     for element in _flat(root.one("nodes")):
         id = element.attribute("id")
         if id in parts:
-            element.refuse(f"a second node has the id {id!r}. Rename one of them.")
+            element.refuse(Message("a second node has the id {id!r}. Rename one of them.", id=id))
         parts[id] = _part(element, id, labels)
     families = {id: _parents(part.element, parts) for id, part in parts.items()}
     if backwards:
@@ -153,8 +154,12 @@ def _flat(nodes: Element) -> list[Element]:
             found.append(element)
         else:
             element.refuse(
-                f"{element.attributes.get('id', '?')!r} is of the kind <{element.tag}>. Only chance nodes with tables "
-                "(cpt, noisymax, deterministic) are read: take the others away, or discretize them in GeNIe."
+                Message(
+                    "{id!r} is of the kind <{tag}>. Only chance nodes with tables "
+                    "(cpt, noisymax, deterministic) are read: take the others away, or discretize them in GeNIe.",
+                    id=element.attributes.get("id", "?"),
+                    tag=element.tag,
+                )
             )
     return found
 
@@ -193,7 +198,13 @@ def _parents(element: Element, parts: Mapping[str, _Part]) -> list[_Part]:
     found = []
     for id in named.text.split() if named else ():
         if id not in parts:
-            element.refuse(f"{shown(id)}, a parent of {element.attributes['id']!r}, is no node of this file.")
+            element.refuse(
+                Message(
+                    "{id}, a parent of {attribute!r}, is no node of this file.",
+                    id=shown(id),
+                    attribute=element.attributes["id"],
+                )
+            )
         found.append(parts[id])
     return found
 
@@ -202,7 +213,9 @@ def _numbers(element: Element, tag: str, id: str) -> tuple[list[float], Element]
     inner = element.one(tag)
     values = decimals(inner.text.split())
     if isinstance(values, str):
-        inner.refuse(f"{shown(values)}, in the {tag} of {id!r}, is no number.")
+        inner.refuse(
+            Message("{values}, in the {tag} of {id!r}, is no number.", values=shown(values), tag=tag, id=id)
+        )
     return values, inner
 
 
@@ -229,10 +242,24 @@ def _deterministic(part: _Part, parents: Sequence[_Part], budget: Budget) -> Det
     words = place.text.split()
     cells = budget.take(sizes, name, place.error)
     if len(words) != cells:
-        place.refuse(f"{name!r} has {len(words)} resulting states; its parents have {cells} configurations.")
+        place.refuse(
+            Message(
+                "{name!r} has {n} resulting states; its parents have {cells} configurations.",
+                name=name,
+                n=len(words),
+                cells=cells,
+            )
+        )
     strange = next((word for word in words if word not in codes), None)
     if strange is not None:
-        place.refuse(f"{shown(strange)} is no state of {name!r} (it has {', '.join(written[:12])}).")
+        place.refuse(
+            Message(
+                "{strange} is no state of {name!r} (it has {names}).",
+                strange=shown(strange),
+                name=name,
+                names=Joined(written[:12]),
+            )
+        )
     outcome = np.array([codes[word] for word in words], np.int64).reshape(sizes)
     return Deterministic(outcome, part.variable.size)
 
@@ -245,8 +272,15 @@ def _noisy_max(part: _Part, parents: Sequence[_Part], normalize: bool, budget: B
     size = part.variable.size
     if len(values) != (sum(sizes) + 1) * size:
         place.refuse(
-            f"{name!r} has {len(values)} parameters; ({' + '.join(map(str, [*sizes, 1]))}) × {size} = "
-            f"{(sum(sizes) + 1) * size} are needed: the states of the parents and the leak."
+            Message(
+                "{name!r} has {n} parameters; ({names}) × {size} = "
+                "{sizes} are needed: the states of the parents and the leak.",
+                name=name,
+                n=len(values),
+                names=" + ".join(map(str, [*sizes, 1])),
+                size=size,
+                sizes=(sum(sizes) + 1) * size,
+            )
         )
     budget.take([sum(sizes) + 1, size], name, place.error)
     weights = checked_table(
@@ -263,8 +297,13 @@ def _noisy_max(part: _Part, parents: Sequence[_Part], normalize: bool, budget: B
         start += len(order)
         if block[-1, -1] < 1 - ROUNDED:
             place.refuse(
-                f"the weakest state of {parent.variable.name!r}, {parent.variable.states[order[-1]]!r}, must leave "
-                f"{name!r} as it is: its parameters are zero but for the last, which is one."
+                Message(
+                    "the weakest state of {name!r}, {state!r}, must leave "
+                    "{name2!r} as it is: its parameters are zero but for the last, which is one.",
+                    name=parent.variable.name,
+                    state=parent.variable.states[order[-1]],
+                    name2=name,
+                )
             )
         cause = np.empty_like(block)
         cause[order] = block
@@ -289,8 +328,11 @@ def _strengths(part: _Part, sizes: Sequence[int]) -> list[list[int]]:
         found.append([int(word) for word in order])
     if len(found) != len(sizes) or start != len(words):
         given.refuse(
-            f"the strengths of {part.variable.name!r} must hold the numbers 0 … k − 1 of the states of each "
-            "parent, in some order."
+            Message(
+                "the strengths of {name!r} must hold the numbers 0 … k − 1 of the states of each "
+                "parent, in some order.",
+                name=part.variable.name,
+            )
         )
     return found
 
@@ -357,8 +399,9 @@ def _require(network: Network) -> None:
     for node in network.nodes:
         if not node.is_discrete:
             raise SettingError(
-                f"{node.name!r} is continuous, and XDSL files here have only discrete nodes. Write the native format, "
-                ".json."
+                "{name!r} is continuous, and XDSL files here have only discrete nodes. Write the native format, "
+                ".json.",
+                name=node.name,
             )
 
 
@@ -436,8 +479,10 @@ def _noisy_lines(node: Node, distribution: NoisyMax) -> list[str]:
         idle = [s for s, row in enumerate(cause) if row[-1] == 1.0 and not row[:-1].any()]
         if not idle:
             raise SettingError(
-                f"Every state of {parent!r} has an effect on {node.name!r}, and XDSL needs one that has none. "
-                "Use native JSON (a path ending in .json), or replace the noisy-MAX by its table with set_cpt."
+                "Every state of {parent!r} has an effect on {name!r}, and XDSL needs one that has none. "
+                "Use native JSON (a path ending in .json), or replace the noisy-MAX by its table with set_cpt.",
+                parent=parent,
+                name=node.name,
             )
         order = [s for s in range(len(cause)) if s != idle[-1]] + [idle[-1]]
         strengths += order

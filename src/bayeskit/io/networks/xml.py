@@ -13,6 +13,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from bayeskit.errors import ModelFormatError
+from bayeskit.messages import Message
 
 DEEPEST = 64
 MOST_BYTES = 64 * 2**20
@@ -53,28 +54,38 @@ class Element:
         """Return the one child of this tag, or None; two are refused."""
         found = list(self.all(tag))
         if len(found) > 1:
-            found[1].refuse(f"a second <{tag}> stands in <{self.tag}>. Keep one of them.")
+            found[1].refuse(
+                Message("a second <{tag}> stands in <{tag2}>. Keep one of them.", tag=tag, tag2=self.tag)
+            )
         return found[0] if found else None
 
     def one(self, tag: str) -> Element:
         found = self.first(tag)
-        return found if found is not None else self.refuse(f"<{self.tag}> has no <{tag}>. Give it one.")
+        return (
+            found
+            if found is not None
+            else self.refuse(Message("<{tag}> has no <{tag2}>. Give it one.", tag=self.tag, tag2=tag))
+        )
 
     def attribute(self, name: str) -> str:
         if name not in self.attributes:
-            self.refuse(f"<{self.tag}> has no {name}=. Give it one.")
+            self.refuse(Message("<{tag}> has no {name}=. Give it one.", tag=self.tag, name=name))
         return self.attributes[name]
 
     def only(self, *tags: str) -> None:
         """Refuse a child of any other tag: what is not understood may change the meaning."""
         for child in self.children:
             if child.tag not in tags:
-                child.refuse(f"<{child.tag}> is not known inside <{self.tag}>. Take it away.")
+                child.refuse(
+                    Message(
+                        "<{tag}> is not known inside <{tag2}>. Take it away.", tag=child.tag, tag2=self.tag
+                    )
+                )
 
-    def error(self, what: str) -> ModelFormatError:
+    def error(self, what: str | Message) -> ModelFormatError:
         return ModelFormatError(what, path=self.path, line=self.line, column=self.column)
 
-    def refuse(self, what: str) -> NoReturn:
+    def refuse(self, what: str | Message) -> NoReturn:
         raise self.error(what)
 
 
@@ -91,7 +102,12 @@ write out what it stands for.
     """
     if len(data) > MOST_BYTES:
         raise ModelFormatError(
-            f"it has {len(data)} bytes; XML is read up to {MOST_BYTES}. Use BIF or native JSON.", path=path
+            Message(
+                "it has {n} bytes; XML is read up to {most_bytes}. Use BIF or native JSON.",
+                n=len(data),
+                most_bytes=MOST_BYTES,
+            ),
+            path=path,
         )
     return _Reader(data, path).root()
 
@@ -125,7 +141,10 @@ class _Reader:
         except expat.ExpatError as error:
             what = expat.ErrorString(error.code) or "no element found"
             raise ModelFormatError(
-                f"this is no well-formed XML: {what}. The file may be cut or edited by hand; mend it there.",
+                Message(
+                    "this is no well-formed XML: {what}. The file may be cut or edited by hand; mend it there.",
+                    what=what,
+                ),
                 path=self.path,
                 line=error.lineno,
                 column=error.offset + 1,
@@ -133,18 +152,26 @@ class _Reader:
         except (LookupError, ValueError) as error:  # an encoding that expat asks Python for
             if isinstance(error, ModelFormatError):
                 raise
-            raise ModelFormatError(f"its encoding cannot be read ({error}).", path=self.path) from None
+            raise ModelFormatError(
+                Message("its encoding cannot be read ({error}).", error=error), path=self.path
+            ) from None
         assert self.top is not None  # expat refuses a document without an element
         return self.top
 
-    def refuse(self, what: str) -> NoReturn:
+    def refuse(self, what: str | Message) -> NoReturn:
         line, column = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
         raise ModelFormatError(what, path=self.path, line=line, column=column)
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.n_elements += 1
         if len(self.open) >= DEEPEST or self.n_elements > MOST_ELEMENTS:
-            self.refuse(f"it has more than {DEEPEST} elements inside each other, or {MOST_ELEMENTS} in all.")
+            self.refuse(
+                Message(
+                    "it has more than {deepest} elements inside each other, or {most_elements} in all.",
+                    deepest=DEEPEST,
+                    most_elements=MOST_ELEMENTS,
+                )
+            )
         parser = self.parser
         made = Element(tag, attributes, self.path, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
         if self.open:
@@ -167,11 +194,19 @@ class _Reader:
     def doctype(self, name: str, system: str | None, public: str | None, internal: bool) -> None:
         if system or public:
             self.refuse(
-                f"its DOCTYPE refers to {system or public!r}, another file. Take the DOCTYPE line away."
+                Message(
+                    "its DOCTYPE refers to {system!r}, another file. Take the DOCTYPE line away.",
+                    system=system or public,
+                )
             )
 
     def entity(self, name: str, *about: object) -> None:
-        self.refuse(f"the entity {name!r} is declared. Entities are not read: write out what it stands for.")
+        self.refuse(
+            Message(
+                "the entity {name!r} is declared. Entities are not read: write out what it stands for.",
+                name=name,
+            )
+        )
 
     def external(self, *about: object) -> NoReturn:
         self.refuse("it refers to an entity or a file outside. Write out what it stands for.")
@@ -185,13 +220,21 @@ def _decoded(data: bytes, path: object) -> tuple[bytes, str | None]:
         return data, None
     if not _OTHER.fullmatch(name):
         raise ModelFormatError(
-            f"its header names the encoding {name!r}, which is not read. Save it as UTF-8.", path=path, line=1
+            Message(
+                "its header names the encoding {name!r}, which is not read. Save it as UTF-8.", name=name
+            ),
+            path=path,
+            line=1,
         )
     try:
         return data.decode(name).encode("utf-8"), "utf-8"
     except (LookupError, UnicodeError) as error:
         raise ModelFormatError(
-            f"its header names the encoding {name!r}, and its bytes are not in it ({error}). Save it as UTF-8.",
+            Message(
+                "its header names the encoding {name!r}, and its bytes are not in it ({error}). Save it as UTF-8.",
+                name=name,
+                error=error,
+            ),
             path=path,
         ) from None
 

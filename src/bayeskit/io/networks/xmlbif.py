@@ -27,6 +27,7 @@ from bayeskit.io.networks.mangling import (
 )
 from bayeskit.io.networks.tokens import decimals, shown
 from bayeskit.io.networks.xml import PLAIN, Element, escaped, parse_xml
+from bayeskit.messages import Message
 from bayeskit.schema import Variable
 
 _HEAD = """\
@@ -75,7 +76,7 @@ def read_xmlbif(
 def _network_from(root: Element, normalize: bool, budget: Budget) -> Network:
     """Return the network of the root element."""
     if root.tag != "BIF":
-        root.refuse(f"its root is <{root.tag}>; that of XMLBIF is <BIF>.")
+        root.refuse(Message("its root is <{tag}>; that of XMLBIF is <BIF>.", tag=root.tag))
     root.only("NETWORK")
     element = root.one("NETWORK")
     old = next(element.all("PROBABILITY"), None)
@@ -90,20 +91,27 @@ def _network_from(root: Element, normalize: bool, budget: Budget) -> Network:
     for part in element.all("VARIABLE"):
         written = part.one("NAME").text
         if written in variables:
-            part.refuse(f"a second VARIABLE is named {written!r}. Rename one of them.")
+            part.refuse(
+                Message("a second VARIABLE is named {written!r}. Rename one of them.", written=written)
+            )
         notes[written], true = _notes(part, obeyed=TRUE)
         variables[written] = _variable(part, written, true)
     families: dict[str, Node] = {}
     for part in element.all("DEFINITION"):
         written, node = _family(part, variables, normalize, budget)
         if written in families:
-            part.refuse(f"a second definition stands here for {node.name!r}. Keep one of them.")
+            part.refuse(
+                Message("a second definition stands here for {name!r}. Keep one of them.", name=node.name)
+            )
         about = {**_notes(part, obeyed=())[0], **notes[written]}
         families[written] = Node(node.variable, node.parents, node.distribution, about)
     for written, variable in variables.items():
         if written not in families:
             element.refuse(
-                f"{variable.name!r} has no DEFINITION. The file may be cut, or the definition is missing."
+                Message(
+                    "{name!r} has no DEFINITION. The file may be cut, or the definition is missing.",
+                    name=variable.name,
+                )
             )
     named = element.first("NAME")
     about, true = _notes(element, obeyed=(TRUE_NAME,))
@@ -117,7 +125,11 @@ def _variable(part: Element, written: str, true: Mapping[str, str]) -> Variable:
     kind = part.attributes.get("TYPE", "nature")
     if kind != "nature":
         part.refuse(
-            f"{written!r} is a {kind} node. Only chance nodes (TYPE nature) are read: take the others away."
+            Message(
+                "{written!r} is a {kind} node. Only chance nodes (TYPE nature) are read: take the others away.",
+                written=written,
+                kind=kind,
+            )
         )
     name = unquoted(true[TRUE_NAME]) if TRUE_NAME in true else written
     if not written:
@@ -140,7 +152,7 @@ def _family(
 
     def known(element: Element) -> Variable:
         if element.text not in variables:
-            element.refuse(f"{shown(element.text)} is no VARIABLE of this file.")
+            element.refuse(Message("{text} is no VARIABLE of this file.", text=shown(element.text)))
         return variables[element.text]
 
     child = part.one("FOR")
@@ -150,7 +162,11 @@ def _family(
     table.only()
     values = decimals(table.text.split())
     if isinstance(values, str):
-        table.refuse(f"{shown(values)}, in the table of {variable.name!r}, is no number.")
+        table.refuse(
+            Message(
+                "{values}, in the table of {name!r}, is no number.", values=shown(values), name=variable.name
+            )
+        )
     distribution = table_from(
         values,
         variable,

@@ -123,8 +123,10 @@ def factors(covariances: Floats, what: str, *, matrices: bool = True) -> Floats:
     if not matrices:
         if not (np.isfinite(covariances).all() and (covariances > 0.0).all()):
             raise SettingError(
-                f"The {what} of a mixture must be positive; the smallest is {covariances.min():.6g}. "
-                "Leave out columns that are constant, or raise reg_covar."
+                "The {what} of a mixture must be positive; the smallest is {covariances:.6g}. "
+                "Leave out columns that are constant, or raise reg_covar.",
+                what=what,
+                covariances=covariances.min(),
             )
         return np.sqrt(covariances)
     # Beside the variances of its two columns: a covariance of zero is rounding, and not the same on both sides.
@@ -137,6 +139,7 @@ def factors(covariances: Floats, what: str, *, matrices: bool = True) -> Floats:
     except np.linalg.LinAlgError:
         pass
     raise SettingError(
-        f"The {what} of a mixture must be symmetric and positive definite, and one of them is not. "
-        "Raise reg_covar, or leave out columns that others determine."
+        "The {what} of a mixture must be symmetric and positive definite, and one of them is not. "
+        "Raise reg_covar, or leave out columns that others determine.",
+        what=what,
     )

@@ -66,8 +66,10 @@ class GaussianSums:
         """Add sums over other rows."""
         if self.second.shape != other.second.shape:
             raise Incompatible(
-                f"Sums of shape {self.second.shape} and {other.second.shape} cannot be added: "
-                "they are of mixtures with other numbers of components or columns."
+                "Sums of shape {shape} and {shape2} cannot be added: "
+                "they are of mixtures with other numbers of components or columns.",
+                shape=self.second.shape,
+                shape2=other.second.shape,
             )
         # The heavier one keeps its pivot: an empty component is neutral.
         pivot = np.where((self.seen >= other.seen)[:, None], self.pivot, other.pivot)

@@ -315,8 +315,9 @@ def expected_sums(
 def _check(report: Floats, patterns: MissingPatterns) -> None:
     if report[1] >= 0.0:
         raise DataError(
-            f"Row {patterns.row(int(report[1]))} (the first is 0) lies so far from every component that its density is "
-            "zero in doubles. Take the row away, scale its columns, or start from means nearer to it."
+            "Row {row} (the first is 0) lies so far from every component that its density is "
+            "zero in doubles. Take the row away, scale its columns, or start from means nearer to it.",
+            row=patterns.row(int(report[1])),
         )
 
 

@@ -223,7 +223,8 @@ def column_moments(X: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
     if not np.isfinite(variances).all():
         column = int(np.flatnonzero(~np.isfinite(variances))[0])
         raise DataError(
-            f"Column {column} (the first is 0) holds numbers so large that their squares are beyond a double. Scale it."
+            "Column {column} (the first is 0) holds numbers so large that their squares are beyond a double. Scale it.",
+            column=column,
         )
     centre = origin + shift
     return centre, np.where(variances > 0.0, variances, np.maximum(centre**2, 1.0))

@@ -10,6 +10,7 @@ from bayeskit.learning.mixtures.components import Components, factors
 from bayeskit.learning.mixtures.gaussian_estimates import GaussianSums, estimate
 from bayeskit.learning.mixtures.gaussian_expectation import expected_sums, log_joint_of
 from bayeskit.learning.mixtures.gaussian_problem import GaussianProblem
+from bayeskit.messages import Joined
 from bayeskit.typing import Floats
 
 Indices = NDArray[np.intp]
@@ -157,7 +158,9 @@ def start(
     [0.5, 8.5]
     """
     if how not in STARTS:
-        raise SettingError(f"init_params is {how!r}; it can be {', '.join(map(repr, STARTS))}.")
+        raise SettingError(
+            "init_params is {how!r}; it can be {names}.", how=how, names=Joined(map(repr, STARTS))
+        )
     k, d = n_components, problem.X.shape[1]
     given_weights = _checked(weights_init, "weights_init", (k,))
     given_means = _checked(means_init, "means_init", (k, d))
@@ -168,7 +171,8 @@ def start(
         given_weights.min() >= 0.0 and abs(given_weights.sum() - 1.0) < 1e-8
     ):
         raise SettingError(
-            f"weights_init must be positive and sum to one; they sum to {given_weights.sum():.9g}."
+            "weights_init must be positive and sum to one; they sum to {given_weights:.9g}.",
+            given_weights=given_weights.sum(),
         )
     if precisions is not None:
         factors(precisions, "precisions_init", matrices=kind in ("full", "tied"))
@@ -188,13 +192,19 @@ def _checked(values: ArrayLike | None, name: str, shape: tuple[int, ...]) -> Flo
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise SettingError(f"{name} must be an array of numbers of shape {shape}.") from None
+        raise SettingError(
+            "{name} must be an array of numbers of shape {shape}.", name=name, shape=shape
+        ) from None
     if array.shape != shape:
-        raise SettingError(f"{name} has shape {array.shape}; it must be {shape}.")
+        raise SettingError(
+            "{name} has shape {shape}; it must be {shape2}.", name=name, shape=array.shape, shape2=shape
+        )
     if not np.isfinite(array).all():
-        raise SettingError(f"{name} holds NaN or infinity; every number must be finite.")
+        raise SettingError("{name} holds NaN or infinity; every number must be finite.", name=name)
     if np.abs(array).max() >= LARGEST:
-        raise SettingError(f"{name} holds {np.abs(array).max():g}, too large to be squared.")
+        raise SettingError(
+            "{name} holds {abs:g}, too large to be squared.", name=name, abs=np.abs(array).max()
+        )
     return array
 
 

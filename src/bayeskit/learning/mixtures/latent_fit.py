@@ -86,15 +86,21 @@ def check_shares(share: object, n_rows: int, n_components: int) -> Floats:
         array = np.empty(0)
     if array.shape != (n_rows, n_components):
         raise DataError(
-            f"start has shape {array.shape}; for {n_rows} rows and {n_components} components give the share of each "
-            f"component in each row, an array of shape {(n_rows, n_components)}, or a fitted LatentClass."
+            "start has shape {shape}; for {n_rows} rows and {n_components} components give the share of each "
+            "component in each row, an array of shape {value}, or a fitted LatentClass.",
+            shape=array.shape,
+            n_rows=n_rows,
+            n_components=n_components,
+            value=(n_rows, n_components),
         )
     with np.errstate(invalid="ignore"):
         fine = (array >= 0.0).all(axis=1) & (abs(array.sum(axis=1) - 1.0) <= 1e-6)
     if not fine.all():
         row = int((~fine).argmax())
         raise DataError(
-            f"start gives row {row} the shares {array[row].tolist()!r}. Give numbers from 0 to 1 that add up to 1."
+            "start gives row {row} the shares {array!r}. Give numbers from 0 to 1 that add up to 1.",
+            row=row,
+            array=array[row].tolist(),
         )
     return array
 

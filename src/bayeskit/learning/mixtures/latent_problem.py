@@ -416,8 +416,9 @@ class LatentProblem:
             impossible = task(start, stop, sums)
             if impossible >= 0:
                 raise DataError(
-                    f"Row {self.rows.first[impossible]} (the first is 0) is impossible under every component: each "
-                    "gives some value in it probability zero. Start elsewhere, or smooth: alpha above 0."
+                    "Row {first} (the first is 0) is impossible under every component: each "
+                    "gives some value in it probability zero. Start elsewhere, or smooth: alpha above 0.",
+                    first=self.rows.first[impossible],
                 )
             return sums
 

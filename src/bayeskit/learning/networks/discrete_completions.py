@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayeskit.errors import TooLarge
 from bayeskit.graphs.network import Network
+from bayeskit.messages import Message
 from bayeskit.schema import Name
 from bayeskit.typing import Floats
 
@@ -127,8 +128,11 @@ class Completions:
                 allowed,
                 absent,
                 float(ways[most]),
-                way_out=f"Row {row} has all of these missing, and every way to fill them is weighed. Leave this row "
-                "out, or leave out or observe some of these nodes.",
+                way_out=Message(
+                    "Row {row} has all of these missing, and every way to fill them is weighed. Leave this row "
+                    "out, or leave out or observe some of these nodes.",
+                    row=row,
+                ),
             )
         if ways.sum() * each > max_memory:
             raise TooLarge(
@@ -136,8 +140,11 @@ class Completions:
                 max_memory,
                 absent,
                 float(ways[most]),
-                way_out=f"These are missing in row {row}; the ways to fill all rows together are too many. Raise the "
-                "memory that is allowed, or learn from fewer rows.",
+                way_out=Message(
+                    "These are missing in row {row}; the ways to fill all rows together are too many. Raise the "
+                    "memory that is allowed, or learn from fewer rows.",
+                    row=row,
+                ),
             )
 
 

@@ -172,8 +172,9 @@ class GaussianBlock:
             variance = given.variance.reshape(-1)
             if not (variance > 0.0).all():
                 raise SettingError(
-                    f"{name!r} has variance zero: EM weighs rows by densities, and there is none. Give it a small "
-                    "variance, or leave the node out and compute it from its parents."
+                    "{name!r} has variance zero: EM weighs rows by densities, and there is none. Give it a small "
+                    "variance, or leave the node out and compute it from its parents.",
+                    name=name,
                 )
             slopes = given.coefficients.reshape(variance.size, len(parents))[cell]
             # Centred first: what is left is of the size of the spread.

@@ -16,6 +16,7 @@ from bayeskit.counting.backend import in_order
 from bayeskit.errors import TooLarge
 from bayeskit.learning.networks.discrete_completions import Completions
 from bayeskit.learning.networks.gaussian_blocks import BlockSums, GaussianBlock, Normals
+from bayeskit.messages import Message
 from bayeskit.typing import Floats
 
 Ints = NDArray[np.int64]
@@ -112,8 +113,12 @@ class MixedRows:
                 max_memory,
                 self._completions.names,
                 float(per_row.sum()),
-                way_out=f"Every row is weighed in every configuration of its missing cells, row {row} in "
-                f"{int(per_row[row])}. Raise the memory that is allowed, or learn from fewer rows.",
+                way_out=Message(
+                    "Every row is weighed in every configuration of its missing cells, row {row} in "
+                    "{per_row}. Raise the memory that is allowed, or learn from fewer rows.",
+                    row=row,
+                    per_row=int(per_row[row]),
+                ),
             )
 
 

@@ -23,6 +23,7 @@ from bayeskit.inference.lookup import log_weights
 from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.learning.networks.network_counts import NetworkCounts, configurations, estimated
 from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.messages import Message, listed
 from bayeskit.priors import MLE, BDeu, Prior
 from bayeskit.schema import Name
 from bayeskit.typing import Floats
@@ -216,11 +217,14 @@ class NetworkProblem:
         cells = [
             f"{variables[v].name!r} = {variables[v].states[left[v]]!r}" for v in np.flatnonzero(left < sizes)
         ]
-        shown = ", ".join(cells[:MOST_SHOWN]) + (", …" if len(cells) > MOST_SHOWN else "")
-        cannot = "cannot stand together" if len(cells) > 1 else "cannot be"
+        shown = listed(cells, MOST_SHOWN)
+        cannot = Message("cannot stand together") if len(cells) > 1 else Message("cannot be")
         return DataError(
-            f"Row {rows.first[i]} (the first is 0) has probability zero under the network: {shown} {cannot}. Leave "
-            "the row out, or start from tables without these zeros."
+            "Row {first} (the first is 0) has probability zero under the network: {shown} {cannot}. Leave "
+            "the row out, or start from tables without these zeros.",
+            first=rows.first[i],
+            shown=shown,
+            cannot=cannot,
         )
 
 

@@ -20,6 +20,7 @@ from bayeskit.learning.networks.gaussian_blocks import GaussianBlock, continuous
 from bayeskit.learning.networks.mixed_expectations import MixedRows
 from bayeskit.learning.networks.network_counts import configurations, estimated
 from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.messages import listed
 from bayeskit.priors import MLE, Prior
 from bayeskit.schema import Name
 from bayeskit.statistics.regressions import Regressions
@@ -261,8 +262,10 @@ def _impossible(network: Network, columns: NodeColumns, kept: NDArray[np.intp], 
             cells.append(f"{variable.name!r} = {variable.states[codes[row]]!r}")
         elif numbers is not None and not np.isnan(numbers[row]):
             cells.append(f"{variable.name!r} = {numbers[row]:g}")
-    shown = ", ".join(cells[:12]) + (", …" if len(cells) > 12 else "")
+    shown = listed(cells, 12)
     return DataError(
-        f"Row {row} (the first is 0) has probability zero under the network: {shown or 'no cell is there'}. Leave it "
-        "out, or start from tables without zeros: a prior gives them none."
+        "Row {row} (the first is 0) has probability zero under the network: {shown}. Leave it "
+        "out, or start from tables without zeros: a prior gives them none.",
+        row=row,
+        shown=shown or "no cell is there",
     )

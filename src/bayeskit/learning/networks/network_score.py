@@ -56,7 +56,9 @@ def score(
         strange = next((p for p in dag.parents_of(node) if p in numeric and node not in numeric), None)
         if strange is not None:
             raise SettingError(
-                f"{node!r} is discrete and {strange!r}, its parent, is continuous; that has no score."
+                "{node!r} is discrete and {strange!r}, its parent, is continuous; that has no score.",
+                node=node,
+                strange=strange,
             )
     scores: Any = (
         MixedScores(columns, found) if numeric else FamilyScores(columns.code_matrix(), columns.sizes, found)
@@ -88,6 +90,7 @@ def _by_child(arcs: Any) -> dict[Name, list[Name]]:
             found.setdefault(child, []).append(parent)
     except (TypeError, ValueError):
         raise SettingError(
-            f"{arcs!r} is no graph. Give a network, a mapping node → parents, or (parent, child) pairs."
+            "{arcs!r} is no graph. Give a network, a mapping node → parents, or (parent, child) pairs.",
+            arcs=arcs,
         ) from None
     return found

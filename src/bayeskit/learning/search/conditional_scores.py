@@ -63,8 +63,9 @@ class ConditionalScores:
     ) -> None:
         if not score.by_likelihood:
             raise SettingError(
-                f"score={score.name!r} says how likely all columns are together. The class given the rest is scored by "
-                '"bic", "aic" or "loglik".'
+                "score={name!r} says how likely all columns are together. The class given the rest is scored by "
+                '"bic", "aic" or "loglik".',
+                name=score.name,
             )
         whole = columns.complete
         self._columns = NodeColumns(

@@ -19,6 +19,7 @@ from bayeskit.data.source import Source
 from bayeskit.errors import CannotCount, DataError, DataTypeError, Incompatible, NeedsRows, SettingError
 from bayeskit.learning.search.independence_tests import ADJUSTED_ROWS_PER_CELL, RememberedTests, p_values
 from bayeskit.learning.search.node_columns import EVERYTHING, sealed
+from bayeskit.messages import Joined
 from bayeskit.schema import Name, Schema, Variable
 from bayeskit.statistics import Pattern, Plan, Statistics
 from bayeskit.structure.criteria import Score, as_independence_test, default_test
@@ -94,8 +95,8 @@ class CountedTests(RememberedTests):
             part: Any = statistics.parts["families"]
             keys, counts = part.levels(f)[-1]
             if not math.isclose(float(counts.sum()), statistics.total, rel_tol=1e-9):
-                shown = ", ".join(repr(self._names[v]) for v in members(some))
-                raise DataError(f"One of {shown} has missing cells. Leave such rows out first.")
+                shown = Joined(repr(self._names[v]) for v in members(some))
+                raise DataError("One of {shown} has missing cells. Leave such rows out first.", shown=shown)
             # The first member is the last digit of a key; each digit has one code more, for what is missing.
             child, *parents = members(some)
             order = (*parents, child)
@@ -178,8 +179,9 @@ class CountedColumns:
         found = self.count_terms(self.schema, plan)
         if not isinstance(found, Statistics):
             raise DataTypeError(
-                f"statistics= gave a {type(found).__name__}. It takes a schema and a plan and returns Statistics: "
-                "Statistics.from_cell_tables(schema, plan, cells), say."
+                "statistics= gave a {kind}. It takes a schema and a plan and returns Statistics: "
+                "Statistics.from_cell_tables(schema, plan, cells), say.",
+                kind=type(found).__name__,
             )
         if found.plan != plan:
             raise Incompatible(
@@ -202,8 +204,10 @@ class CountedColumns:
         if missing.any():
             j = int(missing.argmax())
             raise DataError(
-                f"{self.names[j]!r} has {missing[j]:g} missing cells, and scores of different rows cannot be compared. "
-                "Leave such rows out where they are counted."
+                "{name!r} has {missing:g} missing cells, and scores of different rows cannot be compared. "
+                "Leave such rows out where they are counted.",
+                name=self.names[j],
+                missing=missing[j],
             )
         keys = []
         for name in self.names:
@@ -243,8 +247,9 @@ def given_counts(
     """Read the columns whose counts a function gives; their states must be declared."""
     if not callable(statistics):
         raise SettingError(
-            f"statistics is a {type(statistics).__name__}; give a function that takes a schema and a plan and returns "
-            "the Statistics of all rows."
+            "statistics is a {kind}; give a function that takes a schema and a plan and returns "
+            "the Statistics of all rows.",
+            kind=type(statistics).__name__,
         )
     if not states:
         raise SettingError(
@@ -269,9 +274,10 @@ def counted_columns(
     if schema.numeric:
         name = schema.numeric[0].name
         raise CannotCount(
-            f"{name!r} is numeric, and what is counted where it is must be discrete. Declare its states "
-            f"(states={{{name!r}: [0, 1]}}, say), cut it with discretize={{{name!r}: [cut points]}}, cast it to text, "
-            "or pass the rows themselves."
+            "{name!r} is numeric, and what is counted where it is must be discrete. Declare its states "
+            "(states={{{name!r}: [0, 1]}}, say), cut it with discretize={{{name!r}: [cut points]}}, cast it to text, "
+            "or pass the rows themselves.",
+            name=name,
         )
     return CountedColumns(
         tuple(v if v.cuts is not None else sealed(v) for v in schema.attributes),
@@ -353,7 +359,8 @@ class CountedScores:
             cells, counts = counted.levels(f)[-1]
             if not math.isclose(float(counts.sum()), statistics.total, rel_tol=1e-9):
                 raise DataError(
-                    f"{self._names[child]!r} or one of its parents has missing cells. Leave such rows out first."
+                    "{names!r} or one of its parents has missing cells. Leave such rows out first.",
+                    names=self._names[child],
                 )
             self._known[child, parents] = self._scored(child, parents, cells, counts, statistics.total)
 

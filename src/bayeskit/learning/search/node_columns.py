@@ -261,8 +261,9 @@ def _is_float(given: object) -> bool:
 def _intervals(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 2:
         raise SettingError(
-            f"discretize is {given!r}; give a number of intervals of at least 2, or a mapping from column to "
-            "such a number or to cut points."
+            "discretize is {given!r}; give a number of intervals of at least 2, or a mapping from column to "
+            "such a number or to cut points.",
+            given=given,
         )
     return int(given)
 
@@ -295,7 +296,7 @@ def sealed(variable: Variable) -> Variable:
     """Return a variable whose states are settled; it must have some."""
     if not variable.size:
         raise ColumnError(
-            f"{variable.name!r} has no cell that is there. Leave it out, or declare its states."
+            "{name!r} has no cell that is there. Leave it out, or declare its states.", name=variable.name
         )
     return replace(variable, n_declared=variable.size, closed=True)
 
@@ -308,9 +309,11 @@ def _note_gaps(rows: Encoded, reading: Reading) -> None:
         if reading.tells(variable.name) or not few or len(np.unique(there)) > MOST_INTEGERS:
             continue
         warnings.warn(
-            f"{variable.name!r} holds whole numbers and gaps, and is read as continuous, as data frames read such a "
-            f"file. Pass states={{{variable.name!r}: [...]}} to make states of them, or "
-            f"states={{{variable.name!r}: float}} to say so.",
-            SourceNote,
+            SourceNote(
+                "{name!r} holds whole numbers and gaps, and is read as continuous, as data frames read such a "
+                "file. Pass states={{{name!r}: [...]}} to make states of them, or "
+                "states={{{name!r}: float}} to say so.",
+                name=variable.name,
+            ),
             stacklevel=4,
         )

@@ -17,6 +17,7 @@ from bayeskit.learning.search.counted_columns import CountedAnswers, CountedColu
 from bayeskit.learning.search.family_scores import FamilyScores, MixedScores
 from bayeskit.learning.search.independence_tests import CorrelationTests, IndependenceTests, MixedTests
 from bayeskit.learning.search.node_columns import NodeColumns
+from bayeskit.messages import Joined
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.criteria import Score, default_test
 from bayeskit.structure.questions import Family, Question, Search, Test, members
@@ -83,7 +84,8 @@ def search_network(
         emptiest = columns.names[int(np.argmax(columns.n_missing))]
         raise DataError(
             "Every row has a missing cell, and scores of different rows cannot be compared. Leave out the columns that "
-            f"are missing most, such as {emptiest!r}."
+            "are missing most, such as {emptiest!r}.",
+            emptiest=emptiest,
         )
     place = columns.canonical_order(weights)
     counted = None if weights is None else weights[columns.complete]
@@ -169,7 +171,9 @@ def _search(
                 alpha=settings.alpha,
                 max_given=arcs.n if settings.max_given is None else settings.max_given,
             )
-    raise SettingError(f"method is {settings.method!r}; there are {', '.join(METHODS)}.")
+    raise SettingError(
+        "method is {method!r}; there are {names}.", method=settings.method, names=Joined(METHODS)
+    )
 
 
 def _require_order(arcs: Arcs, columns: NodeColumns | CountedColumns, order: list[int]) -> None:
@@ -178,19 +182,23 @@ def _require_order(arcs: Arcs, columns: NodeColumns | CountedColumns, order: lis
         for parent in members(needed):
             if rank[parent] > rank[child]:
                 a, b = columns.names[parent], columns.names[child]
-                raise SettingError(f"The arc {a!r} → {b!r} is required, but order names {b!r} before {a!r}.")
+                raise SettingError(
+                    "The arc {a!r} → {b!r} is required, but order names {b!r} before {a!r}.", a=a, b=b
+                )
 
 
 def _require_free(arcs: Arcs, columns: NodeColumns | CountedColumns, method: str) -> None:
     if 0 < columns.is_discrete.sum() < arcs.n:
         raise SettingError(
-            f"method={method!r} takes discrete columns or continuous ones, not both together: an arc between the two "
-            'kinds has only one direction. Use discretize= (numeric= of a classifier), or method="auto".'
+            "method={method!r} takes discrete columns or continuous ones, not both together: an arc between the two "
+            'kinds has only one direction. Use discretize= (numeric= of a classifier), or method="auto".',
+            method=method,
         )
     if not arcs.is_free:
         raise SettingError(
-            f'method={method!r} cannot keep required or forbidden arcs or tiers. Use "auto", "hill-climbing", "tabu", '
-            '"order", "exact" or "pc".'
+            'method={method!r} cannot keep required or forbidden arcs or tiers. Use "auto", "hill-climbing", "tabu", '
+            '"order", "exact" or "pc".',
+            method=method,
         )
 
 

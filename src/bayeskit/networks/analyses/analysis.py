@@ -301,7 +301,7 @@ def parameter_sensitivity(
     name, state = _read_target(network, target)
     known = read_mapping(evidence)
     if name in known:
-        raise SettingError(f"{name!r} is the target and in the evidence. Take it out of one.")
+        raise SettingError("{name!r} is the target and in the evidence. Take it out of one.", name=name)
     if parameter is not None:
         node, place = read_cell(network, parameter)
         return Parameters(self, (name, state), known).of_cell(node, place)
@@ -331,7 +331,9 @@ def kl(self: Asked, other: BayesianNetwork) -> float:
     """
     network = getattr(other, "_network", None)
     if not isinstance(network, Network):
-        raise DataTypeError(f"A {type(other).__name__} has no tables. Compare with a BayesianNetwork.")
+        raise DataTypeError(
+            "A {kind} has no tables. Compare with a BayesianNetwork.", kind=type(other).__name__
+        )
     for one in (self._network, network):
         refuse_continuous(one, one.dag.nodes, "divergence")
         one.require_distributions()
@@ -342,7 +344,7 @@ def _read_target(network: Network, target: tuple[Name, Label]) -> tuple[Name, La
     try:
         given, state = target
     except (TypeError, ValueError):
-        raise SettingError(f"target is {target!r}; give (node, state).") from None
+        raise SettingError("target is {target!r}; give (node, state).", target=target) from None
     name = known_node(network.dag, given)
     refuse_continuous(network, (name,), "parameter sensitivity")
     states = network[name].variable.states

@@ -92,7 +92,7 @@ def plot_comparison(
 
 def _two(titles: object) -> Any:
     if isinstance(titles, str) or not hasattr(titles, "__len__") or len(titles) != 2:
-        raise SettingError(f"titles is {titles!r}; give two, such as ('learned', 'true').")
+        raise SettingError("titles is {titles!r}; give two, such as ('learned', 'true').", titles=titles)
     return titles
 
 

@@ -129,6 +129,6 @@ def _graph(network: WithArcs) -> Dag | Cpdag:
     value = getattr(network, "_network", None)
     if not isinstance(value, Network):
         raise DataTypeError(
-            f"A {type(network).__name__} has no arcs. Give a BayesianNetwork, a Dag or a Cpdag."
+            "A {kind} has no arcs. Give a BayesianNetwork, a Dag or a Cpdag.", kind=type(network).__name__
         )
     return value.dag

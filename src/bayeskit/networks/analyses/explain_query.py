@@ -48,12 +48,15 @@ def explain_query(
     """Do by hand what ``query(target, evidence=evidence, soft=soft)`` does."""
     words_of(lang)
     if isinstance(max_cells, bool) or not isinstance(max_cells, (int, np.integer)) or max_cells < 1:
-        raise SettingError(f"max_cells is {max_cells!r}; give a whole number of at least 1.")
+        raise SettingError(
+            "max_cells is {max_cells!r}; give a whole number of at least 1.", max_cells=max_cells
+        )
     place = door.reader.place(target)
     variable = door.variables[place]
     if variable.kind != "categorical":
         raise SettingError(
-            f"{target!r} is continuous; explain shows tables of states. Ask query({target!r}, ...)."
+            "{target!r} is continuous; explain shows tables of states. Ask query({target!r}, ...).",
+            target=target,
         )
     refuse_observed(target, read_mapping(evidence))
     found, values, _ = door.reader.read_mixed(evidence, soft)
@@ -138,8 +141,10 @@ class _Observed:
         cells = math.prod(network[n].variable.size for n in names if n not in self.codes)
         if cells > LARGEST:
             raise SettingError(
-                f"{name!r} would have a table of {cells:,} cells, and no page shows so many. Observe more of its "
-                "parents, or ask query(...) for the numbers alone."
+                "{name!r} would have a table of {cells:,} cells, and no page shows so many. Observe more of its "
+                "parents, or ask query(...) for the numbers alone.",
+                name=name,
+                cells=cells,
             )
         at = [self.codes.get(n, -1) for n in names]
         return self._titled(name, names, np.exp(node.distribution.log_at(at)))
@@ -168,8 +173,9 @@ class _Observed:
         hidden = next((n for n in (name, *numeric) if n not in self.numbers), None)
         if hidden is not None:
             raise SettingError(
-                f"{hidden!r} is continuous and not observed, and explain shows sums, not integrals. Observe it, or ask "
-                "query(...) for the numbers alone."
+                "{hidden!r} is continuous and not observed, and explain shows sums, not integrals. Observe it, or ask "
+                "query(...) for the numbers alone.",
+                hidden=hidden,
             )
         mean = d.intercept + d.coefficients @ np.array([self.numbers[p] for p in numeric])
         logs = -0.5 * ((self.numbers[name] - mean) ** 2 / d.variance + np.log(2 * np.pi * d.variance))

@@ -37,7 +37,7 @@ def read_mapping(evidence: Given) -> dict[Name, Any]:
     if evidence is None:
         return {}
     if not isinstance(evidence, Mapping):
-        raise SettingError(f"evidence is {evidence!r}; give a mapping {{node: state}}.")
+        raise SettingError("evidence is {evidence!r}; give a mapping {{node: state}}.", evidence=evidence)
     return dict(evidence)
 
 
@@ -45,7 +45,7 @@ def refuse_observed(name: Name, evidence: Mapping[Any, Any]) -> None:
     """Refuse a target whose state is known already."""
     if name in evidence and not isinstance(evidence[name], Not):
         raise SettingError(
-            f"{name!r} is in the evidence: nothing is left to learn of it. Take it out of one."
+            "{name!r} is in the evidence: nothing is left to learn of it. Take it out of one.", name=name
         )
 
 
@@ -53,7 +53,11 @@ def refuse_continuous(network: Network, names: tuple[Name, ...], what: str) -> N
     """Refuse nodes without states."""
     numeric = next((name for name in names if not network[name].is_discrete), None)
     if numeric is not None:
-        raise SettingError(f"{numeric!r} is continuous; {what} is computed for nodes with states only.")
+        raise SettingError(
+            "{numeric!r} is continuous; {what} is computed for nodes with states only.",
+            numeric=numeric,
+            what=what,
+        )
 
 
 def entropy_of(p: Floats) -> float:
@@ -129,11 +133,16 @@ def _require_same_variables(mine: Network, theirs: Network) -> None:
     strange: set[Name] = set(mine.dag.nodes) ^ set(theirs.dag.nodes)
     if strange:
         name = next(node for node in (*mine.dag.nodes, *theirs.dag.nodes) if node in strange)
-        raise Incompatible(f"{name!r} is a node of one network only. Compare networks over the same nodes.")
+        raise Incompatible(
+            "{name!r} is a node of one network only. Compare networks over the same nodes.", name=name
+        )
     for node in mine.nodes:
         other = theirs[node.name].variable
         if set(node.variable.states) != set(other.states):
             raise Incompatible(
-                f"{node.name!r} has the states {node.variable.listing()} here and {other.listing()} there. Rename "
-                "them, so that both networks speak of the same states."
+                "{name!r} has the states {states} here and {states2} there. Rename "
+                "them, so that both networks speak of the same states.",
+                name=node.name,
+                states=node.variable.listing(),
+                states2=other.listing(),
             )

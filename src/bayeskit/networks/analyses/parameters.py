@@ -82,7 +82,7 @@ class ParameterSensitivity:
     def above(self, threshold: float) -> tuple[float, float] | None:
         """Return the least and the largest x in [0, 1] between which P stays at or above a threshold; None: nowhere."""
         if not is_number(threshold) or math.isnan(threshold):
-            raise SettingError(f"threshold is {threshold!r}; give a number, such as 0.5.")
+            raise SettingError("threshold is {threshold!r}; give a number, such as 0.5.", threshold=threshold)
         # (α − pγ) x ≥ pδ − β. The function is monotone, so an end of [0, 1] is an end of the range.
         slope = self.alpha - threshold * self.gamma
         need = threshold * self.delta - self.beta
@@ -95,10 +95,12 @@ class ParameterSensitivity:
 
     def _evidence(self, x: float) -> float:
         if not is_number(x) or not 0.0 <= x <= 1.0:
-            raise SettingError(f"x is {x!r}; a probability lies between 0 and 1.")
+            raise SettingError("x is {x!r}; a probability lies between 0 and 1.", x=x)
         total = self.gamma * x + self.delta
         if total <= 0.0:
-            raise SettingError(f"With {self._parameter()} = {x} the evidence has probability zero.")
+            raise SettingError(
+                "With {parameter} = {x} the evidence has probability zero.", parameter=self._parameter(), x=x
+            )
         return total
 
     def _parameter(self) -> str:
@@ -210,14 +212,15 @@ def read_cell(network: Network, parameter: tuple[Name, object, object]) -> tuple
         name, given, state = parameter
     except (TypeError, ValueError):
         raise SettingError(
-            f"parameter is {parameter!r}; give (node, parents' states, state), such as "
-            "('wet', {'rain': 'yes'}, 'no'), or ('rain', {}, 'yes') where there are no parents."
+            "parameter is {parameter!r}; give (node, parents' states, state), such as "
+            "('wet', {{'rain': 'yes'}}, 'no'), or ('rain', {{}}, 'yes') where there are no parents.",
+            parameter=parameter,
         ) from None
     node = network[name]
     if not node.is_discrete:
-        raise SettingError(f"{name!r} is continuous and has no table. Name a node with states.")
+        raise SettingError("{name!r} is continuous and has no table. Name a node with states.", name=name)
     if node.variable.size < 2:
-        raise SettingError(f"{name!r} has one state, whose probability cannot be changed.")
+        raise SettingError("{name!r} has one state, whose probability cannot be changed.", name=name)
     family = (*node.parents, name)
     values = (*_parent_states(node, given), state)
     return node, tuple(state_code(n, network[n].variable.states, value) for n, value in zip(family, values))
@@ -232,7 +235,10 @@ def _parent_states(node: Node, given: object) -> tuple[Any, ...]:
         return ()
     wanted = ", ".join(map(repr, node.parents)) or "none: give {}"
     raise SettingError(
-        f"The parents' states of {node.name!r} are given as {given!r}; its parents are {wanted}."
+        "The parents' states of {name!r} are given as {given!r}; its parents are {wanted}.",
+        name=node.name,
+        given=given,
+        wanted=wanted,
     )
 
 

@@ -80,7 +80,8 @@ def _named(door: Door, candidates: Any) -> list[Name]:
     for name in names:
         if door.variables[door.reader.place(name, "candidates names it")].kind != "categorical":
             raise SettingError(
-                f"{name!r} is continuous: it has no states to go through. Take it out of candidates."
+                "{name!r} is continuous: it has no states to go through. Take it out of candidates.",
+                name=name,
             )
     return names
 
@@ -102,6 +103,6 @@ def _candidates(
     for name in chosen:
         if name in settled:
             raise SettingError(
-                f"{name!r} is known already or is the target itself. Take it out of candidates."
+                "{name!r} is known already or is the target itself. Take it out of candidates.", name=name
             )
     return chosen

@@ -16,6 +16,7 @@ from bayeskit.data.columns import is_missing
 from bayeskit.errors import SettingError, TooLarge, UsageError
 from bayeskit.graphs.dag import Dag, is_label, node_name, parent_names
 from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit.messages import Joined, Message, listed
 from bayeskit.networks.arguments import real_numbers
 from bayeskit.schema import Kind, Label, Name, Variable, first_twice, state_code
 from bayeskit.typing import NamesLike, StatesLike
@@ -59,7 +60,7 @@ def network_of(
     (('wet', 'rain'), ('dry', 'wet'))
     """
     if not isinstance(name, str):
-        raise SettingError(f"name={name!r}: a network is called by a string.")
+        raise SettingError("name={name!r}: a network is called by a string.", name=name)
     known = getattr(parents, "_network", parents)
     if isinstance(known, Network):
         if states is not None:
@@ -81,8 +82,9 @@ def _graph_of(given: object) -> Dag:
         return _from_mapping({node: list(given.predecessors(node)) for node in given.nodes})
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or hasattr(given, "adj"):
         raise SettingError(
-            f"A {type(given).__name__} is no graph with directed arcs. Give a mapping from node to its parents, a "
-            "list of (parent, child), or a networkx.DiGraph."
+            "A {kind} is no graph with directed arcs. Give a mapping from node to its parents, a "
+            "list of (parent, child), or a networkx.DiGraph.",
+            kind=type(given).__name__,
         )
     return _from_arcs(given)
 
@@ -100,8 +102,9 @@ def _from_arcs(given: Iterable[Any]) -> Dag:
         pair = () if isinstance(arc, (str, bytes)) or not isinstance(arc, Iterable) else tuple(arc)
         if len(pair) != 2:
             raise SettingError(
-                f"{arc!r} is no arc. A list of arcs holds pairs (parent, child); nodes without arcs need a mapping "
-                "from node to its parents."
+                "{arc!r} is no arc. A list of arcs holds pairs (parent, child); nodes without arcs need a mapping "
+                "from node to its parents.",
+                arc=arc,
             )
         parent, child = map(node_name, pair)
         parents.setdefault(parent, [])
@@ -119,8 +122,12 @@ def _variables(states: object, nodes: tuple[Name, ...]) -> list[Variable]:
     known = set(nodes)
     strange = next((node for node in states if node not in known), None)
     if strange is not None:
-        listing = ", ".join(map(repr, nodes[:12])) + (", …" if len(nodes) > 12 else "")
-        raise SettingError(f"states= names {strange!r}, which is no node. There are {listing or 'none'}.")
+        listing = listed(map(repr, nodes), 12)
+        raise SettingError(
+            "states= names {strange!r}, which is no node. There are {listing}.",
+            strange=strange,
+            listing=listing or "none",
+        )
     read = [(node, *_read_states(node, states.get(node))) for node in nodes]
     return [Variable(*each) for each in read]
 
@@ -146,18 +153,22 @@ def state_labels(name: Name, states: object) -> tuple[Label, ...]:
     """Check a list of states: at least one, none twice, none missing, each hashable."""
     if isinstance(states, (str, bytes, set, frozenset, Mapping, type)) or not isinstance(states, Iterable):
         raise SettingError(
-            f"The states of {name!r} are {states!r}. Give a list in their order, or float for a continuous node."
+            "The states of {name!r} are {states!r}. Give a list in their order, or float for a continuous node.",
+            name=name,
+            states=states,
         )
     labels = tuple(s.item() if isinstance(s, np.generic) else s for s in states)
     if not labels:
-        raise SettingError(f"{name!r} has an empty list of states. It needs one at least.")
+        raise SettingError("{name!r} has an empty list of states. It needs one at least.", name=name)
     for label in labels:
         if type(label) is not str and (not is_label(label) or is_missing(label)):
             raise SettingError(
-                f"{label!r} cannot be a state of {name!r}: None and NaN mean missing, and a state is hashable."
+                "{label!r} cannot be a state of {name!r}: None and NaN mean missing, and a state is hashable.",
+                label=label,
+                name=name,
             )
     if len(set(labels)) < len(labels):
-        raise SettingError(f"{name!r} has the state {first_twice(labels)!r} twice.")
+        raise SettingError("{name!r} has the state {name2!r} twice.", name=name, name2=first_twice(labels))
     return labels
 
 
@@ -194,8 +205,10 @@ class Axes:
         for name, states in zip(closed, self.states):
             if not states:
                 raise UsageError(
-                    f"The table of {owner!r} needs the states of {name!r}, which are not known yet. Call "
-                    f"set_states({name!r}, [...]), or give states= when the network is made."
+                    "The table of {owner!r} needs the states of {name!r}, which are not known yet. Call "
+                    "set_states({name!r}, [...]), or give states= when the network is made.",
+                    owner=owner,
+                    name=name,
                 )
 
     @property
@@ -237,9 +250,12 @@ class Axes:
         if not isinstance(key, tuple) or one_state:
             return (self.code(axis, key),)
         if not 1 <= len(key) <= left:
-            wanted = ", ".join(map(repr, self.names[axis:]))
+            wanted = Joined(map(repr, self.names[axis:]))
             raise SettingError(
-                f"In the table of {self.owner!r} stands the key {key!r}, which should be states of {wanted}."
+                "In the table of {owner!r} stands the key {key!r}, which should be states of {wanted}.",
+                owner=self.owner,
+                key=key,
+                wanted=wanted,
             )
         return tuple(self.code(axis + k, state) for k, state in enumerate(key))
 
@@ -252,8 +268,9 @@ class Axes:
         shape = self.shape
         if self.open_last and not shape[-1]:
             raise UsageError(
-                f"The table of {self.owner!r} names no states, and they are not known yet. Name them in it, or call "
-                f"set_states({self.owner!r}, [...]) first."
+                "The table of {owner!r} names no states, and they are not known yet. Name them in it, or call "
+                "set_states({owner!r}, [...]) first.",
+                owner=self.owner,
             )
         values = np.zeros(shape)
         seen = np.zeros(shape, dtype=bool)
@@ -261,12 +278,17 @@ class Axes:
             part = numbers(value, self.owner, self.where(place))
             if part.shape != shape[len(place) :]:
                 raise SettingError(
-                    f"The table of {self.owner!r} has {shortly(value)}{_at(self.where(place))}, where "
-                    f"{_wanted(self.names[len(place) :], shape[len(place) :])} is needed."
+                    "The table of {owner!r} has {value}{at}, where {wanted} is needed.",
+                    owner=self.owner,
+                    value=shortly(value),
+                    at=_at(self.where(place)),
+                    wanted=_wanted(self.names[len(place) :], shape[len(place) :]),
                 )
             if np.any(seen[place]):
                 raise SettingError(
-                    f"The table of {self.owner!r} says twice what stands at {self.where(place)}."
+                    "The table of {owner!r} says twice what stands at {where}.",
+                    owner=self.owner,
+                    where=self.where(place),
                 )
             values[place] = part
             seen[place] = True
@@ -277,11 +299,14 @@ class Axes:
         """Name the cells that were not given, at most eight of them."""
         gaps = np.argwhere(~seen)
         if len(gaps):
-            named = "; ".join(self.where(place) for place in gaps[:8])
-            more = f"; … {len(gaps) - 8} more" if len(gaps) > 8 else ""
+            named = Joined((self.where(place) for place in gaps[:8]), "; ")
+            more = Message("; … {n} more", n=len(gaps) - 8) if len(gaps) > 8 else ""
             raise SettingError(
-                f"The table of {self.owner!r} does not say what stands at {named}{more}. Nothing may be left "
-                "out, also where it is 0."
+                "The table of {owner!r} does not say what stands at {named}{more}. Nothing may be left "
+                "out, also where it is 0.",
+                owner=self.owner,
+                named=named,
+                more=more,
             )
 
     def check_size(self, way_out: str = "") -> None:
@@ -302,7 +327,10 @@ def numbers(value: object, owner: Name, where: str = "") -> NDArray[np.float64]:
     array = real_numbers(value)
     if array is None:
         raise SettingError(
-            f"The table of {owner!r} has {shortly(value)}{_at(where)}, where numbers are needed."
+            "The table of {owner!r} has {value}{at}, where numbers are needed.",
+            owner=owner,
+            value=shortly(value),
+            at=_at(where),
         )
     return array
 

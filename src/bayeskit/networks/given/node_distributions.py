@@ -26,6 +26,7 @@ from bayeskit.graphs.distributions import (
 )
 from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit.messages import Joined, Message
 from bayeskit.networks.given.building import Axes, Place, numbers
 from bayeskit.schema import Label, Name, Variable, state_code
 from bayeskit.typing import Floats, Frame, TableLike
@@ -43,8 +44,10 @@ def checked_rows(axes: Axes, values: Floats, normalize: bool | None) -> Floats:
     if wrong.any():
         place = np.argwhere(wrong)[0]
         raise SettingError(
-            f"The table of {axes.owner!r} has {values[tuple(place)]} at {axes.where(place)}. A probability is a "
-            "number from 0 to 1."
+            "The table of {owner!r} has {value} at {where}. A probability is a number from 0 to 1.",
+            owner=axes.owner,
+            value=values[tuple(place)],
+            where=axes.where(place),
         )
     sums = row_sums(values)
     off = np.abs(sums - 1.0) > ROUNDED
@@ -52,10 +55,16 @@ def checked_rows(axes: Axes, values: Floats, normalize: bool | None) -> Floats:
     if refused.any():
         place = np.argwhere(refused)[0]
         total = float(sums[tuple(place)])
-        where = f" for {axes.where(place)}" if len(place) else ""
+        where = Message(" for {where}", where=axes.where(place)) if len(place) else ""
         hopeless = total == 0 or not np.isfinite(total) or normalize is not False
-        way_out = "Mend the row" if hopeless else "Mend the row, or pass normalize=True"
-        raise SettingError(f"The probabilities of {axes.owner!r}{where} sum to {total!r}, not 1. {way_out}.")
+        way_out = Message("Mend the row") if hopeless else Message("Mend the row, or pass normalize=True")
+        raise SettingError(
+            "The probabilities of {owner!r}{where} sum to {total!r}, not 1. {way_out}.",
+            owner=axes.owner,
+            where=where,
+            total=total,
+            way_out=way_out,
+        )
     # −0.0 is a zero like any other.
     return summing_to_one(values, sums) + 0.0
 
@@ -81,7 +90,10 @@ def cells_of_frame(axes: Axes, frame: TableLike) -> list[tuple[Place, float]]:
     absent = [name for name, column in zip(axes.names, parents) if column is None]
     if absent:
         raise ColumnError(
-            f"The frame for {axes.owner!r} has no column for its parent {absent[0]!r}. It has {_listing(table)}."
+            "The frame for {owner!r} has no column for its parent {absent!r}. It has {listing}.",
+            owner=axes.owner,
+            absent=absent[0],
+            listing=_listing(table),
         )
     own = [column for column in parents if column is not None]
     child = _column(table, axes.names[-1])
@@ -101,8 +113,11 @@ def _wide(axes: Axes, table: Rows, parents: list[int], columns: list[int]) -> li
     last = len(axes.names) - 1
     if not axes.open_last and not {str(table.names[j]) for j in columns} & set(map(str, axes.states[last])):
         raise ColumnError(
-            f"The frame for {axes.owner!r} has the columns {_listing(table)}. It needs one for each parent, and either "
-            f"{axes.owner!r} and 'p', or one for each state: {', '.join(map(repr, axes.states[last]))}."
+            "The frame for {owner!r} has the columns {listing}. It needs one for each parent, and either "
+            "{owner!r} and 'p', or one for each state: {names}.",
+            owner=axes.owner,
+            listing=_listing(table),
+            names=Joined(map(repr, axes.states[last])),
         )
     states = [axes.code(last, table.names[j]) for j in columns]
     codes = [_codes_in(axes, axis, table, j) for axis, j in enumerate(parents)]
@@ -116,8 +131,9 @@ def _wide(axes: Axes, table: Rows, parents: list[int], columns: list[int]) -> li
 def _the_only(rest: list[int], table: Rows, axes: Axes) -> int:
     if len(rest) > 1:
         raise ColumnError(
-            f"The frame for {axes.owner!r} has {', '.join(repr(table.names[j]) for j in rest)} beside its family. "
-            "Keep the one with the probabilities."
+            "The frame for {owner!r} has {names} beside its family. Keep the one with the probabilities.",
+            owner=axes.owner,
+            names=Joined(repr(table.names[j]) for j in rest),
         )
     return rest[0]
 
@@ -136,7 +152,10 @@ def _codes_in(axes: Axes, axis: int, table: Rows, j: int) -> list[int]:
     if (codes < 0).any():
         row = int((codes < 0).argmax())
         raise ColumnError(
-            f"The frame for {axes.owner!r} says no state of {axes.names[axis]!r} in row {row} (the first is 0)."
+            "The frame for {owner!r} says no state of {name!r} in row {row} (the first is 0).",
+            owner=axes.owner,
+            name=axes.names[axis],
+            row=row,
         )
     # Labels are met in the order of the rows, and only those that stand in one.
     met, first = np.unique(codes, return_index=True)
@@ -146,7 +165,11 @@ def _codes_in(axes: Axes, axis: int, table: Rows, j: int) -> list[int]:
 
 def _numbers_in(table: Rows, j: int, owner: Name) -> list[float]:
     if table.kind(j) != "numeric":
-        raise ColumnError(f"Column {table.names[j]!r} of the frame for {owner!r} does not hold numbers.")
+        raise ColumnError(
+            "Column {name!r} of the frame for {owner!r} does not hold numbers.",
+            name=table.names[j],
+            owner=owner,
+        )
     return [float(number) for number in table.numbers(j)]
 
 
@@ -174,7 +197,9 @@ def read_table(network: Network, name: Name, table: CptLike, normalize: bool = F
     if isinstance(table, (Deterministic, NoisyMax, LinearGaussian)):
         return replace(node, distribution=fitting(network, name, table))
     if not node.is_discrete:
-        raise SettingError(f"{name!r} is continuous and has no table. Call set_gaussian({name!r}, ...).")
+        raise SettingError(
+            "{name!r} is continuous and has no table. Call set_gaussian({name!r}, ...).", name=name
+        )
     named = isinstance(table, (Mapping, Factor)) or is_frame(table)
     variables = [network[other].variable for other in (*node.parents, name)]
     axes = Axes(name, variables, open_last=named and not node.variable.size)
@@ -194,8 +219,12 @@ def _values(axes: Axes, table: Any) -> Floats:
     shape = axes.shape
     if given.shape != shape and given.shape != (int(np.prod(shape)),):
         raise SettingError(
-            f"The table of {axes.owner!r} has the shape {given.shape}; {shape} is needed, or as many numbers in one "
-            f"list: one axis for each of {', '.join(map(repr, axes.names))}, the last varying fastest."
+            "The table of {owner!r} has the shape {shape}; {shape2} is needed, or as many numbers in one "
+            "list: one axis for each of {names}, the last varying fastest.",
+            owner=axes.owner,
+            shape=given.shape,
+            shape2=shape,
+            names=Joined(map(repr, axes.names)),
         )
     return given.reshape(shape)
 
@@ -204,16 +233,24 @@ def _aligned(axes: Axes, factor: Factor) -> Floats:
     """Turn a factor so that its axes and its states stand in the order of the node's."""
     if set(factor.names) != set(axes.names):
         raise SettingError(
-            f"The factor is over {', '.join(map(repr, factor.names)) or 'nothing'}; the table of {axes.owner!r} is "
-            f"over {', '.join(map(repr, axes.names))}."
+            "The factor is over {names}; the table of {owner!r} is over {names2}.",
+            names=", ".join(map(repr, factor.names)) or "nothing",
+            owner=axes.owner,
+            names2=Joined(map(repr, axes.names)),
         )
     values = factor.ordered(axes.names)
     codes = [[axes.code(k, state) for state in states] for k, states in enumerate(values.states)]
     for name, found, states in zip(axes.names, codes, axes.states):
         absent = [state for code, state in enumerate(states) if code not in found]
         if absent or len(set(found)) < len(found):
-            told = f"lacks the state {absent[0]!r}" if absent else "has a state twice"
-            raise SettingError(f"The factor for {axes.owner!r} {told} of {name!r}.")
+            told = (
+                Message("lacks the state {absent!r}", absent=absent[0])
+                if absent
+                else Message("has a state twice")
+            )
+            raise SettingError(
+                "The factor for {owner!r} {told} of {name!r}.", owner=axes.owner, told=told, name=name
+            )
     return np.asarray(values.values[np.ix_(*(np.argsort(found) for found in codes))])
 
 
@@ -221,9 +258,9 @@ def table_of(network: Network, name: Name) -> Floats:
     """Return a node's table, or say why there is none."""
     node = network[name]
     if isinstance(node.distribution, LinearGaussian) or not node.is_discrete:
-        raise SettingError(f"{name!r} is continuous and has no table. Call distribution({name!r}).")
+        raise SettingError("{name!r} is continuous and has no table. Call distribution({name!r}).", name=name)
     if node.distribution is None:
-        raise UsageError(f"{name!r} has no table yet. Call set_cpt({name!r}, ...) or fit.")
+        raise UsageError("{name!r} has no table yet. Call set_cpt({name!r}, ...) or fit.", name=name)
     axes = Axes(name, [network[other].variable for other in (*node.parents, name)])
     axes.check_size(f"Ask distribution({name!r}), which holds the numbers that the table is made of.")
     return node.distribution.table()
@@ -234,7 +271,9 @@ def noisy_or(network: Network, name: Name, causes: object, leak: object, present
     variable = _discrete(network, name).variable
     if variable.size != 2:
         raise SettingError(
-            f"A noisy-OR has two states, and {name!r} has {variable.size}. Call set_noisy_max({name!r}, ...)."
+            "A noisy-OR has two states, and {name!r} has {size}. Call set_noisy_max({name!r}, ...).",
+            name=name,
+            size=variable.size,
         )
     code = 1 if present is None else state_code(name, variable.states, present)
     effects = []
@@ -273,18 +312,30 @@ def deterministic(network: Network, name: Name, rule: object) -> Deterministic:
         cells = _outcomes(axes, rule)
     else:
         raise SettingError(
-            f"{rule!r} is no rule for {name!r}. Give a function of its parents' states or a mapping from them."
+            "{rule!r} is no rule for {name!r}. Give a function of its parents' states or a mapping from them.",
+            rule=rule,
+            name=name,
         )
     outcome = np.full(axes.shape, -1, np.int64)
     for place, state in cells:
         where = axes.where(place)
         if len(place) < len(axes.shape) or outcome[place] >= 0:
-            told = "twice" if len(place) == len(axes.shape) else "for some of the parents only"
-            raise SettingError(f"The rule for {name!r} says {state!r} {told}, at {where or 'its top'}.")
+            told = (
+                Message("twice") if len(place) == len(axes.shape) else Message("for some of the parents only")
+            )
+            raise SettingError(
+                "The rule for {name!r} says {state!r} {told}, at {where}.",
+                name=name,
+                state=state,
+                told=told,
+                where=where or "its top",
+            )
         try:
             outcome[place] = state_code(name, node.variable.states, state)
         except UnseenState as error:
-            raise UnseenState(f"{error} The rule gives it for {where or 'no parents'}.") from None
+            raise UnseenState(
+                "{error} The rule gives it for {where}.", error=error, where=where or "no parents"
+            ) from None
     axes.refuse_gaps(outcome >= 0)
     return Deterministic(outcome, node.variable.size)
 
@@ -296,8 +347,11 @@ def _outcomes(axes: Axes, rule: Callable[..., Any]) -> list[tuple[tuple[int, ...
         pass
     except TypeError as error:
         raise SettingError(
-            f"The rule for {axes.owner!r} does not take the states of its parents "
-            f"({', '.join(map(repr, axes.names)) or 'none'}): {error}. Give it an argument for each, in this order."
+            "The rule for {owner!r} does not take the states of its parents "
+            "({names}): {error}. Give it an argument for each, in this order.",
+            owner=axes.owner,
+            names=", ".join(map(repr, axes.names)) or "none",
+            error=error,
         ) from None
     places = np.ndindex(*axes.shape)
     return [(place, rule(*states)) for place, states in zip(places, product(*axes.states))]
@@ -307,13 +361,24 @@ def _of_parents(network: Network, name: Name, causes: object) -> list[tuple[Vari
     """Return each parent with what is said of it; all must be named, and no others."""
     axes = _axes(network, name)
     if not isinstance(causes, Mapping):
-        raise SettingError(f"{causes!r} does not say what the parents of {name!r} do. Give {{parent: ...}}.")
+        raise SettingError(
+            "{causes!r} does not say what the parents of {name!r} do. Give {{parent: ...}}.",
+            causes=causes,
+            name=name,
+        )
     strange = [cause for cause in causes if cause not in axes.names[:-1]]
     absent = [parent for parent in axes.names[:-1] if parent not in causes]
     if strange or absent:
-        told = f"{strange[0]!r} is no parent of it" if strange else f"its parent {absent[0]!r} is left out"
+        told = (
+            Message("{strange!r} is no parent of it", strange=strange[0])
+            if strange
+            else Message("its parent {absent!r} is left out", absent=absent[0])
+        )
         raise SettingError(
-            f"The causes of {name!r}: {told}. Its parents: {', '.join(map(repr, axes.names[:-1]))}."
+            "The causes of {name!r}: {told}. Its parents: {names}.",
+            name=name,
+            told=told,
+            names=Joined(map(repr, axes.names[:-1])),
         )
     return [(network[parent].variable, causes[parent]) for parent in network[name].parents]
 
@@ -323,21 +388,32 @@ def _of_states(name: Name, parent: Variable, given: object, present: Label | Non
     if not isinstance(given, Mapping):
         if present is None or parent.size != 2 or parent.states[0] == present:
             raise SettingError(
-                f"In which state is {parent.name!r} a cause of {name!r}? It has {parent.listing()}: give "
-                f"{{{parent.name!r}: {{state: ...}}}}."
+                "In which state is {name!r} a cause of {name2!r}? It has {states}: give "
+                "{{{name!r}: {{state: ...}}}}.",
+                name=parent.name,
+                name2=name,
+                states=parent.listing(),
             )
         return {1: given}
     found: dict[int, Any] = {}
     for state, said in given.items():
         code = state_code(parent.name, parent.states, state)
         if code in found:
-            raise SettingError(f"The causes of {name!r} name {parent.name!r} = {state!r} twice.")
+            raise SettingError(
+                "The causes of {name!r} name {name2!r} = {state!r} twice.",
+                name=name,
+                name2=parent.name,
+                state=state,
+            )
         found[code] = said
     absent = [state for code, state in enumerate(parent.states) if code not in found]
     if len(absent) > 1:
         raise SettingError(
-            f"The causes of {name!r} leave out {', '.join(map(repr, absent))} of {parent.name!r}. Only the one state "
-            "that brings about nothing may be left out."
+            "The causes of {name!r} leave out {names} of {name2!r}. Only the one state "
+            "that brings about nothing may be left out.",
+            name=name,
+            names=Joined(map(repr, absent)),
+            name2=parent.name,
         )
     return found
 
@@ -345,7 +421,12 @@ def _of_states(name: Name, parent: Variable, given: object, present: Label | Non
 def _chance(name: Name, given: object, where: str) -> float:
     chance = numbers(given, name, where)
     if chance.shape != () or not 0.0 <= chance <= 1.0:
-        raise SettingError(f"{name!r} has {given!r} for {where}. A probability is a number from 0 to 1.")
+        raise SettingError(
+            "{name!r} has {given!r} for {where}. A probability is a number from 0 to 1.",
+            name=name,
+            given=given,
+            where=where,
+        )
     return float(chance)
 
 
@@ -379,18 +460,20 @@ def regression(
     if isinstance(intercept, Mapping):
         if not chosen:
             raise SettingError(
-                f"{name!r} has no discrete parents, so there is one regression: give intercept, coefficients and "
-                "variance as they are, not a mapping."
+                "{name!r} has no discrete parents, so there is one regression: give intercept, coefficients and "
+                "variance as they are, not a mapping.",
+                name=name,
             )
         if coefficients is not None or variance is not None:
             raise SettingError(
-                f"A mapping for {name!r} holds (intercept, coefficients, variance) for each state of its discrete "
-                "parents: leave coefficients= and variance= out."
+                "A mapping for {name!r} holds (intercept, coefficients, variance) for each state of its discrete "
+                "parents: leave coefficients= and variance= out.",
+                name=name,
             )
         cells = axes.cells(intercept)
     else:
         if variance is None:
-            raise SettingError(f"The variance of {name!r} is not said. Pass variance=.")
+            raise SettingError("The variance of {name!r} is not said. Pass variance=.", name=name)
         cells = [((), (intercept, coefficients, variance))]
     intercepts, variances = np.zeros(axes.shape), np.zeros(axes.shape)
     slopes = np.zeros((*axes.shape, len(numeric)))
@@ -398,10 +481,12 @@ def regression(
     for place, said in cells:
         where = axes.where(place)
         if len(place) < len(axes.shape) or np.any(seen[place]):
-            given = ", ".join(map(repr, chosen))
+            given = Joined(map(repr, chosen))
             raise SettingError(
-                f"{name!r} has the discrete parents {given}: give a mapping from their states to (intercept, "
-                "coefficients, variance), each configuration once."
+                "{name!r} has the discrete parents {given}: give a mapping from their states to (intercept, "
+                "coefficients, variance), each configuration once.",
+                name=name,
+                given=given,
             )
         intercepts[place], slopes[place], variances[place] = _regression(name, numeric, said, where)
         seen[place] = True
@@ -416,19 +501,31 @@ def _regression(
     """Read (intercept, coefficients, variance), or (mean, variance) where no parent is continuous."""
     if not isinstance(said, (tuple, list)) or len(said) not in (2, 3):
         raise SettingError(
-            f"{name!r} has {said!r} at {where or 'its top'}. Give (intercept, coefficients, variance)."
+            "{name!r} has {said!r} at {where}. Give (intercept, coefficients, variance).",
+            name=name,
+            said=said,
+            where=where or "its top",
         )
     slopes = said[1] if len(said) == 3 else None
     slopes = {} if slopes is None else slopes
     if not isinstance(slopes, Mapping):
-        raise SettingError(f"The coefficients of {name!r} are {slopes!r}. Give {{parent: number}}.")
+        raise SettingError(
+            "The coefficients of {name!r} are {slopes!r}. Give {{parent: number}}.", name=name, slopes=slopes
+        )
     strange = [parent for parent in slopes if parent not in numeric]
     absent = [parent for parent in numeric if parent not in slopes]
     if strange or absent:
-        told = f"{strange[0]!r} is none of them" if strange else f"{absent[0]!r} is left out"
+        told = (
+            Message("{strange!r} is none of them", strange=strange[0])
+            if strange
+            else Message("{absent!r} is left out", absent=absent[0])
+        )
         listing = ", ".join(map(repr, numeric)) or "none"
         raise SettingError(
-            f"The coefficients of {name!r} are for its continuous parents ({listing}): {told}. 0 means no effect."
+            "The coefficients of {name!r} are for its continuous parents ({listing}): {told}. 0 means no effect.",
+            name=name,
+            listing=listing,
+            told=told,
         )
     return (
         _number(name, said[0], where),
@@ -440,7 +537,7 @@ def _regression(
 def _number(name: Name, given: object, where: str) -> float:
     number = numbers(given, name, where)
     if number.shape != ():
-        raise SettingError(f"{name!r} has {given!r} where one number is needed.")
+        raise SettingError("{name!r} has {given!r} where one number is needed.", name=name, given=given)
     return float(number)
 
 
@@ -454,20 +551,33 @@ def fitting(network: Network, name: Name, given: Deterministic | NoisyMax | Line
         inside = given.outcome.size and given.outcome.min() >= 0 and given.outcome.max() < own
         if given.outcome.shape != tuple(sizes) or given.size != own:
             raise SettingError(
-                f"The rule for {name!r} has the shape {given.outcome.shape} and {given.size} states; the network "
-                f"says {tuple(sizes)} and {own}."
+                "The rule for {name!r} has the shape {shape} and {size} states; the network "
+                "says {sizes} and {own}.",
+                name=name,
+                shape=given.outcome.shape,
+                size=given.size,
+                sizes=tuple(sizes),
+                own=own,
             )
         if not inside:
             raise SettingError(
-                f"The rule for {name!r} holds the codes {given.outcome.min()} to {given.outcome.max()}; those of its "
-                f"{own} states are 0 to {own - 1}."
+                "The rule for {name!r} holds the codes {outcome} to {outcome2}; those of its "
+                "{own} states are 0 to {own2}.",
+                name=name,
+                outcome=given.outcome.min(),
+                outcome2=given.outcome.max(),
+                own=own,
+                own2=own - 1,
             )
         return given
     found = [cause.shape for cause in given.causes]
     if found != [(size, own) for size in sizes] or given.leak.shape != (own,):
         raise SettingError(
-            f"The causes of {name!r} have the shapes {found}; {[(size, own) for size in sizes]} and a leak of {own} "
-            "numbers are needed."
+            "The causes of {name!r} have the shapes {found}; {value} and a leak of {own} numbers are needed.",
+            name=name,
+            found=found,
+            value=[(size, own) for size in sizes],
+            own=own,
         )
     parents = [network[parent].variable for parent in network[name].parents]
     child = network[name].variable
@@ -479,31 +589,45 @@ def _fitting_gaussian(network: Network, name: Name, given: LinearGaussian) -> Li
     node = network[name]
     if node.is_discrete:
         raise SettingError(
-            f"{name!r} is discrete. A Gaussian needs a continuous node: states={{{name!r}: float}}."
+            "{name!r} is discrete. A Gaussian needs a continuous node: states={{{name!r}: float}}.", name=name
         )
     sizes = network.sizes_of(parent for parent in node.parents if network[parent].is_discrete)
     shape = (*sizes, len(node.parents) - len(sizes))
     if given.intercept.shape != sizes or given.variance.shape != sizes or given.coefficients.shape != shape:
         raise SettingError(
-            f"The regression of {name!r} has intercepts, coefficients and variances of the shapes "
-            f"{given.intercept.shape}, {given.coefficients.shape}, {given.variance.shape}; {sizes}, {shape} and "
-            f"{sizes} are needed."
+            "The regression of {name!r} has intercepts, coefficients and variances of the shapes "
+            "{shape}, {shape2}, {shape3}; {sizes}, {shape4} and "
+            "{sizes} are needed.",
+            name=name,
+            shape=given.intercept.shape,
+            shape2=given.coefficients.shape,
+            shape3=given.variance.shape,
+            sizes=sizes,
+            shape4=shape,
         )
     for what in ("intercept", "coefficients", "variance"):
         part = getattr(given, what)
         wrong = ~np.isfinite(part) | ((part < 0) & (what == "variance"))
         if wrong.any():
-            need = "finite and not negative" if what == "variance" else "finite"
-            raise SettingError(f"The {what} of {name!r} holds {part[wrong].flat[0]}. It must be {need}.")
+            need = Message("finite and not negative") if what == "variance" else Message("finite")
+            raise SettingError(
+                "The {what} of {name!r} holds {flat}. It must be {need}.",
+                what=what,
+                name=name,
+                flat=part[wrong].flat[0],
+                need=need,
+            )
     return given
 
 
 def _discrete(network: Network, name: Name) -> Node:
     node = network[name]
     if not node.is_discrete:
-        raise SettingError(f"{name!r} is continuous. Call set_gaussian({name!r}, ...).")
+        raise SettingError("{name!r} is continuous. Call set_gaussian({name!r}, ...).", name=name)
     if not node.variable.size:
-        raise UsageError(f"The states of {name!r} are not known yet. Call set_states({name!r}, [...]) first.")
+        raise UsageError(
+            "The states of {name!r} are not known yet. Call set_states({name!r}, [...]) first.", name=name
+        )
     return node
 
 

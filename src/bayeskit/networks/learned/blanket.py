@@ -8,6 +8,7 @@ from typing import Any
 from bayeskit.errors import SettingError
 from bayeskit.learning.search.independence_tests import IndependenceTests
 from bayeskit.learning.search.node_columns import read_nodes
+from bayeskit.messages import Joined
 from bayeskit.networks.arguments import choice, number_below
 from bayeskit.schema import Name
 from bayeskit.structure.criteria import as_independence_test
@@ -55,11 +56,15 @@ def learn_blanket(
     columns = read_nodes(data, states, discretize)
     if target not in columns.names:
         raise SettingError(
-            f"There is no column {target!r}. The columns are {', '.join(map(repr, columns.names[:12]))}."
+            "There is no column {target!r}. The columns are {names}.",
+            target=target,
+            names=Joined(map(repr, columns.names[:12])),
         )
     numeric = next((v.name for v in columns.variables if v.kind == "numeric"), None)
     if numeric is not None:
-        raise SettingError(f"{numeric!r} is continuous, and the tests are for states. Pass discretize=5.")
+        raise SettingError(
+            "{numeric!r} is continuous, and the tests are for states. Pass discretize=5.", numeric=numeric
+        )
     place = columns.canonical_order()
     ordered = columns.reordered(place)
     tests = IndependenceTests(

@@ -22,6 +22,7 @@ from bayeskit.learning.em import Climb, Climbing, climb_best
 from bayeskit.learning.long_runs import progress_of
 from bayeskit.learning.networks.network_em import NetworkProblem, start_network, with_tables_of
 from bayeskit.learning.search.node_columns import NodeColumns, read_nodes
+from bayeskit.messages import Joined
 from bayeskit.networks.arguments import number_below, switch, whole_number
 from bayeskit.networks.data_rows import columns_of
 from bayeskit.priors import Prior
@@ -65,7 +66,9 @@ class EmSettings:
             value = getattr(self, setting.name)
             if value is not setting.default and value != setting.default:
                 raise SettingError(
-                    f'{setting.name}={value!r} belongs to EM. Pass method="em", or leave it out: counting needs none.'
+                    '{name}={value!r} belongs to EM. Pass method="em", or leave it out: counting needs none.',
+                    name=setting.name,
+                    value=value,
                 )
 
     def check(self) -> None:
@@ -79,7 +82,9 @@ class EmSettings:
             number_below(self.time_limit, "time_limit")
         thread_count(self.n_jobs)
         if self.start is not None and not isinstance(getattr(self.start, "_network", None), Network):
-            raise SettingError(f"start is {self.start!r}; give a network whose tables EM begins from.")
+            raise SettingError(
+                "start is {start!r}; give a network whose tables EM begins from.", start=self.start
+            )
         if self.start is not None and self.warm_start:
             raise SettingError(
                 "warm_start begins from this network's tables, start from another's. Give one."
@@ -91,7 +96,8 @@ def read_hidden(network: Network, data: TableLike) -> NodeColumns:
     present = columns_of(network.dag.nodes, open_table(data).names)
     if not present:
         raise ColumnError(
-            f"No column is named after a node. The nodes are {', '.join(map(repr, network.dag.nodes[:12]))}."
+            "No column is named after a node. The nodes are {names}.",
+            names=Joined(map(repr, network.dag.nodes[:12])),
         )
     absent = [node for node in network.nodes if node.name not in present]
     for node in absent:
@@ -128,8 +134,10 @@ def read_known(network: Network, data: TableLike, place: Mapping[Name, Name]) ->
 
 def _undeclared(name: Name, what: str) -> ColumnError:
     return ColumnError(
-        f"{what}, and its states are not known. A node that is never observed needs them declared: "
-        f"BayesianNetwork(..., states={{{name!r}: [...]}})."
+        "{what}, and its states are not known. A node that is never observed needs them declared: "
+        "BayesianNetwork(..., states={{{name!r}: [...]}}).",
+        what=what,
+        name=name,
     )
 
 
@@ -193,7 +201,7 @@ def _start(
     try:
         rng = np.random.default_rng([em.seed, k])
     except (TypeError, ValueError):
-        raise SettingError(f"seed is {em.seed!r}; give a whole number, 0 or more.") from None
+        raise SettingError("seed is {seed!r}; give a whole number, 0 or more.", seed=em.seed) from None
     made = start_network(network, columns, weights, rng, jitter=k > 0)
     return with_tables_of(made, first) if first is not None and k == 0 else made
 
@@ -204,7 +212,8 @@ def _same_graph(network: Network, start: Network) -> Network:
         other = start[node.name] if node.name in start.dag.position else None
         if other is None or other.parents != node.parents or other.variable.states != node.variable.states:
             raise Incompatible(
-                f"start has no node {node.name!r} with the same parents and states, in the same order."
+                "start has no node {name!r} with the same parents and states, in the same order.",
+                name=node.name,
             )
     return start
 
@@ -220,10 +229,15 @@ def _tell(found: Climb[Any], how: Climbing, total: float) -> None:
         "interrupt": "when told to",
     }
     warnings.warn(
-        f"EM ended {ended[found.stopped]}, before it had converged: the last of {found.n_iter} steps changed the value "
-        f"by {gain / total:.3g} a row (tol={how.tol / total:.3g}). The best network found is kept; raise max_iter or "
-        "tol, or go on with warm_start=True. history_ shows the climb.",
-        NotConverged,
+        NotConverged(
+            "EM ended {ended}, before it had converged: the last of {n_iter} steps changed the value "
+            "by {gain:.3g} a row (tol={tol:.3g}). The best network found is kept; raise max_iter or "
+            "tol, or go on with warm_start=True. history_ shows the climb.",
+            ended=ended[found.stopped],
+            n_iter=found.n_iter,
+            gain=gain / total,
+            tol=how.tol / total,
+        ),
         stacklevel=5,
     )
 
@@ -236,10 +250,12 @@ def _tell_of_saddles(network: Network, columns: NodeColumns) -> None:
         children = [node.name for node in network.nodes if name in node.parents]
         if children and all(_ignores(network, child, name) for child in children):
             warnings.warn(
-                f"{name!r} was never observed, and none of its children depends on it: from tables that are the same "
-                "in all its states EM never leaves. Begin elsewhere (without start, other seed, n_init), or leave the "
-                "node out.",
-                SuspectResult,
+                SuspectResult(
+                    "{name!r} was never observed, and none of its children depends on it: from tables that are the "
+                    "same in all its states EM never leaves. Begin elsewhere (without start, other seed, n_init), or "
+                    "leave the node out.",
+                    name=name,
+                ),
                 stacklevel=5,
             )
 

@@ -176,7 +176,7 @@ class Fitting:
         if isinstance(theirs, Climbed):
             raise _of_em("merge")
         if not isinstance(theirs, NetworkCounts):
-            raise Incompatible(f"A {type(other).__name__} is no Bayesian network.")
+            raise Incompatible("A {kind} is no Bayesian network.", kind=type(other).__name__)
         self._learn(self._network, self._fitted("merge").merge(theirs), self._prior)
         return self
 
@@ -229,7 +229,8 @@ class Fitting:
     def _fitted(self, verb: str) -> NetworkCounts:
         if self._learned is None:
             raise UsageError(
-                f"{verb} needs the counts of a fit, and this network's tables were not fitted. Call fit."
+                "{verb} needs the counts of a fit, and this network's tables were not fitted. Call fit.",
+                verb=verb,
             )
         if isinstance(self._learned, Climbed):
             raise _of_em(verb)
@@ -244,8 +245,9 @@ class Fitting:
 
 def _of_em(verb: str) -> UsageError:
     return UsageError(
-        f"{verb} needs counts, and after EM there are none: what a row was expected to hold depends on all the others. "
-        'Fit the rows together, fit(..., method="em", warm_start=True).'
+        "{verb} needs counts, and after EM there are none: what a row was expected to hold depends on all the others. "
+        'Fit the rows together, fit(..., method="em", warm_start=True).',
+        verb=verb,
     )
 
 
@@ -260,7 +262,7 @@ def imaginary_cells(network: Network, settings: dict[str, Any]) -> tuple[Any, di
 def fit_settings(prior: TablePrior, weight: float | None = None, variance: str = "mle") -> dict[str, Any]:
     """Read how tables are to be estimated."""
     if variance not in ("mle", "unbiased"):
-        raise SettingError(f'variance is {variance!r}; it is "mle" or "unbiased".')
+        raise SettingError('variance is {variance!r}; it is "mle" or "unbiased".', variance=variance)
     return {"prior": _as_prior(prior, weight), "weight": weight, "variance": variance}
 
 
@@ -268,7 +270,8 @@ def _as_prior(prior: Any, weight: float | None) -> Any:
     if hasattr(prior, "_network"):
         if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not weight > 0:
             raise SettingError(
-                f"A prior network needs weight=, the rows it is worth (above 0), not {weight!r}."
+                "A prior network needs weight=, the rows it is worth (above 0), not {weight!r}.",
+                weight=weight,
             )
         # As it is now: it may be this very network, or be changed before the next batch.
         return type(prior)._of(prior._network)
@@ -279,8 +282,9 @@ def _as_prior(prior: Any, weight: float | None) -> Any:
     found = as_prior(prior)
     if not hasattr(found, "cells") or backs_off(found):
         raise SettingError(
-            f"{prior!r} is a prior of classifiers. Use MLE, Laplace, Lidstone, Dirichlet, MEstimate, MAP, BDeu or a "
-            "network."
+            "{prior!r} is a prior of classifiers. Use MLE, Laplace, Lidstone, Dirichlet, MEstimate, MAP, BDeu or a "
+            "network.",
+            prior=prior,
         )
     return found
 
@@ -300,9 +304,10 @@ def _with_states(network: Network, columns: NodeColumns) -> Network:
         if node.is_discrete and not node.variable.size:
             if found.kind != "categorical":
                 raise ColumnError(
-                    f"{node.name!r} holds floats, as whole numbers with gaps do. Declare it: "
-                    f"states={{{node.name!r}: [0, 1]}}, say, if these are states, states={{{node.name!r}: float}} if "
-                    "it is continuous; or cut it into intervals."
+                    "{name!r} holds floats, as whole numbers with gaps do. Declare it: "
+                    "states={{{name!r}: [0, 1]}}, say, if these are states, states={{{name!r}: float}} if "
+                    "it is continuous; or cut it into intervals.",
+                    name=node.name,
                 )
             node, found_some = replace(node, variable=discrete(node.name, found.states)), True
         nodes.append(node)
@@ -358,7 +363,7 @@ def imaginary_rows(prior: BayesianNetwork, network: Network, weight: float) -> d
             if name not in theirs.dag.position or set(theirs[name].variable.states) != set(
                 network[name].variable.states
             ):
-                raise Incompatible(f"The prior network has no node {name!r} with the same states.")
+                raise Incompatible("The prior network has no node {name!r} with the same states.", name=name)
         joint = prior.query(*family)
         order = [
             [theirs[name].variable.codes[state] for state in network[name].variable.states] for name in family

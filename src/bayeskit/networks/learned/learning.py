@@ -17,6 +17,7 @@ from bayeskit.learning.search.counted_columns import CountedColumns, counted_col
 from bayeskit.learning.search.independence_tests import IndependenceTests
 from bayeskit.learning.search.node_columns import NodeColumns, in_pieces, read_nodes, read_source
 from bayeskit.learning.search.search_network import METHODS, Found, Settings, search_counts, search_network
+from bayeskit.messages import Joined, Message
 from bayeskit.networks.arguments import choice, number_below, whole_number
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.given.building import GraphLike
@@ -71,7 +72,9 @@ def read_settings(
 ) -> tuple[Arcs, Settings]:
     """Read the limits and the settings of a search over some columns; see `learn_network`."""
     if method not in (*METHODS, STRUCTURAL):
-        raise SettingError(f"method is {method!r}; there are {', '.join((*METHODS, STRUCTURAL))}.")
+        raise SettingError(
+            "method is {method!r}; there are {names}.", method=method, names=Joined((*METHODS, STRUCTURAL))
+        )
     n_numeric = int((~columns.is_discrete).sum())
     limits = read_limits(
         columns.names,
@@ -106,12 +109,15 @@ def read_settings(
     _refuse_what_is_not_taken(method, given)
     if ess != 1.0 and (isinstance(score, Score) or settings.score.name not in ("bdeu", "bds")):
         raise SettingError(
-            f"ess is {ess!r}, and score={score!r} does not look at it. It is for bdeu and bds."
+            "ess is {ess!r}, and score={score!r} does not look at it. It is for bdeu and bds.",
+            ess=ess,
+            score=score,
         )
     if max_memory is not None and method != "exact" and not read_in_pieces:
         raise SettingError(
-            f'max_memory is for method="exact" and for rows read from a file or batches; method is {method!r}, and the '
-            "rows are in memory. Leave it out: what tables may take is told by set_max_memory."
+            'max_memory is for method="exact" and for rows read from a file or batches; method is {method!r}, and the '
+            "rows are in memory. Leave it out: what tables may take is told by set_max_memory.",
+            method=method,
         )
     return limits, settings
 
@@ -121,16 +127,21 @@ def _refuse_what_is_not_taken(method: str, given: dict[str, Any]) -> None:
         methods, unset = TAKEN_BY[name]
         if method in methods or (type(value) is type(unset) and value == unset):
             continue
-        why = ""
+        why: str | Message = ""
         if name == "max_parents":
-            why = (
+            why = Message(
                 " It tests who are neighbours, not how many of them are parents; max_given= bounds its tests."
             )
         if name == "score" and method == "chow-liu":
-            why = " Its tree is the one of the largest likelihood."
-        listed = ", ".join(map(repr, methods))
+            why = Message(" Its tree is the one of the largest likelihood.")
+        listed = Joined(map(repr, methods))
         raise SettingError(
-            f"{name} is {value!r}, which method={method!r} does not take.{why} It is for {listed}."
+            "{name} is {value!r}, which method={method!r} does not take.{why} It is for {listed}.",
+            name=name,
+            value=value,
+            method=method,
+            why=why,
+            listed=listed,
         )
 
 
@@ -144,7 +155,9 @@ def _places(order: Sequence[Name] | None, columns: NodeColumns | CountedColumns)
     if order is None:
         return None
     if isinstance(order, str) or not isinstance(order, Iterable):
-        raise SettingError(f"order is {order!r}; give all columns in an order in which parents come first.")
+        raise SettingError(
+            "order is {order!r}; give all columns in an order in which parents come first.", order=order
+        )
     order = list(order)
     if sorted(map(repr, order)) != sorted(map(repr, columns.names)):
         raise SettingError("order does not name every column once.")
@@ -301,7 +314,8 @@ def _counted_elsewhere(
     for name, value in (("data", data), ("discretize", discretize), ("sample_weight", sample_weight)):
         if value is not None:
             raise SettingError(
-                f"{name} is given beside statistics=, which counts rows that are elsewhere. Leave one of the two out."
+                "{name} is given beside statistics=, which counts rows that are elsewhere. Leave one of the two out.",
+                name=name,
             )
     return given_counts(statistics, states)
 
@@ -309,8 +323,12 @@ def _counted_elsewhere(
 def _found_network(columns: NodeColumns | CountedColumns, found: Found) -> BayesianNetwork:
     """Return the network of what a search found, its tables still to be estimated."""
     if found.stopped:
-        why = "The time limit passed" if found.stopped == "time" else "The search was interrupted"
-        warnings.warn(f"{why}: this is the best network found so far.", SuspectResult, stacklevel=3)
+        why = (
+            Message("The time limit passed")
+            if found.stopped == "time"
+            else Message("The search was interrupted")
+        )
+        warnings.warn(SuspectResult("{why}: this is the best network found so far.", why=why), stacklevel=3)
     names = columns.names
     arcs = [tuple(names[p] for p in parents) for parents in found.parents]
     nodes = [Node(variable, parents) for variable, parents in zip(columns.variables, arcs)]
@@ -330,7 +348,8 @@ def read_search(
     """Read the columns, the limits and the settings of a search; see `learn_network`."""
     if isinstance(method, str) and method == STRUCTURAL:
         raise SettingError(
-            f"method={STRUCTURAL!r} learns arcs and tables together. It is for learn_network; name a search."
+            "method={structural!r} learns arcs and tables together. It is for learn_network; name a search.",
+            structural=STRUCTURAL,
         )
     pieces = in_pieces(data)
     columns, _ = read_source(data, states, discretize, None, _for_reading(pieces, max_memory))
@@ -384,11 +403,15 @@ def learn_blanket(
     columns = read_nodes(data, states, discretize)
     if target not in columns.names:
         raise SettingError(
-            f"There is no column {target!r}. The columns are {', '.join(map(repr, columns.names[:12]))}."
+            "There is no column {target!r}. The columns are {names}.",
+            target=target,
+            names=Joined(map(repr, columns.names[:12])),
         )
     numeric = next((v.name for v in columns.variables if v.kind == "numeric"), None)
     if numeric is not None:
-        raise SettingError(f"{numeric!r} is continuous, and the tests are for states. Pass discretize=5.")
+        raise SettingError(
+            "{numeric!r} is continuous, and the tests are for states. Pass discretize=5.", numeric=numeric
+        )
     place = columns.canonical_order()
     ordered = columns.reordered(place)
     tests = IndependenceTests(

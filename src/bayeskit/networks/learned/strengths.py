@@ -140,7 +140,7 @@ class ArcStrengths:
         try:
             return self._columns.names.index(name)
         except ValueError:
-            raise SettingError(f"There is no column {name!r}.") from None
+            raise SettingError("There is no column {name!r}.", name=name) from None
 
     def _repr_html_(self) -> str:
         from bayeskit.report.page import Page

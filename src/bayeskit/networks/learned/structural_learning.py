@@ -18,6 +18,7 @@ from bayeskit.learning.networks.network_em import NetworkProblem
 from bayeskit.learning.networks.structural_em import structural_em
 from bayeskit.learning.search.node_columns import NodeColumns, in_pieces
 from bayeskit.learning.search.search_network import Settings
+from bayeskit.messages import Joined, Message
 from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.given.building import GraphLike, network_of, variable_of
 from bayeskit.networks.learned.em_fitting import Climbed
@@ -30,9 +31,9 @@ from bayeskit.typing import Floats, RowSource
 # The last fit, that of the tables with their prior.
 TOLERANCE, MOST_STEPS = 1e-6, 200
 STOPPED = {
-    "time": "The time limit passed",
-    "interrupt": "Structural EM was interrupted",
-    "memory": "Exact answers about a better graph would take more memory than set_max_memory allows",
+    "time": Message("The time limit passed"),
+    "interrupt": Message("Structural EM was interrupted"),
+    "memory": Message("Exact answers about a better graph would take more memory than set_max_memory allows"),
 }
 
 
@@ -55,13 +56,15 @@ def with_hidden(columns: NodeColumns, hidden: tuple[Variable, ...]) -> NodeColum
     for variable, numbers in zip(columns.variables, columns.numbers):
         if numbers is not None and np.isnan(numbers).all():
             raise ColumnError(
-                f"No cell of {variable.name!r} is there, so its states are not known. Declare them, "
-                f"states={{{variable.name!r}: [...]}}, or leave the column out."
+                "No cell of {name!r} is there, so its states are not known. Declare them, "
+                "states={{{name!r}: [...]}}, or leave the column out.",
+                name=variable.name,
             )
     if numeric is not None:
         raise ColumnError(
-            f'{numeric!r} is continuous, and method="structural-em" learns from columns of states. Whole numbers with '
-            f"gaps are read as floats: pass states={{{numeric!r}: [...]}}, or discretize=, or make it text."
+            '{numeric!r} is continuous, and method="structural-em" learns from columns of states. Whole numbers with '
+            "gaps are read as floats: pass states={{{numeric!r}: [...]}}, or discretize=, or make it text.",
+            numeric=numeric,
         )
     codes = (*columns.codes, *(np.full(n, variable.size) for variable in hidden))
     return NodeColumns(variables, codes, (None,) * len(variables), n)
@@ -89,7 +92,8 @@ def learn_with_holes(
         found = structural_em(columns, limits, settings, first, told, weights)
     if found.stopped:
         warnings.warn(
-            f"{STOPPED[found.stopped]}: this is the best network found so far.", SuspectResult, stacklevel=3
+            SuspectResult("{why}: this is the best network found so far.", why=STOPPED[found.stopped]),
+            stacklevel=3,
         )
     total = float(columns.n_rows if weights is None else weights.sum())
     left = None if end is None else max(end - time.monotonic(), 0.0)
@@ -98,9 +102,11 @@ def learn_with_holes(
     fit = climb(problem, found.network, Climbing(TOLERANCE * total, steps, left, accelerate=True))
     if not (fit.converged or found.stopped):
         warnings.warn(
-            f"The arcs are found, but EM was still changing the tables after {fit.n_iter} steps. Go on with "
-            'fit(..., method="em", warm_start=True).',
-            NotConverged,
+            NotConverged(
+                "The arcs are found, but EM was still changing the tables after {n_iter} steps. Go on with "
+                'fit(..., method="em", warm_start=True).',
+                n_iter=fit.n_iter,
+            ),
             stacklevel=3,
         )
     network = BayesianNetwork._of(fit.parameters)
@@ -114,23 +120,30 @@ def _graph(start: GraphLike, names: tuple[Name, ...], limits: Arcs) -> tuple[int
     place = {name: v for v, name in enumerate(names)}
     strange = next((name for name in dag.nodes if name not in place), None)
     if strange is not None:
-        raise SettingError(f"start names {strange!r}, which is no column.")
+        raise SettingError("start names {strange!r}, which is no column.", strange=strange)
     found = list(limits.required)
     for node, parents in zip(dag.nodes, dag.parents):
         child = place[node]
         for parent in parents:
             if not limits.allowed[child] >> place[parent] & 1:
                 raise SettingError(
-                    f"start has the arc {parent!r} → {node!r}, which forbidden= or tiers= rule out."
+                    "start has the arc {parent!r} → {node!r}, which forbidden= or tiers= rule out.",
+                    parent=parent,
+                    node=node,
                 )
             found[child] |= 1 << place[parent]
         if found[child].bit_count() > limits.max_parents:
             raise SettingError(
-                f"{node!r} has {found[child].bit_count()} parents in start, and max_parents is {limits.max_parents}."
+                "{node!r} has {n} parents in start, and max_parents is {max_parents}.",
+                node=node,
+                n=found[child].bit_count(),
+                max_parents=limits.max_parents,
             )
     try:
         Dag(names, tuple(tuple(names[p] for p in members(mine)) for mine in found))
     except CyclicGraph as error:
-        arcs = " → ".join(map(repr, error.cycle))
-        raise SettingError(f"The arcs of start and the required ones make a cycle: {arcs}.") from None
+        arcs = Joined(map(repr, error.cycle), " → ")
+        raise SettingError(
+            "The arcs of start and the required ones make a cycle: {arcs}.", arcs=arcs
+        ) from None
     return tuple(found)

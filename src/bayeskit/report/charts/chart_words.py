@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bayeskit.errors import SettingError
+from bayeskit.messages import Joined
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -126,4 +127,6 @@ def chart_words(lang: str) -> Mapping[str, str]:
     try:
         return WORDS[lang]
     except (KeyError, TypeError):
-        raise SettingError(f"lang is {lang!r}; choose from {', '.join(map(repr, WORDS))}.") from None
+        raise SettingError(
+            "lang is {lang!r}; choose from {names}.", lang=lang, names=Joined(map(repr, WORDS))
+        ) from None

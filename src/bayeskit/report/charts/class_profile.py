@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import ColumnError, SettingError
+from bayeskit.messages import Joined
 from bayeskit.report.charts.chart import Chart
 from bayeskit.report.charts.chart_words import chart_words
 from bayeskit.report.charts.legend import COLOURS
@@ -77,8 +78,8 @@ class ClassProfile(Chart):
         for found in self.distributions:
             if found.name == name:
                 return found
-        known = ", ".join(repr(d.name) for d in self.distributions[:12])
-        raise ColumnError(f"There is no attribute {name!r}. There are {known}.")
+        known = Joined(repr(d.name) for d in self.distributions[:12])
+        raise ColumnError("There is no attribute {name!r}. There are {known}.", name=name, known=known)
 
     def description(self) -> Plot:
         words = chart_words(self.lang)
@@ -193,7 +194,7 @@ def class_profile(
     """
     chart_words(lang)
     if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1:
-        raise SettingError(f"most is {most!r}; give the number of attributes to draw, at least 1.")
+        raise SettingError("most is {most!r}; give the number of attributes to draw, at least 1.", most=most)
     found = [_distribution(term, np.asarray(prior)) for term in terms]
     if attributes is None:
         found.sort(key=lambda one: -one.information)
@@ -201,8 +202,10 @@ def class_profile(
         by_name = {one.name: one for one in found}
         strange = next((name for name in attributes if name not in by_name), None)
         if strange is not None:
-            known = ", ".join(repr(name) for name in list(by_name)[:12])
-            raise ColumnError(f"There is no attribute {strange!r}. There are {known}.")
+            known = Joined(repr(name) for name in list(by_name)[:12])
+            raise ColumnError(
+                "There is no attribute {strange!r}. There are {known}.", strange=strange, known=known
+            )
         found, most = [by_name[name] for name in attributes], max(len(attributes), 1)
     if not found:
         raise SettingError("There is no attribute to draw.")

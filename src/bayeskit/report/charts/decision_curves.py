@@ -172,7 +172,9 @@ class RejectCurve(Chart):
         Chow(rejected=0.3333333333333333, error=0.0, risk=0.09999999999999999)
         """
         if not 0.0 <= cost <= 1.0:
-            raise SettingError(f"cost is {cost!r}; rejecting costs between 0 and 1, a wrong answer being 1.")
+            raise SettingError(
+                "cost is {cost!r}; rejecting costs between 0 and 1, a wrong answer being 1.", cost=cost
+            )
         # Rounding must not reject the row that lies on the threshold.
         place = int(np.searchsorted(self.threshold, 1.0 - cost - 1e-12))
         if place == len(self.threshold):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError, UsageError
+from bayeskit.messages import Joined
 from bayeskit.report.charts.axis import Scale, Tick, apart, round_numbers, written
 from bayeskit.report.charts.chart import Chart
 from bayeskit.report.charts.chart_words import chart_words
@@ -126,7 +127,9 @@ class Nomogram(Chart):
             if ruler.name == name:
                 return ruler
         raise SettingError(
-            f"There is no attribute {name!r}. There are {', '.join(repr(r.name) for r in self.rulers[:12])}."
+            "There is no attribute {name!r}. There are {names}.",
+            name=name,
+            names=Joined(repr(r.name) for r in self.rulers[:12]),
         )
 
     def probability(self, points: float) -> float:
@@ -300,7 +303,7 @@ def nomogram(
     chart_words(lang)
     mine, others = _sides(list(classes), label, against)
     if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1:
-        raise SettingError(f"most is {most!r}; give the number of attributes to draw, at least 1.")
+        raise SettingError("most is {most!r}; give the number of attributes to draw, at least 1.", most=most)
     rulers = []
     for term in terms:
         odds = _odds(term.logs, start, mine, others)
@@ -308,8 +311,10 @@ def nomogram(
         if not term.numeric and not finite.all():
             value = term.values[int(np.argmin(finite))]
             raise UsageError(
-                f"{term.name!r} = {value!r} has probability 0 in some class, so its points are infinite. Smooth the "
-                "tables (alpha above 0) for a nomogram."
+                "{name!r} = {value!r} has probability 0 in some class, so its points are infinite. Smooth the "
+                "tables (alpha above 0) for a nomogram.",
+                name=term.name,
+                value=value,
             )
         # Far out a density may be 0 in both classes: the curve ends there, and a step after it has reached its end.
         kept = _near(odds, finite) if term.numeric else finite
@@ -332,7 +337,10 @@ def _sides(classes: list[Label], label: Label | None, against: Label | None) -> 
     for name, value in (("label", label), ("against", against)):
         if value is not None and value not in classes:
             raise SettingError(
-                f"{name} is {value!r}, which is no class. There are {', '.join(map(repr, classes[:12]))}."
+                "{name} is {value!r}, which is no class. There are {names}.",
+                name=name,
+                value=value,
+                names=Joined(map(repr, classes[:12])),
             )
     if len(classes) < 2:
         raise UsageError("A nomogram tells one class from others, and here there is one only.")
@@ -341,7 +349,7 @@ def _sides(classes: list[Label], label: Label | None, against: Label | None) -> 
         mine = 0
     others = [k for k in range(len(classes)) if k != mine] if against is None else [classes.index(against)]
     if mine in others:
-        raise SettingError(f"label and against are both {classes[mine]!r}; give two classes.")
+        raise SettingError("label and against are both {class_!r}; give two classes.", class_=classes[mine])
     return mine, others
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayeskit.errors import DataError, SettingError
+from bayeskit.messages import Joined
 from bayeskit.report.charts.chart import Chart
 from bayeskit.report.charts.chart_words import chart_words
 from bayeskit.report.charts.plot import Axis, Bars, Curve, Panel, Plot
@@ -136,14 +137,14 @@ def reliability(
     """
     chart_words(lang)
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or not 1 <= bins <= 1000:
-        raise SettingError(f"bins is {bins!r}; give a whole number from 1 to 1000.")
+        raise SettingError("bins is {bins!r}; give a whole number from 1 to 1000.", bins=bins)
     label, p, hit = outcomes(y, posterior, classes, label)
     if strategy == "uniform":
         edges = np.linspace(0.0, 1.0, bins + 1)
     elif strategy == "quantile":
         edges = np.percentile(p, np.linspace(0, 1, bins + 1) * 100)
     else:
-        raise SettingError(f"strategy is {strategy!r}; choose 'uniform' or 'quantile'.")
+        raise SettingError("strategy is {strategy!r}; choose 'uniform' or 'quantile'.", strategy=strategy)
     inside = np.searchsorted(edges[1:-1], p)
     counts = np.bincount(inside, minlength=bins)
     full = counts > 0
@@ -173,8 +174,11 @@ def class_codes(
     truth = np.asarray(y).tolist() if not isinstance(y, list) else y
     if shares.ndim != 2 or shares.shape != (len(truth), len(labels)) or not len(truth):
         raise DataError(
-            f"posterior has shape {shares.shape}, for {len(truth)} rows and {len(labels)} classes. Give one row of "
-            "posteriors for each label, one column for each class."
+            "posterior has shape {shape}, for {n} rows and {n_labels} classes. Give one row of "
+            "posteriors for each label, one column for each class.",
+            shape=shares.shape,
+            n=len(truth),
+            n_labels=len(labels),
         )
     if not np.isfinite(shares).all() or (shares < 0).any() or (shares > 1 + 1e-9).any():
         raise DataError("posterior holds numbers that are no probabilities. Give what predict_proba answers.")
@@ -182,7 +186,9 @@ def class_codes(
     strange = next((label for label in truth if label not in place), None)
     if strange is not None or None in truth:
         raise DataError(
-            f"The row label {strange!r} is none of the classes ({', '.join(map(str, labels[:8]))})."
+            "The row label {strange!r} is none of the classes ({names}).",
+            strange=strange,
+            names=Joined(map(str, labels[:8])),
         )
     return np.array([place[label] for label in truth], dtype=np.intp), shares, labels
 
@@ -208,13 +214,17 @@ def outcomes(
     if label is None:
         if binary:
             raise SettingError(
-                f"There are {len(labels)} classes: say which with label=, such as {labels[0]!r}."
+                "There are {n} classes: say which with label=, such as {label!r}.",
+                n=len(labels),
+                label=labels[0],
             )
         chosen = shares.argmax(axis=1)
         return None, shares[np.arange(len(codes)), chosen], (chosen == codes).astype(np.float64)
     if label not in labels:
         raise SettingError(
-            f"label is {label!r}, which is no class. There are {', '.join(map(repr, labels[:12]))}."
+            "label is {label!r}, which is no class. There are {names}.",
+            label=label,
+            names=Joined(map(repr, labels[:12])),
         )
     k = labels.index(label)
     return label, shares[:, k], (codes == k).astype(np.float64)

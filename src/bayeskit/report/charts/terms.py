@@ -33,13 +33,17 @@ def need_separate_factors(model: Model, who: str, what: str) -> None:
     """Refuse a model in which the factor of an attribute depends on others."""
     if model.schema.block is not None:
         raise UsageError(
-            f"{who} reads all columns as one text, and {what} of every word is no picture. explain(row) takes a row "
-            "apart."
+            "{who} reads all columns as one text, and {what} of every word is no picture. explain(row) takes a row "
+            "apart.",
+            who=who,
+            what=what,
         )
     if not all(conditional.is_separate for conditional in model.conditionals):
         raise UsageError(
-            f"In {who} what a value says depends on other values, so it has no points of its own. {what} is for "
-            "NaiveBayes, GaussianNB, CategoricalNB and WeightedNB; explain(row) takes a row of any model apart."
+            "In {who} what a value says depends on other values, so it has no points of its own. {what} is for "
+            "NaiveBayes, GaussianNB, CategoricalNB and WeightedNB; explain(row) takes a row of any model apart.",
+            who=who,
+            what=what,
         )
 
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from bayeskit.decision.risk import BayesRisk
 from bayeskit.errors import SettingError, UsageError
+from bayeskit.messages import did_you_mean
 from bayeskit.schema import Label
 from bayeskit.typing import Floats
-from bayeskit.visible import did_you_mean, plain
+from bayeskit.visible import plain
 
 if TYPE_CHECKING:
     from bayeskit.report.comparison_report.comparison_page import Findings
@@ -195,7 +196,11 @@ class Comparison:
         """Return the figures of one model."""
         by_key = {standing.key: standing for standing in self.standings}
         if key not in by_key:
-            raise SettingError(f"There is no model {key!r} in this comparison. {did_you_mean(key, by_key)}")
+            raise SettingError(
+                "There is no model {key!r} in this comparison. {hint}",
+                key=key,
+                hint=did_you_mean(key, by_key),
+            )
         return by_key[key]
 
     @property

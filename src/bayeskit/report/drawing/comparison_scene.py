@@ -188,7 +188,8 @@ class ComparisonPicture(Picture):
         """Write the picture to an .svg file and return its path."""
         if isinstance(path, (str, Path)) and Path(path).suffix.lower() != ".svg":
             raise SettingError(
-                f"A comparison cannot be saved as {Path(path).name!r}. Save it as .svg, which browsers and drawing "
-                "programs read."
+                "A comparison cannot be saved as {name!r}. Save it as .svg, which browsers and drawing "
+                "programs read.",
+                name=Path(path).name,
             )
         return super().save(path)

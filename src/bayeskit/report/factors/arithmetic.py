@@ -124,7 +124,7 @@ def explain(
     """
     words_of(lang)
     if table.n_rows != 1:
-        raise DataError(f"One row is explained at a time, not {table.n_rows}.")
+        raise DataError("One row is explained at a time, not {n_rows}.", n_rows=table.n_rows)
     schema = model.schema
     policy: Policy = recipe.unseen
     chunk = encode(table, schema, policy, threshold=threshold).chunk(0, 1)

@@ -12,6 +12,7 @@ from bayeskit.data.native_frames import to_native
 from bayeskit.errors import ColumnError
 from bayeskit.learning.mixtures.latent_model import components_of
 from bayeskit.learning.model import Model
+from bayeskit.messages import Joined
 from bayeskit.report.page_cells import padded
 from bayeskit.schema import Label, Name
 
@@ -69,8 +70,8 @@ class ClassProfiles:
         for profile in self.profiles:
             if profile.name == name:
                 return profile
-        known = ", ".join(repr(p.name) for p in self.profiles[:12])
-        raise ColumnError(f"There is no attribute {name!r}. There are {known}.")
+        known = Joined(repr(p.name) for p in self.profiles[:12])
+        raise ColumnError("There is no attribute {name!r}. There are {known}.", name=name, known=known)
 
     def frame(self) -> Any:
         """Return all of it as a data frame of the library that is installed: a row for each row of each profile."""

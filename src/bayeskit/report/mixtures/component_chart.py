@@ -41,7 +41,9 @@ def curve_picture(
     }
     found = {name: points for name, points in found.items() if points}
     if not found:
-        raise SettingError(f"No curve has a finite point, so there is nothing to draw of {title!r}.")
+        raise SettingError(
+            "No curve has a finite point, so there is nothing to draw of {title!r}.", title=title
+        )
     everything = [point for points in found.values() for point in points]
     whole = all(x == round(x) for x, _ in everything)  # steps of EM: there is nothing between
     lines = tuple(
@@ -83,7 +85,9 @@ def component_chart(
     words = chart_words(lang)
     points = [(kind, k, value) for kind, k, value in found if math.isfinite(value)]
     if not points:
-        raise SettingError(f"No model has a finite {criterion}, so there is nothing to draw.")
+        raise SettingError(
+            "No model has a finite {criterion}, so there is nothing to draw.", criterion=criterion
+        )
     best = min(points, key=lambda point: (point[2], point[1]))
     said = words["component" if best[1] == 1 else "components"].format(n=best[1])
     said = words["choice_best"].format(many=said, kind=plain(best[0])) if best[0] else said

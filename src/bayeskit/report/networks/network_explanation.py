@@ -237,9 +237,13 @@ def elimination_order(pieces: Sequence[Piece], target: Name, max_cells: int) -> 
                 cells[v] = math.prod(size[u] for u in beside[v])
     if total > max_cells:
         raise SettingError(
-            f"This answer sums over {len(order)} variables in tables of {total:,} cells together (the largest has "
-            f"{largest:,}), and max_cells={max_cells:,} is what a page shows. Ask query(...) for the numbers alone, "
-            "observe more nodes, or raise max_cells=."
+            "This answer sums over {n} variables in tables of {total:,} cells together (the largest has "
+            "{largest:,}), and max_cells={max_cells:,} is what a page shows. Ask query(...) for the numbers alone, "
+            "observe more nodes, or raise max_cells=.",
+            n=len(order),
+            total=total,
+            largest=largest,
+            max_cells=max_cells,
         )
     return order
 

@@ -156,7 +156,7 @@ def field_html(field: Field) -> str:
         f"{n:,} {word}{'' if n == 1 else 's'}"
         for n, word in ((len(field.variables), "variable"), (len(field.factors), "factor"))
     )
-    rows = tuple((shorter(v.name), shorter(v.listing(), 200)) for v in field.variables)
+    rows = tuple((shorter(v.name), shorter(str(v.listing()), 200)) for v in field.variables)
     lines = [
         '<div class="bayeskit">',
         f"<p><b>Markov network{escape(called)}, {counts}</b></p>",

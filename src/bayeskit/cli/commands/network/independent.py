@@ -34,7 +34,9 @@ def independent(
 
     network = open_network(net)
     if not isinstance(network, BayesianNetwork):
-        raise UsageError(f"{net!r} is a Markov network: it has no arrows to follow. Give a Bayesian network.")
+        raise UsageError(
+            "{net!r} is a Markov network: it has no arrows to follow. Give a Bayesian network.", net=net
+        )
     observed = [named(network, name) for name in given or ()]
     found = network.why_independent(named(network, a), named(network, b), observed)
     if common.as_json:

@@ -106,17 +106,22 @@ def _tell(network: BayesianNetwork, n: int, path: str, common: Common) -> None:
 def _arc(text: str, names: tuple[str, ...]) -> tuple[str, str]:
     """Read ``PARENT,CHILD``; a name may hold a comma itself."""
     from bayeskit.errors import SettingError
-    from bayeskit.visible import did_you_mean
+    from bayeskit.messages import did_you_mean
 
     places = [i for i, sign in enumerate(text) if sign == ","]
     for i in places:
         if text[:i] in names and text[i + 1 :] in names:
             return text[:i], text[i + 1 :]
     if not places:
-        raise SettingError(f"{text!r} is no arc. Give PARENT,CHILD.")
+        raise SettingError("{text!r} is no arc. Give PARENT,CHILD.", text=text)
     parent, _, child = text.partition(",")
     strange = parent if parent not in names else child
-    raise SettingError(f"{text!r}: there is no column {strange!r}. {did_you_mean(strange, names)}")
+    raise SettingError(
+        "{text!r}: there is no column {strange!r}. {hint}",
+        text=text,
+        strange=strange,
+        hint=did_you_mean(strange, names),
+    )
 
 
 def _measured(columns: dict[str, Any], n: int) -> dict[str, int]:
@@ -142,6 +147,8 @@ def _cuts(given: list[str] | None, names: tuple[str, ...]) -> Any:
             return int(text)
         name, _, number = split(text, names, "--discretize")
         if not number.isdigit():
-            raise SettingError(f"--discretize {text!r}: {number!r} is no number of intervals.")
+            raise SettingError(
+                "--discretize {text!r}: {number!r} is no number of intervals.", text=text, number=number
+            )
         found[name] = int(number)
     return found or None

@@ -49,7 +49,7 @@ def show(
         raise UsageError("--given changes the bars of a picture: say where to draw it, --svg FILE.")
     if svg is not None:
         if not directed:
-            raise UsageError(f"{net!r} is a Markov network, which is not drawn. Leave --svg out.")
+            raise UsageError("{net!r} is a Markov network, which is not drawn. Leave --svg out.", net=net)
         _draw(network, read_given(network, given), svg)
     found = described(network)
     if common.as_json:

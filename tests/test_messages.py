@@ -1,0 +1,261 @@
+"""Messages are templates and values: they travel, speak the language chosen, and the catalogue keeps up with them."""
+
+from __future__ import annotations
+
+import ast
+import errno
+import os
+import pickle
+import re
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bayeskit
+from bayeskit import errors, messages
+from bayeskit.cli.language import in_flags
+from bayeskit.errors import DataError, ModelFormatError, SettingError, SuspectResult, set_language
+from bayeskit.messages import COMMAND_LINE, Joined, Message, Term, catalogue, entries_of, fields_of, speaking
+from refusals import refuses
+
+CJK = re.compile("[\u4e00-\u9fff]")
+SOURCE = Path(bayeskit.__file__).parent
+# Words of the system and of Python's codecs, which are looked up as they come.
+FOREIGN = {os.strerror(code) for code in errno.errorcode} | {
+    "invalid start byte",
+    "invalid continuation byte",
+    "unexpected end of data",
+    "illegal multibyte sequence",
+    "incomplete multibyte sequence",
+}
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+
+
+@cache
+def texts() -> frozenset[str]:
+    nodes = (node for tree in trees().values() for node in ast.walk(tree))
+    return frozenset(n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
+
+
+def kinds() -> dict[str, type[Exception]]:
+    """Every error and warning of the library, by name."""
+    found = [*errors._Shown.__subclasses__()]
+    for kind in found:
+        found += [each for each in kind.__subclasses__() if each not in found]
+    return {kind.__name__: kind for kind in found if kind.__module__.startswith("bayeskit")}
+
+
+def test_every_entry_is_a_text_of_the_source() -> None:
+    """A message that is written anew must be translated anew."""
+    assert {template for _, template in catalogue("zh_CN")} - texts() - FOREIGN == set()
+
+
+@pytest.mark.parametrize("template", sorted({template for _, template in catalogue("zh_CN")}))
+def test_both_sides_of_an_entry_have_the_same_fields(template: str) -> None:
+    for context in (None, COMMAND_LINE):
+        told = catalogue("zh_CN").get((context, template))
+        if told is None:
+            continue
+        if "{" in template:
+            # A field that begins with _ is English grammar.
+            needed = {field for field in fields_of(template) if not field[0].startswith("_")}
+            assert needed <= set(fields_of(told)) <= set(fields_of(template)), told
+        assert set(re.findall("--[a-z-]+", template)) <= set(re.findall("--[a-z-]+", told))
+        if context is None:  # flags are for the command line
+            assert set(re.findall("--[a-z-]+", told)) <= set(re.findall("--[a-z-]+", template)), told
+
+
+def test_an_entry_stands_once() -> None:
+    path = SOURCE / "locale/zh_CN/LC_MESSAGES/bayeskit.po"
+    keys = [key for key, _ in entries_of(path.read_text("utf-8"))]
+    assert len(keys) == len(set(keys)) > 400
+    assert {context for context, _ in keys} == {None, COMMAND_LINE}
+
+
+def test_every_message_has_the_values_of_its_template() -> None:
+    made = {*kinds(), "Message"} - {"ModelFormatError", "NeedsRows", "TooLarge"}
+    wrong = []
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(func=ast.Name(id=name), args=[text, *_], keywords=words) if name in made:
+                    for template in templates_in(text):
+                        given = {word.arg for word in words}
+                        if given and None not in given and {f[0] for f in fields_of(template)} - given:
+                            wrong.append((path.name, node.lineno, template))
+    assert not wrong
+
+
+def templates_in(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from templates_in(node.body)
+        yield from templates_in(node.orelse)
+
+
+def test_no_message_is_a_finished_sentence() -> None:
+    """What is put into a sentence by an f-string cannot be translated."""
+    made = {*kinds(), "Message"}
+    found = [
+        (path.name, node.lineno)
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in made
+        and any(isinstance(part, ast.JoinedStr) and has_words(part) for part in node.args[:1])
+    ]
+    assert not found
+
+
+def has_words(text: ast.JoinedStr) -> bool:
+    return any(
+        isinstance(part, ast.Constant) and re.search("[a-z]{2,} ", str(part.value)) for part in text.values
+    )
+
+
+MADE: dict[str, tuple[Any, ...]] = {
+    "InfiniteValue": ("a", 3, float("inf")),
+    "BlockValue": ("b", "a", 3, -1.0),
+    "CyclicGraph": (["a", "b", "a"],),
+    "TooLarge": (2**40, 2**30, ["a", "b"], 1e12),
+    "ImpossibleEvidence": ({"a": 1},),
+    "NeedsRows": ("numeric=", [], "Give cut points."),
+}
+
+
+@pytest.mark.parametrize("name", sorted(kinds()))
+def test_every_error_travels(name: str) -> None:
+    kind = kinds()[name]
+    error = (
+        kind(*MADE[name])
+        if name in MADE
+        else kind(Message("There is no node {name!r}. {hint}", name="x", hint=""))
+    )
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is kind and vars(again) == vars(error)
+    for language in ("en", "zh"):
+        with speaking(language):
+            assert str(again) == str(error) and repr(again) == repr(error)
+
+
+def test_an_error_is_a_template_and_values() -> None:
+    cells = [1, 2]
+    error = DataError("{name!r} holds {share:.3g} and {cells}; {{x}}", name="a", share=1 / 3, cells=cells)
+    cells.append(3)  # what changes afterwards was not meant
+    assert str(error) == "'a' holds 0.333 and [1, 2]; {x}"
+    assert error.template.startswith("{name!r}") and error.values["share"] == 1 / 3
+    assert str(DataError("braces {stay}")) == "braces {stay}"
+    assert str(pickle.loads(pickle.dumps(DataError("{f}", f=lambda: 0)))).startswith("<function")
+    assert repr(DataError("a")) == "DataError('a')"
+
+
+def test_a_part_without_translation_leaves_the_whole_in_english() -> None:
+    with speaking("zh"):
+        strange = Message("Nobody has given this hint before.")
+        known = Message("There are {names}.", names=Joined(["'a'", "'b'"]))
+        template = "There is no node {name!r}. {hint}"
+        assert str(Message(template, name="x", hint=known)) == "没有结点 'x'。现有：'a'、'b'。"
+        assert str(Message(template, name="x", hint=strange)) == f"There is no node 'x'. {strange.template}"
+        assert str(Term("Nobody has said this")) == "Nobody has said this"
+        assert str(DataError("{error} {n}", error=DataError("x {y}", y=1), n=2)) == "x 1 2"
+
+
+def test_the_place_in_a_file() -> None:
+    for place, en, zh in [
+        ({"path": "a"}, "a: ", "a："),
+        ({"path": "a", "line": 3}, "a, line 3: ", "a，第 3 行："),
+        ({"path": "a", "line": 3, "column": 7}, "a, line 3, column 7: ", "a，第 3 行，第 7 列："),
+        ({"line": 3}, "line 3: ", "第 3 行："),
+        ({"column": 7}, "column 7: ", "第 7 列："),
+        ({}, "", ""),
+    ]:
+        error = ModelFormatError(Message("there is no node {name!r}.", name="x"), **place)  # type: ignore[arg-type]
+        assert str(error) == f"{en}there is no node 'x'."
+        with speaking("zh"):
+            assert str(error).startswith(zh) and CJK.search(str(error))
+
+
+def test_names_may_hold_any_sign() -> None:
+    message = Message("There is no node {name!r}. {hint}", name="{x}, y", hint="")
+    assert "'{x}, y'" in str(message)
+    with speaking("zh"):
+        assert "'{x}, y'" in str(message)
+
+
+def test_languages(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = errors.CyclicGraph(["a", "b", "a"])
+    assert not CJK.search(str(error))
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    monkeypatch.setenv("LANGUAGE", "zh_CN")
+    assert not CJK.search(str(error))  # the system's language is nobody's choice
+    monkeypatch.setenv("BAYESKIT_LANG", "zh")
+    assert CJK.search(str(error))
+    try:
+        bayeskit.set_language("en")
+        assert not CJK.search(str(error))
+        bayeskit.set_language("zh")
+        monkeypatch.delenv("BAYESKIT_LANG")
+        assert CJK.search(str(error)) and messages.language() == "zh"
+        with refuses(SettingError, "fr", "en", "zh"):
+            set_language("fr")
+    finally:
+        bayeskit.set_language(None)
+    monkeypatch.setenv("BAYESKIT_LANG", "fr")
+    assert not CJK.search(str(error))
+
+
+def test_english_never_reads_a_catalogue() -> None:
+    script = (
+        "import bayeskit.errors as e, bayeskit.messages as m, sys; str(e.CyclicGraph('aba'));"
+        "assert not m.catalogue.cache_info().currsize and 'numpy' not in sys.modules"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "BAYESKIT_LANG"}
+    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True, env=environment)
+
+
+def test_flags_are_put_into_both_languages() -> None:
+    error = errors.InfiniteValue("a", 3, float("inf"))
+    assert "row 4" in in_flags(str(error))
+    with speaking("zh", COMMAND_LINE):
+        assert "第 4 行" in in_flags(str(error))
+
+
+def test_a_warning_is_told_in_the_language_too() -> None:
+    why = Message("The time limit passed")
+    note = SuspectResult("{why}: this is the best network found so far.", why=why)
+    with speaking("zh"), pytest.warns(SuspectResult) as caught:
+        warnings.warn(note, stacklevel=1)
+    with speaking("zh"):
+        assert CJK.search(str(caught[0].message))
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["a", "b"]), st.text() | st.integers() | st.none(), min_size=2, max_size=2
+    )
+)
+def test_a_message_is_str_format(values: dict[str, Any]) -> None:
+    template = "{a!r} and {b} in {{braces}}"
+    assert str(Message(template, **values)) == template.format(**values)
+    assert pickle.loads(pickle.dumps(Message(template, **values))) == Message(template, **values)
+
+
+def test_entries_of_a_file() -> None:
+    header = '# c\nmsgid ""\nmsgstr ""\n"H: x\\n"\n\n'
+    text = 'msgctxt "k"\nmsgid "a \\"q\\" "\n"b"\nmsgstr "甲"\n\nmsgid "c"\nmsgstr ""\n'
+    assert list(entries_of(header + text)) == [(("k", 'a "q" b'), "甲")]
