@@ -16,7 +16,7 @@ from bayeskit.messages import Joined
 from bayeskit.report.charts.axis import Scale, Tick, apart, round_numbers, written
 from bayeskit.report.charts.chart import Chart
 from bayeskit.report.charts.chart_words import chart_words
-from bayeskit.report.charts.plot import Axis, Conversion, Lane, Plot, Rulers
+from bayeskit.report.charts.plot import START, STOP, Axis, Conversion, Lane, Plot, Rulers
 from bayeskit.report.charts.terms import Terms
 from bayeskit.report.scene import plain
 from bayeskit.schema import Label, Name
@@ -25,9 +25,8 @@ Floats = NDArray[np.float64]
 
 # The log-odds of 0.9997: where the curve of a number ends.
 FAR = 8.0
-# Should they not all fit on a scale of about so many pixels, the first ones are kept.
+# Should they not all fit, the first ones are kept.
 _CHANCES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.05, 0.95, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6)
-LENGTH = 278.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,12 +240,13 @@ class Nomogram(Chart):
         below = Axis(name, 0.0, most, ticks=tuple(self._chances(most)))
         if total is None:
             return Conversion(above, below)
-        return Conversion(above, below, total, f"{total:.0f} → {_percent(self.probability(total))}")
+        text = f"{total:.0f} → {_percent(self.probability(total))}"
+        return Conversion(above, below, min(max(total, 0.0), most), text)
 
     def _chances(self, most: float) -> list[Tick]:
         """Return where probabilities lie under the sum of points; the last of them only where there is room."""
         kept: list[Tick] = []
-        across = Scale(0.0, most, 0.0, LENGTH)
+        across = Scale(0.0, most, START, STOP)
         for p in _CHANCES:
             at = (math.log(p / (1 - p)) - self.intercept) / self.unit
             more = sorted([*kept, (at, written(p))])

@@ -12,12 +12,14 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.report.charts.axis import SMALL, Scale, Tick, round_numbers, spread, ticks_of
+from bayeskit.report.charts.axis import SMALL, WIDTH, Scale, Tick, round_numbers, spread, ticks_of
 from bayeskit.report.scene import plain, shortened, text_width
 
 Floats = NDArray[np.float64]
-# Between two texts side by side.
-GAP = 7.0
+# Where scales lie across the SVG, in pixels, and between which their texts stay; the least gap between two texts.
+# Whether texts fit is measured there.
+START, STOP = 136.0, WIDTH - 26
+INNER, OUTER, GAP = START - 20, WIDTH - 8, 7.0
 Shape = Literal["disc", "square", "triangle", "cross", "ring"]
 
 
@@ -226,11 +228,11 @@ class Lane:
     mark: tuple[float, float] | None = None
     told: str = ""
 
-    def placed_texts(self, across: Scale, left: float, right: float) -> list[tuple[float, int, str]]:
+    def placed_texts(self, across: Scale) -> list[tuple[float, int, str]]:
         """Return where the texts of a level line stand so that none covers another: middle, row and text.
 
-        Rows 0 and 2 are over the line, 1 and 3 under it; what finds no room in them is left out. ``left`` and
-        ``right`` are the pixels between which texts must stay.
+        Middles are in the pixels of the scale. Rows 0 and 2 are over the line, 1 and 3 under it; what finds no room
+        in them is left out.
         """
         rows: list[list[tuple[float, float]]] = [[], [], [], []]
         found = []
@@ -239,7 +241,7 @@ class Lane:
             text = shortened(plain(text), 110, SMALL)
             half = text_width(text, SMALL) / 2
             # A text at the end of the line is moved inwards.
-            middle = min(max(across(float(self.x[at])), left + half), right - half)
+            middle = min(max(across(float(self.x[at])), INNER + half), OUTER - half)
             begin, end = middle - half, middle + half
             free = (all(end + GAP <= a or b + GAP <= begin for a, b in taken) for taken in rows)
             row = next((i for i, is_free in enumerate(free) if is_free), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from bayeskit.report.charts.axis import Scale
 from bayeskit.report.charts.legend import BANDS, CHART_STYLES, COLOURS, colour_of, wrapped
 from bayeskit.report.charts.plot import (
+    START,
+    STOP,
     Axis,
     Bars,
     Cells,
@@ -25,7 +28,6 @@ from bayeskit.report.charts.plot import (
     Series,
     Tag,
 )
-from bayeskit.report.charts.ruler_scene import INNER, OUTER, START, STOP
 from bayeskit.report.scene import plain
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def draw_plot(plot: Plot, on: Sequence[Axes]) -> None:
     for axes, panel in zip(on, plot.panels):
         match panel:
             case Panel():
-                _panel(axes, panel)
+                _panel(axes, panel if plot.legend else _in_free_colours(panel, axes))
             case Rulers():
                 _rulers(axes, panel)
             case Conversion():
@@ -61,6 +63,20 @@ def draw_plot(plot: Plot, on: Sequence[Axes]) -> None:
 def in_lines(text: str) -> str:
     """Break a text that is longer than a figure is wide."""
     return "\n".join(wrapped(plain(text), TITLE_WIDTH, 12.0))
+
+
+def _in_free_colours(panel: Panel, axes: Axes) -> Panel:
+    """Return the panel in colours after those of lines already there: two charts may be laid over one another."""
+    taken = len({line.get_color() for line in axes.lines} - {REFERENCE})
+    if not taken:
+        return panel
+    series = [
+        replace(one, colour=one.colour + taken)
+        if isinstance(one, Curve | Points | Bars) and one.colour is not None
+        else one
+        for one in panel.series
+    ]
+    return replace(panel, series=tuple(series))
 
 
 def _panel(axes: Axes, panel: Panel) -> None:
@@ -191,7 +207,7 @@ def _rulers(axes: Axes, panel: Rulers) -> None:
             for at, text in lane.texts:
                 _write(axes, text, (float(lane.x[at]), float(up[at])), (0, 4), INK)
         else:
-            for middle, row, text in lane.placed_texts(across, INNER, OUTER):
+            for middle, row, text in lane.placed_texts(across):
                 place = low + (high - low) * (middle - START) / (STOP - START)
                 _write(axes, text, (place, float(i)), (0, (5, -5, 16, -16)[row]), INK)
         if lane.mark is not None:
@@ -225,16 +241,15 @@ def _shades() -> Any:
 
 
 def _legend(axes: Axes, keys: Sequence[Key], title: str) -> None:
-    """Name what is drawn: by the artist of that name where there is one."""
+    """Name what is drawn, by artists on the axes, so that whoever calls ``legend`` again finds them."""
+    for key in keys:
+        if plain(key.name) not in axes.get_legend_handles_labels()[1]:
+            look = {"marker": _MARKERS[key.shape or "square"], "color": _colour(key.colour), "s": 30}
+            if key.colour is None and key.shape is None:
+                look |= {"marker": "none"}
+            axes.scatter([], [], label=plain(key.name), **look)
     drawn = dict(zip(*reversed(axes.get_legend_handles_labels())))
-    handles = [drawn.get(plain(key.name)) or _sample(key) for key in keys]
-    found = axes.legend(handles, [plain(key.name) for key in keys], title=plain(title) or None)
+    names = [plain(key.name) for key in keys]
+    found = axes.legend([drawn[name] for name in names], names, title=plain(title) or None)
     for text in (*found.get_texts(), found.get_title()):
         text.set_parse_math(False)
-
-
-def _sample(key: Key) -> Any:
-    if key.colour is not None:
-        return import_module("matplotlib.patches").Patch(color=_colour(key.colour))
-    marker = "none" if key.shape is None else _MARKERS[key.shape]
-    return import_module("matplotlib.lines").Line2D([], [], linestyle="none", marker=marker, color=REFERENCE)

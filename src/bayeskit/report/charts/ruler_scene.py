@@ -19,12 +19,9 @@ from bayeskit.report.charts.axis import (
     polyline,
     straight,
 )
-from bayeskit.report.charts.plot import Conversion, Lane, Rulers
+from bayeskit.report.charts.plot import OUTER, START, STOP, Conversion, Lane, Rulers
 from bayeskit.report.scene import Group, Words, plain, shortened, text_width
 
-# Where scales begin and end, and between which texts stay.
-START, STOP = 136.0, WIDTH - 26
-INNER, OUTER = START - 20, WIDTH - 8
 NAME_WIDTH = START - LEFT - 12
 ROW, CURVE = 15.0, 58.0
 
@@ -58,7 +55,7 @@ def _name(lane: Lane, y: float) -> Words:
 
 def _level(lane: Lane, x: Scale, top: float) -> tuple[list[Mark], float]:
     """Draw places along a line, their texts over and under it."""
-    kept = lane.placed_texts(x, INNER, OUTER)
+    kept = lane.placed_texts(x)
     used = {row for _, row, _ in kept}
     y = top + ROW * (2 if 2 in used else 1) + 4
     at = [x(place) for place in lane.x.tolist()]
@@ -110,7 +107,7 @@ def draw_conversion(panel: Conversion, top: float) -> tuple[list[Group], float]:
         *_scale_line(x, below, panel.below.ticks, above=False),
     ]
     if panel.at is not None:
-        here = x.clipped(panel.at)
+        here = x(panel.at)
         marks += [dashes(here, y, here, below, "chart-mark-line", 3.0), dot(here, y, 5.0, "chart-mark")]
         marks.append(dot(here, below, 5.0, "chart-mark"))
         right = here + 10 + text_width(panel.text, TEXT) * 1.05 < OUTER
