@@ -30,7 +30,7 @@ from bayeskit.schema import Name
 from bayeskit.typing import Floats, LabelsLike, PathLike, TableLike, WeightsLike
 
 if TYPE_CHECKING:
-    from bayeskit.report.picture import Picture
+    from bayeskit.report.charts.chart import PlotPicture
 
 # More columns than anybody reads; the frame has them all.
 MOST_SHOWN = 12
@@ -171,7 +171,7 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
         labels: LabelsLike | None = None,
         path: PathLike | None = None,
         lang: str = "en",
-    ) -> Picture:
+    ) -> PlotPicture:
         """Draw rows over two columns in the colour of their component, and an ellipse round each component.
 
         Parameters

@@ -244,10 +244,9 @@ def _legend(axes: Axes, keys: Sequence[Key], title: str) -> None:
     """Name what is drawn, by artists on the axes, so that whoever calls ``legend`` again finds them."""
     for key in keys:
         if plain(key.name) not in axes.get_legend_handles_labels()[1]:
-            look = {"marker": _MARKERS[key.shape or "square"], "color": _colour(key.colour), "s": 30}
-            if key.colour is None and key.shape is None:
-                look |= {"marker": "none"}
-            axes.scatter([], [], label=plain(key.name), **look)
+            words_only = key.colour is None and key.shape is None
+            marker = "none" if words_only else _MARKERS[key.shape or "square"]
+            axes.scatter([], [], s=30, marker=marker, color=_colour(key.colour), label=plain(key.name))
     drawn = dict(zip(*reversed(axes.get_legend_handles_labels())))
     names = [plain(key.name) for key in keys]
     found = axes.legend([drawn[name] for name in names], names, title=plain(title) or None)

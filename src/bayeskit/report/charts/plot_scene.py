@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import chain, groupby, pairwise
 
 import numpy as np
@@ -121,12 +120,8 @@ def _room_right(panel: Panel) -> float:
     """Return how much room what stands to the right of the axes needs."""
     if _is_lying(panel):
         return LEFT + NUMBERS
-    return name_room(curve.name for curve, _ in panel.named_ends()) if panel.direct else 24.0
-
-
-def name_room(names: Iterable[str]) -> float:
-    """Return how much room the names at the ends of curves need, with the lines before them."""
-    widest = max((text_width(plain(name), SMALL) for name in names), default=0.0)
+    # The names at the ends of curves, with the lines before them.
+    widest = max((text_width(plain(curve.name), SMALL) for curve, _ in panel.named_ends()), default=0.0)
     return min(widest, MOST_NAME) + (40.0 if widest else 24.0)
 
 
