@@ -34,7 +34,7 @@ class Given(Protocol):
     """Rows as somebody gave them, the class among their columns."""
 
     @property
-    def shown(self) -> str:
+    def shown(self) -> str | Message:
         """What messages call them."""
 
     @property
@@ -67,7 +67,10 @@ class InMemory:
     table: Table
     target: Name
     y: Any = None
-    shown: str = "the table"
+
+    @property
+    def shown(self) -> Message:
+        return Message("the table")
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -321,7 +324,7 @@ def need(given: Given, *names: Name) -> None:
             )
 
 
-def _check_classes(y: NDArray[Any], target: Name, shown: str) -> None:
+def _check_classes(y: NDArray[Any], target: Name, shown: str | Message) -> None:
     try:
         labels, counts = np.unique(y, return_counts=True)
     except TypeError:
@@ -379,7 +382,7 @@ def _read(
     return columns, y, np.flatnonzero(has_class) + 1, table
 
 
-def _refuse_infinite(columns: Columns, shown: str) -> None:
+def _refuse_infinite(columns: Columns, shown: str | Message) -> None:
     # Here, while a row still has the number that it has in the file.
     for name, column in columns.items():
         if column.dtype.kind == "f" and np.isinf(column).any():
