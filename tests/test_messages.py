@@ -24,6 +24,7 @@ from bayeskit import errors, messages
 from bayeskit.cli.language import in_flags
 from bayeskit.errors import DataError, ModelFormatError, SettingError, SuspectResult, set_language
 from bayeskit.messages import COMMAND_LINE, Joined, Message, Term, catalogue, entries_of, fields_of, speaking
+from bayeskit.visible import visible_lines
 from refusals import refuses
 
 CJK = re.compile("[\u4e00-\u9fff]")
@@ -251,7 +252,7 @@ def test_a_warning_is_told_in_the_language_too() -> None:
 )
 def test_a_message_is_str_format(values: dict[str, Any]) -> None:
     template = "{a!r} and {b} in {{braces}}"
-    assert str(Message(template, **values)) == template.format(**values)
+    assert str(Message(template, **values)) == visible_lines(template.format(**values))
     assert pickle.loads(pickle.dumps(Message(template, **values))) == Message(template, **values)
 
 

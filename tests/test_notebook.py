@@ -29,6 +29,7 @@ from bayeskit.data.files import FileSource
 from bayeskit.decision import bayes_risk, bayes_rule, decide
 from bayeskit.errors import DataError, SuspectColumn
 from bayeskit.graphs.factor import Factor
+from bayeskit.messages import Joined, Message
 from bayeskit.mixtures import match_labels
 from bayeskit.networks import arc_strengths, compare
 from bayeskit.networks.evidence import Not
@@ -206,6 +207,9 @@ OTHERS: Cases = {
     "latent profiles": (lambda: latent().profiles_, []),
     "error": (lambda: DataError(f"{EVIL} and\x7f"), []),
     "warning": (lambda: SuspectColumn(f"Column {EVIL} and\x7f"), []),
+    "message": (lambda: Message("{name} and\x7f {names}", name=EVIL, names=Joined([EVIL])), []),
+    "list of a message": (lambda: Joined([EVIL, Message(EVIL)], EVIL), []),
+    "value of a message": (lambda: Message("{value} {value!r}", value=Path(EVIL)).values["value"], []),
     "source": (lambda: FileSource(evil_file()), []),
     "format": (lambda: FileSource(evil_file())._format, []),
 }

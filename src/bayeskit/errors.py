@@ -272,6 +272,8 @@ class EncodingError(DataError):
 class ModelFormatError(BayeskitError, ValueError):
     """A file is not a saved model or network, is damaged, or comes from a newer version.
 
+    ``problem`` is the message without the place in the file.
+
     Examples
     --------
     >>> str(ModelFormatError("'wet' has no table", path="grass.bif", line=3, column=7))
@@ -281,15 +283,20 @@ class ModelFormatError(BayeskitError, ValueError):
     def __init__(
         self, what: str | Message, *, path: object = None, line: int | None = None, column: int | None = None
     ) -> None:
-        self.what, self.path, self.line, self.column = as_message(what), path, line, column
+        self.problem, self.path, self.line, self.column = as_message(what), path, line, column
         where: str | Message | None = None if path is None else str(path)
         if line is not None:
             where = _within(where, "line {number}", "{where}, line {number}", line)
         if column is not None:
             where = _within(where, "column {number}", "{where}, column {number}", column)
         super().__init__(
-            self.what if where is None else Message("{where}: {what}", where=where, what=self.what)
+            self.problem if where is None else Message("{where}: {what}", where=where, what=self.problem)
         )
+
+    @property
+    def what(self) -> str:
+        """What is wrong, without the place."""
+        return str(self.problem)
 
 
 def _within(where: str | Message | None, alone: str, after: str, number: int) -> Message:

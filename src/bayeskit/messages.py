@@ -20,6 +20,8 @@ from itertools import islice
 from string import Formatter
 from typing import Any
 
+from bayeskit.visible import visible_lines
+
 VARIABLE = "BAYESKIT_LANG"
 # Language → folder of its catalogue; English needs none.
 LANGUAGES = {"en": None, "zh": "zh_CN"}
@@ -253,8 +255,9 @@ class _AsShown:
 def _kept(template: str, values: Mapping[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for name, value in values.items():
-        if isinstance(getattr(value, "message", None), Message):  # one of our errors, told within another
-            value = value.message
+        told = getattr(value, "message", None) if isinstance(value, Exception) else None
+        if isinstance(told, Message):  # an error of ours, told within another
+            value = told
         if type(value) not in _PLAIN and not isinstance(value, (Message, Joined, _AsShown)):
             forms = [field[1:] for field in fields_of(template) if field[0] == name]
             value = _AsShown({form: _formatted(value, *form) for form in forms})
@@ -265,7 +268,7 @@ def _kept(template: str, values: Mapping[str, Any]) -> dict[str, Any]:
 def _formatted(value: object, conversion: str, specification: str) -> str:
     if conversion:
         value = repr(value) if conversion == "r" else str(value)
-    return format(value, specification)
+    return visible_lines(format(value, specification))
 
 
 @cache
@@ -283,7 +286,7 @@ def fields_of(template: str) -> tuple[tuple[str, str, str], ...]:
 
 def _shown(text: Message | Joined) -> str:
     told = text.said(translator(language(), _Choice.context))
-    return str(text.said(_unchanged) if told is None else told)
+    return visible_lines(text.said(_unchanged) if told is None else told)
 
 
 def _unchanged(template: str) -> str:

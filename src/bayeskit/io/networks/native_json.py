@@ -403,7 +403,7 @@ def read_native(
             Message('its "kind" is {kind!r}; "bayesian" and "markov" are known.', kind=root.get("kind"))
         )
     except ModelFormatError as error:
-        raise ModelFormatError(error.what, path=path) from None
+        raise ModelFormatError(error.problem, path=path) from None
     except BayeskitError as error:  # what the values themselves refuse: a cycle, a parent that is no node
         raise ModelFormatError(error.message, path=path) from None
 

@@ -187,7 +187,7 @@ def _families(
         try:
             table = table_from(values, child, parents, budget, normalize=normalize)
         except ModelFormatError as error:
-            raise words.refusal(error.what, start) from None
+            raise words.refusal(error.problem, start) from None
         found[scope[-1]] = Node(child, tuple(p.name for p in parents), table)
     return [found[v] for v in range(len(variables))]
 
