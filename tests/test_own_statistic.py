@@ -22,7 +22,7 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.errors import ModelFormatError, NotCounted
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.io.saved import Saved, read_saved, write_saved
-from bayeskit.learning.model import Recipe
+from bayeskit.learning.model import Form, Recipe
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import CellTable, Embedding, Part, Pattern, Plan, Statistics, Term
 from bayeskit.statistics.part import Gone, left_of, weight_gone
@@ -182,7 +182,7 @@ class ChainConditional(Conditional):
 
 
 @dataclass(frozen=True)
-class Chained:
+class Chained(Form):
     """The form: what to count, and the factor made of it."""
 
     def plan(self, schema: Schema, recipe: Recipe) -> Plan:
