@@ -82,7 +82,7 @@ class Reliability(Chart):
         # A narrow bar has no room for its number.
         texts = tuple(_short(int(n)) if wide >= NARROW else "" for n, wide in zip(self.counts, right - left))
         most = max(int(self.counts.max(initial=1)), 1)
-        listed = "; ".join(f"{a:.3f}–{b:.3f}: {n:,}" for a, b, n in zip(left, right, self.counts))
+        listed = "; ".join(f"{a:.3g}–{b:.3g}: {n:,}" for a, b, n in zip(left, right, self.counts))
         bars = Bars(
             (left + right) / 2, self.counts.astype(np.float64), right - left, 0, texts=texts, told=listed
         )
