@@ -21,8 +21,8 @@ from bayeskit.report.comparison_report import (
     Findings,
     Held,
     Measure,
+    ModelStanding,
     RowShown,
-    Standing,
     Table,
     as_page,
     verdict,
@@ -35,10 +35,10 @@ EVIL = "<script>alert('x')</script>&\"{0}\x07"
 VOID = {"meta", "br", "rect", "path"}
 
 
-def standing(key: str, error: float, tied: bool = True, p: float | None = 0.4) -> Standing:
+def standing(key: str, error: float, tied: bool = True, p: float | None = 0.4) -> ModelStanding:
     same = Measure(error, 0.01)
     name = {"nb": "NaiveBayes()", "tan": "TAN()"}.get(key, key)
-    return Standing(
+    return ModelStanding(
         key, name, key in ("nb", "tan"), same, same, same, same, None, (error,) * 5, 1.5, 20_480, p, tied
     )
 

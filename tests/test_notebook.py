@@ -34,7 +34,7 @@ from bayeskit.mixtures import match_labels
 from bayeskit.networks import arc_strengths, compare
 from bayeskit.networks.evidence import Not
 from bayeskit.report import information, pairs
-from bayeskit.report.comparison_report.comparison import Comparison, Held, Measure, Standing, Table
+from bayeskit.report.comparison_report.comparison import Comparison, Held, Measure, ModelStanding, Table
 from bayeskit.report.mixtures.class_profiles import ClassProfiles, Profile
 from bayeskit.report.posterior_interval import PosteriorInterval
 from bayeskit.report.scene import plain
@@ -73,7 +73,7 @@ def network() -> Any:
 
 def comparison() -> Comparison:
     measure = Measure(0.125, 0.01)
-    standing = Standing("nb", EVIL, True, *[measure] * 4, None, (0.1, 0.15), 0.5, 2048, None)
+    standing = ModelStanding("nb", EVIL, True, *[measure] * 4, None, (0.1, 0.15), 0.5, 2048, None)
     held = Held(np.arange(1, 3), np.array([0, 1]), np.array([[0.75, 0.25], [0.5, 0.5]]))
     risk = bayes_risk(held.posterior)
     table = Table("rows.csv", 2, 0, "00")

@@ -37,7 +37,7 @@ from bayeskit.decision.loss import read_loss
 from bayeskit.decision.risk import bayes_risk
 from bayeskit.errors import BayeskitError, SettingError, SourceNote, SuspectResult
 from bayeskit.messages import Joined
-from bayeskit.report.comparison_report.comparison import Column, Comparison, Held, Losses, Standing
+from bayeskit.report.comparison_report.comparison import Column, Comparison, Held, Losses, ModelStanding
 from bayeskit.report.explanation import Explanation
 from bayeskit.report.words import words_of
 from bayeskit.schema import Label, Name
@@ -340,7 +340,7 @@ class Run:
         if losses is not None:
             costs = np.array([[row[c] for c in self.classes.tolist()] for row in losses.values()])
         judged, kept, scored, failed = self.judged, _Kept(), {}, []
-        standings: list[Standing] = []
+        standings: list[ModelStanding] = []
         for key, contender in self.contenders.items():
             # What others wrote may fail in any way, and should not take the other models' results along.
             foreseen = Exception if contender.kind == "own" else (BayeskitError, ValueError, MemoryError)
@@ -395,11 +395,11 @@ class Run:
 
     def _standing(
         self, key: str, contender: Contender, trial: Trial, scores: RowScores, posterior: Floats
-    ) -> Standing:
+    ) -> ModelStanding:
         judged = self.judged
         found: dict[str, Any] = measures(scores, posterior, judged.truth, judged.places)
         folds = by_fold(scores.decisive, judged.places) if len(judged.places) > 1 else ()
-        return Standing(
+        return ModelStanding(
             key,
             contender.name,
             contender.kind != "baseline",
@@ -417,13 +417,13 @@ class Run:
         k = len(places)
         return corrected_t_test(np.subtract(by_fold(one, places), by_fold(other, places)), 1.0 / (k - 1))
 
-    def _ranked(self, standings: list[Standing], scored: dict[str, Floats]) -> list[Standing]:
+    def _ranked(self, standings: list[ModelStanding], scored: dict[str, Floats]) -> list[ModelStanding]:
         order = sorted(standings, key=_rank)
         best = order[0].key
         tested = [(s, None if s.key == best else self._p(scored[s.key], scored[best])) for s in order]
         return [replace(s, p=p, tied=p is None or p >= LEVEL) for s, p in tested]
 
-    def _pick(self, ours: Sequence[Standing], scored: dict[str, Floats]) -> str:
+    def _pick(self, ours: Sequence[ModelStanding], scored: dict[str, Floats]) -> str:
         best = ours[0]
         tied = [s for s in ours if s is best or self._p(scored[s.key], scored[best.key]) >= LEVEL]
         return min(tied, key=lambda s: s.log_loss.value).key
@@ -458,7 +458,7 @@ class _Kept:
         return self.held.get(key)
 
 
-def _rank(standing: Standing) -> tuple[float, float]:
+def _rank(standing: ModelStanding) -> tuple[float, float]:
     return standing.decisive.value, standing.log_loss.value
 
 

@@ -1,6 +1,13 @@
 """A comparison of models as values, as sentences, and as one page of HTML."""
 
-from bayeskit.report.comparison_report.comparison import Column, Comparison, Held, Measure, Standing, Table
+from bayeskit.report.comparison_report.comparison import (
+    Column,
+    Comparison,
+    Held,
+    Measure,
+    ModelStanding,
+    Table,
+)
 from bayeskit.report.comparison_report.comparison_page import Findings, RowShown, as_page
 from bayeskit.report.comparison_report.verdict import verdict
 
@@ -10,8 +17,8 @@ __all__ = [
     "Findings",
     "Held",
     "Measure",
+    "ModelStanding",
     "RowShown",
-    "Standing",
     "Table",
     "as_page",
     "verdict",

@@ -73,7 +73,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ModelStanding:
     """One model's figures on rows that it had not learned.
 
     Attributes
@@ -148,7 +148,7 @@ class Comparison:
         What was learned from, and what was judged by, if that was another table.
     columns : tuple of Column
         What was understood of each column, and why some are left out.
-    standings : tuple of Standing
+    standings : tuple of ModelStanding
         The figures of each model.
     folds : int
         1 where the models were judged on a table of its own.
@@ -176,7 +176,7 @@ class Comparison:
     columns: tuple[Column, ...]
     folds: int
     seed: int
-    standings: tuple[Standing, ...]
+    standings: tuple[ModelStanding, ...]
     pick: str
     ceiling: BayesRisk
     ceiling_by: str
@@ -192,7 +192,7 @@ class Comparison:
         # Rows and fitted models stay where they are: a copy in another process is the values alone.
         return vars(self) | {"run": None, "spell": str}
 
-    def of(self, key: str) -> Standing:
+    def of(self, key: str) -> ModelStanding:
         """Return the figures of one model."""
         by_key = {standing.key: standing for standing in self.standings}
         if key not in by_key:
@@ -204,12 +204,12 @@ class Comparison:
         return by_key[key]
 
     @property
-    def picked(self) -> Standing:
+    def picked(self) -> ModelStanding:
         """The figures of the model to take."""
         return self.of(self.pick)
 
     @property
-    def best(self) -> Standing:
+    def best(self) -> ModelStanding:
         """The figures of the model that does best, a baseline perhaps."""
         return self.standings[0]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bayeskit.report.charts.axis import WIDTH, Mark, Scale, apart, dashes, dot, straight, ticks_of
 from bayeskit.report.charts.chart import ChartPicture
 from bayeskit.report.charts.legend import heading
-from bayeskit.report.comparison_report.comparison import Comparison, Measure, Standing
+from bayeskit.report.comparison_report.comparison import Comparison, Measure, ModelStanding
 from bayeskit.report.comparison_report.comparison_words import WORDS
 from bayeskit.report.comparison_report.markup import Footnotes, Html, filled, table, tag
 from bayeskit.report.comparison_report.verdict import ceiling_text, figure, name_of, size_text, verdict
@@ -24,7 +24,7 @@ def spread_text(measure: Measure, digits: int = 3) -> str:
     return told if measure.deviation is None else f"{told} ± {measure.deviation:.{digits}f}"
 
 
-def chance_text(standing: Standing, best: str, tied: str) -> str:
+def chance_text(standing: ModelStanding, best: str, tied: str) -> str:
     """Write p, or that a model is the best."""
     if standing.p is None:
         return best
@@ -128,6 +128,6 @@ def bars_svg(found: Comparison) -> str:
     return ChartPicture(bars_scene(found)).svg
 
 
-def _ends(standing: Standing) -> tuple[float, float]:
+def _ends(standing: ModelStanding) -> tuple[float, float]:
     spread = standing.decisive.deviation or 0.0
     return max(0.0, standing.decisive.value - spread), standing.decisive.value + spread

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayeskit.report.comparison_report.comparison import Comparison, Measure, Standing
+from bayeskit.report.comparison_report.comparison import Comparison, Measure, ModelStanding
 
 _EN = {
     "wrong": "{pick} is the model of bayeskit to take: it is wrong about {target} in {value} of the rows it had not "
@@ -72,7 +72,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {"en": _EN, "zh": _ZH}
 MOST_NAMED = 4
 
 
-def name_of(standing: Standing, lang: str) -> str:
+def name_of(standing: ModelStanding, lang: str) -> str:
     """Return what a model is called: ours as they are written in Python, yardsticks in words."""
     return standing.name if standing.ours else WORDS[lang][standing.key]
 
@@ -104,7 +104,7 @@ def bytes_text(size: int) -> str:
     return f"{value:.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}"
 
 
-def size_text(standing: Standing) -> str:
+def size_text(standing: ModelStanding) -> str:
     """Write how large a model is."""
     return "–" if standing.size is None else bytes_text(standing.size)
 
