@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bayeskit.cli.door import one_line
-from bayeskit.cli.usage import TEMPLATES, read_usage
+from bayeskit.cli.door import TEMPLATES, one_line, read_usage
 from bayeskit.messages import COMMAND_LINE, speaking
 from bayeskit.networks.examples import wet_grass
 from cli_run import done, refused, run, write_table
