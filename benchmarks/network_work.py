@@ -62,7 +62,7 @@ class Work:
     def sets(self, n_sets: int, observed: int, seed: int) -> list[Asked]:
         """Draw evidence on random nodes from rows of the network, so that none is impossible; and a free node."""
         rng = np.random.default_rng(seed)
-        codes = self.network.sample(n_sets, seed=seed, as_codes=True)
+        codes = self.network.sample(n_sets, random_state=seed, as_codes=True)
         made = []
         for row in codes:
             *chosen, free = rng.choice(len(self.nodes), min(observed, len(self.nodes) - 1) + 1, replace=False)

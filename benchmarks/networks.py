@@ -192,7 +192,9 @@ def time_rows(report: Report, scale: float, half: bool) -> None:
     case = work("alarm")
     target = TARGET if TARGET in case.nodes else case.nodes[0]
     place = case.nodes.index(target)
-    codes = case.network.sample(max(20, round(10_000 * scale)), seed=3, as_codes=True).astype(np.int64)
+    codes = case.network.sample(max(20, round(10_000 * scale)), random_state=3, as_codes=True).astype(
+        np.int64
+    )
     codes[:, place] = -1
     if half:
         codes[np.random.default_rng(5).random(codes.shape) < 0.5] = -1

@@ -61,7 +61,7 @@ say(
     f"\n3. 一无所知时的室温：{parts}。"
     f"\n   十有九次在 {low:.1f} 与 {high:.1f} °C 之间，低于 12 °C 的概率为 {before.cdf(12.0):.4f}。",
 )
-drawn = house.sample(20_000, seed=1, as_codes=True)[:, house.nodes.index("inside")]
+drawn = house.sample(20_000, random_state=1, as_codes=True)[:, house.nodes.index("inside")]
 assert np.isclose(drawn.mean(), before.mean, atol=0.2)
 say(
     f"   20,000 days drawn: mean {drawn.mean():.2f}, exactly {before.mean:.2f}; sd {drawn.std():.2f}, exactly"

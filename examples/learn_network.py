@@ -11,7 +11,7 @@ from bayeskit.structure import score
 
 say = Story("learn_network")
 names, clinic = Names(say, CLINIC), asia()
-rows = clinic.sample(10_000, seed=1)
+rows = clinic.sample(10_000, random_state=1)
 
 
 def arrows(pairs, sign):

@@ -17,7 +17,7 @@ def untaught(network):
 
 # 1. Holes that are no accident: who finds the lawn dry does not walk over to the sprinkler.
 lawn = wet_grass()
-mornings = {name: list(lawn.sample(3_000, seed=4)[name]) for name in lawn.nodes}
+mornings = {name: list(lawn.sample(3_000, random_state=4)[name]) for name in lawn.nodes}
 looked = [wet == "yes" for wet in mornings["wet"]]
 mornings["sprinkler"] = [s if there else None for s, there in zip(mornings["sprinkler"], looked)]
 say(
@@ -43,20 +43,20 @@ say(
 
 # 2. A node without a column: its states are declared, and that is all.
 names, clinic = Names(say, CLINIC), asia()
-patients = clinic.sample(5_000, seed=1)
+patients = clinic.sample(5_000, random_state=1)
 seen = {name: list(patients[name]) for name in clinic.nodes if name != "either"}
 say(
     "\n2. Five thousand patients of the chest clinic; whether one of two diseases is there (either) is in no column\n",
     "\n2. 胸科门诊的五千名病人；“结核或肺癌”这一列根本不存在\n",
 )
 for seed in range(3):
-    network = untaught(clinic).fit(seen, method="em", seed=seed, max_iter=1_000)
+    network = untaught(clinic).fit(seen, method="em", random_state=seed, max_iter=1_000)
     steps, first, last = network.n_iter_, network.history_[0], network.history_[-1]
     say(
         f"   start {seed}: {steps:3} steps, log-likelihood {first:.1f} → {last:.1f}",
         f"   起点 {seed}：{steps:3} 步，对数似然 {first:.1f} → {last:.1f}",
     )
-learned = untaught(clinic).fit(seen, method="em", seed=0, n_init=10, max_iter=1_000)
+learned = untaught(clinic).fit(seen, method="em", random_state=0, n_init=10, max_iter=1_000)
 say(
     f"   ten starts, a few steps each: from {min(learned.starts_):.1f} to {max(learned.starts_):.1f}; the best goes on"
     f" to {learned.history_[-1]:.1f}",

@@ -13,13 +13,13 @@ from refusals import refuses
 
 @pytest.fixture(scope="module")
 def grass():
-    return wet_grass().sample(600, seed=3)
+    return wet_grass().sample(600, random_state=3)
 
 
 @pytest.fixture(scope="module")
 def few():
     """So few rows that samples of them differ in what is learned."""
-    return wet_grass().sample(60, seed=3)
+    return wet_grass().sample(60, random_state=3)
 
 
 def test_shares_are_those_of_the_samples_learned_one_by_one(few):
@@ -29,7 +29,7 @@ def test_shares_are_those_of_the_samples_learned_one_by_one(few):
     from bayeskit.networks.analyses.distance import cpdag
     from bayeskit.structure.arcs import Arcs
 
-    found = arc_strengths(few, 6, method="hill-climbing", seed=4)
+    found = arc_strengths(few, 6, method="hill-climbing", random_state=4)
     columns = read_nodes(few)
     names, wanted = columns.names, np.zeros((4, 4))
     for seed in np.random.SeedSequence(4).spawn(6):
@@ -46,10 +46,10 @@ def test_shares_are_those_of_the_samples_learned_one_by_one(few):
 
 
 def test_processes_do_not_change_the_answer(few):
-    one = arc_strengths(few, 4, method="hill-climbing", seed=1)
-    two = arc_strengths(few, 4, method="hill-climbing", seed=1, n_jobs=2)
+    one = arc_strengths(few, 4, method="hill-climbing", random_state=1)
+    two = arc_strengths(few, 4, method="hill-climbing", random_state=1, n_jobs=2)
     assert np.array_equal(one.frequencies, two.frequencies)
-    other = arc_strengths(few, 4, method="hill-climbing", seed=2)
+    other = arc_strengths(few, 4, method="hill-climbing", random_state=2)
     assert not np.array_equal(one.frequencies, other.frequencies)
 
 
@@ -63,8 +63,8 @@ def test_limits_are_kept_and_directions_told(grass):
 
 
 def test_the_averaged_network_has_the_strong_arcs_and_no_cycle():
-    rows = asia().sample(3_000, seed=0)
-    found = arc_strengths(rows, 8, seed=0)
+    rows = asia().sample(3_000, random_state=0)
+    found = arc_strengths(rows, 8, random_state=0)
     network = found.averaged(0.5)
     strong = {frozenset((a.parent, a.child)) for a in found if a.strength >= 0.5}
     assert {frozenset(edge) for edge in network.edges} <= strong
@@ -77,7 +77,7 @@ def test_the_averaged_network_has_the_strong_arcs_and_no_cycle():
 
 
 @pytest.mark.parametrize(
-    "setting", [{"n_samples": 0}, {"n_jobs": 0}, {"method": "magic"}, {"seed": -1}], ids=str
+    "setting", [{"n_samples": 0}, {"n_jobs": 0}, {"method": "magic"}, {"random_state": -1}], ids=str
 )
 def test_strange_settings_are_refused(grass, setting):
     with pytest.raises(SettingError):

@@ -69,7 +69,7 @@ def test_it_does_what_all_others_do(settings: dict[str, Any], tmp_path: Path) ->
         assert without.held_.keys() == model.held_.keys()
         if settings["method"] != "tan":  # there is no other choice that follows the counts
             np.testing.assert_allclose(without.predict_proba(row)[0], left_out[i], rtol=0, atol=1e-9)
-    drawn, classes = model.sample(50, seed=0)
+    drawn, classes = model.sample(50, random_state=0)
     assert len(drawn) == len(classes) == 50 and set(classes) <= set(y)
     assert model.markov_blanket_ == tuple(c for c in X if c in model.network_.markov_blanket(model.target_))
     assert set(model.structure_) == set(model.network_.nodes)

@@ -364,7 +364,7 @@ def test_frames_arrays_and_pickles_are_the_same_model() -> None:
 
 
 def test_the_network_is_one_to_ask() -> None:
-    rows = wet_grass().sample(3_000, seed=0)
+    rows = wet_grass().sample(3_000, random_state=0)
     model = BayesNetClassifier().fit(rows, target="wet")
     assert set(model.markov_blanket_) == {"rain", "sprinkler"}
     asked = model.network_.query("wet", evidence={"rain": "yes"})

@@ -124,7 +124,7 @@ def test_novelty_counts_rows_that_are_no_more_probable(settings: dict[str, Any])
         "size": [0.0, np.nan, 1.0, 90.0],
         "weight": [0.0, 1.0, np.nan, -90.0],
     }
-    found = model.novelty(rows, n_drawn=500, seed=3)
+    found = model.novelty(rows, n_drawn=500, random_state=3)
     np.testing.assert_allclose(found.log_evidence, network.log_prob(rows), atol=1e-9)
     assert found.unseen.tolist() == [0, 0, 1, 0]
     drawn = {name: np.asarray(column) for name, column in network.sample(4000, 3).items() if name != "y"}

@@ -65,7 +65,7 @@ def arrays(table: dict[str, list[Any]]) -> tuple[dict[str, Any], Any]:
 
 
 def test_the_figures_are_those_of_cross_validation_by_hand(data: Path) -> None:
-    found = asked(data, "--models", "nb,tan", "--no-baselines", "--folds", "4", "--seed", "3")
+    found = asked(data, "--models", "nb,tan", "--no-baselines", "--folds", "4", "--random-state", "3")
     X, y = arrays(columns())
     folds = list(StratifiedKFold(4, shuffle=True, random_state=3).split(y, y))
     for standing, make in zip(sorted(found["models"], key=lambda m: m["key"]), (NaiveBayes, TAN)):

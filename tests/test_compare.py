@@ -82,7 +82,7 @@ def told(found: Comparison) -> dict[str, Any]:
 def test_the_command_says_the_same(tmp_path: Path) -> None:
     rows, path = frame(), tmp_path / "melons.csv"
     rows.to_csv(path, index=False)
-    ask = ("--models", "nb,tan", "--folds", "3", "--seed", "2", "--json")
+    ask = ("--models", "nb,tan", "--folds", "3", "--random-state", "2", "--json")
     said = json.loads(done("compare", path, "--target", "class", *ask))
     asked: dict[str, Any] = {"models": ["nb", "tan"], "folds": 3, "random_state": 2}
     by_path = told(compare(path, "class", **asked))

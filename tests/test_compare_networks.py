@@ -83,7 +83,7 @@ def test_classes_are_compared_without_directions_of_their_own() -> None:
 
 def test_scores_are_those_of_each_graph() -> None:
     truth = wet_grass()
-    rows = truth.sample(1_000, seed=1)
+    rows = truth.sample(1_000, random_state=1)
     learned = learn_network(rows, method="hill-climbing")
     found = compare(learned, truth, rows)
     assert list(found.scores) == ["loglik", "aic", "bic", "bdeu"]

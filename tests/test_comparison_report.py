@@ -60,7 +60,7 @@ def comparison(n: int = 60, lang: str = "en", **changes: Any) -> Comparison:
             Column("x", "gaussian", 0, 0),
         ),
         folds=5,
-        seed=7,
+        random_state=7,
         standings=(
             standing("nb", 0.1, p=None),
             standing("boosting", 0.12),

@@ -24,7 +24,7 @@ from bayeskit.networks.examples import wet_grass
 from bayeskit.statistics import Plan, Statistics
 from refusals import refuses
 
-ROWS = wet_grass().sample(1_500, seed=3)
+ROWS = wet_grass().sample(1_500, random_state=3)
 NAMES = list(ROWS.columns)
 STATES = {name: ["no", "yes"] for name in NAMES}
 METHODS = ["auto", "hill-climbing", "tabu", "ges", "order", "exact", "chow-liu", "pc", "mmhc"]

@@ -106,14 +106,14 @@ def test_rows_are_joined_only_where_it_pays():
 
 @pytest.mark.parametrize("method", EVERY)
 def test_a_search_finds_the_same_with_rows_joined_or_not(method, monkeypatch):
-    rows = asia().sample(20_000, seed=4)
+    rows = asia().sample(20_000, random_state=4)
     joined = learn_network(rows, method)
     monkeypatch.setattr(joining, "FEWEST_ROWS", 10**9)
     plain = learn_network(rows, method)
     assert sorted(joined.edges) == sorted(plain.edges) and plain == joined
 
 
-ROWS = wet_grass().sample(400, seed=3)
+ROWS = wet_grass().sample(400, random_state=3)
 TIMES = np.random.default_rng(0).integers(0, 4, 400)
 
 

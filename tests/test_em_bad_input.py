@@ -60,8 +60,8 @@ def test_rows_without_names_are_told_from_nodes_without_columns():
 
 def test_a_seed_that_is_none_is_refused():
     model = LatentClass(1).fit([["a"], ["b"]])
-    with refuses(SettingError, "seed", "x"):
-        model.sample(2, seed="x")
+    with refuses(SettingError, "random_state", "x"):
+        model.sample(2, random_state="x")
 
 
 def quiet(call):

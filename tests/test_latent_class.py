@@ -252,13 +252,13 @@ def test_batches_lead_to_the_same_components():
 def test_rows_drawn_are_like_the_model():
     frame, _ = clusters(500)
     found = LatentClass(2, families=POISSON).fit(frame)
-    rows, components = found.sample(4000, seed=0)
+    rows, components = found.sample(4000, random_state=0)
     assert list(rows.columns) == list(frame.columns)
     np.testing.assert_allclose(np.bincount(components) / 4000, found.weights_, atol=0.03)
     np.testing.assert_allclose(
         rows["size"][components == 1].mean(), found.profiles_["size"].values[1, 0], atol=0.1
     )
-    assert found.sample(3, seed=1)[0].equals(found.sample(3, seed=1)[0])
+    assert found.sample(3, random_state=1)[0].equals(found.sample(3, random_state=1)[0])
 
 
 def test_answers_about_strange_rows():

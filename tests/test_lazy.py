@@ -120,7 +120,7 @@ def test_what_a_lazy_model_can_tell():
     np.testing.assert_array_equal(model.statistics_.tables.counts, fitted.statistics_.tables.counts)
     assert model.table("x0")["no", "a"] == fitted.table("x0")["no", "a"]
     np.testing.assert_allclose(model.log_evidence(QUERIES), fitted.log_evidence(QUERIES), rtol=1e-12)
-    X, y = model.sample(4, seed=1)
+    X, y = model.sample(4, random_state=1)
     assert (len(X), len(y)) == (4, 4)
 
 

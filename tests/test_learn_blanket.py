@@ -13,7 +13,7 @@ from refusals import refuses
 
 @pytest.fixture(scope="module")
 def grass():
-    return wet_grass().sample(5_000, seed=0)
+    return wet_grass().sample(5_000, random_state=0)
 
 
 @pytest.mark.parametrize("method", ["iamb", "inter-iamb"])
@@ -23,7 +23,7 @@ def test_the_true_blanket_is_found(grass, target, method):
 
 
 def test_the_order_and_names_of_columns_do_not_matter():
-    rows = asia().sample(20_000, seed=1)
+    rows = asia().sample(20_000, random_state=1)
     wanted = set(learn_blanket(rows, "dysp"))
     assert wanted == {"bronc", "either"}
     order = np.random.default_rng(0).permutation(8)

@@ -27,7 +27,7 @@ from bayeskit.networks import arc_strengths
 from bayeskit.networks.examples import wet_grass
 from refusals import refuses, warns_of
 
-ROWS = wet_grass().sample(1000, seed=3)
+ROWS = wet_grass().sample(1000, random_state=3)
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from bayeskit.networks.learned.learning import learn_network
 from bayeskit.structure import score
 from refusals import refuses, warns_of
 
-ROWS = wet_grass().sample(1000, seed=3)
+ROWS = wet_grass().sample(1000, random_state=3)
 EVERY = ("auto", "hill-climbing", "tabu", "ges", "order", "exact", "chow-liu", "pc", "mmhc")
 
 
@@ -55,7 +55,7 @@ def test_shuffled_and_renamed_columns_give_the_same_network():
 
 
 def test_the_same_twice():
-    assert learn_network(ROWS, seed=1).edges == learn_network(ROWS, seed=1).edges
+    assert learn_network(ROWS, random_state=1).edges == learn_network(ROWS, random_state=1).edges
 
 
 def test_missing_cells():
@@ -202,7 +202,7 @@ def test_no_graph_is_better_by_the_score_that_was_asked_for():
         (AB, {"restarts": -1}, SettingError, ["restarts", -1]),
         (AB, {"time_limit": -1}, SettingError, ["time_limit", -1]),
         (AB, {"time_limit": "1 h"}, SettingError, ["time_limit", "1 h"]),
-        (AB, {"seed": "x"}, SettingError, ["seed", "x"]),
+        (AB, {"random_state": "x"}, SettingError, ["random_state", "x"]),
         (AB, {"max_memory": 0}, SettingError, ["max_memory", 0]),
         (AB, {"max_parents": -1}, SettingError, ["max_parents", -1]),
         (AB, {"method": "k2"}, SettingError, ['method="k2"', "order="]),

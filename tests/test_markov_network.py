@@ -232,7 +232,7 @@ def test_files_and_estimates_come_with_it(tmp_path):
     network = misconception()
     network.write(tmp_path / "misconception.json")
     assert read_network(tmp_path / "misconception.json") == network
-    estimate = network.approximate("B", method="gibbs", n_samples=4_000, seed=1)
+    estimate = network.approximate("B", method="gibbs", n_samples=4_000, random_state=1)
     assert abs(estimate.values[1] - network.query("B")[1]) < 0.2
 
 

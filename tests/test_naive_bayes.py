@@ -334,7 +334,7 @@ def check_frequencies(drawn, expected):
 
 def test_samples_have_the_joint_distribution_of_the_model():
     model, n = fit(), 20_000
-    X, y = model.sample(n, seed=1)
+    X, y = model.sample(n, random_state=1)
     assert X.shape == (n, 2)
     assert X.dtype == object
     drawn: dict = {}
@@ -355,7 +355,7 @@ def test_samples_of_numbers_have_the_moments_of_the_rows(numeric):
     rows = rng.poisson(np.where(labels, 9.0, 3.0))[:, None].astype(float)
     model, n = NaiveBayes(numeric=numeric).fit(rows, labels), 20_000
     for label in (0, 1):
-        X, y = model.sample(n, seed=2, given_class=label)
+        X, y = model.sample(n, random_state=2, given_class=label)
         assert X.dtype == np.float64
         assert (y == label).all()
         own = rows[labels == label, 0]
@@ -369,24 +369,24 @@ def test_samples_of_numbers_have_the_moments_of_the_rows(numeric):
 def test_samples_repeat_and_take_the_shape_of_the_rows():
     frame = pd.DataFrame({"w": ["a", "b", "a"], "n": [1.0, 2.0, 4.0]})
     model = NaiveBayes().fit(frame, ["u", "v", "u"])
-    X, y = model.sample(5, seed=3)
+    X, y = model.sample(5, random_state=3)
     assert isinstance(X, pd.DataFrame)
     assert list(X.columns) == ["w", "n"]
-    again, labels = model.sample(5, seed=np.random.default_rng(3))
+    again, labels = model.sample(5, random_state=np.random.default_rng(3))
     pd.testing.assert_frame_equal(X, again)
     assert y.tolist() == labels.tolist()
     assert model.predict(X).shape == (5,)
-    nothing, none = model.sample(0, seed=0)
+    nothing, none = model.sample(0, random_state=0)
     assert (len(nothing), len(none)) == (0, 0)
-    assert set(model.sample(20, seed=0, given_class="v")[1]) == {"v"}
-    numbers = NaiveBayes().fit([[1.0, 2.0], [3.0, 5.0]], [0, 1]).sample(3, seed=0)[0]
+    assert set(model.sample(20, random_state=0, given_class="v")[1]) == {"v"}
+    numbers = NaiveBayes().fit([[1.0, 2.0], [3.0, 5.0]], [0, 1]).sample(3, random_state=0)[0]
     assert numbers.dtype == np.float64
 
 
 def test_samples_are_missing_where_missingness_is_a_state():
     rows = [[1.0], [2.0], [None], [None], [3.0], [4.0]]
     model = NaiveBayes(missing="state", alpha=0, categorical_features=None).fit(rows, [0, 0, 0, 0, 1, 1])
-    X, y = model.sample(8_000, seed=5)
+    X, y = model.sample(8_000, random_state=5)
     gone = np.isnan(X[:, 0])
     assert gone[y == 0].mean() == pytest.approx(0.5, abs=0.03)
     assert not gone[y == 1].any()

@@ -42,7 +42,7 @@ def tables(network):
 
 def holed(network, rng, n, missing=0.3):
     """Rows of a network's own, in labels, with holes."""
-    codes = BayesianNetwork._of(network).sample(n, seed=int(rng.integers(2**31)), as_codes=True)
+    codes = BayesianNetwork._of(network).sample(n, random_state=int(rng.integers(2**31)), as_codes=True)
     data = {}
     for k, node in enumerate(network.nodes):
         column = np.array([*node.variable.states, None], object)[codes[:, k]]
@@ -139,7 +139,7 @@ def test_the_value_never_falls_and_is_that_of_the_network(seed, prior, hard, acc
         accelerate=accelerate,
         max_iter=15,
         tol=0,
-        seed=seed,
+        random_state=seed,
         n_init=2,
     )
     steps = np.diff(found.history_)
@@ -206,7 +206,7 @@ def test_a_hidden_class_leaves_the_saddle_of_the_uniform_start():
     assert found.log_likelihood(data) == pytest.approx(float(n @ np.log(n / 300)), abs=1e-4)
     again = hidden_class().fit(data, method="em", prior="mle", tol=1e-9, max_iter=1000)
     assert np.array_equal(tables(again), tables(found))  # no column, and an empty one, are the same
-    other = hidden_class().fit(data, method="em", prior="mle", seed=5, n_init=4)
+    other = hidden_class().fit(data, method="em", prior="mle", random_state=5, n_init=4)
     assert len(other.starts_) == 4 and len(set(other.starts_)) == 4
 
 
@@ -317,7 +317,7 @@ def test_what_em_leaves_behind():
         ({"method": "em", "n_init": 0}, SettingError, ["n_init", 0]),
         ({"method": "em", "tol": -1}, SettingError, ["tol", -1]),
         ({"method": "em", "max_iter": 0}, SettingError, ["max_iter", 0]),
-        ({"method": "em", "seed": "x"}, SettingError, ["seed", "x"]),
+        ({"method": "em", "random_state": "x"}, SettingError, ["random_state", "x"]),
         ({"method": "em", "hard": "no"}, SettingError, ["hard", "no"]),
         ({"method": "em", "n_jobs": 0}, SettingError, ["n_jobs", 0]),
         ({"method": "em", "start": 3}, SettingError, ["start", 3]),

@@ -76,7 +76,7 @@ def check(network: Any, target: str, page: NetworkExplanation, **known: Any) -> 
 def test_any_network_and_evidence(seed: int) -> None:
     network, rng = random_network(seed), np.random.default_rng(seed)
     names = list(network._network.dag.nodes)
-    row = network.sample(1, seed=seed)
+    row = network.sample(1, random_state=seed)
     for k in (0, 2, 4, 7):
         target, *seen = rng.permutation(names)[: k + 1].tolist()
         evidence: dict[str, Any] = {name: row[name][0] for name in seen}

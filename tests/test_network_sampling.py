@@ -46,9 +46,9 @@ def mixed():
 
 
 def test_frames():
-    frame = public(wet_grass()).sample(50, seed=3)
+    frame = public(wet_grass()).sample(50, random_state=3)
     assert isinstance(frame, pd.DataFrame) and list(frame.columns) == ["R", "S", "J", "B"]
-    codes = public(wet_grass()).sample(50, seed=3, as_codes=True)
+    codes = public(wet_grass()).sample(50, random_state=3, as_codes=True)
     assert codes.shape == (50, 4) and codes.dtype == np.int64
     np.testing.assert_array_equal(frame.to_numpy() == "yes", codes == 1)
 
@@ -80,8 +80,10 @@ def test_prefix_and_seeds():
     drawn = public(asia())
     for told in (None, {"xray": "yes"}):
         long = drawn.sample(200, 7, told, as_codes=True)
-        np.testing.assert_array_equal(drawn.sample(10, seed=7, evidence=told, as_codes=True), long[:10])
-        assert not np.array_equal(drawn.sample(200, seed=8, evidence=told, as_codes=True), long)
+        np.testing.assert_array_equal(
+            drawn.sample(10, random_state=7, evidence=told, as_codes=True), long[:10]
+        )
+        assert not np.array_equal(drawn.sample(200, random_state=8, evidence=told, as_codes=True), long)
     long = public(mixed()).sample(60, evidence={"y": 1.0})
     assert public(mixed()).sample(7, evidence={"y": 1.0}).equals(long[:7])
 
@@ -111,7 +113,7 @@ def test_conditional_frequencies_of_random_networks(seed):
     seen = np.unravel_index(joint.argmax(), joint.shape)
     posterior = with_evidence(joint, {2: seen[2], 4: seen[4]})
     told = {network.nodes[v].name: f"s{seen[v]}" for v in (2, 4)}
-    rows = public(network).sample(20_000, seed=seed, evidence=told, as_codes=True)
+    rows = public(network).sample(20_000, random_state=seed, evidence=told, as_codes=True)
     assert chi_square(rows, posterior / posterior.sum()) > 1e-3
 
 
@@ -121,7 +123,7 @@ def test_against_other_software(name):
     network, cases = golden(name)
     drawn = public(network)
     for seed, case in enumerate([c for c in cases if c["evidence"] and c["p_evidence"] > 0][:4]):
-        rows = drawn.sample(20_000, seed=seed, evidence=case["evidence"], as_codes=True)
+        rows = drawn.sample(20_000, random_state=seed, evidence=case["evidence"], as_codes=True)
         for v, node in enumerate(network.nodes):
             if node.name in case["evidence"]:
                 continue
@@ -148,7 +150,7 @@ def test_a_markov_network_is_drawn_exactly():
 
 
 def test_mixed_rows():
-    frame = public(mixed()).sample(40_000, seed=1)
+    frame = public(mixed()).sample(40_000, random_state=1)
     assert list(frame.columns) == ["y", "a", "b", "x", "z", "w"]
     for state, mean, variance in (("p", 1.0, 1.0), ("q", -1.0, 2.0)):
         x = frame.x[frame.a == state]
@@ -174,7 +176,7 @@ def posterior_of_mixed(y):
 
 def test_observed_numbers():
     p, mean, variance = posterior_of_mixed(1.2)
-    frame = public(mixed()).sample(40_000, seed=2, evidence={"y": 1.2})
+    frame = public(mixed()).sample(40_000, random_state=2, evidence={"y": 1.2})
     assert (frame.y == 1.2).all()
     counts = frame.groupby(["a", "b"]).size().reindex([(a, b) for a in "pq" for b in "rs"]).to_numpy()
     assert stats.chisquare(counts, 40_000 * p.ravel()).pvalue > 1e-3
@@ -237,7 +239,7 @@ def test_conditioning_agrees_with_the_exact_engine(seed):
         variance = 0.0 if parents and rng.random() < 0.4 else float(rng.uniform(0.1, 2))
         nodes.append(gaussian(k, rng.normal(0, 3), rng.normal(0, 1, len(parents)), variance, *parents))
     network = BayesianNetwork._of(Network(tuple(nodes)))
-    row = network.sample(1, seed=seed).iloc[0]
+    row = network.sample(1, random_state=seed).iloc[0]
     seen = {k: float(row[k]) for k in range(n) if rng.random() < 0.5}
     door = sampling_door(network._kept)
     found, known = door.read(seen, None, 2**30)
@@ -291,7 +293,9 @@ METHODS = ["likelihood weighting", "gibbs", "rejection", "loopy"]
 
 @pytest.mark.parametrize("method", METHODS)
 def test_approximate(method):
-    found = public(wet_grass()).approximate("S", evidence={"B": "yes", "J": "yes"}, method=method, seed=2)
+    found = public(wet_grass()).approximate(
+        "S", evidence={"B": "yes", "J": "yes"}, method=method, random_state=2
+    )
     assert isinstance(found, Estimate) and found.method == method
     assert found.names == ("S",) and found.states == (("no", "yes"),)
     if method == "loopy":
@@ -306,7 +310,9 @@ def test_approximate(method):
     assert (found.n_accepted is not None) == (method == "rejection")
     text = repr(found)
     assert text.startswith(f"Estimate of 'S' by {method}: ") and "'yes': 0.1" in text
-    again = public(wet_grass()).approximate("S", evidence={"B": "yes", "J": "yes"}, method=method, seed=2)
+    again = public(wet_grass()).approximate(
+        "S", evidence={"B": "yes", "J": "yes"}, method=method, random_state=2
+    )
     np.testing.assert_array_equal(found.values, again.values)
 
 
@@ -387,13 +393,13 @@ def off_by(method, sharpness, n_samples, seeds):
         rng = np.random.default_rng(seed)
         network = sharpened(rng, random_network(rng, n_nodes=7, max_states=3), sharpness)
         names = network.dag.nodes
-        drawn = public(network).sample(1, seed=seed, as_codes=True)[0]
+        drawn = public(network).sample(1, random_state=seed, as_codes=True)[0]
         codes = {names[k]: int(drawn[k]) for k in rng.choice(7, 2, replace=False)}
         seen = {name: network[name].variable.states[code] for name, code in codes.items()}
         for k, name in enumerate(names):
             if name not in seen and network[name].variable.size > 1:
                 ours = public(network).approximate(
-                    name, evidence=seen, method=method, n_samples=n_samples, seed=[seed, k]
+                    name, evidence=seen, method=method, n_samples=n_samples, random_state=[seed, k]
                 )
                 off = np.abs(ours.values - exact(network, [name], codes))
                 found.append(off / ours.standard_error)
@@ -432,8 +438,8 @@ def test_standard_errors_are_honest(method, sharpness, n_samples):
         (lambda d: d.sample(-1), SettingError, ["n", -1]),
         (lambda d: d.sample(2.5), SettingError, ["n", 2.5]),
         (lambda d: d.sample(True), SettingError, ["n", True]),
-        (lambda d: d.sample(2, seed=-1), SettingError, ["seed", -1]),
-        (lambda d: d.sample(2, seed="a"), SettingError, ["seed", "a"]),
+        (lambda d: d.sample(2, random_state=-1), SettingError, ["random_state", -1]),
+        (lambda d: d.sample(2, random_state="a"), SettingError, ["random_state", "a"]),
         (lambda d: d.sample(2, as_codes="yes"), SettingError, ["as_codes", "yes"]),
         (lambda d: d.sample(2, evidence={"R": "maybe"}), UnseenState, ["R", "maybe"]),
         (lambda d: d.sample(2, evidence={"Q": "yes"}), SettingError, ["Q", "R", "S"]),

@@ -38,7 +38,7 @@ MODELS = [NaiveBayes(), NaiveBayes(numeric="kernel"), SPODE(), TAN(numeric="gaus
 def test_the_model_finds_its_own_rows_ordinary(model: Any) -> None:
     columns, y = rows()
     model.fit(columns, y)
-    drawn, _ = model.sample(300, seed=5)
+    drawn, _ = model.sample(300, random_state=5)
     if model.schema_["size"].cuts is not None:  # intervals are drawn as labels; any number within will do
         size = model.schema_["size"]
         inside = [*size.cuts, size.cuts[-1] + 1.0]
@@ -58,7 +58,7 @@ def test_far_numbers_are_strange_and_shares_are_uniform() -> None:
     rng = np.random.default_rng(0)
     y = np.arange(300) % 2
     model = NaiveBayes().fit({"u": rng.normal(4.0 * y), "v": rng.normal(size=300)}, y)
-    drawn, _ = model.sample(400, seed=9)
+    drawn, _ = model.sample(400, random_state=9)
     assert kstest(model.novelty(drawn, n_drawn=4000).share, "uniform").pvalue > 0.001
     far = model.novelty({"u": [0.0, 40.0], "v": [0.0, 0.0]})
     assert far.share[0] > 0.3
@@ -89,7 +89,7 @@ def test_rows_with_holes_are_compared_with_rows_with_holes() -> None:
     model = NaiveBayes().fit(columns, y)
     whole = model.novelty({"a": ["x"], "b": ["x"], "c": ["x"], "size": [0.0]})
     holes = model.novelty({"a": ["x", None], "b": [None, None], "c": ["x", None], "size": [0.0, None]})
-    drawn, _ = model.sample(2000, seed=0)
+    drawn, _ = model.sample(2000, random_state=0)
     drawn["b"] = None
     row = model.log_evidence({"a": ["x"], "b": [None], "c": ["x"], "size": [0.0]})[0]
     assert holes.log_evidence[0] == pytest.approx(row)
@@ -131,8 +131,8 @@ def test_missing_as_a_state_is_no_hole() -> None:
 def test_seeds_and_refusals() -> None:
     columns, y = rows()
     model = NaiveBayes().fit(columns, y)
-    assert model.novelty(columns).share.tolist() == model.novelty(columns, seed=0).share.tolist()
-    assert model.novelty(columns, seed=1).share.tolist() != model.novelty(columns).share.tolist()
+    assert model.novelty(columns).share.tolist() == model.novelty(columns, random_state=0).share.tolist()
+    assert model.novelty(columns, random_state=1).share.tolist() != model.novelty(columns).share.tolist()
     with refuses(SettingError, "n_drawn", 0):
         model.novelty(columns, n_drawn=0)
     for other in (WeightedNB(), AnDE(n=2)):

@@ -19,7 +19,7 @@ def coverage(rng, draw, posterior, model, n_fits, n_train=150, n_rows=25):
     for fit in range(n_fits):
         X, y = draw(rng, n_train)
         rows, _ = draw(rng, n_rows)
-        found = model().fit(X, y).predict_interval(rows, 0.9, draws=200, seed=fit)
+        found = model().fit(X, y).predict_interval(rows, 0.9, draws=200, random_state=fit)
         truth = posterior(rows)
         inside.append((found.lower <= truth) & (truth <= found.upper))
     return float(np.mean(inside))
@@ -213,7 +213,14 @@ def test_refusals_name_what_can():
         with refuses(NotSupported, "predict_interval", "TAN", "KDB"):
             model.fit(data, Y).predict_interval(data[:2])
     fitted = NaiveBayes().fit(X, Y)
-    for wrong in ({"level": 0}, {"level": 1.5}, {"level": "0.9"}, {"draws": 3}, {"seed": -1}, {"seed": 0.5}):
+    for wrong in (
+        {"level": 0},
+        {"level": 1.5},
+        {"level": "0.9"},
+        {"draws": 3},
+        {"random_state": -1},
+        {"random_state": 0.5},
+    ):
         with refuses(SettingError, *wrong, *map(repr, wrong.values())):
             fitted.predict_interval(X[:1], **wrong)
     wide = np.array([[f"{(i * 7 + j) % 9}" for j in range(8)] for i in range(300)], object)

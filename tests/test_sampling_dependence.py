@@ -78,7 +78,7 @@ MODELS = [
 def test_frequencies_are_the_models_probabilities(model: Any) -> None:
     columns, y = letters()
     model.fit(columns, y)
-    X, labels = model.sample(N, seed=7)
+    X, labels = model.sample(N, random_state=7)
     assert list(X.columns) == list("abc")
     check_frequencies(joint_of(model, STATES), tuples_of(X, labels))
 
@@ -87,7 +87,7 @@ def test_frequencies_are_the_models_probabilities(model: Any) -> None:
 def test_one_class_alone(model: Any) -> None:
     columns, y = letters()
     model.fit(columns, y)
-    X, labels = model.sample(N, seed=3, given_class="yes")
+    X, labels = model.sample(N, random_state=3, given_class="yes")
     assert set(labels) == {"yes"}
     joint = {key: p for key, p in joint_of(model, STATES).items() if key[0] == "yes"}
     total = sum(joint.values())
@@ -97,10 +97,10 @@ def test_one_class_alone(model: Any) -> None:
 def test_seeds_repeat_and_settings_are_checked() -> None:
     columns, y = letters()
     for model in (TAN().fit(columns, y), AODE().fit(columns, y)):
-        first, again, other = (model.sample(50, seed=s) for s in (1, np.random.default_rng(1), 2))
+        first, again, other = (model.sample(50, random_state=s) for s in (1, np.random.default_rng(1), 2))
         assert first[0].equals(again[0]) and (first[1] == again[1]).all()
         assert not first[0].equals(other[0])
-        assert len(model.sample(0, seed=0)[0]) == 0
+        assert len(model.sample(0, random_state=0)[0]) == 0
         with refuses(SettingError, "n", -1):
             model.sample(-1)
 
@@ -110,7 +110,7 @@ def test_missing_as_a_state_is_drawn_as_none() -> None:
     states = {name: (*values, None) for name, values in STATES.items()}
     for model in (TAN(missing="state"), AODE(missing="state")):
         model.fit(columns, y)
-        X, labels = model.sample(N, seed=5)
+        X, labels = model.sample(N, random_state=5)
         rows = [tuple(None if v != v else v for v in row) for row in tuples_of(X, labels)]
         check_frequencies(joint_of(model, states), rows)
 
@@ -119,10 +119,10 @@ def test_a_value_too_rare_for_a_super_parent_is_drawn_as_a_child() -> None:
     columns, y = letters()
     columns["a"] = columns["a"].copy()
     columns["a"][:2] = "rare"
-    X, _ = AODE(min_count=3).fit(columns, y).sample(N, seed=0)
+    X, _ = AODE(min_count=3).fit(columns, y).sample(N, random_state=0)
     assert 0 < (X["a"] == "rare").mean() < 0.1
     alone = AODE(min_count=1e6).fit(columns, y)
-    X, labels = alone.sample(N, seed=0)
+    X, labels = alone.sample(N, random_state=0)
     states = {**STATES, "a": ("x", "y", "z", "rare")}
     check_frequencies(joint_of(alone, states), tuples_of(X, labels))
 
@@ -142,7 +142,7 @@ def numbers(n: int = 120) -> tuple[dict[str, Any], Any]:
 def test_numbers_come_from_the_gaussian_of_class_and_parent(make: Any) -> None:
     columns, y = numbers()
     model = make(numeric="gaussian").fit(columns, y)
-    X, labels = model.sample(N, seed=2)
+    X, labels = model.sample(N, random_state=2)
     assert (X["same"] == 2.5).all()
     conditional = model._model.conditionals[-1]
     gaussian = conditional.numeric if make is AODE else conditional.cell_gaussian
@@ -160,7 +160,7 @@ def test_absent_numbers_are_drawn_where_missing_is_a_state() -> None:
     columns, y = numbers()
     columns["length"] = np.where((np.arange(120) % 4 == 0), np.nan, columns["length"])
     for model in (TAN(numeric="gaussian", missing="state"), AODE(numeric="gaussian", missing="state")):
-        X, labels = model.fit(columns, y).sample(N, seed=1)
+        X, labels = model.fit(columns, y).sample(N, random_state=1)
         assert X["length"].isna()[labels == 0].mean() == pytest.approx(31 / 62, abs=0.02)
         assert X["length"].isna()[labels == 1].mean() == pytest.approx(1 / 62, abs=0.01)
 
@@ -168,7 +168,7 @@ def test_absent_numbers_are_drawn_where_missing_is_a_state() -> None:
 def test_cut_attributes_are_drawn_as_their_intervals() -> None:
     columns, y = numbers()
     model = TAN(cut_points={"length": [1e4 + 5]}).fit(columns, y)
-    X, labels = model.sample(N, seed=0)
+    X, labels = model.sample(N, random_state=0)
     low, high = model.schema_["length"].states
     assert set(X["length"]) == {low, high}
     above = (columns["length"][y == 1] > 1e4 + 5).mean()

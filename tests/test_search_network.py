@@ -130,7 +130,7 @@ def test_no_search_beats_the_exact_one():
 
 
 def test_edges_that_stay_open_are_told():
-    rows = wet_grass().sample(2000, seed=0)
+    rows = wet_grass().sample(2000, random_state=0)
     columns = read_nodes(rows)
     found = search_network(columns, Arcs.all(4), Settings(method="pc"))
     edges = {frozenset(columns.names[v] for v in edge) for edge in found.undirected}

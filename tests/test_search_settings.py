@@ -11,7 +11,7 @@ from bayeskit.networks.learned.learning import TAKEN_BY, learn_network
 from bayeskit.structure.criteria import Score
 from refusals import refuses
 
-ROWS = asia().sample(800, seed=2)
+ROWS = asia().sample(800, random_state=2)
 NAMES = list(ROWS.columns)
 GIVEN = {
     "score": "aic",

@@ -61,7 +61,7 @@ def score_with_holes(graph, rows, cost):
 
 
 def random_rows(network, rng, n, missing):
-    codes = BayesianNetwork._of(network).sample(n, seed=int(rng.integers(2**31)), as_codes=True)
+    codes = BayesianNetwork._of(network).sample(n, random_state=int(rng.integers(2**31)), as_codes=True)
     codes = np.asarray(codes, np.int64)
     codes[rng.random(codes.shape) < missing] = -1
     return codes, rng.integers(1, 4, n).astype(float)
@@ -173,7 +173,7 @@ def test_the_likelihood_rises_as_much_as_is_expected(seed):
 @pytest.mark.parametrize("score", ["bic", "aic", "bdeu", "k2"])
 def test_complete_rows_are_climbed(score):
     """Nothing is missing, so it begins where the default search ends, and scores are those of the rows."""
-    rows = asia().sample(1_500, seed=3)
+    rows = asia().sample(1_500, random_state=3)
     found = learned(rows, score=score)
     climbed = learn_network(rows, "auto", score, max_parents=3)
     assert found.history_[0] == pytest.approx(network_score(climbed, rows, score), rel=1e-11)
@@ -188,7 +188,7 @@ def test_complete_rows_are_climbed(score):
 
 @pytest.mark.parametrize(("share", "seed"), [(0.1, 0), (0.2, 1)])
 def test_asia_with_holes(share, seed):
-    rows = holed(asia().sample(2_000, seed=seed), share, seed)
+    rows = holed(asia().sample(2_000, random_state=seed), share, seed)
     cost = 0.5 * math.log(2_000)
     found = learned(rows)
     assert found.converged_
@@ -209,7 +209,7 @@ def test_asia_with_holes(share, seed):
 def test_the_score_of_the_rows_rises(seed, score, share, from_nothing):
     rng = np.random.default_rng(seed)
     network = random_network(rng, n_nodes=5, max_states=3)
-    rows = holed(BayesianNetwork._of(network).sample(60, seed=seed % 2**31), share, seed)
+    rows = holed(BayesianNetwork._of(network).sample(60, random_state=seed % 2**31), share, seed)
     states = {node.name: node.variable.states for node in network.nodes}
     found = learned(rows, score=score, states=states, start={} if from_nothing else None, prior="mle")
     assert (np.diff(found.history_) > 0).all()
@@ -235,7 +235,7 @@ def test_the_evidence_by_cheeseman_and_stutz():
 
 
 def test_neither_order_nor_names_of_columns_matter():
-    rows = holed(asia().sample(800, seed=5), 0.2)
+    rows = holed(asia().sample(800, random_state=5), 0.2)
     first = learned(rows)
     rng = np.random.default_rng(0)
     for _ in range(3):
@@ -249,7 +249,7 @@ def test_neither_order_nor_names_of_columns_matter():
 
 
 def test_empty_rows_and_rows_without_weight_say_nothing():
-    rows = holed(asia().sample(400, seed=6), 0.2)
+    rows = holed(asia().sample(400, random_state=6), 0.2)
     first = learned(rows)
     more = {name: np.concatenate([column, column[:50], [None] * 30]) for name, column in rows.items()}
     weights = np.concatenate([np.ones(400), np.zeros(50), np.ones(30)])
@@ -270,11 +270,11 @@ def latent(n=1500, seed=0):
 
 def test_a_hidden_node_takes_part():
     rows = latent()
-    found = learned(rows, states={"h": ["a", "b"]}, seed=1)
+    found = learned(rows, states={"h": ["a", "b"]}, random_state=1)
     joined = {frozenset(arc) for arc in found.edges}
     assert joined == {frozenset(("h", name)) for name in rows}  # the graph the rows were drawn from
     assert found.history_[-1] > learned(rows).history_[-1] + 10 and len(found.starts_) == 10
-    empty = learned(rows | {"h": [None] * 1500}, states={"h": ["a", "b"]}, seed=1)
+    empty = learned(rows | {"h": [None] * 1500}, states={"h": ["a", "b"]}, random_state=1)
     assert empty == found
     # None is invented, and one that begins alone stays alone.
     alone = learned(rows, states={"h": ["a", "b"]}, start={})
@@ -282,7 +282,7 @@ def test_a_hidden_node_takes_part():
 
 
 def test_limits_are_kept():
-    rows = holed(asia().sample(600, seed=2), 0.15)
+    rows = holed(asia().sample(600, random_state=2), 0.15)
     required, forbidden = [("asia", "xray")], [("either", "xray"), ("xray", "either")]
     found = learned(rows, required=required, forbidden=forbidden, restarts=2)
     assert ("asia", "xray") in found.edges and not {*forbidden} & {*found.edges}
@@ -307,7 +307,7 @@ def test_limits_are_kept():
 
 
 def test_time_is_up():
-    rows = holed(asia().sample(800, seed=4), 0.2)
+    rows = holed(asia().sample(800, random_state=4), 0.2)
     with warns_of(SuspectResult, "time limit"):
         found = learned(rows, time_limit=0.0)
     assert np.isfinite(found.log_likelihood(rows)) and np.isfinite(found.history_).all()
@@ -315,7 +315,7 @@ def test_time_is_up():
 
 
 def test_too_little_memory_is_told():
-    rows = holed(asia().sample(200, seed=4), 0.2)
+    rows = holed(asia().sample(200, random_state=4), 0.2)
     before = set_max_memory(1000)
     try:
         with warns_of(SuspectResult, "set_max_memory"):

@@ -147,8 +147,8 @@ def answers(network, rng):
         lambda: network.log_prob(holes),
         lambda: network.predict_proba(rows, target, impossible="error"),
         lambda: network.predict_proba(holes, target, impossible="error"),
-        lambda: network.sample(50, seed=1, as_codes=True),
-        lambda: network.sample(50, seed=1, evidence=evidence, as_codes=True),
+        lambda: network.sample(50, random_state=1, as_codes=True),
+        lambda: network.sample(50, random_state=1, evidence=evidence, as_codes=True),
         lambda: network.approximate(target, evidence=evidence, soft=soft, n_samples=200).values,
         lambda: network.approximate(target, evidence=evidence, method="rejection", n_samples=200).values,
         lambda: network.approximate(target, evidence=evidence, method="gibbs", n_samples=200).values,
@@ -193,7 +193,7 @@ def test_a_rule_of_seventeen_parents_has_no_table_either(monkeypatch):
     seen = dict.fromkeys(names[1:], 1) | {"odd": 1}
     assert network.query("x0", evidence=seen).values == pytest.approx([0, 1])
     assert network.query("odd")[1] == pytest.approx((1 - 0.5**n) / 2)
-    drawn = network.sample(500, seed=0, as_codes=True)
+    drawn = network.sample(500, random_state=0, as_codes=True)
     assert (drawn[:, :n].sum(axis=1) % 2 == drawn[:, n]).all()
     assert np.isfinite(network.log_prob(drawn)).all()
 
@@ -338,19 +338,19 @@ def test_rows(n):
 @pytest.mark.usefixtures("no_table")
 def test_rows_drawn(n):
     network = clinic(n)
-    drawn = network.sample(20_000, seed=1, as_codes=True)
+    drawn = network.sample(20_000, random_state=1, as_codes=True)
     fever = network.nodes.index("fever")
     causes = [k for k, name in enumerate(network.nodes) if name in network.parents("fever")]
     missing = 0.95 * 0.4 ** drawn[:, causes].sum(axis=1)
     error = math.sqrt((missing * (1 - missing)).mean() / len(drawn))
     assert abs((drawn[:, fever] == 0).mean() - missing.mean()) < 5 * error
-    assert np.array_equal(network.sample(100, seed=1, as_codes=True), drawn[:100])
-    known = network.sample(5_000, seed=2, evidence={"smoke": "yes"}, as_codes=True)
+    assert np.array_equal(network.sample(100, random_state=1, as_codes=True), drawn[:100])
+    known = network.sample(5_000, random_state=2, evidence={"smoke": "yes"}, as_codes=True)
     assert (known[:, network.nodes.index("smoke")] == 1).all()
     assert known[:, network.nodes.index("c0")].mean() == pytest.approx(0.5, abs=0.05)
     # All but two causes are known: the rest is a small table, and exact.
     seen = {**absent(network, "c1", "c2", "bed", "fever"), "fever": "yes"}
-    pairs = network.sample(20_000, seed=3, evidence=seen, as_codes=True)
+    pairs = network.sample(20_000, random_state=3, evidence=seen, as_codes=True)
     expected = network.query("c1", evidence=seen)["yes"]
     assert abs(pairs[:, network.nodes.index("c1")].mean() - expected) < 5 * math.sqrt(
         expected * (1 - expected) / 20_000
@@ -421,7 +421,7 @@ def test_changes_copies_files_and_pages(n, tmp_path):
     network = clinic(n)
     assert network.do({"fever": "yes"}).query("bed").values == pytest.approx([0.2, 0.8])
     assert network.do({"c1": "yes"}).query("cough").values == pytest.approx(network.query("cough").values)
-    assert network.do({"c1": "yes"}).sample(10, seed=0)["c1"].eq("yes").all()
+    assert network.do({"c1": "yes"}).sample(10, random_state=0)["c1"].eq("yes").all()
     assert network.copy() == network and pickle.loads(pickle.dumps(network)) == network
     assert not network.independent("c1", "c2", ["fever"]) and network.independent("c1", "c2")
     assert network.n_parameters == 2 + n + (n + 1) + 2 + 2
@@ -466,7 +466,7 @@ def test_a_wide_node_beside_continuous_ones(n):
     assert network.predict_proba(row, "fever")[0] == pytest.approx(
         np.array([0.95 * 0.9, 0.05 * 0.2]) / (0.95 * 0.9 + 0.05 * 0.2)
     )
-    drawn = network.sample(2_000, seed=0, evidence={"pulse": 68.0})
+    drawn = network.sample(2_000, random_state=0, evidence={"pulse": 68.0})
     assert (drawn["smoke"] == "yes").mean() == pytest.approx(weights[1], abs=0.06)
     found = network.approximate("smoke", evidence={"pulse": 68.0, "bed": "no"})
     assert found.standard_error.max() < 0.05

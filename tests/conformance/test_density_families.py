@@ -126,7 +126,7 @@ def test_contributions_add_up(family: str) -> None:
 def test_rows_drawn_have_the_means_of_their_class(family: str) -> None:
     X, y = rows(300)
     model = NaiveBayes(numeric=family, alpha=0.0).fit(X, y)
-    drawn, classes = model.sample(6_000, seed=0, given_class="class 2")
+    drawn, classes = model.sample(6_000, random_state=0, given_class="class 2")
     assert set(classes) == {"class 2"}
     mine = X["minutes"][np.array(y) == "class 2"]
     got = np.asarray(drawn["minutes"], dtype=float)
@@ -198,7 +198,7 @@ def test_hidden_classes_have_the_family(family: str, hard: bool, tmp_path: Any) 
     model.save(tmp_path / "model.bayes")
     again = load(tmp_path / "model.bayes")
     np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), rtol=1e-12)
-    drawn, _ = model.sample(50, seed=0)
+    drawn, _ = model.sample(50, random_state=0)
     assert np.isfinite(np.asarray(drawn["calls"], dtype=float)).all()
     model.partial_fit({name: values[:40] for name, values in X.items()})
     assert np.isfinite(model.predict_proba(X)).all()

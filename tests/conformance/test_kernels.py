@@ -129,14 +129,14 @@ def network_questions() -> None:
     for network in (asia(), random_network(np.random.default_rng(3), 9)):
         network = network if isinstance(network, BayesianNetwork) else BayesianNetwork._of(network)
         first, *_, middle, last = network.nodes
-        rows = network.sample(N, seed=0, as_codes=True)
+        rows = network.sample(N, random_state=0, as_codes=True)
         seen = {first: network.states(first)[rows[0, 0]]}
         soft = {middle: np.arange(1.0, 1.0 + len(network.states(middle)))}
         network.query(last, evidence=seen, soft=soft)
         network.query(last, first, max_memory=3e5)
         network.posteriors(seen, soft)
         network.mpe(seen)
-        network.sample(20, seed=1, evidence=seen)
+        network.sample(20, random_state=1, evidence=seen)
         for method in ("likelihood weighting", "gibbs", "rejection", "loopy"):
             with suppress(BayeskitError):
                 network.approximate(last, evidence=seen, method=method, n_samples=60)

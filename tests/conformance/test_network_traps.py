@@ -241,7 +241,7 @@ def test_evidence_on_every_node():
     assert network.log_prob({k: [v] for k, v in seen.items()}) == pytest.approx(
         [network.log_probability(seen)]
     )
-    sampled = network.sample(3, seed=0, evidence=seen)
+    sampled = network.sample(3, random_state=0, evidence=seen)
     assert [list(sampled[name]) for name in seen] == [[value] * 3 for value in seen.values()]
 
 
@@ -574,7 +574,7 @@ def test_the_graph_of_a_long_chain(chain, tmp_path):
     assert chain.independent(0, last, [4_000]) and not chain.independent(0, last)
     assert "4000" in str(chain.why_independent(0, last, [4_000]))
     assert len(chain.ancestors(last)) == last
-    sampled = chain.sample(4, seed=1, as_codes=True)
+    sampled = chain.sample(4, random_state=1, as_codes=True)
     assert np.shape(sampled) == (4, LONG)
     chain.write(tmp_path / "chain.bif")
     again = read_network(tmp_path / "chain.bif")

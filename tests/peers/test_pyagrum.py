@@ -66,7 +66,7 @@ def states_of(network):
 
 def some_evidence(rng, network, n):
     """Draw evidence from rows of the network, and now and then any states at all, which may be impossible."""
-    rows = network.sample(n, seed=int(rng.integers(2**31)), as_codes=True)
+    rows = network.sample(n, random_state=int(rng.integers(2**31)), as_codes=True)
     made = []
     for row in rows:
         nodes = network.nodes

@@ -121,7 +121,7 @@ class Asked(ClassifierMixin, BaseEstimator):
         """
         return self._questions({} if row is None else row, costs, loss, lang)
 
-    def novelty(self, X: TableLike, n_drawn: int = 2000, seed: Seed = 0) -> Novelty:
+    def novelty(self, X: TableLike, n_drawn: int = 2000, random_state: Seed = 0) -> Novelty:
         """Return how strange rows are to the model: log P(x) among that of rows it would draw itself.
 
         No row is kept by a model, so rows are compared with what its distribution gives, not with those it learned.
@@ -133,7 +133,7 @@ class Asked(ClassifierMixin, BaseEstimator):
         X : rows as in ``predict``
         n_drawn : int
             How many rows are drawn; the shares have steps of 1/n_drawn.
-        seed : int or numpy Generator
+        random_state : int, numpy Generator or None
 
         Examples
         --------
@@ -145,10 +145,10 @@ class Asked(ClassifierMixin, BaseEstimator):
         """
         if isinstance(n_drawn, bool) or not isinstance(n_drawn, (int, np.integer)) or n_drawn < 1:
             raise SettingError("n_drawn is {n_drawn!r}; give a whole number of at least 1.", n_drawn=n_drawn)
-        return self._strangeness(open_table(X), int(n_drawn), seed)
+        return self._strangeness(open_table(X), int(n_drawn), random_state)
 
     def predict_interval(
-        self, X: TableLike, level: float = 0.9, *, draws: int = 1000, seed: int = 0
+        self, X: TableLike, level: float = 0.9, *, draws: int = 1000, random_state: Seed = 0
     ) -> PosteriorInterval:
         r"""Return credible intervals of P(c | x) of each row: 0.9 from 3 rows is not 0.9 from 3,000.
 
@@ -173,8 +173,8 @@ class Asked(ClassifierMixin, BaseEstimator):
         level : float, default=0.9
             The probability that P(c | x) lies in its interval, between 0 and 1.
         draws : int, default=1000
-        seed : int, default=0
-            The same seed gives the same intervals, whatever other rows are asked with a row.
+        random_state : int, numpy Generator or None, default=0
+            The same number gives the same intervals, whatever other rows are asked with a row.
 
         Returns
         -------
@@ -195,7 +195,7 @@ class Asked(ClassifierMixin, BaseEstimator):
         from bayeskit.estimation.posterior_draws import Draws
         from bayeskit.report.posterior_interval import PosteriorInterval
 
-        level, draws, seed = checked_interval(level, draws, seed)
+        level, draws, seed = checked_interval(level, draws, random_state)
         posterior = self.predict_proba(X)  # refuses what cannot be predicted
         tail = 0.5 * (1.0 - level)
         found = np.empty((3, *posterior.shape))
@@ -462,7 +462,7 @@ class Asked(ClassifierMixin, BaseEstimator):
     ) -> Questions: ...
 
     @abstractmethod
-    def _strangeness(self, table: Table, n_drawn: int, seed: Seed) -> Novelty: ...
+    def _strangeness(self, table: Table, n_drawn: int, random_state: Seed) -> Novelty: ...
 
     @abstractmethod
     def _posterior_draws(self, table: Table, draws: Draws) -> Iterator[tuple[Any, Floats]]:

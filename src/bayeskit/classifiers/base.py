@@ -44,6 +44,7 @@ from bayeskit.learning.lazy import Lazy, Refresh
 from bayeskit.learning.leave_one_out import encode_learned, left_out_joint, log_posterior, mean_loss
 from bayeskit.learning.model import Model, Recipe, RowChoice
 from bayeskit.messages import Joined, listed
+from bayeskit.randomness import generator_of
 from bayeskit.schema import Label, Name, Schema, Variable
 from bayeskit.statistics import Statistics
 from bayeskit.typing import (
@@ -459,7 +460,7 @@ class CountClassifier(Asked):
         """
         return mean_loss(*self._left_out(Source(X, y, sample_weight, target)), scoring)
 
-    def sample(self, n: int, seed: Seed = None, given_class: Label | None = None) -> tuple[Any, Any]:
+    def sample(self, n: int, random_state: Seed = None, given_class: Label | None = None) -> tuple[Any, Any]:
         """Draw rows from the model: (X, y), as a frame where the model was learned from one.
 
         A numeric attribute that the model has cut into intervals is drawn as the label of its interval. AnDE(n=2),
@@ -468,7 +469,7 @@ class CountClassifier(Asked):
         Parameters
         ----------
         n : int
-        seed : int or numpy Generator, optional
+        random_state : int or numpy Generator, optional
         given_class : label, optional
             Draw all rows from this class.
         """
@@ -476,7 +477,7 @@ class CountClassifier(Asked):
 
         model = self._model
         named = "feature_names_in_" in self.__dict__
-        rows, codes = sample_rows(model, named, n, np.random.default_rng(seed), given_class)
+        rows, codes = sample_rows(model, named, n, generator_of(random_state), given_class)
         return rows, self._labels(model.schema)[codes]
 
     def explain(
@@ -574,10 +575,12 @@ class CountClassifier(Asked):
 
         return questions(self, row, costs, loss, lang)
 
-    def _strangeness(self, table: Table, n_drawn: int, seed: Seed) -> Novelty:
+    def _strangeness(self, table: Table, n_drawn: int, random_state: Seed) -> Novelty:
         from bayeskit.classifiers.reasons import novelty_of
 
-        return novelty_of(self._model, self._reader("novelty"), table, n_drawn, seed, type(self).__name__)
+        return novelty_of(
+            self._model, self._reader("novelty"), table, n_drawn, random_state, type(self).__name__
+        )
 
     def _posterior_draws(self, table: Table, draws: Draws) -> Iterator[tuple[Any, Floats]]:
         from bayeskit.classifiers.intervals import posterior_draws

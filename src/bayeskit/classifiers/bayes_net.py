@@ -25,9 +25,10 @@ from bayeskit.learning.model import Form, RowChoice, weighted_classes
 from bayeskit.learning.naive import Naive
 from bayeskit.learning.one_dependence import Tree
 from bayeskit.priors import BDeu, SmoothingLike, as_smoothing, backs_off
+from bayeskit.randomness import seed_of
 from bayeskit.schema import Label, Name, Schema, Variable
 from bayeskit.structure.criteria import as_score
-from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike, Seed
 
 
 class BayesNetClassifier(Structured):
@@ -61,7 +62,7 @@ class BayesNetClassifier(Structured):
     max_parents : int, optional
     time_limit : seconds, optional
         When they have passed the best network so far is taken, with a warning.
-    seed : int
+    random_state : int, numpy Generator or None
         For what a search draws at random.
     smoothing : prior, name or mapping, default=BDeu(1)
         See :mod:`bayeskit.priors`; or ``alpha`` for Lidstone.
@@ -108,7 +109,7 @@ class BayesNetClassifier(Structured):
     tiers: Sequence[Any] | None
     max_parents: int | None
     time_limit: float | None
-    seed: int
+    random_state: Seed
 
     def __init__(
         self,
@@ -122,7 +123,7 @@ class BayesNetClassifier(Structured):
         tiers: Sequence[Any] | None = None,
         max_parents: int | None = None,
         time_limit: float | None = None,
-        seed: int = 0,
+        random_state: Seed = 0,
         smoothing: SmoothingLike = None,
         alpha: float | None = None,
         class_prior: ClassPriorLike = None,
@@ -148,7 +149,7 @@ class BayesNetClassifier(Structured):
         self.tiers = tiers
         self.max_parents = max_parents
         self.time_limit = time_limit
-        self.seed = seed
+        self.random_state = random_state
         self.smoothing = smoothing
         self.alpha = alpha
         self.class_prior = class_prior
@@ -263,7 +264,7 @@ class BayesNetClassifier(Structured):
             self._base_prior if backs_off(smoothing.default) else smoothing.default,
             self.missing,
             self.time_limit,
-            self.seed,
+            seed_of(self.random_state),
             get_max_memory(),
         )
 

@@ -21,9 +21,10 @@ from bayeskit.estimation.conditional import DrawRule, ParameterPosterior
 from bayeskit.estimation.posterior_draws import Draws, log_dirichlet
 from bayeskit.learning.model import Recipe, class_prior_of, weighted_classes
 from bayeskit.priors import MAP, BackOff
+from bayeskit.randomness import seed_of
 from bayeskit.schema import Schema
 from bayeskit.statistics import Statistics
-from bayeskit.typing import Floats
+from bayeskit.typing import Floats, Seed
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.base import CountClassifier
@@ -50,22 +51,22 @@ def quantiles(shares: Floats, at: tuple[float, float, float]) -> Floats:
     return np.stack([first, 1.0 - first[::-1]], axis=2)
 
 
-def checked_interval(level: float, draws: int, seed: int) -> tuple[float, int, int]:
-    """Return level, draws and seed as numbers, or refuse them."""
+def checked_interval(level: float, draws: int, random_state: Seed) -> tuple[float, int, int]:
+    """Return level, draws and a seed as numbers, or refuse them."""
     number = isinstance(level, (int, float, np.integer, np.floating)) and not isinstance(level, bool)
     if not number or not 0.0 < float(level) < 1.0:
         raise SettingError(
             "level is {level!r}; give a probability between 0 and 1, such as 0.9.", level=level
         )
-    for name, value, least in (("draws", draws, 10), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise SettingError(
-                "{name} is {value!r}; give a whole number of at least {least}.",
-                name=name,
-                value=value,
-                least=least,
-            )
-    return float(level), int(draws), int(seed)
+    least = 10
+    if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < least:
+        raise SettingError(
+            "{name} is {value!r}; give a whole number of at least {least}.",
+            name="draws",
+            value=draws,
+            least=least,
+        )
+    return float(level), int(draws), seed_of(random_state)
 
 
 # Doubles of one block of rows under all draws: what a second cache holds. Texts are multiplied in larger ones, since

@@ -21,6 +21,7 @@ from bayeskit.errors import UsageError
 from bayeskit.estimation.class_prior import log_normalise
 from bayeskit.learning.fitted import Fitted
 from bayeskit.learning.model import Model
+from bayeskit.randomness import generator_of
 from bayeskit.report import Explanation, explain
 from bayeskit.report.novelty_report import Novelty, conflicts, shares_among
 from bayeskit.schema import Label, Name
@@ -197,12 +198,14 @@ def _shares(log_joint: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def novelty_of(model: Model, fitted: Fitted, table: Table, n_drawn: int, seed: Seed, who: str) -> Novelty:
+def novelty_of(
+    model: Model, fitted: Fitted, table: Table, n_drawn: int, random_state: Seed, who: str
+) -> Novelty:
     """Draw rows, and say how many of them are at most as probable as each row of a table."""
     refuse_scores(model, who, "novelty")
     assert fitted.recipe is not None
     schema = model.schema
-    _, codes, values = draw_codes(model, n_drawn, np.random.default_rng(seed))
+    _, codes, values = draw_codes(model, n_drawn, generator_of(random_state))
     drawn = Chunk(n_drawn, np.ascontiguousarray(codes.astype(schema.code_dtype)), values)
     table = match_columns(table, schema, fitted.names if fitted.named else None, fitted.who)
     encoded = encode(table, schema, fitted.recipe.unseen)

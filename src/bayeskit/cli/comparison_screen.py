@@ -267,7 +267,7 @@ class Asked:
     models: str | None = None
     test: str | None = None
     folds: int = 5
-    seed: int = 0
+    random_state: int = 0
     loss: str | None = None
     report: str | None = None
     save: str | None = None
@@ -302,7 +302,7 @@ def typed(asked: Asked) -> str:
         words += [f"--{name}", value] if value is not None else []
     if asked.test is None:
         words += ["--folds", str(asked.folds)]
-    words += ["--seed", str(asked.seed), *([] if asked.baselines else ["--no-baselines"])]
+    words += ["--random-state", str(asked.random_state), *([] if asked.baselines else ["--no-baselines"])]
     words += ["--report", asked.report] if asked.report else []
     words += ["--save", asked.save] if asked.save else []
     words += ["--lang", asked.lang] if asked.lang != "en" else []

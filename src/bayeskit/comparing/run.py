@@ -37,11 +37,12 @@ from bayeskit.decision.loss import read_loss
 from bayeskit.decision.risk import bayes_risk
 from bayeskit.errors import BayeskitError, SettingError, SourceNote, SuspectResult
 from bayeskit.messages import Joined
+from bayeskit.randomness import seed_of
 from bayeskit.report.comparison_report.comparison import Column, Comparison, Held, Losses, ModelStanding
 from bayeskit.report.explanation import Explanation
 from bayeskit.report.words import words_of
 from bayeskit.schema import Label, Name
-from bayeskit.typing import Floats, LossLike
+from bayeskit.typing import Floats, LossLike, Seed
 
 if TYPE_CHECKING:
     from bayeskit.comparing.candidates import ModelsLike
@@ -107,7 +108,7 @@ def compare(
     drop: Sequence[Name] = (),
     keep: Sequence[Name] = (),
     folds: int = 5,
-    random_state: int = 0,
+    random_state: Seed = 0,
     loss: LossLike | Callable[[Sequence[Label]], LossLike] = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
@@ -140,8 +141,8 @@ def compare(
     drop, keep : sequence of column names
         Columns to leave out, and columns to use that would be left out.
     folds : int, default 5
-    random_state : int, default 0
-        How rows are dealt into folds; also for the baselines.
+    random_state : int, numpy Generator or None, default 0
+        How rows are dealt into folds; also for the baselines. The result tells the number that was used.
     loss : {action: {class: cost}}, array of shape (actions, K), or callable, optional
         What decides is then the cost of the decisions. A callable gets the classes and returns one of the others.
     encoding, missing : str, sequence of str, optional
@@ -171,14 +172,14 @@ def compare(
     ('alpha 5', 0.353, ['alpha 5', 'flat prior'])
     """
     words_of(lang)  # refuses another one
-    for setting, value, least in (("folds", folds, 2), ("random_state", random_state, 0)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise SettingError(
-                "{setting}={value!r} must be a whole number, at least {least}.",
-                setting=setting,
-                value=value,
-                least=least,
-            )
+    if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or folds < 2:
+        raise SettingError(
+            "{setting}={value!r} must be a whole number, at least {least}.",
+            setting="folds",
+            value=folds,
+            least=2,
+        )
+    seed = seed_of(random_state)
     named, watcher = candidates.wanted(models), Watcher() if watcher is None else watcher
     given, name = given_rows(data, target, y, encoding, missing)
     judged = None
@@ -187,7 +188,7 @@ def compare(
         judged, _ = given_rows(rows, target, labels, encoding, missing)
     loaded = load(given, name, _names(drop), _names(keep), judged)
     watcher.read(loaded.hints)
-    run = Run(loaded, Settings(named, baselines, int(folds), int(random_state), lang))
+    run = Run(loaded, Settings(named, baselines, int(folds), seed, lang))
     counts = Counter(loaded.y[: loaded.n_learned].tolist())
     rare = [label for label, n in counts.items() if n < len(run.judged.parts)]
     losses = _losses(loss, run.classes)
@@ -380,7 +381,7 @@ class Run:
             class_counts=tuple(counts.tolist()),
             columns=self._columns(),
             folds=len(judged.parts),
-            seed=self.settings.seed,
+            random_state=self.settings.seed,
             standings=tuple(standings),
             pick=pick,
             ceiling=bayes_risk(posterior_of(sharp)),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bayeskit.classifiers.notebook import html_repr, mimebundle
@@ -21,7 +20,7 @@ from bayeskit.learning.mixtures.components import Components
 from bayeskit.learning.mixtures.gaussian_problem import log_joint, shares_of
 from bayeskit.mixtures.component_choice import candidate
 from bayeskit.mixtures.label_matching import listed
-from bayeskit.mixtures.mixture_door import whole
+from bayeskit.mixtures.mixture_door import random_state_of, whole
 from bayeskit.mixtures.numeric_rows import NumericColumns, read_numbers
 from bayeskit.report.page import Page
 from bayeskit.report.page_html import as_html
@@ -147,7 +146,7 @@ class GaussianAnswers(DensityMixin, BaseEstimator):
         """
         check_is_fitted(self)
         n = whole("n_samples", n_samples, 1)
-        rng = check_random_state(self.random_state)
+        rng = random_state_of(self.random_state)
         counts = rng.multinomial(n, self.weights_)
         found, (_, d) = self._components(), self.means_.shape
         drawn = []

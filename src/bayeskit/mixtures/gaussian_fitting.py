@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from bayeskit.data.source import as_weights
 from bayeskit.errors import DataError, SettingError
@@ -22,6 +21,7 @@ from bayeskit.mixtures.gaussian_answers import GaussianAnswers, n_parameters
 from bayeskit.mixtures.mixture_door import (
     ClimbSettings,
     keep_climb,
+    random_state_of,
     read_settings,
     real,
     run_climb,
@@ -143,22 +143,13 @@ class GaussianFitting(GaussianAnswers):
         else:
             # Where the whole start is given, all starts would be the same one.
             n_starts = 1 if all(part is not None for part in given.values()) else settings.n_init
-            seeds = self._random_state()
+            seeds = random_state_of(self.random_state)
             makers = [lambda: start(problem, k, self.init_params, _generator(seeds), **given)] * n_starts
         climb, reached = run_climb(problem, makers, settings, total)
         if climb.fell:  # what is best may be the step before a collapse
             collapsed = problem.collapsed(climb.parameters)
             climb = replace(climb, parameters=replace(climb.parameters, collapsed=collapsed))
         return climb, reached
-
-    def _random_state(self) -> np.random.RandomState:
-        try:
-            return check_random_state(self.random_state)  # type: ignore[no-any-return]
-        except ValueError:
-            raise SettingError(
-                "random_state is {random_state!r}; give a whole number, a numpy RandomState or None.",
-                random_state=self.random_state,
-            ) from None
 
     def _judged(
         self,

@@ -42,7 +42,7 @@ class GaussianMixture(GaussianFitting):
     init_params : "kmeans", "k-means++", "random" or "random_from_data"
     weights_init, means_init, precisions_init : array, optional
         A start, or parts of it.
-    random_state : int, RandomState or None
+    random_state : int, numpy Generator, RandomState or None
     warm_start : bool
         Go on from the last fit.
     verbose, verbose_interval : int

@@ -15,11 +15,11 @@ from bayeskit.classifiers.notebook import html_repr, mimebundle
 from bayeskit.classifiers.sample_rows import sample_rows
 from bayeskit.data.source import as_weights
 from bayeskit.data.table import open_dense
-from bayeskit.errors import SettingError
 from bayeskit.learning.mixtures.latent_fit import LatentFit
 from bayeskit.learning.mixtures.latent_model import n_parameters
 from bayeskit.mixtures.component_choice import Candidate, candidate
 from bayeskit.mixtures.mixture_door import whole
+from bayeskit.randomness import generator_of
 from bayeskit.report.mixtures.class_profiles import ClassProfiles, class_profiles
 from bayeskit.schema import Schema
 from bayeskit.statistics import Statistics
@@ -80,22 +80,17 @@ class LatentAnswers(DensityMixin, BaseEstimator):
             return 1.0
         return float(1.0 + np.average(lost, weights=weights) / np.log(share.shape[1]))
 
-    def sample(self, n_samples: int = 1, seed: Seed = None) -> tuple[Any, NDArray[np.int64]]:
+    def sample(self, n_samples: int = 1, random_state: Seed = None) -> tuple[Any, NDArray[np.int64]]:
         """Draw rows and tell the component of each; a frame where the model was learned from one.
 
         Parameters
         ----------
         n_samples : int
-        seed : int or numpy Generator, optional
+        random_state : int or numpy Generator, optional
         """
         n = whole("n_samples", n_samples, 1)
         state = self._state()
-        try:
-            rng = np.random.default_rng(seed)
-        except (TypeError, ValueError):
-            raise SettingError(
-                "seed is {seed!r}; give a whole number, a numpy Generator or None.", seed=seed
-            ) from None
+        rng = generator_of(random_state)
         rows, components = sample_rows(state.model, state.names is not None, n, rng, None)
         return rows, components.astype(np.int64)
 

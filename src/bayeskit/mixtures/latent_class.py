@@ -54,7 +54,7 @@ class LatentClass(LatentFitting):
         Extrapolate from every two steps (SQUAREM); soft EM only.
     time_limit : float, optional
         Seconds, for all starts and candidates together.
-    random_state : int, RandomState or None
+    random_state : int, numpy Generator, RandomState or None
     n_jobs : int, optional
         Threads; the result does not depend on it.
     progress : bool

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from bayeskit.classifiers.naive_bayes import check_bernoulli, kinds_of_families
 from bayeskit.counting.backend import thread_count
@@ -32,6 +31,7 @@ from bayeskit.mixtures.latent_answers import LatentAnswers
 from bayeskit.mixtures.mixture_door import (
     ClimbSettings,
     keep_climb,
+    random_state_of,
     real,
     run_climb,
     truth,
@@ -117,13 +117,7 @@ class LatentFitting(LatentAnswers):
         )
 
     def _seed(self) -> int:
-        try:
-            return int(check_random_state(self.random_state).randint(2**31 - 1))
-        except ValueError:
-            raise SettingError(
-                "random_state is {random_state!r}; give a whole number, a numpy RandomState or None.",
-                random_state=self.random_state,
-            ) from None
+        return int(random_state_of(self.random_state).randint(2**31 - 1))
 
     def _fit(
         self,

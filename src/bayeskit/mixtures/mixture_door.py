@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from bayeskit.counting.backend import thread_count
 from bayeskit.errors import NotConverged, SettingError, SuspectResult
@@ -18,10 +19,22 @@ from bayeskit.learning.em import Climb, Climbing, Problem, climb_best
 from bayeskit.learning.long_runs import progress_of
 from bayeskit.learning.mixtures.components import Components
 from bayeskit.messages import Joined, Message, listed
+from bayeskit.randomness import refused_random_state
+from bayeskit.typing import Seed
 
 P = TypeVar("P")
 # The most that reg_covar may be of a variance that it is added to, before a word is said.
 _MOST_RIDGE = 0.1
+
+
+def random_state_of(random_state: Seed) -> np.random.RandomState:
+    """Return NumPy's older kind of generator, which gives the draws of scikit-learn."""
+    if isinstance(random_state, np.random.Generator):
+        return np.random.RandomState(random_state.bit_generator)
+    try:
+        return check_random_state(random_state)  # type: ignore[no-any-return]
+    except ValueError:
+        raise refused_random_state(random_state) from None
 
 
 class MixtureNotConverged(NotConverged, ConvergenceWarning):

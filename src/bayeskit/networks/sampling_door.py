@@ -32,6 +32,7 @@ from bayeskit.messages import Joined
 from bayeskit.networks.arguments import choice, number_below, switch, whole_number
 from bayeskit.networks.evidence import Given
 from bayeskit.networks.exact_door import Door, Keeping, Kept
+from bayeskit.randomness import generator_of
 from bayeskit.schema import Name, Variable
 from bayeskit.typing import Floats, Ints, NamesLike, Seed
 
@@ -39,7 +40,7 @@ from bayeskit.typing import Floats, Ints, NamesLike, Seed
 def sample(
     self: Keeping,
     n: int,
-    seed: Seed = 0,
+    random_state: Seed = 0,
     evidence: Given = None,
     as_codes: bool = False,
     *,
@@ -51,8 +52,8 @@ def sample(
     Parameters
     ----------
     n : int
-    seed : int, or anything that ``numpy.random.default_rng`` takes
-        The rows of a short sample are the first rows of a long one with the same seed.
+    random_state : int, numpy Generator or None
+        The rows of a short sample are the first rows of a long one with the same number.
     evidence, soft : as in `query`; also observed values of continuous nodes
     as_codes : bool
         Return an array of shape (n, nodes) with the places of the states instead of the states; of a network
@@ -72,11 +73,11 @@ def sample(
     Examples
     --------
     >>> from bayeskit.networks.examples import wet_grass
-    >>> wet_grass().sample(3, seed=1, as_codes=True).shape
+    >>> wet_grass().sample(3, random_state=1, as_codes=True).shape
     (3, 4)
     """
     rows, in_codes = whole_number(n, "n", 0), switch(as_codes, "as_codes")
-    limit, rng = allowed(max_memory), _generator(seed)
+    limit, rng = allowed(max_memory), generator_of(random_state)
     door = sampling_door(self._kept)
     codes, values = door.sample(rows, rng, evidence, soft, limit)
     if in_codes:
@@ -107,7 +108,7 @@ def approximate(
     max_iter: int = 1000,
     tol: float = 1e-9,
     damping: float = 0.0,
-    seed: Seed = 0,
+    random_state: Seed = 0,
 ) -> Estimate:
     r"""Estimate P(targets | evidence) where an exact answer would be too large.
 
@@ -132,7 +133,7 @@ def approximate(
         many as it keeps)
     max_iter, tol, damping : loopy: at most so many iterations, until no message changes by more than ``tol``;
         the share of the old message that is kept (0 to below 1), which helps where messages go round
-    seed : int, or anything that ``numpy.random.default_rng`` takes
+    random_state : int, numpy Generator or None
 
     Returns
     -------
@@ -173,7 +174,7 @@ def approximate(
     before = None if burn_in is None else whole_number(burn_in, "burn_in", 0)
     most, tolerance = whole_number(max_iter, "max_iter", 1), number_below(tol, "tol")
     share = number_below(damping, "damping", 1.0)
-    limit, rng = allowed(None), _generator(seed)
+    limit, rng = allowed(None), generator_of(random_state)
     found, known = door.read(evidence, soft, limit)
     door.check_method(places, known, method, engine)
     try:
@@ -186,13 +187,6 @@ def approximate(
 
 def sampling_door(kept: Kept) -> SamplingDoor:
     return kept.get("sampling", lambda: SamplingDoor(kept.network))
-
-
-def _generator(seed: Seed) -> np.random.Generator:
-    try:
-        return np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        raise SettingError("seed is {seed!r}; give a whole number, 0 or more.", seed=seed) from None
 
 
 def _states_of(variable: Variable) -> NDArray[Any]:
@@ -310,7 +304,7 @@ class SamplingDoor(Door):
         except (MemoryError, ValueError):  # NumPy's words for more than there is, and more than it can count
             raise SettingError(
                 "{n} rows of {width} nodes need {value} bytes, which are not to be had. Draw "
-                "fewer at a time; one generator passed as seed= goes on where it stopped.",
+                "fewer at a time; one generator passed as random_state= goes on where it stopped.",
                 n=n,
                 width=width + more,
                 value=8 * n * (width + more),

@@ -55,7 +55,9 @@ def compare(
         FileUse.read,
     ] = None,
     folds: Annotated[int, typer.Option("--folds", min=2, max=100, help="How many folds.")] = 5,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="How rows are dealt.")] = 0,
+    random_state: Annotated[
+        int, typer.Option("--random-state", min=0, max=2**32 - 1, help="How rows are dealt.")
+    ] = 0,
     loss: Loss = None,
     report: Annotated[
         str | None,
@@ -84,7 +86,7 @@ def compare(
     from bayeskit.report.comparison_report.verdict import verdict
 
     asked = Asked(
-        data, target, reading, tuple(drop or ()), tuple(keep or ()), models, test, folds, seed, loss, report,
+        data, target, reading, tuple(drop or ()), tuple(keep or ()), models, test, folds, random_state, loss, report,
         save, baselines, common.lang.value,
     )  # fmt: skip
     written = [path for path in (report, save) if path is not None]
@@ -105,7 +107,7 @@ def compare(
                 drop=asked.drop,
                 keep=asked.keep,
                 folds=folds,
-                random_state=seed,
+                random_state=random_state,
                 loss=None if loss is None else partial(read_losses, loss),
                 lang=common.lang.value,
                 watcher=Teller(common, bar),

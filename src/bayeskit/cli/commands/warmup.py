@@ -63,7 +63,7 @@ def steps() -> Iterator[tuple[str, Callable[[], object]]]:
         grass.query("rain", evidence=seen)
         grass.posteriors(seen)
         grass.mpe(seen)
-        rows = grass.sample(200, seed=0, evidence=seen, as_codes=True)
+        rows = grass.sample(200, random_state=0, evidence=seen, as_codes=True)
         grass.predict_proba(rows, "rain")
         learn_network({name: rows[:, j].astype(str) for j, name in enumerate(grass.nodes)})
 

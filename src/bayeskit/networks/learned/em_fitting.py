@@ -26,8 +26,9 @@ from bayeskit.messages import Joined
 from bayeskit.networks.arguments import number_below, switch, whole_number
 from bayeskit.networks.data_rows import columns_of
 from bayeskit.priors import Prior
+from bayeskit.randomness import seed_of
 from bayeskit.schema import Name
-from bayeskit.typing import Floats, TableLike, WeightsLike
+from bayeskit.typing import Floats, Seed, TableLike, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork
@@ -51,7 +52,7 @@ class EmSettings:
     n_init: int = 1
     tol: float = 1e-8
     max_iter: int = 1000
-    seed: int = 0
+    random_state: Seed = 0
     hard: bool = False
     accelerate: bool = True
     time_limit: float | None = None
@@ -156,7 +157,8 @@ def climb_network(
     problem = _problem(network, columns, weights, prior, imaginary, variance, em)
     first = None if em.start is None else _same_graph(network, em.start._network)
     first = network if em.warm_start else first
-    starts = [partial(_start, network, columns, weights, em, k, first) for k in range(em.n_init)]
+    seed = seed_of(em.random_state)
+    starts = [partial(_start, network, columns, weights, seed, k, first) for k in range(em.n_init)]
     how = Climbing(
         em.tol * total,
         em.max_iter,
@@ -194,14 +196,11 @@ def _start(
     network: Network,
     columns: NodeColumns,
     weights: Floats | None,
-    em: EmSettings,
+    seed: int,
     k: int,
     first: Network | None,
 ) -> Network:
-    try:
-        rng = np.random.default_rng([em.seed, k])
-    except (TypeError, ValueError):
-        raise SettingError("seed is {seed!r}; give a whole number, 0 or more.", seed=em.seed) from None
+    rng = np.random.default_rng([seed, k])
     made = start_network(network, columns, weights, rng, jitter=k > 0)
     return with_tables_of(made, first) if first is not None and k == 0 else made
 
@@ -252,8 +251,8 @@ def _tell_of_saddles(network: Network, columns: NodeColumns) -> None:
             warnings.warn(
                 SuspectResult(
                     "{name!r} was never observed, and none of its children depends on it: from tables that are the "
-                    "same in all its states EM never leaves. Begin elsewhere (without start, other seed, n_init), or "
-                    "leave the node out.",
+                    "same in all its states EM never leaves. Begin elsewhere (without start, other random_state, "
+                    "n_init), or leave the node out.",
                     name=name,
                 ),
                 stacklevel=5,

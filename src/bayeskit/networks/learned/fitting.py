@@ -22,7 +22,7 @@ from bayeskit.networks.data_rows import columns_of
 from bayeskit.networks.learned.em_fitting import Climbed, EmSettings, climb_network, read_hidden, read_known
 from bayeskit.priors import Laplace, Prior, as_prior, backs_off
 from bayeskit.schema import Name
-from bayeskit.typing import Floats, TableLike, WeightsLike
+from bayeskit.typing import Floats, Seed, TableLike, WeightsLike
 
 if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork
@@ -51,7 +51,7 @@ class Fitting:
         n_init: int = 1,
         tol: float = 1e-8,
         max_iter: int = 1000,
-        seed: int = 0,
+        random_state: Seed = 0,
         hard: bool = False,
         accelerate: bool = True,
         time_limit: float | None = None,
@@ -84,7 +84,7 @@ class Fitting:
         n_init : starts; a few steps are made from each, and the best goes on. From here on: of "em" alone
         tol : stop when a step changes the value by less than this a row; 0 makes all steps
         max_iter, time_limit : the most steps, the most seconds
-        seed : of starts: tables of families that no row shows whole are drawn, and restarts shake the others
+        random_state : of starts: tables of families that no row shows whole are drawn, and restarts shake the others
         hard : complete each row by its most probable states instead of weighing all of them
         accelerate : extrapolate from every two steps (SQUAREM)
         warm_start : begin from this network's tables where it has them
@@ -114,7 +114,17 @@ class Fitting:
         choice(method, "method", ("counts", "em"))
         settings = fit_settings(prior, weight, variance)
         em = EmSettings(
-            n_init, tol, max_iter, seed, hard, accelerate, time_limit, warm_start, start, n_jobs, progress
+            n_init,
+            tol,
+            max_iter,
+            random_state,
+            hard,
+            accelerate,
+            time_limit,
+            warm_start,
+            start,
+            n_jobs,
+            progress,
         )
         if method == "em":
             return self._climb(data, settings, sample_weight, em)

@@ -23,13 +23,14 @@ from bayeskit.networks.bayesian_network import BayesianNetwork
 from bayeskit.networks.given.building import GraphLike
 from bayeskit.networks.learned.fitting import TablePrior, fit_settings
 from bayeskit.networks.learned.structural_learning import declared_hidden, learn_with_holes, with_hidden
+from bayeskit.randomness import seed_of
 from bayeskit.schema import Name, Schema
 from bayeskit.statistics import Plan, Statistics
 from bayeskit.structure.arcs import Arcs, read_limits
 from bayeskit.structure.criteria import Score, as_independence_test, as_score
 from bayeskit.structure.questions import answer_all, members
 from bayeskit.structure.search.blanket_search import iamb
-from bayeskit.typing import CutsLike, RowSource, TableLike, WeightsLike
+from bayeskit.typing import CutsLike, RowSource, Seed, TableLike, WeightsLike
 
 # The method that learns from rows with missing cells too: arcs and tables by turns, no search of its own.
 STRUCTURAL = "structural-em"
@@ -66,7 +67,7 @@ def read_settings(
     restarts: int = 0,
     start: GraphLike | None = None,
     time_limit: float | None = None,
-    seed: int = 0,
+    random_state: Seed = 0,
     max_memory: float | None = None,
     read_in_pieces: bool = False,
 ) -> tuple[Arcs, Settings]:
@@ -93,7 +94,7 @@ def read_settings(
         order=_places(order, columns),
         restarts=whole_number(restarts, "restarts", 0),
         time_limit=None if time_limit is None else number_below(time_limit, "time_limit"),
-        seed=whole_number(seed, "seed", 0),
+        seed=seed_of(random_state),
         max_memory=allowed(max_memory),
     )
     given = {
@@ -189,7 +190,7 @@ def learn_network(
     restarts: int = 0,
     start: GraphLike | None = None,
     time_limit: float | None = None,
-    seed: int = 0,
+    random_state: Seed = 0,
     sample_weight: WeightsLike | None = None,
     statistics: Callable[[Schema, Plan], Statistics] | None = None,
     max_memory: float | None = None,
@@ -235,7 +236,7 @@ def learn_network(
         The one of the rows without a missing cell by default; hidden nodes begin as parents of all the others.
     time_limit : seconds
         When they have passed, or at Ctrl-C, the best graph so far is taken, with a warning.
-    seed : for what is drawn at random; a method that draws nothing answers the same for each
+    random_state : for what is drawn at random; a method that draws nothing answers the same for each
     sample_weight : one number a row, or the name of a column that holds them and is no node
         A row of weight w is as many rows as that, for scores, tests and tables.
     statistics : function (schema, plan) → `bayeskit.Statistics`, instead of ``data``
@@ -250,7 +251,7 @@ def learn_network(
     Examples
     --------
     >>> from bayeskit.networks.examples import wet_grass
-    >>> rows = wet_grass().sample(2_000, seed=0)
+    >>> rows = wet_grass().sample(2_000, random_state=0)
     >>> sorted(learn_network(rows).cpdag().directed)
     [('rain', 'wet'), ('sprinkler', 'wet')]
     """
@@ -269,7 +270,7 @@ def learn_network(
         "restarts": restarts,
         "start": start,
         "time_limit": time_limit,
-        "seed": seed,
+        "random_state": random_state,
         "max_memory": max_memory,
     }
     counted = _counted_elsewhere(data, statistics, states, discretize, sample_weight)
@@ -392,7 +393,7 @@ def learn_blanket(
     Examples
     --------
     >>> from bayeskit.networks.examples import asia
-    >>> learn_blanket(asia().sample(20_000, seed=0), "smoke")
+    >>> learn_blanket(asia().sample(20_000, random_state=0), "smoke")
     ('lung', 'bronc')
 
     References

@@ -26,7 +26,7 @@ from bayeskit.schema import Name
 from bayeskit.structure.arcs import Arcs
 from bayeskit.structure.questions import bits, members
 from bayeskit.structure.search.equivalence import Partial, complete
-from bayeskit.typing import Floats, RowSource
+from bayeskit.typing import Floats, RowSource, Seed
 from bayeskit.visible import visible
 
 
@@ -164,7 +164,7 @@ def arc_strengths(
     n_samples: int = 100,
     *,
     n_jobs: int | None = None,
-    seed: int = 0,
+    random_state: Seed = 0,
     progress: bool = False,
     **how: Any,
 ) -> ArcStrengths:
@@ -175,19 +175,19 @@ def arc_strengths(
     data : any table in memory
     n_samples : how often
     n_jobs : processes; −1 for as many as there are processors. The answer does not depend on it.
-    seed : for the rows that are drawn
+    random_state : for the rows that are drawn
     how : the search, as for `learn_network`: method, score, required, forbidden, tiers, max_parents, states …
 
     Examples
     --------
     >>> from bayeskit.networks.examples import wet_grass
-    >>> found = arc_strengths(wet_grass().sample(500, seed=1), 10, method="hill-climbing")
+    >>> found = arc_strengths(wet_grass().sample(500, random_state=1), 10, method="hill-climbing")
     >>> found.strength("rain", "joe"), found.strength("sprinkler", "joe") < 0.5
     (1.0, True)
     >>> sorted(found.averaged().edges)[-2:]
     [('rain', 'wet'), ('sprinkler', 'wet')]
     """
-    columns, limits, settings = read_search(data, seed=seed, **how)
+    columns, limits, settings = read_search(data, random_state=random_state, **how)
     n = whole_number(n_samples, "n_samples", 1)
     with progress_of(progress, "samples learned") as told:
         found = arc_frequencies(columns, limits, settings, n, thread_count(n_jobs), told)

@@ -175,7 +175,7 @@ class Comparison:
     class_counts: tuple[int, ...]
     columns: tuple[Column, ...]
     folds: int
-    seed: int
+    random_state: int
     standings: tuple[ModelStanding, ...]
     pick: str
     ceiling: BayesRisk
@@ -304,7 +304,7 @@ class Comparison:
             ],
             "columns": [asdict(column) for column in self.columns],
             "folds": self.folds,
-            "seed": self.seed,
+            "random_state": self.random_state,
             "models": [standing.to_dict() for standing in self.standings],
             "failed": [{"model": name, "why": self.spell(why)} for name, why in self.failed],
             "not_looked_at": unseen,

@@ -256,7 +256,7 @@ def _next(findings: Findings) -> Html:
 def _reproduce(findings: Findings) -> Html:
     c, words = findings.comparison, findings.words
     files = [each for each in (c.table, c.test) if each is not None and each.sha256 is not None]
-    rows: list[tuple[object, object]] = [(words["seed"], str(c.seed))]
+    rows: list[tuple[object, object]] = [(words["seed"], str(c.random_state))]
     rows += [(words["hash"].format(path=each.path), tag("code", each.sha256)) for each in files]
     rows.append(
         (words["versions"], words["separator"].join(f"{n} {v}" for n, v in findings.versions.items()))

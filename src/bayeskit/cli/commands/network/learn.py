@@ -57,7 +57,7 @@ def learn(
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", metavar="SECONDS", help="Then the best so far is taken.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="For what is drawn at random.")] = 0,
+    random_state: Annotated[int, typer.Option("--random-state", help="For what is drawn at random.")] = 0,
     drop: Drop = None,
 ) -> None:
     """Learn a Bayesian network from a table: its arcs, then its tables.
@@ -82,7 +82,7 @@ def learn(
         }
         columns = rows.columns()
         settings["discretize"] = _measured(columns, cuts) if isinstance(cuts, int) else cuts
-        network = learn_network(columns, method, score, ess=ess, seed=seed, **settings)
+        network = learn_network(columns, method, score, ess=ess, random_state=random_state, **settings)
         network.write(temporary)
     _tell(network, len(next(iter(columns.values()))), output, common)
 

@@ -17,7 +17,9 @@ def sample(
     net: NetworkFile,
     common: Common,
     n: Annotated[int, typer.Option("-n", "--rows", min=1, help="How many rows to draw.")] = 10,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same rows.")] = 0,
+    random_state: Annotated[
+        int, typer.Option("--random-state", min=0, help="The same number draws the same rows.")
+    ] = 0,
     given: Given = None,
     output: MaybeOutput = None,
     spreadsheet: Spreadsheet = False,
@@ -31,7 +33,7 @@ def sample(
     form = form_of(output, common.as_json, spreadsheet)
     network = open_network(net)
     # Codes rather than rows: these would come as a frame of pandas, which takes longer to import than to draw.
-    drawn = network.sample(n, seed, read_given(network, given), as_codes=True)
+    drawn = network.sample(n, random_state, read_given(network, given), as_codes=True)
     columns: list[list[Any]] = []
     for j, variable in enumerate(variables_of(network).values()):
         cells = drawn[:, j].tolist()

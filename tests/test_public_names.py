@@ -1,0 +1,106 @@
+"""One word for one thing: over every name, method and parameter of the public interface."""
+
+import importlib
+import inspect
+
+import numpy as np
+import pytest
+
+import bayeskit
+from bayeskit import BayesNetClassifier, GaussianMixture, LatentClass, NaiveBayes, compare, learn_network
+from bayeskit.errors import SettingError
+from bayeskit.networks import arc_strengths
+from bayeskit.networks.examples import wet_grass
+from refusals import refuses
+
+MODULES = ("bayeskit", *(f"bayeskit.{name}" for name in bayeskit._MODULES), "bayeskit.report.charts")
+
+# What a parameter was once called, or might be called by someone who does not know the other places.
+OTHER_WORDS = {
+    "random_state": {"seed", "rng", "random_seed"},
+}
+
+
+def public_objects():
+    """Yield (module, name, object) of everything that stands in an ``__all__``, or is defined in a public module."""
+    for place in MODULES:
+        module = importlib.import_module(place)
+        names = getattr(module, "__all__", None) or [
+            name for name, value in vars(module).items() if getattr(value, "__module__", None) == place
+        ]
+        for name in names:
+            if not name.startswith("_"):
+                yield place, name, getattr(module, name)
+
+
+def public_callables():
+    """Yield (what it is called, function) of every public function, constructor and method of ours."""
+    for place, name, value in public_objects():
+        if inspect.isfunction(value):
+            yield f"{place}.{name}", value
+        elif inspect.isclass(value):
+            for key in ("__init__", *(k for k in dir(value) if not k.startswith("_"))):
+                member = inspect.getattr_static(value, key)
+                member = getattr(member, "__func__", member)
+                if inspect.isfunction(member) and member.__module__.startswith("bayeskit"):
+                    yield f"{place}.{name}.{key}", member
+
+
+@pytest.mark.parametrize("word", OTHER_WORDS)
+def test_one_word_for_one_thing(word):
+    found = {
+        f"{called}({other}=)"
+        for called, function in public_callables()
+        for other in OTHER_WORDS[word] & inspect.signature(function).parameters.keys()
+    }
+    assert not found
+
+
+ROWS = {"a": ["x", "y"] * 10, "b": ["x", "x", "y", "y"] * 5}
+PLANE = np.random.default_rng(0).normal(size=(30, 2))
+
+
+def sampled(random_state):
+    return wet_grass().sample(20, random_state, as_codes=True)
+
+
+def of_classifier(verb):
+    model = NaiveBayes().fit(list(zip(ROWS["a"])), ROWS["b"])
+    return lambda random_state: verb(model, random_state)
+
+
+DRAWS = {
+    "network.sample": sampled,
+    "network.approximate": lambda r: wet_grass().approximate("rain", random_state=r, n_samples=50).values,
+    "learn_network": lambda r: learn_network(ROWS, "hill-climbing", restarts=2, random_state=r).edges,
+    "network.fit": lambda r: (
+        wet_grass().fit({"wet": ["yes", "no"] * 5}, method="em", n_init=2, random_state=r).cpt("rain").values
+    ),
+    "arc_strengths": lambda r: arc_strengths(ROWS, 3, random_state=r).frequencies,
+    "classifier.sample": of_classifier(lambda model, r: model.sample(20, random_state=r)[1]),
+    "classifier.novelty": of_classifier(lambda model, r: model.novelty([["x"]], 20, random_state=r).share),
+    "classifier.predict_interval": of_classifier(
+        lambda model, r: model.predict_interval([["x"]], draws=20, random_state=r).lower
+    ),
+    "BayesNetClassifier": lambda r: (
+        BayesNetClassifier("hill-climbing", random_state=r).fit(list(zip(ROWS["a"])), ROWS["b"]).classes_
+    ),
+    "compare": lambda r: (
+        compare(ROWS, "b", models="nb", baselines=False, folds=2, random_state=r).random_state
+    ),
+    "GaussianMixture": lambda r: GaussianMixture(2, random_state=r).fit(PLANE).means_,
+    "LatentClass": lambda r: LatentClass(2, random_state=r).fit(ROWS).weights_,
+    "LatentClass.sample": lambda r: LatentClass(2).fit(ROWS).sample(20, random_state=r)[1],
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("place", DRAWS)
+def test_a_random_state_is_a_number_a_generator_or_none(place):
+    draw = DRAWS[place]
+    for make in (lambda: 3, lambda: np.random.default_rng(3), lambda: np.random.RandomState(3)):
+        np.testing.assert_array_equal(draw(make()), draw(make()))
+    draw(None)
+    for wrong in (-1, "x", 0.5):
+        with refuses(SettingError, "random_state", repr(wrong)):
+            draw(wrong)
