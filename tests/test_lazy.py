@@ -69,8 +69,8 @@ SETTINGS = [
     st.sampled_from([1, 200, 2**26]),
     st.sampled_from(["manual", "always"]),
 )
-def test_any_questions_in_any_order_are_answered_as_by_a_fitted_model(asked, how, cache_bytes, refresh):
-    model = lazy(options={"cache_bytes": cache_bytes, "refresh": refresh}, **how)
+def test_any_questions_in_any_order_are_answered_as_by_a_fitted_model(asked, how, max_memory, refresh):
+    model = lazy(options={"max_memory": max_memory, "refresh": refresh}, **how)
     for places in asked:
         check_same(model, [QUERIES[i] for i in places], **how)
 
@@ -106,7 +106,7 @@ def test_only_the_attributes_asked_about_are_counted():
 
 
 def test_the_memory_for_counts_is_bounded():
-    model = lazy(options={"cache_bytes": 1})
+    model = lazy(options={"max_memory": 1})
     for question in QUERIES[:4]:
         model.predict([question])
         assert len(model._lazy._looks) <= 1
@@ -235,7 +235,7 @@ def test_columns_in_another_order():
 
 def test_many_threads_ask_at_once():
     model, wanted = (
-        lazy(options={"cache_bytes": 1}),
+        lazy(options={"max_memory": 1}),
         NaiveBayes(**HOW).fit(ROWS, LABELS).predict_proba(QUERIES),
     )
     failures = []

@@ -114,8 +114,8 @@ OWN = [
     (AnDE(n=True), ["n", True]),
     (AnDE(n="1"), ["n", "1"]),
     (AnDE(n=np.array([1, 2])), ["n", "array([1, 2])"]),
-    (AnDE(n=2, memory=-1), ["memory", -1]),
-    (AnDE(n=2, memory="1 GB"), ["memory", "1 GB"]),
+    (AnDE(n=2, max_memory=-1), ["max_memory", -1]),
+    (AnDE(n=2, max_memory="1 GB"), ["max_memory", "1 GB"]),
     (AnDE(n=2, min_count=-1), ["min_count", -1]),
     (AnDE(n=2, smoothing="back-off"), ["AnDE(n=2)", "back-off"]),
     (AnDE(n=0, smoothing="back-off"), ["AnDE(n=0)", "back-off"]),
@@ -448,7 +448,7 @@ def test_saved_and_loaded(cls, how, tmp_path):
 
 
 def test_a2de_saved_with_its_super_parents(tmp_path):
-    model = AnDE(n=2, memory=4_000).fit(X, Y)
+    model = AnDE(n=2, max_memory=4_000).fit(X, Y)
     assert 1 < len(model.super_parents_) < 4
     model.save(tmp_path / "model")
     again = load(tmp_path / "model")

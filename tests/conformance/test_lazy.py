@@ -78,7 +78,7 @@ def test_answers_asked_attribute_by_attribute_are_those_of_a_fit() -> None:
 
 
 def test_a_small_memory_forgets_and_counts_again() -> None:
-    model, _ = lazy(cache_bytes=1)
+    model, _ = lazy(max_memory=1)
     fresh = NaiveBayes(categorical_features=[0]).fit(X, Y)
     for question in ([["乌黑", None, None]], [[None, 0.5, None]], [["乌黑", 0.5, None]], X):
         np.testing.assert_allclose(

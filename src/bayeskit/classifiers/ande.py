@@ -34,7 +34,7 @@ class AnDE(SemiNaive):
         How many attributes are super-parents together.
     min_count : number, default=1
         How often the super-parents' values must have been seen together.
-    memory : int, default=2**29
+    max_memory : int, default=2**29
         Bytes that the counts of triples may take (n = 2). Where all attributes do not fit, those with the highest
         I(X; Y) are the super-parents; all attributes stay children.
     smoothing : prior, name or mapping, default=MEstimate(1)
@@ -71,14 +71,14 @@ class AnDE(SemiNaive):
 
     n: int
     min_count: float
-    memory: int
+    max_memory: int
 
     def __init__(
         self,
         n: int = 1,
         *,
         min_count: float = 1,
-        memory: int = 2**29,
+        max_memory: int = 2**29,
         smoothing: SmoothingLike = None,
         alpha: float | None = None,
         class_prior: ClassPriorLike = None,
@@ -97,7 +97,7 @@ class AnDE(SemiNaive):
     ) -> None:
         self.n = n
         self.min_count = min_count
-        self.memory = memory
+        self.max_memory = max_memory
         self.smoothing = smoothing
         self.alpha = alpha
         self.class_prior = class_prior
@@ -128,7 +128,7 @@ class AnDE(SemiNaive):
         trial = self._trial(source, lambda schema: Naive())
         schema = trial.schema
         information = class_information(trial.statistics.tables.counts, schema.offsets)
-        return {"super_parents": within_budget(schema, np.round(information, 12), int(self.memory))}
+        return {"super_parents": within_budget(schema, np.round(information, 12), int(self.max_memory))}
 
     def _form(self, schema: Schema) -> Form:
         if self.n == 0:
@@ -143,7 +143,7 @@ class AnDE(SemiNaive):
             raise SettingError("n is {n!r}; choose 0 (naive Bayes), 1 (AODE) or 2 (A2DE).", n=self.n)
         super()._check_settings()
         check_count("min_count", self.min_count)
-        check_count("memory", self.memory, "bytes")
+        check_count("max_memory", self.max_memory, "bytes")
         found = as_smoothing(self.smoothing, self.alpha, self._base_prior)
         if self.n != 1 and any(backs_off(prior) for prior in (found.default, *found.by_name.values())):
             raise SettingError(

@@ -286,7 +286,7 @@ class CountClassifier(Asked):
         exclude: Sequence[Name] | None = None,
         encoding: str | None = None,
         refresh: Refresh = "manual",
-        cache_bytes: int = 2**26,
+        max_memory: int = 2**26,
     ) -> Self:
         """Answer from a source directly: nothing is counted until a prediction asks for it.
 
@@ -301,8 +301,8 @@ class CountClassifier(Asked):
         refresh : "manual", "always" or seconds
             When to drop the counts remembered: at ``refresh()``, before every prediction, or after so
             many seconds.
-        cache_bytes : int
-            How much of the counts to remember.
+        max_memory : int
+            Bytes that the counts remembered may take.
         """
         self._check_settings()
         if self.semi_supervised:
@@ -324,7 +324,7 @@ class CountClassifier(Asked):
         fitted = self._new_fitted(variable)
         for name in ("_fitted", "feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
-        self._lazy = Lazy(opened, fitted, refresh, cache_bytes)
+        self._lazy = Lazy(opened, fitted, refresh, max_memory)
         self._class_dtype = None if y is None else np.asarray(y).dtype
         return self
 

@@ -46,7 +46,7 @@ class Lazy:
     everything the prediction needs is counted in one new pass.
     """
 
-    def __init__(self, source: Source, fitted: Fitted, refresh: Refresh, cache_bytes: int) -> None:
+    def __init__(self, source: Source, fitted: Fitted, refresh: Refresh, max_memory: int) -> None:
         if not (refresh in ("manual", "always") or (isinstance(refresh, (int, float)) and refresh > 0)):
             raise SettingError(
                 'refresh is {refresh!r}; use "manual", "always" or a number of seconds.', refresh=refresh
@@ -54,7 +54,7 @@ class Lazy:
         self.source = source
         self.fitted = fitted
         self.refresh = refresh
-        self.cache_bytes = cache_bytes
+        self.max_memory = max_memory
         self.passes = 0
         self._lock = threading.RLock()
         self._looks: OrderedDict[frozenset[Name], Look] = OrderedDict()
@@ -211,7 +211,7 @@ class Lazy:
 
     def _evict(self) -> None:
         """Let the oldest counts go while they take more room than allowed."""
-        while len(self._looks) > 1 and sum(held.n_bytes for held in self._looks.values()) > self.cache_bytes:
+        while len(self._looks) > 1 and sum(held.n_bytes for held in self._looks.values()) > self.max_memory:
             self._looks.popitem(last=False)
 
     def _file_stamp(self) -> tuple[int, int] | None:
