@@ -126,7 +126,7 @@ def time_network(report: Report, scale: float) -> None:
 
     def ours(rows: Any, steps: int) -> Any:
         plain: dict[str, Any] = {"tol": 0.0, "max_iter": steps, "accelerate": False}
-        return empty().fit(rows, method="em", prior=PRIOR, **plain)
+        return empty().fit(rows, method="em", smoothing=PRIOR, **plain)
 
     all_rows, few_rows, sample = holed.frame(), holed.frame(some), holed.sample
     with ExitStack() as stack:
@@ -146,7 +146,7 @@ def time_network(report: Report, scale: float) -> None:
     for node, told in tables.items():
         table, order = np.array(told["table"]), [told["parents"].index(p) for p in theirs.parents(node)]
         theirs.set_cpt(node, table.transpose(*order, len(order)), normalize=True)
-    mine = empty().fit(few_rows, method="em", prior=PRIOR)
+    mine = empty().fit(few_rows, method="em", smoothing=PRIOR)
     reached = mine.log_likelihood(few_rows), theirs.log_likelihood(few_rows)
     report.note(
         f"{some} rows, log-likelihood where each stops by itself: bayeskit {reached[0]:.3f} after {mine.n_iter_} "

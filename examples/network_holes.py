@@ -24,9 +24,9 @@ say(
     f"1. Three thousand mornings; the sprinkler was looked at on {sum(looked)} of them, when the lawn was wet\n",
     f"1. 三千个早晨，只有 {sum(looked)} 个早晨草地湿了，才去看过洒水器\n",
 )
-counted = untaught(lawn).fit(mornings, prior="mle")
+counted = untaught(lawn).fit(mornings, smoothing="mle")
 # A small tolerance: where much is missing, steps are small long before the top is reached.
-climbed = untaught(lawn).fit(mornings, prior="mle", method="em", tol=1e-12, max_iter=1_000)
+climbed = untaught(lawn).fit(mornings, smoothing="mle", method="em", tol=1e-12, max_iter=1_000)
 table = [("", say.text("P(sprinkler)", "P(洒水器开)"), say.text("log-likelihood", "对数似然"))]
 for told, network in (
     (say.text("the truth", "真实值"), lawn),

@@ -93,7 +93,7 @@ def test_whose_factor_is_whose() -> None:
     ("mine", "theirs", "missing"),
     [
         (BayesNetClassifier("naive", smoothing="laplace"), NaiveBayes(), 0.2),
-        (BayesNetClassifier("tan", smoothing="laplace"), TAN(alpha=1.0), 0.0),
+        (BayesNetClassifier("tan", smoothing="laplace"), TAN(smoothing=1.0), 0.0),
     ],
     ids=["naive", "tan"],
 )
@@ -202,7 +202,7 @@ def test_intervals_are_those_of_the_same_model_elsewhere() -> None:
     structure = {n: [p for p in ps if p != "y"] for n, ps in tree.structure_.items() if n != "y"}
     pairs = [
         (BayesNetClassifier("naive", smoothing="laplace"), NaiveBayes()),
-        (tree, TAN(structure=structure, alpha=1.0)),
+        (tree, TAN(structure=structure, smoothing=1.0)),
     ]
     for mine, theirs in pairs:
         a, b = (model.fit(X, y).predict_interval(rows, draws=4000) for model in (mine, theirs))

@@ -121,7 +121,7 @@ def test_a_profile_holds_the_distributions_of_the_model():
     best = [d.information for d in found.distributions]
     assert best == sorted(best, reverse=True) and best[0] > 0
     # The same numbers under a model with arcs, whose table of an attribute alone is smoothed as naive Bayes smooths.
-    arcs = TAN(alpha=1.0, cut_points={"密度": [0.5], "含糖率": [0.2]}).fit(MELON.X, MELON.y)
+    arcs = TAN(smoothing=1.0, cut_points={"密度": [0.5], "含糖率": [0.2]}).fit(MELON.X, MELON.y)
     np.testing.assert_allclose(
         arcs.class_profile()["纹理"].shares, model.table("纹理").probabilities, rtol=1e-12
     )

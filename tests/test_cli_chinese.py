@@ -35,7 +35,7 @@ fit melon.csv --target 好瓜 --encoding foo -o out
 fit melon.csv --target 好瓜 --numeric 色泽 -o out
 fit melon.csv --target 好瓜 --model xx -o out
 fit melon.csv --target 好瓜 --param kk=1 -o out
-fit melon.csv --target 好瓜 --alpha -1 -o out
+fit melon.csv --target 好瓜 --smoothing -1 -o out
 fit melon.csv --target 好瓜 --param numeric=foo -o out
 fit melon.csv --target 好瓜 -o folder
 fit melon.csv --target 好瓜 -o none/out
@@ -129,7 +129,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "strangers.csv").write_text("\n".join([lines[0], *[lines[1]] * 9]), "utf-8")
     fit = ("fit", folder / "melon.csv", "--target", "好瓜", "-o")
     done(*fit, folder / "m.bayes")
-    done(*fit, folder / "two.bayes", "--alpha", "2")
+    done(*fit, folder / "two.bayes", "--smoothing", "2")
     done(*fit, folder / "few.bayes", "--drop", "色泽")
     saved = (folder / "m.bayes").read_bytes()
     (folder / "cut.bayes").write_bytes(saved[:900])

@@ -44,7 +44,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("line", "names"),
     [
         ("bayeskit fi", ["fit"]),
-        ("bayeskit fit --al", ["--alpha"]),
+        ("bayeskit fit --sm", ["--smoothing"]),
         ("bayeskit fit --model ", list(MODELS)),
         ("bayeskit compare t.csv --models nb,ta", ["nb,tan"]),
         ("bayeskit textbook ", list(PAGES)),

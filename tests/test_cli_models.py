@@ -48,14 +48,14 @@ def test_a_fitted_file_is_the_model_of_python(melon: Path, tmp_path: Path) -> No
         "kdb",
         "--param",
         "k=1",
-        "--alpha",
+        "--smoothing",
         "0.5",
         "-o",
         path,
         "--json",
     )
     assert json.loads(told)["classes"] == [{"label": "否", "rows": 9.0}, {"label": "是", "rows": 8.0}]
-    expected = KDB(k=1, alpha=0.5).fit(MELON.frame, target="好瓜").predict_proba(MELON.X)
+    expected = KDB(k=1, smoothing=0.5).fit(MELON.frame, target="好瓜").predict_proba(MELON.X)
     assert bayeskit.load(path).predict_proba(MELON.X) == pytest.approx(expected, abs=1e-12)
 
 
@@ -241,7 +241,7 @@ def test_options_that_mean_nothing_are_refused(melon: Path, tmp_path: Path) -> N
         (["--param", "kk=2"], "'kk'"),
         (["--param", "alpha"], "NAME=VALUE"),
         (["--drop", "密读"], "'密度'"),
-        (["--model", "auto", "--alpha", "1"], "AutoBayes"),
+        (["--model", "auto", "--smoothing", "1"], "AutoBayes"),
         (["--model", "net", "-o", tmp_path / "m.bif"], "network convert"),
         (["--limit", "0"], "--limit"),
     ]:

@@ -49,7 +49,7 @@ GRAPHS: list[dict[str, list[str]]] = [
 def asked(rows: dict[str, Any], graph: dict[str, list[str]], names: tuple[str, ...], penalty: float) -> float:
     """The score by a network that is fitted and asked, and parameters counted by hand."""
     network = BayesianNetwork({name: graph.get(name, []) for name in names}, states={"z": float, "w": float})
-    posterior = network.fit(rows, prior="bdeu").predict_proba(rows, "y")
+    posterior = network.fit(rows, smoothing="bdeu").predict_proba(rows, "y")
     truth = [network.states("y").index(label) for label in rows["y"]]
     sizes = {"y": 3, "a": 3, "b": 2}
     parameters = 0

@@ -114,7 +114,7 @@ def test_jointly_gaussian_attributes_follow_each_other() -> None:
 
 
 def test_what_is_impossible_is_infinite_and_never_nan() -> None:
-    model = NaiveBayes(alpha=0.0).fit([["a", "x"], ["b", "x"], ["b", "y"]], [0, 1, 1])
+    model = NaiveBayes(smoothing=0.0).fit([["a", "x"], ["b", "x"], ["b", "y"]], [0, 1, 1])
     found = model.contributions([["a", "x"], ["a", "y"]])
     assert not np.isnan(found.values).any()
     assert found.values[0, 1].tolist() == [np.inf, -np.inf]

@@ -49,7 +49,9 @@ def test_whole_numbers_with_gaps_are_states_once_declared():
     rows = {"rain": [0.0, 1.0, np.nan, 1.0], "wet": ["no", "yes", "yes", "yes"]}
     with refuses(ColumnError, "rain", "states={'rain': [0, 1]}"):
         BayesianNetwork(two()).fit(rows, method="em")
-    network = BayesianNetwork(two(), states={"rain": [0, 1]}).fit(rows, method="em", prior="mle", tol=1e-12)
+    network = BayesianNetwork(two(), states={"rain": [0, 1]}).fit(
+        rows, method="em", smoothing="mle", tol=1e-12
+    )
     assert network.cpt("rain")[1] == pytest.approx(0.75, abs=1e-4)
 
 
@@ -149,7 +151,7 @@ def test_networks_tell_of_a_fall():
 
     def fitted(variance):
         network = BayesianNetwork({"x": [], "y": ["x"]}, states={"x": float, "y": float})
-        return network.fit(rows, method="em", prior="mle", variance=variance)
+        return network.fit(rows, method="em", smoothing="mle", variance=variance)
 
     assert not fitted("mle").fell_
     fell = fitted("unbiased")

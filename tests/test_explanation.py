@@ -72,8 +72,8 @@ def mixed(n: int = 60, seed: int = 0) -> tuple[dict[str, Any], Any]:
 FAMILIES = {"student": "student", "kernel": "kernel", "count": "poisson"}
 SETTINGS: list[dict[str, Any]] = [
     {},
-    {"alpha": 0.5},
-    {"alpha": 0.0},
+    {"smoothing": 0.5},
+    {"smoothing": 0.0},
     {"smoothing": MAP(Dirichlet(2.5))},
     {"smoothing": MEstimate(2)},
     {"smoothing": BDeu(4)},
@@ -82,10 +82,10 @@ SETTINGS: list[dict[str, Any]] = [
     {"class_weight": {"甲": 0.3, "乙": 2.0}},
     {"class_prior": [0.2, 0.5, 0.3]},
     {"missing": "state"},
-    {"missing": "state", "alpha": 0.0},
+    {"missing": "state", "smoothing": 0.0},
     {"missing": "state", "unseen": "smooth", "class_weight": "balanced"},
     {"unseen": "smooth"},
-    {"unseen": "smooth", "alpha": 0.0},
+    {"unseen": "smooth", "smoothing": 0.0},
     {"variance": "unbiased"},
 ]
 
@@ -147,7 +147,7 @@ def test_factors_multiply_to_the_prediction(options: dict[str, Any]) -> None:
 @example([(None, None, 0)] * 2, (None, None), 0.5, "state", "smooth")  # columns without a state
 def test_any_small_table(rows: Any, row: Any, alpha: float, missing: str, unseen: str) -> None:
     columns = {name: np.array([r[j] for r in rows], dtype=object) for j, name in enumerate(("u", "v"))}
-    model = NaiveBayes(alpha=alpha, missing=missing, unseen=unseen, categorical_features="all")
+    model = NaiveBayes(smoothing=alpha, missing=missing, unseen=unseen, categorical_features="all")
     model.fit(columns, np.array([r[2] for r in rows]))
     check(model, {"u": row[0], "v": row[1]})
 
@@ -243,7 +243,7 @@ def test_unseen_and_missing_as_states() -> None:
 
 
 def test_an_impossible_row_gives_the_prior() -> None:
-    model = NaiveBayes(alpha=0.0).fit([["a", "x"], ["b", "y"], ["b", "y"]], [0, 1, 1])
+    model = NaiveBayes(smoothing=0.0).fit([["a", "x"], ["b", "y"], ["b", "y"]], [0, 1, 1])
     e = explained(model, ["a", "y"])
     assert e.impossible
     assert e.posterior == pytest.approx((1 / 3, 2 / 3))

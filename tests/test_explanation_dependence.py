@@ -52,7 +52,7 @@ def mixed(n: int = 40, seed: int = 0) -> tuple[dict[str, Any], Any]:
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"numeric": "gaussian"},
-    {"alpha": 0.0},
+    {"smoothing": 0.0},
     {"smoothing": MEstimate(2), "numeric": "gaussian", "missing": "state"},
     {"smoothing": BDeu(4), "missing": "state"},
     {"smoothing": WittenBell(), "unseen": "smooth"},
@@ -195,7 +195,7 @@ def test_the_average_by_hand() -> None:
 def test_a_missing_parent_is_summed_over_and_told_so() -> None:
     columns, y, row = melons()
     structure = {"纹理": "脐部", "触感": "纹理", "色泽": "纹理", "根蒂": "脐部"}
-    model = TAN(structure=structure, alpha=1.0).fit(columns, y)
+    model = TAN(structure=structure, smoothing=1.0).fit(columns, y)
     e = check(model, {**row, "纹理": None})
     group = next(a for a in e.attributes if a.name == ("色泽", "触感"))
     assert (group.value, group.summed, group.given) == (("青绿", "硬滑"), ("纹理",), (("脐部", "凹陷"),))
@@ -217,7 +217,7 @@ def test_groups_around_different_holes_stay_apart() -> None:
     columns, y, row = melons()
     structure = {"色泽": "根蒂", "敲声": "根蒂", "触感": "纹理", "脐部": "纹理"}
     e = check(
-        TAN(structure=structure, alpha=1.0).fit(columns, y), {**row, "根蒂": None, "纹理": "never seen"}
+        TAN(structure=structure, smoothing=1.0).fit(columns, y), {**row, "根蒂": None, "纹理": "never seen"}
     )
     assert [(a.name, a.summed) for a in e.attributes] == [
         (("色泽", "敲声"), ("根蒂",)),
@@ -329,7 +329,7 @@ class Strange(Conditional):
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_models_of_unknown_kinds_are_explained_by_leaving_out(lang: str) -> None:
     columns, y = mixed()
-    fitted = TAN(alpha=1.0).fit({n: columns[n] for n in "abcd"}, y)
+    fitted = TAN(smoothing=1.0).fit({n: columns[n] for n in "abcd"}, y)
     known = fitted._model
     model = replace(known, conditionals=(Strange(known.conditionals[0]),))
     row = {"a": "x", "b": None, "c": "y", "d": "new"}
@@ -354,7 +354,7 @@ def test_two_super_parents_at_a_time_are_explained_by_leaving_out() -> None:
     e = check(model, row)
     assert e.form == "evidence"
     assert all(f.probability <= 1.0 for a in e.attributes for f in a.factors)
-    impossible = AnDE(n=2, alpha=0.0).fit(columns, y)
+    impossible = AnDE(n=2, smoothing=0.0).fit(columns, y)
     for values in itertools.product(("青绿", "浅白"), ("硬挺", None), ("浊响",), ("模糊", "清晰")):
         check(impossible, {**row, **dict(zip(row, values))})
 

@@ -97,7 +97,7 @@ class Case:
             for name, parents in zip(self.dag.nodes, self.dag.parents)
         )
         made = BayesianNetwork._of(Network(nodes))
-        return made.fit({**self.X, "y": self.y}, prior=prior, sample_weight=self.weights)
+        return made.fit({**self.X, "y": self.y}, smoothing=prior, sample_weight=self.weights)
 
 
 def joint(case, recipe, rows=slice(None)):

@@ -196,13 +196,13 @@ def test_a_start_and_a_batch_are_weighed():
 
 def test_smoothing_is_a_posterior_and_hard_rows_go_whole():
     frame, _ = clusters(60)
-    smooth = LatentClass(2, families=POISSON, alpha=1.0).fit(frame)
+    smooth = LatentClass(2, families=POISSON, smoothing=1.0).fit(frame)
     assert (smooth.profiles_["colour"].values > 0.005).all()
     assert smooth.history_[-1] < smooth.score(frame) * 60
     hard = LatentClass(2, families=POISSON, hard=True).fit(frame)
     counts = np.bincount(hard.predict(frame), minlength=2)
     np.testing.assert_allclose(hard.weights_ * 60, counts)
-    nb = NaiveBayes(alpha=0.0, families=POISSON).fit(frame, hard.predict(frame))
+    nb = NaiveBayes(smoothing=0.0, families=POISSON).fit(frame, hard.predict(frame))
     np.testing.assert_allclose(nb.predict_proba(frame), hard.predict_proba(frame), atol=1e-9)
 
 
@@ -272,7 +272,7 @@ def test_answers_about_strange_rows():
         found.predict_proba(unseen), found.predict_proba(frame.iloc[:1].assign(colour=None))
     )
     table = LatentClass(2, hard=True).fit([["a", "x"], ["a", "x"], ["b", "y"], ["b", "y"]])
-    with warns_of(SuspectResult, 1, "alpha"):
+    with warns_of(SuspectResult, 1, "smoothing"):
         np.testing.assert_allclose(table.predict_proba([["a", "y"]]), [[0.5, 0.5]])
     assert np.isneginf(table.score_samples([["a", "y"]])).all()
     with refuses(ColumnError, "size"):
@@ -283,7 +283,7 @@ def test_answers_about_strange_rows():
 
 def test_profiles_in_words():
     melon = datasets.load("melon3")
-    found = LatentClass(2, alpha=0.5).fit(melon.X)
+    found = LatentClass(2, smoothing=0.5).fit(melon.X)
     text = str(found.profiles_)
     assert text.startswith("2 components") and "纹理" in text and "密度" in text and "mean" in text
     assert found._repr_html_().startswith("<table>") and "纹理" in found._repr_html_()
@@ -299,7 +299,7 @@ def test_profiles_in_words():
 
 def test_declared_states_stay():
     rows = {"a": ["x", "y", "x", None]}
-    found = LatentClass(2, states={"a": ["y", "x", "z"]}, alpha=1.0).fit(rows)
+    found = LatentClass(2, states={"a": ["y", "x", "z"]}, smoothing=1.0).fit(rows)
     assert found.profiles_["a"].rows == ("y", "x", "z")
     assert (found.profiles_["a"].values[:, 2] > 0).all()
     with pytest.raises(UnseenState):
@@ -337,8 +337,8 @@ def test_degenerate_rows_end_well():
         ({"n_components": 0}, ["n_components", 0]),
         ({"n_components": 2.5}, ["n_components", 2.5]),
         ({"n_components": "many"}, ["n_components", "many"]),
-        ({"alpha": -1.0}, ["alpha", -1.0]),
-        ({"alpha": np.nan}, ["alpha", "nan"]),
+        ({"smoothing": -1.0}, ["smoothing", -1.0]),
+        ({"smoothing": np.nan}, ["smoothing", "nan"]),
         ({"variance_floor": 0.0}, ["variance_floor", 0.0]),
         ({"variance_floor": 2.0}, ["variance_floor", 2.0]),
         ({"tol": -1.0}, ["tol", -1.0]),
@@ -386,15 +386,15 @@ def test_no_convergence_is_said_with_the_history():
     "settings",
     [
         {"missing": "state"},
-        {"alpha": 1.0, "variance_floor": 1e-3},
+        {"smoothing": 1.0, "variance_floor": 1e-3},
         {"n_components": [1, 2, 3]},
         {"hard": True},
     ],
 )
 def test_a_saved_model_is_the_same_model(tmp_path, settings):
     frame, _ = clusters(150, 3, 0.2)
-    rows = frame if settings.get("alpha") else frame.to_numpy(dtype=object)
-    families = {("visits" if settings.get("alpha") else "x3"): "poisson"}
+    rows = frame if settings.get("smoothing") else frame.to_numpy(dtype=object)
+    families = {("visits" if settings.get("smoothing") else "x3"): "poisson"}
     made = LatentClass(**{"n_components": 2, "n_init": 2, "families": families, **settings}).fit(rows)
     path = tmp_path / "hidden.bayes"
     # As it was fitted, and after a step of online EM, where the components are those of the sums.
@@ -455,5 +455,5 @@ def test_a_file_that_contradicts_itself_is_refused(tmp_path):
     refused(content={"facts": {}})
     with pytest.raises(NotFittedError):
         LatentClass().save(path)
-    with refuses(UsageError, "families", "missing", "alpha", "variance_floor"):
-        made.set_params(alpha=2.0).save(path)
+    with refuses(UsageError, "families", "missing", "smoothing", "variance_floor"):
+        made.set_params(smoothing=2.0).save(path)

@@ -283,7 +283,7 @@ def test_an_impossible_row_is_named_and_bad_cells_refused():
     model = shares_start(problem, np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]))
     table = model.conditionals[0].log_table.copy()
     table[1] = -np.inf
-    with refuses(DataError, 2, "alpha"):
+    with refuses(DataError, 2, "smoothing"):
         problem.expect(
             Model(model.schema, model.log_prior, (replace(model.conditionals[0], log_table=table),))
         )

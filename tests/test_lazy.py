@@ -57,7 +57,7 @@ SETTINGS = [
     {"class_prior": [1.0, 0.0]},
     {"class_prior": {"no": 0.25, "yes": 0.75}},
     {"class_weight": "balanced"},
-    {"alpha": 0.5, "variance": "unbiased"},
+    {"smoothing": 0.5, "variance": "unbiased"},
     {"numeric": "kernel"},
 ]
 

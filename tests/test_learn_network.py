@@ -31,11 +31,11 @@ def no_warning():
 
 @pytest.mark.parametrize("method", EVERY)
 def test_structure_and_tables(method):
-    network = learn_network(ROWS, method, prior="mle")
+    network = learn_network(ROWS, method, smoothing="mle")
     assert set(network.nodes) == set(ROWS.columns) and network.n_rows_ == 1000
-    again = learn_network(ROWS, method, prior="laplace")
+    again = learn_network(ROWS, method, smoothing="laplace")
     assert again.edges == network.edges
-    again.fit(ROWS, prior="mle")
+    again.fit(ROWS, smoothing="mle")
     for node in network.nodes:
         assert (network.distribution(node).table() == again.distribution(node).table()).all()
         assert network.states(node) == ("no", "yes")
@@ -62,7 +62,7 @@ def test_missing_cells():
     """The arcs from the rows that are complete, each table from the rows where its columns are there."""
     holes = ROWS.astype(object).copy()
     holes.loc[:99, "wet"] = None
-    network = learn_network(holes, prior="mle")
+    network = learn_network(holes, smoothing="mle")
     assert network.edges == learn_network(ROWS[100:]).edges
     rain = (ROWS["rain"] == "yes").mean()
     assert network.query("rain")["yes"] == pytest.approx(rain)

@@ -94,19 +94,19 @@ WEIGHTS = {
 }
 SETTINGS = [
     {},
-    {"alpha": 0.0},
-    {"alpha": 0.0, "missing": "state"},
+    {"smoothing": 0.0},
+    {"smoothing": 0.0, "missing": "state"},
     {"missing": "state"},
     {"unseen": "smooth"},
     {"missing": "state", "unseen": "smooth", "smoothing": "m-estimate"},
     {"variance": "unbiased"},
     {"numeric": "student"},
-    {"families": {"calls": "poisson"}, "alpha": 0.5},
-    {"families": {"calls": "poisson", "size": "student"}, "alpha": 0.0},
+    {"families": {"calls": "poisson"}, "smoothing": 0.5},
+    {"families": {"calls": "poisson", "size": "student"}, "smoothing": 0.0},
     {"class_prior": "uniform"},
     {"class_weight": {0: 3.0, 3: 0.25}},
     {"class_weight": "balanced"},
-    {"class_weight": "balanced", "alpha": 0.0, "missing": "state"},
+    {"class_weight": "balanced", "smoothing": 0.0, "missing": "state"},
 ]
 
 
@@ -191,7 +191,7 @@ def test_any_small_table(data, alpha, missing):
     )
     y = data.draw(st.lists(st.sampled_from([0, 1]), min_size=n, max_size=n))
     w = data.draw(st.lists(st.sampled_from([0.25, 1.0, 2.0]), min_size=n, max_size=n))
-    assert check(NaiveBayes(alpha=alpha, missing=missing), X, y, np.array(w), rtol=1e-11)
+    assert check(NaiveBayes(smoothing=alpha, missing=missing), X, y, np.array(w), rtol=1e-11)
 
 
 def test_part_of_a_row():
@@ -252,7 +252,7 @@ def test_the_mean_is_weighted():
 
 def test_where_no_class_is_possible_the_prior_of_the_others_answers():
     X, y = [["a"], ["b"], ["b"], ["b"]], [0, 0, 1, 1]
-    model = NaiveBayes(alpha=0.0).fit(X, y)
+    model = NaiveBayes(smoothing=0.0).fit(X, y)
     # Without its only row "a" is impossible: P(0) = 1/3, P(1) = 2/3.
     np.testing.assert_allclose(model.leave_one_out(X, y)[0], [1 / 3, 2 / 3], rtol=1e-14)
 

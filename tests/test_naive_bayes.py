@@ -65,7 +65,7 @@ WORDS = st.sampled_from(["a", "b", "c", None])
 def test_tables_equal_brute_force(table, query, alpha, missing, unseen):
     rows = [[*row[:2], "k"] for row in table]  # one column that is never missing
     labels, weights = [row[2] for row in table], [row[3] for row in table]
-    model = NaiveBayes(alpha=alpha, missing=missing, unseen=unseen, categorical_features="all").fit(
+    model = NaiveBayes(smoothing=alpha, missing=missing, unseen=unseen, categorical_features="all").fit(
         rows, labels, weights
     )
     wanted = naive_posterior(
@@ -94,7 +94,7 @@ def mixed(n=40, seed=0):
     "how",
     [
         {},
-        {"alpha": 0.25},
+        {"smoothing": 0.25},
         {"missing": "state"},
         {"variance": "unbiased"},
         {"unseen": "smooth"},
@@ -115,7 +115,7 @@ def test_mixed_rows_equal_brute_force(how, weighted):
         ["r", 1.0, 1.0],
     ]
     brute = {
-        "prior": how.get("alpha", 1),
+        "prior": how.get("smoothing", 1),
         "class_prior": how.get("class_prior"),
         "missing": how.get("missing", "ignore"),
         "unseen": how.get("unseen", "ignore"),
@@ -285,7 +285,7 @@ def test_a_class_weight_is_the_weight_of_its_rows(class_weight, factor):
 
 
 def test_where_no_class_is_possible_the_prior_answers():
-    model = NaiveBayes(alpha=0).fit([["a", "p"], ["b", "q"], ["b", "q"]], [0, 1, 1])
+    model = NaiveBayes(smoothing=0).fit([["a", "p"], ["b", "q"], ["b", "q"]], [0, 1, 1])
     for ask in (model.predict_proba, lambda rows: np.exp(model.predict_log_proba(rows))):
         with warns_of(SuspectResult, 1, "alpha"):
             got = ask([["a", "q"], ["b", "q"]])
@@ -316,7 +316,7 @@ def test_the_evidence_of_all_rows_is_one():
 
 def test_the_evidence_of_the_impossible():
     rows = [["a", "p"], ["b", "q"]]
-    model = NaiveBayes(alpha=0).fit(rows, [0, 1])
+    model = NaiveBayes(smoothing=0).fit(rows, [0, 1])
     assert model.log_evidence([["a", "q"]])[0] == -math.inf
     assert model.log_evidence(rows).tolist() == pytest.approx([math.log(0.5)] * 2)
 
@@ -385,7 +385,7 @@ def test_samples_repeat_and_take_the_shape_of_the_rows():
 
 def test_samples_are_missing_where_missingness_is_a_state():
     rows = [[1.0], [2.0], [None], [None], [3.0], [4.0]]
-    model = NaiveBayes(missing="state", alpha=0, categorical_features=None).fit(rows, [0, 0, 0, 0, 1, 1])
+    model = NaiveBayes(missing="state", smoothing=0, categorical_features=None).fit(rows, [0, 0, 0, 0, 1, 1])
     X, y = model.sample(8_000, random_state=5)
     gone = np.isnan(X[:, 0])
     assert gone[y == 0].mean() == pytest.approx(0.5, abs=0.03)
@@ -524,8 +524,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
 @pytest.mark.parametrize(
     ("how", "says"),
     [
-        ({"smoothing": "mle", "alpha": 0.5}, ["smoothing=", "alpha="]),
-        ({"alpha": -1.0}, ["alpha", -1.0]),
+        ({"smoothing": -1.0}, ["smoothing", -1.0]),
         ({"variance": "both"}, ["variance", "both", "mle", "unbiased"]),
         ({"numeric": "cauchy"}, ["numeric", "cauchy"]),
         ({"missing": "drop"}, ["missing", "drop"]),
@@ -563,7 +562,7 @@ def test_forgetting_is_all_or_nothing_over_batches():
 
 
 def test_weights_of_different_sizes_leave_no_ghost():
-    model = NaiveBayes(alpha=0).fit([["a"], ["a"], ["b"]], [0, 0, 0], [1e6, 0.1, 1.0])
+    model = NaiveBayes(smoothing=0).fit([["a"], ["a"], ["b"]], [0, 0, 0], [1e6, 0.1, 1.0])
     model.forget([["a"]], [0], [1e6]).forget([["a"]], [0], [0.1])
     assert model.table("x0").states == ("b",)
     assert not np.isnan(model.predict_joint_log_proba([["a"], ["b"]])).any()

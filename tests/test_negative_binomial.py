@@ -25,13 +25,13 @@ def fitted(x, y, weights=None, **how) -> NegativeBinomial:
 def test_moments_by_hand():
     # Class a: 0, 2, 4, 10: mean 4, variance 14 = 4 + φ·16. Class b: 1, 1, 4: mean 2, variance 2: a Poisson.
     x, y = [0, 2, 4, 10, 1, 1, 4], list("aaaabbb")
-    got = fitted(x, y, alpha=0.0)
+    got = fitted(x, y, smoothing=0.0)
     np.testing.assert_allclose(got.rates.ravel(), [4.0, 2.0])
     np.testing.assert_allclose(got.dispersion.ravel(), [10 / 16, 0.0], atol=1e-15)
-    unbiased = fitted(x, y, alpha=0.0, variance="unbiased")  # 56/3 = 4 + φ·16, and 3 = 2 + φ·4
+    unbiased = fitted(x, y, smoothing=0.0, variance="unbiased")  # 56/3 = 4 + φ·16, and 3 = 2 + φ·4
     np.testing.assert_allclose(unbiased.dispersion.ravel(), [(56 / 3 - 4) / 16, 1 / 4])
     # One imaginary row: n(s² − x̄) is 40 and 0, nx̄² is 64 and 12; a row has 40/7 and 76/7 of them.
-    smoothed = fitted(x, y, alpha=1.0)
+    smoothed = fitted(x, y, smoothing=1.0)
     np.testing.assert_allclose(smoothed.rates.ravel(), [(16 + 22 / 7) / 5, (6 + 22 / 7) / 4])
     np.testing.assert_allclose(
         smoothed.dispersion.ravel(), [(40 + 40 / 7) / (64 + 76 / 7), (40 / 7) / (12 + 76 / 7)]
@@ -82,7 +82,7 @@ def test_leaving_out_equals_refitting(rows, alpha, unbiased):
     x, y = np.array([row[0] for row in rows]), [row[1] for row in rows]
     if min(y.count("a"), y.count("b")) < 2:
         return
-    how = {"alpha": alpha, "variance": "unbiased" if unbiased else "mle", "numeric": "negative-binomial"}
+    how = {"smoothing": alpha, "variance": "unbiased" if unbiased else "mle", "numeric": "negative-binomial"}
     with np.errstate(all="raise", under="ignore"):
         got = NaiveBayes(**how).fit({"x": x}, y).leave_one_out({"x": x}, y)
     for i in range(len(y)):

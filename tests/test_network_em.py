@@ -66,7 +66,7 @@ def test_one_step_with_a_hidden_cause_is_the_page_of_arithmetic():
     found.fit(
         {"x": ["yes"] * 3 + ["no"]},
         method="em",
-        prior="mle",
+        smoothing="mle",
         warm_start=True,
         max_iter=1,
         tol=0,
@@ -82,7 +82,7 @@ def test_one_step_with_a_hidden_cause_is_the_page_of_arithmetic():
 
 def test_hard_and_smoothed_steps_by_hand():
     data = {"x": ["yes"] * 3 + ["no"]}
-    found = hidden_coin().fit(data, method="em", prior=1.0, warm_start=True, max_iter=1, tol=0, hard=True)
+    found = hidden_coin().fit(data, method="em", smoothing=1.0, warm_start=True, max_iter=1, tol=0, hard=True)
     # Completed: (b, yes) three times, (a, no) once; one more in each cell.
     assert found.cpt("h")["b"] == pytest.approx(4 / 6)
     assert found.cpt("x")["b", "yes"] == pytest.approx(4 / 5)
@@ -90,7 +90,7 @@ def test_hard_and_smoothed_steps_by_hand():
     completed = 3 * math.log(0.36) + math.log(0.48)
     added = math.log(0.6 * 0.4) + math.log(0.8 * 0.2 * 0.1 * 0.9)
     assert found.history_[0] == pytest.approx(completed + added, rel=1e-14)
-    soft = hidden_coin().fit(data, method="em", prior=1.0, warm_start=True, max_iter=1, tol=0)
+    soft = hidden_coin().fit(data, method="em", smoothing=1.0, warm_start=True, max_iter=1, tol=0)
     assert soft.history_[0] == pytest.approx(3 * math.log(0.48) + math.log(0.52) + added, rel=1e-14)
 
 
@@ -104,7 +104,7 @@ def test_tables_and_likelihood_of_pyagrum(place, accelerate):
     rows = pd.read_parquet(GOLDEN / case["file"])
     parents = {node: [a for a, b in case["arcs"] if b == node] for node in case["levels"]}
     found = BayesianNetwork(parents, states=case["levels"])
-    found.fit(rows, method="em", prior="mle", tol=1e-13, max_iter=500, accelerate=accelerate)
+    found.fit(rows, method="em", smoothing="mle", tol=1e-13, max_iter=500, accelerate=accelerate)
     assert found.converged_
     assert found.log_likelihood(rows) == pytest.approx(case["pyagrum"]["observed_loglik"], abs=1e-8)
     assert found.history_[-1] == pytest.approx(found.log_likelihood(rows), abs=1e-8)
@@ -134,7 +134,7 @@ def test_the_value_never_falls_and_is_that_of_the_network(seed, prior, hard, acc
     found.fit(
         data,
         method="em",
-        prior=prior,
+        smoothing=prior,
         hard=hard,
         accelerate=accelerate,
         max_iter=15,
@@ -197,16 +197,18 @@ def test_a_hidden_class_leaves_the_saddle_of_the_uniform_start():
     uniform.set_cpt("h", [0.5, 0.5])
     for i in range(3):
         uniform.set_cpt(f"x{i}", [[0.5, 0.5], [0.5, 0.5]])
-    stuck = hidden_class().fit(data, method="em", prior="mle", start=uniform)
-    found = hidden_class().fit({**data, "h": [None] * 300}, method="em", prior="mle", tol=1e-9, max_iter=1000)
+    stuck = hidden_class().fit(data, method="em", smoothing="mle", start=uniform)
+    found = hidden_class().fit(
+        {**data, "h": [None] * 300}, method="em", smoothing="mle", tol=1e-9, max_iter=1000
+    )
     assert stuck.converged_
     assert found.log_likelihood(data) > stuck.log_likelihood(data) + 50
     # Seven free numbers for eight cells: where none of them ends at 0 or 1, the model says what the rows say.
     _, n = np.unique(np.column_stack(list(data.values())).astype(str), axis=0, return_counts=True)
     assert found.log_likelihood(data) == pytest.approx(float(n @ np.log(n / 300)), abs=1e-4)
-    again = hidden_class().fit(data, method="em", prior="mle", tol=1e-9, max_iter=1000)
+    again = hidden_class().fit(data, method="em", smoothing="mle", tol=1e-9, max_iter=1000)
     assert np.array_equal(tables(again), tables(found))  # no column, and an empty one, are the same
-    other = hidden_class().fit(data, method="em", prior="mle", random_state=5, n_init=4)
+    other = hidden_class().fit(data, method="em", smoothing="mle", random_state=5, n_init=4)
     assert len(other.starts_) == 4 and len(set(other.starts_)) == 4
 
 
@@ -253,7 +255,7 @@ def test_cells_on_their_way_to_zero_do_not_slow_the_tree():
     for column in data.values():
         column[rng.random(200) < 0.3] = None
     network = BayesianNetwork({"x0": [], **{f"x{i}": [f"x{i - 1}"] for i in range(1, 6)}})
-    network.fit(data, method="em", prior="mle", max_iter=300, tol=0)
+    network.fit(data, method="em", smoothing="mle", max_iter=300, tol=0)
     off = tables(network)[2:].reshape(5, 2, 2)[:, [0, 1], [1, 0]]
     assert (off == 0.0).all()
 
@@ -273,7 +275,7 @@ def test_continuous_nodes_take_part():
     x = np.concatenate([rng.normal(0, 1, 60), rng.normal(5, 1, 40)])
     x[::9] = np.nan
     network = BayesianNetwork({"h": [], "x": ["h"]}, states={"h": ["a", "b"], "x": float})
-    network.fit({"x": x}, method="em", prior="mle", n_init=3)
+    network.fit({"x": x}, method="em", smoothing="mle", n_init=3)
     assert (np.diff(network.history_) >= -1e-9 * abs(network.history_[-1])).all()
     assert sorted(network.distribution("x").intercept) == pytest.approx([0, 5], abs=0.5)
     assert network.log_likelihood({"x": x}) == pytest.approx(max(network.history_), rel=1e-9)
@@ -284,16 +286,16 @@ def test_what_em_leaves_behind():
     network = hidden_class()
     assert not hasattr(network, "history_")
     with warns_of(NotConverged, "max_iter=2", "warm_start=True") as told:
-        network.fit(data, method="em", prior="mle", max_iter=2)
+        network.fit(data, method="em", smoothing="mle", max_iter=2)
     assert told[0].filename == __file__
     with warns_of(NotConverged, "tol=0", "warm_start=True"):
-        hidden_class().fit(data, method="em", prior="mle", time_limit=0.0, tol=0)
+        hidden_class().fit(data, method="em", smoothing="mle", time_limit=0.0, tol=0)
     assert not network.converged_ and network.n_iter_ == 2 and network.n_rows_ == 50
     assert pickle.loads(pickle.dumps(network)).history_ == network.history_
     first = network.history_[-1]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        network.fit(data, method="em", prior="mle", warm_start=True, max_iter=1000)
+        network.fit(data, method="em", smoothing="mle", warm_start=True, max_iter=1000)
         assert network.history_[0] == pytest.approx(first, rel=1e-12)
     for verb in (network.partial_fit, network.forget):
         with refuses(UsageError, "EM", "fit", 'method="em"'):

@@ -206,7 +206,7 @@ def test_complete_rows_are_counted_whatever_the_start(away):
     rows["y"] = 0.5 * (rows["x"] - away) + rng.normal(size=n) + (rows["b"] == "2")
     parents = {"a": [], "b": ["a"], "x": ["a"], "y": ["x", "b", "a"]}
     kinds = {"a": ["0", "1"], "b": ["0", "1", "2"], "x": float, "y": float}
-    fitted = BayesianNetwork(parents, kinds).fit(rows, prior="mle")._network
+    fitted = BayesianNetwork(parents, kinds).fit(rows, smoothing="mle")._network
     codes, values = np.full((n, 4), -1), np.full((n, 4), np.nan)
     for v, name in enumerate("abxy"):
         if name in "ab":
@@ -444,7 +444,7 @@ def test_a_parent_never_seen_is_not_left_at_the_saddle_of_no_slopes():
     network = BayesianNetwork(
         {"factor": [], **{name: ["factor"] for name in rows}}, states=dict.fromkeys(["factor", *rows], float)
     )
-    network.fit(rows, method="em", prior="mle", max_iter=1000, tol=1e-9)
+    network.fit(rows, method="em", smoothing="mle", max_iter=1000, tol=1e-9)
     covariance = np.cov(list(rows.values()), bias=True)
     saturated = -200 * (3 * math.log(2 * math.pi) + np.linalg.slogdet(covariance)[1] + 3)
     assert network.history_[-1] == pytest.approx(saturated, abs=1e-3)

@@ -72,12 +72,12 @@ def same(one, other, rel=1e-9):
 def test_batches_forgetting_and_merging_equal_one_fit(mean, seed, cut):
     data = rows(seed, mean=mean)
     a, b = part(data, slice(cut)), part(data, slice(cut, None))
-    whole, only = made().fit(data, prior="laplace"), made().fit(a, prior="laplace")
+    whole, only = made().fit(data, smoothing="laplace"), made().fit(a, smoothing="laplace")
     rel = 1e-9 if not mean else 1e-6
-    same(made().fit(a, prior="laplace").partial_fit(b), whole, rel)
-    same(made().fit(b, prior="laplace").partial_fit(a), whole, rel)
+    same(made().fit(a, smoothing="laplace").partial_fit(b), whole, rel)
+    same(made().fit(b, smoothing="laplace").partial_fit(a), whole, rel)
     same(copy.deepcopy(whole).forget(b), only, rel)
-    first, second = made().fit(a, prior="laplace"), made().fit(b, prior="laplace")
+    first, second = made().fit(a, smoothing="laplace"), made().fit(b, smoothing="laplace")
     same(copy.deepcopy(first).merge(second), copy.deepcopy(second).merge(first), rel)
     same(first.merge(second), whole, rel)
     assert second.n_rows_ == 60 - cut  # what was merged in is as it was
@@ -85,12 +85,12 @@ def test_batches_forgetting_and_merging_equal_one_fit(mean, seed, cut):
 
 def test_199_of_200_batches_forgotten():
     batches = [rows(seed, n=12) for seed in range(200)]
-    network = made().fit(batches[0], prior="mle")
+    network = made().fit(batches[0], smoothing="mle")
     for batch in batches[1:]:
         network.partial_fit(batch)
     for batch in batches[1:]:
         network.forget(batch)
-    same(network, made().fit(batches[0], prior="mle"), rel=1e-7)
+    same(network, made().fit(batches[0], smoothing="mle"), rel=1e-7)
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -121,7 +121,6 @@ def table_of(data, family, cells):
     [
         ("mle", lambda q, r: 0),
         ("laplace", lambda q, r: 1),
-        ("k2", lambda q, r: 1),
         ("bdeu", lambda q, r: 1 / (q * r)),
         (BDeu(10), lambda q, r: 10 / (q * r)),
         (0.5, lambda q, r: 0.5),
@@ -134,7 +133,7 @@ def table_of(data, family, cells):
 )
 def test_priors(prior, cells):
     data = rows(1, n=8)
-    network = made().fit(data, prior=prior)
+    network = made().fit(data, smoothing=prior)
     for name in DISCRETE:
         family = [*PARENTS[name], name]
         q = int(np.prod([len(STATES[p]) for p in PARENTS[name]], dtype=int))
@@ -151,7 +150,7 @@ def test_what_was_never_seen():
         "x": [5.0, 6.0, 7.0],
         "y": [1.0, 2.0, 4.0],
     }
-    network = made().fit(data, prior="mle")
+    network = made().fit(data, smoothing="mle")
     assert network.distribution("b").table()[1] == pytest.approx([1 / 3] * 3)
     assert network.distribution("c").table()[:, 1] == pytest.approx(np.full((3, 2), 0.5))
     x = network.distribution("x")
@@ -161,12 +160,12 @@ def test_what_was_never_seen():
 
 
 def test_a_network_as_imaginary_rows():
-    """weight × P(parents, child) of the prior network, whose arcs may be others (BDe)."""
+    """ess × P(parents, child) of the prior network, whose arcs may be others (BDe)."""
     expert = BayesianNetwork({"b": [], "a": ["b"]}, {"a": ["v", "u"], "b": ["r", "q", "p"]})
     expert.set_cpt("b", [0.2, 0.3, 0.5]).set_cpt("a", [[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
     data = {"a": ["u", "u", "v"], "b": ["p", "q", "p"]}
     network = BayesianNetwork({"a": [], "b": ["a"]}, {"a": ["u", "v"], "b": ["p", "q", "r"]})
-    network.fit(data, prior=expert, weight=20)
+    network.fit(data, smoothing=expert, ess=20)
     # P(a, b) with b in the order p, q, r.
     joint = np.array([[0.5 * 0.5, 0.3 * 0.6, 0.2 * 0.1], [0.5 * 0.5, 0.3 * 0.4, 0.2 * 0.9]])
     cells = 20 * joint + [[1, 1, 0], [1, 0, 0]]
@@ -182,10 +181,10 @@ def test_a_prior_network_is_taken_as_it_is_then():
     """It may be the network itself, or change before the next batch."""
     first, second = {"a": ["u", "v", "v"]}, {"a": ["u"]}
     network = BayesianNetwork({"a": []}, {"a": ["u", "v"]}).set_cpt("a", [0.25, 0.75])
-    network.fit(first, prior=network, weight=4).partial_fit(second)
+    network.fit(first, smoothing=network, ess=4).partial_fit(second)
     assert network.distribution("a").table() == pytest.approx([3 / 8, 5 / 8])
     expert = BayesianNetwork({"a": []}, {"a": ["u", "v"]}).set_cpt("a", [0.25, 0.75])
-    network = BayesianNetwork({"a": []}, {"a": ["u", "v"]}).fit(first, prior=expert, weight=4)
+    network = BayesianNetwork({"a": []}, {"a": ["u", "v"]}).fit(first, smoothing=expert, ess=4)
     expert.set_cpt("a", [1, 0])
     assert network.partial_fit(second).distribution("a").table() == pytest.approx([3 / 8, 5 / 8])
 
@@ -234,7 +233,7 @@ def test_constant_columns_copies_and_one_row(variance, value):
 def test_available_cases():
     """Each table counts the rows where its own columns are there."""
     data = {"a": ["u", None, "v", "u"], "b": ["p", "q", None, "q"]}
-    network = BayesianNetwork({"a": [], "b": ["a"]}).fit(data, prior="mle")
+    network = BayesianNetwork({"a": [], "b": ["a"]}).fit(data, smoothing="mle")
     assert network.distribution("a").table() == pytest.approx([2 / 3, 1 / 3])
     assert network.distribution("b").table() == pytest.approx(np.array([[0.5, 0.5], [0.5, 0.5]]))
     assert network.n_rows_ == 4
@@ -243,19 +242,19 @@ def test_available_cases():
 def test_weights():
     data = {"a": ["u", "v"], "x": [1.0, 4.0]}
     network = BayesianNetwork({"a": [], "x": []}, {"x": float})
-    network.fit(data, prior="mle", sample_weight=[3, 1])
+    network.fit(data, smoothing="mle", sample_weight=[3, 1])
     assert network.distribution("a").table() == pytest.approx([0.75, 0.25])
     assert network.distribution("x").intercept == pytest.approx(1.75)
     three = {"a": ["u", "u", "u", "v"], "x": [1.0, 1.0, 1.0, 4.0]}
-    same_as = BayesianNetwork({"a": [], "x": []}, {"x": float}).fit(three, prior="mle")
+    same_as = BayesianNetwork({"a": [], "x": []}, {"x": float}).fit(three, smoothing="mle")
     assert network.distribution("x").variance == pytest.approx(same_as.distribution("x").variance)
-    network.fit(data, prior="mle", sample_weight=[1, 0])
+    network.fit(data, smoothing="mle", sample_weight=[1, 0])
     assert network.distribution("a").table() == pytest.approx([1, 0])
 
 
 def test_a_fitted_network_is_copied_and_pickled_whole():
     data = rows(4)
-    network = made().fit(data, prior="k2", variance="unbiased")
+    network = made().fit(data, smoothing="laplace", variance="unbiased")
     for twin in (copy.deepcopy(network), pickle.loads(pickle.dumps(network))):
         same(twin.partial_fit(rows(5)), copy.deepcopy(network).partial_fit(rows(5)))
     # A change of the graph or of a table ends what was counted.
@@ -288,22 +287,22 @@ def ab():
         (lambda: ab().fit(AB, sample_weight=[1, -1]), WeightError, [1, -1.0]),
         (lambda: ab().fit(AB, sample_weight=[1, np.nan]), WeightError, [1, "nan"]),
         (lambda: ab().fit(AB, sample_weight=[1]), WeightError, [1, 2, "sample_weight.shape"]),
-        (lambda: ab().fit(AB, prior="none"), SettingError, ["prior", "none"]),
-        (lambda: ab().fit(AB, prior="back-off"), SettingError, ["back-off", "prior"]),
-        (lambda: ab().fit(AB, prior="student"), SettingError, ["student", "prior"]),
-        (lambda: ab().fit(AB, prior=None), SettingError, [None, "prior"]),
-        (lambda: ab().fit(AB, prior=-1.0), SettingError, ["alpha", -1.0]),
+        (lambda: ab().fit(AB, smoothing="none"), SettingError, ["prior", "none"]),
+        (lambda: ab().fit(AB, smoothing="back-off"), SettingError, ["back-off", "prior"]),
+        (lambda: ab().fit(AB, smoothing="student"), SettingError, ["student", "prior"]),
+        (lambda: ab().fit(AB, smoothing=None), SettingError, [None, "prior"]),
+        (lambda: ab().fit(AB, smoothing=-1.0), SettingError, ["smoothing", -1.0]),
         (lambda: ab().fit(AB, variance="sample"), SettingError, ["variance", "sample"]),
-        (lambda: ab().fit(AB, weight=2), SettingError, ["weight", "prior"]),
-        (lambda: ab().fit(AB, prior=ab().fit(AB)), SettingError, ["prior", "weight=", 0]),
-        (lambda: ab().fit(AB, prior=ab().fit(AB), weight=0), SettingError, ["prior", "weight=", 0]),
+        (lambda: ab().fit(AB, ess=2), SettingError, ["ess", "prior"]),
+        (lambda: ab().fit(AB, smoothing=ab().fit(AB)), SettingError, ["prior", "ess=", 0]),
+        (lambda: ab().fit(AB, smoothing=ab().fit(AB), ess=0), SettingError, ["prior", "ess=", 0]),
         (
-            lambda: ab().fit(AB, prior=BayesianNetwork({"a": []}).fit(AB), weight=1),
+            lambda: ab().fit(AB, smoothing=BayesianNetwork({"a": []}).fit(AB), ess=1),
             Incompatible,
             ["prior", "b"],
         ),
         (
-            lambda: ab().fit(AB, prior=ab().fit({"a": ["u"], "b": ["p"]}), weight=1),
+            lambda: ab().fit(AB, smoothing=ab().fit({"a": ["u"], "b": ["p"]}), ess=1),
             Incompatible,
             ["prior", "a"],
         ),
@@ -331,7 +330,7 @@ def test_what_cannot_be(try_it, error, says):
 
 
 def test_a_refused_batch_changes_nothing():
-    network = ab().fit(AB, prior="laplace")
+    network = ab().fit(AB, smoothing="laplace")
     before = network.distribution("b").table().copy()
     for bad in ({"a": ["w"], "b": ["p"]}, {"a": ["u"]}):
         with pytest.raises(DataError):

@@ -41,7 +41,7 @@ STRUCTURED = [
     SPODE(),
     SPODE(numeric="gaussian"),
     TAN(),
-    TAN(alpha=1.0),
+    TAN(smoothing=1.0),
     TAN(numeric="gaussian", penalty="bic"),
     KDB(),
     KDB(k=3, smoothing="laplace"),
@@ -50,7 +50,7 @@ STRUCTURED = [
 ]
 PLAIN = [
     NaiveBayes(),
-    NaiveBayes(alpha=0.5, variance="unbiased", class_weight="balanced"),
+    NaiveBayes(smoothing=0.5, variance="unbiased", class_weight="balanced"),
     NaiveBayes(unseen="smooth"),
     TAN(unseen="smooth"),
     KDB(k=1, unseen="smooth", class_weight="balanced"),
@@ -138,7 +138,7 @@ def random_table(rng, n=40, holes=0.2):
 
 HOLES = [
     NaiveBayes(),
-    NaiveBayes(alpha=0.1, unseen="smooth"),
+    NaiveBayes(smoothing=0.1, unseen="smooth"),
     NaiveBayes(smoothing=MEstimate(2.0)),
     SPODE(super_parent="z"),
     TAN(),
@@ -146,7 +146,7 @@ HOLES = [
     TAN(smoothing=Laplace(), structure={"b": ["a"], "z": ["a"]}),
     KDB(),
     KDB(unseen="smooth", structure={"b": ["z", "a"], "z": ["a"]}),
-    KDB(alpha=0.5, k=1),
+    KDB(smoothing=0.5, k=1),
 ]
 
 
@@ -252,7 +252,7 @@ def test_the_book_by_hand():
     """Li Hang, example 4.1: P(y = −1) P(2 | −1) P(S | −1) = 1/15 under maximum likelihood."""
     data = load("lihang")
     columns = {a: np.asarray(data.columns[a], object) for a in data.attributes}
-    network = fitted(NaiveBayes(alpha=0, categorical_features="all"), columns, data.y).network_
+    network = fitted(NaiveBayes(smoothing=0, categorical_features="all"), columns, data.y).network_
     assert np.exp(network.log_probability({"y": -1, "x1": 2, "x2": "S"})) == pytest.approx(1 / 15, rel=1e-14)
     assert np.exp(network.log_probability({"y": 1, "x1": 2, "x2": "S"})) == pytest.approx(1 / 45, rel=1e-14)
     assert network.query("y", evidence={"x1": 2, "x2": "S"})[-1] == pytest.approx(3 / 4, rel=1e-14)
@@ -260,7 +260,7 @@ def test_the_book_by_hand():
 
 def test_rows_that_no_class_allows_get_the_prior():
     columns = {"a": ["p", "p", "q", "q"], "b": ["u", "u", "v", "v"]}
-    model = NaiveBayes(alpha=0).fit(columns, [0, 0, 1, 1])
+    model = NaiveBayes(smoothing=0).fit(columns, [0, 0, 1, 1])
     rows = {"a": ["p"], "b": ["v"]}
     with pytest.warns(SuspectResult):
         wanted = model.predict_proba(rows)

@@ -126,8 +126,8 @@ def test_refusals():
             model.fit(X, y).nomogram()
     with refuses(UsageError, "MultinomialNB", "explain"):
         MultinomialNB().fit(np.eye(4), [0, 1, 0, 1]).nomogram()
-    with refuses(UsageError, "x0", "a", "alpha"):
-        NaiveBayes(alpha=0).fit([["a"], ["b"]], [0, 1]).nomogram()
+    with refuses(UsageError, "x0", "a", "smoothing"):
+        NaiveBayes(smoothing=0).fit([["a"], ["b"]], [0, 1]).nomogram()
     model = NaiveBayes().fit(X, y)
     for wrong in ({"label": "也许"}, {"label": "是", "against": "是"}, {"most": 0}, {"lang": "fr"}):
         with pytest.raises(SettingError):

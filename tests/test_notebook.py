@@ -120,7 +120,10 @@ CASES: Cases = {
     ),
     "TAN": (lambda: tree(), ["Arcs", "→", "BackOff"]),
     "SPODE": (lambda: fitted("SPODE", CATEGORICAL, Y), ["Held super parent"]),
-    "AODE": (lambda: fitted("AODE", CATEGORICAL, Y, alpha=0.5), ["AODE(alpha=0.5)", "Lidstone(alpha=0.5)"]),
+    "AODE": (
+        lambda: fitted("AODE", CATEGORICAL, Y, smoothing=0.5),
+        ["AODE(smoothing=0.5)", "Lidstone(alpha=0.5)"],
+    ),
     "KDB": (lambda: fitted("KDB", MIXED, Y), ["Held cut points", "height", "Arcs"]),
     "AutoBayes": (lambda: fitted("AutoBayes", CATEGORICAL, Y), ["Held weights", "temperature"]),
     "WeightedNB": (lambda: fitted("WeightedNB", CATEGORICAL, Y), ["Held weights", "wind"]),

@@ -234,7 +234,7 @@ def by_hand(X: Any, y: Any, asked: Any, weights: Any) -> Floats:
 
 
 def model() -> ChainNB:
-    return ChainNB(alpha=1.0, categorical_features="all")
+    return ChainNB(smoothing=1.0, categorical_features="all")
 
 
 def test_a_statistic_of_ones_own_gives_a_classifier() -> None:

@@ -94,8 +94,8 @@ def tree_posterior(rows):
         (draw_words, words_posterior, NaiveBayes),
         (draw_numbers, numbers_posterior, NaiveBayes),
         (draw_counts, counts_posterior, lambda: NaiveBayes(numeric="poisson")),
-        (draw_tree, tree_posterior, lambda: TAN(structure={"x2": ["x1"]}, alpha=1.0)),
-        (draw_tree, tree_posterior, lambda: SPODE(super_parent="x1", alpha=0.5)),
+        (draw_tree, tree_posterior, lambda: TAN(structure={"x2": ["x1"]}, smoothing=1.0)),
+        (draw_tree, tree_posterior, lambda: SPODE(super_parent="x1", smoothing=0.5)),
         (draw_tree, tree_posterior, lambda: KDB(structure={"x2": ["x1"]}, smoothing=BackOff([2, 4]))),
     ],
     ids=["tables", "gaussian", "poisson", "tree", "super-parent", "back-off"],
@@ -158,7 +158,7 @@ X, Y = draw_tree(np.random.default_rng(2), 400)
 @pytest.mark.parametrize(
     "model",
     [
-        TAN(), TAN(smoothing="witten-bell"), KDB(k=2), KDB(k=2, alpha=1.0), KDB(smoothing="witten-bell"),
+        TAN(), TAN(smoothing="witten-bell"), KDB(k=2), KDB(k=2, smoothing=1.0), KDB(smoothing="witten-bell"),
         SPODE(super_parent="x0", missing="state", unseen="smooth"), NaiveBayes(missing="state", unseen="smooth"),
         KDB(missing="state", unseen="smooth"), NaiveBayes(class_weight="balanced"),
         NaiveBayes(calibration="temperature"),
@@ -186,7 +186,7 @@ def test_a_row_has_the_same_interval_alone_and_among_others_with_holes_and_new_v
 
 def test_a_sum_over_a_missing_parent_is_the_sum_of_its_completions():
     """With very many rows every draw is the estimate, so the median must be the prediction, holes and all."""
-    for model in (TAN(alpha=1.0), KDB(k=2, alpha=1.0)):
+    for model in (TAN(smoothing=1.0), KDB(k=2, smoothing=1.0)):
         model.fit(np.tile(X, (500, 1)), np.tile(Y, 500))
         rows = np.array([[None, None, "a"], ["a", None, "b"], [None, "b", None]], object)
         found = model.predict_interval(rows, draws=200)
@@ -224,7 +224,7 @@ def test_refusals_name_what_can():
         with refuses(SettingError, *wrong, *map(repr, wrong.values())):
             fitted.predict_interval(X[:1], **wrong)
     wide = np.array([[f"{(i * 7 + j) % 9}" for j in range(8)] for i in range(300)], object)
-    tree = TAN(structure={f"x{j}": ["x0"] if j == 7 else [f"x{j + 1}"] for j in range(1, 7)}, alpha=1.0)
+    tree = TAN(structure={f"x{j}": ["x0"] if j == 7 else [f"x{j + 1}"] for j in range(1, 7)}, smoothing=1.0)
     tree.fit(wide, np.arange(300) % 2)
     with refuses(UsageError, 0, 6, 531_441, 4096):
         tree.predict_interval([["1", "0", *[None] * 6]])

@@ -97,10 +97,10 @@ def test_no_states_have_no_imaginary_counts(prior):
         (lambda: as_prior("laplas"), ["prior", "laplas"]),
         (lambda: as_prior(True), [True, "prior"]),
         (lambda: as_prior([1, 2]), ["[1, 2]", "prior", "bayeskit.priors"]),
-        (lambda: as_prior(-1), ["alpha", -1.0]),
-        (lambda: as_smoothing({"numeric": "laplace"}, None), ["NormalInverseGamma", "Lidstone"]),
-        (lambda: as_smoothing({"x": "nothing"}, None), ["prior", "nothing"]),
-        (lambda: as_smoothing(None, -3), ["alpha", -3]),
+        (lambda: as_prior(-1), ["smoothing", -1]),
+        (lambda: as_smoothing({"numeric": "laplace"}), ["NormalInverseGamma", "Lidstone"]),
+        (lambda: as_smoothing({"x": "nothing"}), ["prior", "nothing"]),
+        (lambda: as_smoothing(-3), ["smoothing", -3]),
     ],
 )
 def test_what_means_nothing_is_refused(make, says):
@@ -128,19 +128,24 @@ def test_a_prior_by_name_number_or_itself(spec, prior):
 
 
 @pytest.mark.parametrize(
-    ("smoothing", "alpha", "of_x", "of_z", "numeric"),
+    ("smoothing", "of_x", "of_z", "numeric"),
     [
-        (None, None, Lidstone(1.0), Lidstone(1.0), None),
-        (None, 0.5, Lidstone(0.5), Lidstone(0.5), None),
-        ("bdeu", None, BDeu(1.0), BDeu(1.0), None),
-        ({"x": "mle"}, None, Lidstone(0.0), Lidstone(1.0), None),
-        ({"x": 3, "categorical": BDeu(2)}, None, Lidstone(3.0), BDeu(2), None),
-        (NormalInverseGamma(kappa=2), None, Lidstone(1.0), Lidstone(1.0), NormalInverseGamma(kappa=2)),
-        ({"numeric": "student", "z": 0}, 0.5, Lidstone(0.5), Lidstone(0.0), NormalInverseGamma()),
+        (None, Lidstone(1.0), Lidstone(1.0), None),
+        (0.5, Lidstone(0.5), Lidstone(0.5), None),
+        ("bdeu", BDeu(1.0), BDeu(1.0), None),
+        ({"x": "mle"}, Lidstone(0.0), Lidstone(1.0), None),
+        ({"x": 3, "categorical": BDeu(2)}, Lidstone(3.0), BDeu(2), None),
+        (NormalInverseGamma(kappa=2), Lidstone(1.0), Lidstone(1.0), NormalInverseGamma(kappa=2)),
+        (
+            {"numeric": "student", "z": 0, "categorical": 0.5},
+            Lidstone(0.5),
+            Lidstone(0.0),
+            NormalInverseGamma(),
+        ),
     ],
 )
-def test_which_prior_each_attribute_gets(smoothing, alpha, of_x, of_z, numeric):
-    read = as_smoothing(smoothing, alpha)
+def test_which_prior_each_attribute_gets(smoothing, of_x, of_z, numeric):
+    read = as_smoothing(smoothing)
     assert read.of(X) == of_x
     assert read.of(Variable("z", "categorical")) == of_z
     assert read.numeric == numeric
@@ -231,23 +236,23 @@ def test_a_joint_table_of_m_rows_holds_m_rows():
 
 
 @pytest.mark.parametrize(
-    ("smoothing", "alpha", "base", "of_x"),
+    ("smoothing", "base", "of_x"),
     [
-        (None, None, BackOff(), BackOff()),
-        (None, 0.5, BackOff(), Lidstone(0.5)),
-        (None, 0.0, BackOff(), Lidstone(0.0)),
-        ("witten-bell", None, Laplace(), WittenBell()),
-        ("back-off", None, Laplace(), BackOff()),
-        ({"x": "mle"}, None, BackOff(), Lidstone(0.0)),
-        ({"z": "mle"}, None, BackOff(), BackOff()),
-        ({"categorical": MEstimate(2)}, None, BackOff(), MEstimate(2)),
-        (NormalInverseGamma(), None, BackOff(), BackOff()),
-        (None, None, None, Lidstone(1.0)),
+        (None, BackOff(), BackOff()),
+        (0.5, BackOff(), Lidstone(0.5)),
+        (0.0, BackOff(), Lidstone(0.0)),
+        ("witten-bell", Laplace(), WittenBell()),
+        ("back-off", Laplace(), BackOff()),
+        ({"x": "mle"}, BackOff(), Lidstone(0.0)),
+        ({"z": "mle"}, BackOff(), BackOff()),
+        ({"categorical": MEstimate(2)}, BackOff(), MEstimate(2)),
+        (NormalInverseGamma(), BackOff(), BackOff()),
+        (None, None, Lidstone(1.0)),
     ],
     ids=str,
 )
-def test_the_prior_of_a_model_with_parents(smoothing, alpha, base, of_x):
-    assert as_smoothing(smoothing, alpha, base).of(X) == of_x
+def test_the_prior_of_a_model_with_parents(smoothing, base, of_x):
+    assert as_smoothing(smoothing, base).of(X) == of_x
 
 
 @pytest.mark.parametrize(
@@ -257,7 +262,7 @@ def test_the_prior_of_a_model_with_parents(smoothing, alpha, base, of_x):
 )
 def test_nothing_to_back_off_to(smoothing):
     with refuses(SettingError, "BackOff", "WittenBell", "TAN"):
-        as_smoothing(smoothing, None)
+        as_smoothing(smoothing)
 
 
 def test_every_prior_is_among_those_that_can_be_saved():

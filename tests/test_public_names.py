@@ -21,6 +21,20 @@ OTHER_WORDS = {
     "max_memory": {"memory", "cache_bytes", "memory_limit"},
 }
 
+# Letters of the books and of scikit-learn: nowhere but in a prior's own constructor and in scikit-learn's twins.
+ONLY_IN = {
+    "alpha": {
+        "BernoulliNB",
+        "CategoricalNB",
+        "ComplementNB",
+        "MultinomialNB",
+        "Lidstone",
+        "NormalInverseGamma",
+    },
+    "fit_prior": {"BernoulliNB", "CategoricalNB", "ComplementNB", "MultinomialNB"},
+    "priors": {"GaussianNB"},
+}
+
 
 def public_objects():
     """Yield (module, name, object) of everything that stands in an ``__all__``, or is defined in a public module."""
@@ -53,6 +67,16 @@ def test_one_word_for_one_thing(word):
         f"{called}({other}=)"
         for called, function in public_callables()
         for other in OTHER_WORDS[word] & inspect.signature(function).parameters.keys()
+    }
+    assert not found
+
+
+@pytest.mark.parametrize("letter", ONLY_IN)
+def test_a_letter_stays_where_its_book_is(letter):
+    found = {
+        called
+        for called, function in public_callables()
+        if letter in inspect.signature(function).parameters and called.split(".")[-2] not in ONLY_IN[letter]
     }
     assert not found
 

@@ -63,7 +63,7 @@ def tuples_of(X: Any, y: Any) -> list[tuple[Any, ...]]:
 STATES = {"a": ("x", "y", "z"), "b": ("x", "y"), "c": ("x", "y", "z")}
 MODELS = [
     TAN(),
-    TAN(structure={"a": "c", "b": "c"}, alpha=0.5),
+    TAN(structure={"a": "c", "b": "c"}, smoothing=0.5),
     TAN(smoothing="witten-bell", penalty="bic"),
     SPODE(super_parent="b"),
     SPODE(super_parent="a", smoothing="mle", class_prior=[0.9, 0.1]),
@@ -182,7 +182,7 @@ def test_models_without_such_a_distribution_say_who_has_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "model", [TAN(), SPODE(super_parent="c", alpha=0.5), KDB(k=2), TAN(missing="state")], ids=repr
+    "model", [TAN(), SPODE(super_parent="c", smoothing=0.5), KDB(k=2), TAN(missing="state")], ids=repr
 )
 def test_tables_hold_probabilities_and_counts(model: Any) -> None:
     columns, y = letters(holes=0.1)

@@ -63,7 +63,10 @@ _CASES = [
         _mixed,
     ),
     (NaiveBayes(class_prior={"好瓜": 0.5, "坏瓜": 0.25, "😀": 0.25}, class_weight="balanced"), _mixed),
-    (NaiveBayes(categorical_features=np.array([True, False, True, False]), alpha=np.float32(0.1)), _mixed),
+    (
+        NaiveBayes(categorical_features=np.array([True, False, True, False]), smoothing=np.float32(0.1)),
+        _mixed,
+    ),
     (NaiveBayes(numeric="kernel"), _numbers),
     (GaussianBayes(), _numbers),
     (GaussianBayes("shared", shrinkage="ledoit-wolf"), _numbers),
@@ -181,7 +184,7 @@ class MyBayes(NaiveBayes):
     """A classifier of somebody's own: naive Bayes that trusts rare states less."""
 
     def __init__(self, trust=1.0):
-        super().__init__(alpha=1.0 / trust)
+        super().__init__(smoothing=1.0 / trust)
         self.trust = trust
 
 
@@ -247,7 +250,7 @@ def test_refusals_come_before_anything_is_written(tmp_path):
     with refuses(SettingError, "variance", "none"):
         NaiveBayes().fit(X, y).set_params(variance="none").save(path)
     with refuses(UsageError, "smoothing", "block_alpha"):
-        NaiveBayes().fit(X, y).set_params(alpha=0.5).save(path)
+        NaiveBayes().fit(X, y).set_params(smoothing=0.5).save(path)
     with refuses(UsageError, "block_above"):
         BernoulliNB().fit([[1], [0]], y).set_params(binarize=0.5).save(path)
     assert path.read_bytes() == b"old"
@@ -300,7 +303,7 @@ def field(key: str, value: Any) -> Any:
         (parameter("families", 5), ["int", "TypeError"]),
         (parameter("smoothing", {"prior": ["os.system", {"command": "ls"}]}), ["prior", "os.system"]),
         (parameter("smoothing", {"pickle": "gASV"}), ["pickle"]),
-        (parameter("alpha", {"float": "nan"}), ["SettingError", "alpha", "nan"]),
+        (parameter("smoothing", {"float": "nan"}), ["SettingError", "smoothing", "nan"]),
         (parameter("numeric", "kernel"), ["statistics", "NaiveBayes"]),
         (lambda content, _: content.pop("hints"), ["hints"]),
         (lambda content, _: content["statistics"]["plan"].pop(), ["plan", "arrays"]),

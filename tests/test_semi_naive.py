@@ -62,12 +62,11 @@ def same(a, b, rows=X, within=1e-12):
 # -- settings --------------------------------------------------------------------------------------
 
 SHARED = [
-    ({"smoothing": "laplace", "alpha": 1.0}, ["smoothing=", "alpha="]),
     ({"smoothing": "laplas"}, ["prior", "laplas"]),
     ({"smoothing": {"nowhere": 1.0}}, ["smoothing", "nowhere"]),
     ({"smoothing": {"numeric": 1.0}}, ["NormalInverseGamma"]),
     ({"smoothing": Dirichlet([1, 2]), "categorical_features": "all"}, ["y", 2, 3]),
-    ({"alpha": -1.0}, ["alpha", -1.0]),
+    ({"smoothing": -1.0}, ["smoothing", -1.0]),
     ({"numeric": "kernel"}, ["numeric", "kernel", "mdl", "gaussian"]),
     ({"missing": "drop"}, ["missing", "drop", "ignore", "state"]),
     ({"unseen": "raise"}, ["unseen", "raise", "ignore", "smooth", "error"]),

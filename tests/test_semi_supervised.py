@@ -125,7 +125,7 @@ def test_tables_equal_plain_numpy(steps, lam):
         return alpha * (np.log(parameters[0]).sum() + sum(np.log(t).sum() for t in parameters[1]))
 
     (prior, theta), history = plain_em(joint, m_step, log_prior, y, weights, lam, steps, 3)
-    model = NaiveBayes(alpha=alpha, categorical_features="all", semi_supervised=True)
+    model = NaiveBayes(smoothing=alpha, categorical_features="all", semi_supervised=True)
     found = complete(parted_rows(model, table, y, weights), lam, Climbing(0.0, steps))
     assert np.allclose(np.exp(found.parameters.model.log_prior), prior, rtol=1e-10, atol=0)
     for j, t in enumerate(theta):
@@ -161,16 +161,16 @@ def test_gaussians_equal_plain_numpy(steps):
 
 MONOTONE = [
     lambda: NaiveBayes(semi_supervised=True, categorical_features="all"),
-    lambda: NaiveBayes(semi_supervised=True, categorical_features="all", alpha=0, missing="state"),
+    lambda: NaiveBayes(semi_supervised=True, categorical_features="all", smoothing=0, missing="state"),
     lambda: NaiveBayes(
         semi_supervised=True, categorical_features="all", unseen="smooth", class_prior="uniform"
     ),
-    lambda: NaiveBayes(semi_supervised=True, numeric="poisson", alpha=2.0),
+    lambda: NaiveBayes(semi_supervised=True, numeric="poisson", smoothing=2.0),
     lambda: MultinomialNB(semi_supervised=True, alpha=0.2),
     lambda: BernoulliNB(semi_supervised=True, alpha=0.3),
     lambda: GaussianBayes("shared", semi_supervised=True),
-    lambda: TAN(alpha=0, semi_supervised=True, categorical_features="all"),
-    lambda: SPODE(alpha=0, super_parent="x0", semi_supervised=True, categorical_features="all"),
+    lambda: TAN(smoothing=0, semi_supervised=True, categorical_features="all"),
+    lambda: SPODE(smoothing=0, super_parent="x0", semi_supervised=True, categorical_features="all"),
 ]
 
 
@@ -312,9 +312,11 @@ def test_a_network_classifier_is_naive_bayes_where_its_network_is():
     X, y, _ = rows(150, 3, 0.3, 2)
     X = X.astype(str).astype(object)
     # EM to its end, by two engines: the same optimum of the same posterior.
-    network = BayesNetClassifier("naive", alpha=1.0, semi_supervised=True, unlabelled_weight=0.5).fit(X, y)
+    network = BayesNetClassifier("naive", smoothing=1.0, semi_supervised=True, unlabelled_weight=0.5).fit(
+        X, y
+    )
     naive = complete(
-        parted_rows(NaiveBayes(alpha=1.0, semi_supervised=True), X, y), 0.5, Climbing(1e-10, 5000)
+        parted_rows(NaiveBayes(smoothing=1.0, semi_supervised=True), X, y), 0.5, Climbing(1e-10, 5000)
     )
     assert network.converged_ and not network.em_fell_ and network.unlabelled_weight_ == 0.5
     history = np.array(network.history_)
@@ -537,7 +539,7 @@ def test_unlabelled_rows_bring_states():
     without = NaiveBayes(semi_supervised=True).fit(X, ["no", "yes", None, None], [1, 1, 0, 1])
     assert without.schema_["x0"].states == ("a", "b")
     # Under maximum likelihood such a row is impossible at the start, and possible from then on.
-    mle = NaiveBayes(alpha=0, semi_supervised=True).fit(X, ["no", "yes", None, None])
+    mle = NaiveBayes(smoothing=0, semi_supervised=True).fit(X, ["no", "yes", None, None])
     assert mle.history_[0] == -np.inf and np.isfinite(mle.history_[1:]).all()
 
 

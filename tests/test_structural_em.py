@@ -50,7 +50,7 @@ def score_with_holes(graph, rows, cost):
     """log P(cells that are there) at its largest less what the parameters cost: EM and a query for each row."""
     states = {name: sorted({cell for cell in column if cell is not None}) for name, column in rows.items()}
     network = BayesianNetwork({node: graph.parents(node) for node in rows}, states=states)
-    network.fit(rows, method="em", prior="mle", tol=1e-9, max_iter=2000)
+    network.fit(rows, method="em", smoothing="mle", tol=1e-9, max_iter=2000)
     parameters = sum(
         (len(states[node]) - 1) * math.prod(len(states[p]) for p in graph.parents(node)) for node in rows
     )

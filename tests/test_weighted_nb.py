@@ -157,7 +157,7 @@ def test_no_feasible_step_is_downhill(data):
     X = pd.DataFrame(data.draw(cells), columns=[f"x{j}" for j in range(d)], dtype=object)
     y = data.draw(st.lists(st.sampled_from(CLASSES), min_size=n, max_size=n))
     rows = np.array(data.draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=n, max_size=n)))
-    loss = loss_of(WeightedNB(alpha=data.draw(st.sampled_from([0.5, 1.0]))), X, y, rows)
+    loss = loss_of(WeightedNB(smoothing=data.draw(st.sampled_from([0.5, 1.0]))), X, y, rows)
     weights = np.array(list(choose_weights(loss).values()))
     value, slope = loss(weights)
     assert ((weights >= 0.0) & (weights <= 1.0)).all()
@@ -169,12 +169,12 @@ def test_no_feasible_step_is_downhill(data):
 def test_impossible_classes_give_numbers(class_prior):
     """Maximum likelihood has zeros: a class they rule out has no share, and no weight is NaN."""
     X = [["a", "s"], ["a", "t"], ["b", "s"], ["b", "t"], ["c", "t"], ["c", "t"]]
-    model = WeightedNB(alpha=0, class_prior=class_prior).fit(X, [0, 0, 1, 0, 2, 2])
+    model = WeightedNB(smoothing=0, class_prior=class_prior).fit(X, [0, 0, 1, 0, 2, 2])
     assert all(0.0 <= w <= 1.0 for w in model.weights_.values())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         assert np.isfinite(model.predict_proba(X)).all()
-    loss = loss_of(WeightedNB(alpha=0, class_prior=class_prior), X, [0, 0, 1, 0, 2, 2])
+    loss = loss_of(WeightedNB(smoothing=0, class_prior=class_prior), X, [0, 0, 1, 0, 2, 2])
     for weights in (np.zeros(2), np.array([0.0, 1.0]), np.ones(2)):
         assert np.isfinite(loss(weights)[0]) and np.isfinite(loss(weights)[1]).all()
     assert powered(np.array([-np.inf, -np.inf]), np.array([0.0, 0.5])).tolist() == [0.0, -np.inf]
@@ -198,7 +198,7 @@ def test_a_column_twice_shares_the_weight_of_one():
     y = rng.integers(0, 2, 400)
     once = np.where(rng.random(400) < 0.75, y, 1 - y).astype(str)
     twice = np.column_stack([once, once])
-    model, single = WeightedNB(alpha=0).fit(twice, y), WeightedNB(alpha=0).fit(once[:, None], y)
+    model, single = WeightedNB(smoothing=0).fit(twice, y), WeightedNB(smoothing=0).fit(once[:, None], y)
     (w,) = single.weights_.values()
     a, b = model.weights_.values()
     assert a == pytest.approx(b, abs=1e-9)
@@ -328,9 +328,9 @@ def test_bad_settings_are_refused(how, message):
 
 HOW = [
     {},
-    {"alpha": 0.0},
+    {"smoothing": 0.0},
     {"numeric": "gaussian"},
-    {"numeric": "gaussian", "missing": "state", "alpha": 0.3},
+    {"numeric": "gaussian", "missing": "state", "smoothing": 0.3},
     {"numeric": "gaussian", "weights": {"a": 0.0, "x": 0.25, "z": 3.0}},
     {"unseen": "smooth", "smoothing": "m-estimate", "missing": "state"},
     {"class_weight": "balanced", "numeric": "gaussian"},

@@ -54,7 +54,7 @@ class Prior(Protocol):
         ...
 
 
-def check_number(value: float, what: str, least: float = 0.0) -> None:
+def check_number(value: Any, what: str, least: float = 0.0) -> None:
     """Refuse what is no number of at least so much, or more than can be added up."""
     # Beside a number of 4 bytes NumPy would make one of the bounds, too.
     number = value.item() if isinstance(value, np.generic) else value
@@ -378,6 +378,7 @@ def as_prior(spec: object) -> Any:
             )
         return _BY_NAME[spec]()
     if isinstance(spec, (int, float, np.integer, np.floating)) and not isinstance(spec, bool):
+        check_number(spec, "smoothing")
         return Lidstone(float(spec))
     if isinstance(spec, (NormalInverseGamma, BackOff, WittenBell, Prior)):
         return spec
@@ -441,14 +442,14 @@ class Smoothing:
                 )
 
 
-def as_smoothing(smoothing: SmoothingLike, alpha: float | None, base: AnyPrior | None = None) -> Smoothing:
-    """Read the ``smoothing`` and ``alpha`` parameters of a classifier.
+def as_smoothing(smoothing: SmoothingLike, base: AnyPrior | None = None) -> Smoothing:
+    """Read the ``smoothing`` parameter of a classifier.
 
     A mapping goes from attribute names or kinds ("categorical", "numeric") to priors. A numeric prior
     leaves tables alone. ``base`` is the prior of a model whose attributes have parents; without it there is
     nothing to back off to.
     """
-    found = _as_smoothing(smoothing, base or Lidstone(1.0) if alpha is None else Lidstone(alpha))
+    found = _as_smoothing(smoothing, base or Lidstone(1.0))
     if base is None and any(backs_off(prior) for prior in (found.default, *found.by_name.values())):
         raise SettingError(
             "BackOff and WittenBell back off from an attribute's parents, and here it has none but the class. "

@@ -36,7 +36,7 @@ OTHERS: list[Any] = [
     lambda: NaiveBayes(categorical_features="all", missing="state", unseen="smooth", class_weight="balanced"),
     lambda: NaiveBayes(numeric="kernel", missing="state"),
     lambda: NaiveBayes(numeric="student", variance="unbiased"),
-    lambda: NaiveBayes(numeric="poisson", alpha=0.0),
+    lambda: NaiveBayes(numeric="poisson", smoothing=0.0),
     lambda: NaiveBayes(smoothing="mle", unseen="error", variance="unbiased"),
     lambda: GaussianBayes("shared", variance="unbiased"),
     lambda: GaussianBayes("diagonal", class_weight="balanced"),

@@ -78,7 +78,7 @@ def test_table_lazy_batches_merging_forgetting_and_fading_agree(family: str, mis
     np.testing.assert_allclose(model.fade(0.5).predict_proba(X), halved.predict_proba(X), rtol=1e-9)
 
 
-@pytest.mark.parametrize("settings", [{}, {"alpha": 0.5, "variance": "unbiased"}, {"missing": "state"}])
+@pytest.mark.parametrize("settings", [{}, {"smoothing": 0.5, "variance": "unbiased"}, {"missing": "state"}])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_leave_one_out_equals_fits_without_the_row(family: str, settings: dict[str, Any]) -> None:
     X, y = rows(36)
@@ -125,7 +125,7 @@ def test_contributions_add_up(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_rows_drawn_have_the_means_of_their_class(family: str) -> None:
     X, y = rows(300)
-    model = NaiveBayes(numeric=family, alpha=0.0).fit(X, y)
+    model = NaiveBayes(numeric=family, smoothing=0.0).fit(X, y)
     drawn, classes = model.sample(6_000, random_state=0, given_class="class 2")
     assert set(classes) == {"class 2"}
     mine = X["minutes"][np.array(y) == "class 2"]
@@ -181,7 +181,7 @@ def test_hidden_classes_have_the_family(family: str, hard: bool, tmp_path: Any) 
     counts = rng.poisson(np.array([2.0, 30.0])[truth]).astype(float)
     counts[::17] = np.nan
     X = {"calls": counts, "plan": np.where(rng.random(120) < 0.2 + 0.6 * truth, "a", "b").astype(object)}
-    model = LatentClass(2, families={"calls": family}, alpha=0.5, hard=hard, n_init=4).fit(X)
+    model = LatentClass(2, families={"calls": family}, smoothing=0.5, hard=hard, n_init=4).fit(X)
     found = model.predict(X)
     there = ~np.isnan(counts)
     agreement = (found == truth)[there].mean()

@@ -30,7 +30,7 @@ def fitted(data, where, method):
     true = graphs(data, where)["true"]
     parents = {name: true[name] for name in rows.columns}
     continuous = {name: float for name in rows.columns if rows[name].dtype.kind == "f"}
-    return BayesianNetwork(parents, continuous).fit(rows, prior=PRIORS[method], variance="unbiased")
+    return BayesianNetwork(parents, continuous).fit(rows, smoothing=PRIORS[method], variance="unbiased")
 
 
 def configuration(network, node, config):

@@ -22,8 +22,8 @@ PLAIN = {"y": "mle"}
 SETTINGS: dict[str, dict[str, Any]] = {
     "e1071_nb_l0": {"smoothing": {**PLAIN, "categorical": "mle"}, "variance": "unbiased"},
     "e1071_nb_l1": {"smoothing": {**PLAIN, "categorical": "laplace"}, "variance": "unbiased"},
-    "bnclassify_nb_s1": {"alpha": 1.0},
-    "weka39_nb": {"alpha": 1.0},
+    "bnclassify_nb_s1": {"smoothing": 1.0},
+    "weka39_nb": {"smoothing": 1.0},
     "bnlearn_nb_iss1": {"smoothing": BDeu(1)},
     "bnlearn_nb_iss10": {"smoothing": BDeu(10)},
     "sklearn_cnb_a1": {"smoothing": {**PLAIN, "categorical": "laplace"}},

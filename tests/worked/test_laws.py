@@ -37,7 +37,7 @@ def test_smoothed_rows_sum_to_one(cells, prior):
 @given(rows, st.sampled_from([0.5, 1.0, 2.0]))
 def test_smoothing_pulls_towards_the_uniform_by_a_known_share(cells, alpha):
     """(n + α)/(N + αr) = w·n/N + (1 - w)/r with w = N/(N + αr): a weighted mean, never beyond either."""
-    table = table_of(cells, alpha=alpha)
+    table = table_of(cells, smoothing=alpha)
     n = table.counts.sum(axis=1, keepdims=True)
     w = n / (n + alpha * 4)
     np.testing.assert_allclose(table.probabilities, w * table.counts / n + (1 - w) / 4, rtol=1e-13)
@@ -47,11 +47,11 @@ def test_smoothing_pulls_towards_the_uniform_by_a_known_share(cells, alpha):
 @given(rows)
 def test_the_change_vanishes_as_the_table_grows(cells):
     """Sec. 7.3: with more rows the estimate approaches the frequency. k times the rows: at most r/(kN)."""
-    plain = table_of(cells, alpha=0).probabilities
-    least = table_of(cells, alpha=0).counts.sum(axis=1).min()
+    plain = table_of(cells, smoothing=0).probabilities
+    least = table_of(cells, smoothing=0).counts.sum(axis=1).min()
     changes = []
     for k in (1, 10, 100):
-        changes.append(np.abs(table_of(cells * k, alpha=1).probabilities - plain).max())
+        changes.append(np.abs(table_of(cells * k, smoothing=1).probabilities - plain).max())
         assert changes[-1] <= 4 / (k * least)
     assert changes[2] <= changes[1] / 2 <= changes[0]
 
@@ -64,7 +64,7 @@ def test_laplace_is_a_mean_and_a_mode(cells):
     np.testing.assert_array_equal(laplace, table_of(cells, smoothing=Dirichlet(1)).probabilities)
     np.testing.assert_array_equal(laplace, table_of(cells, smoothing=MAP(Dirichlet(2))).probabilities)
     plain = table_of(cells, smoothing=MAP(Dirichlet(1))).probabilities
-    np.testing.assert_array_equal(plain, table_of(cells, alpha=0).probabilities)
+    np.testing.assert_array_equal(plain, table_of(cells, smoothing=0).probabilities)
 
 
 def test_the_same_prior_said_two_ways_has_the_same_cells():

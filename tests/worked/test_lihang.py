@@ -16,7 +16,7 @@ QUERY = {"x1": [2], "x2": ["S"]}
 
 
 def fit(alpha):
-    return NaiveBayes(alpha=alpha, categorical_features="all").fit(COLUMNS, LABELS)
+    return NaiveBayes(smoothing=alpha, categorical_features="all").fit(COLUMNS, LABELS)
 
 
 def exact(label, alpha):

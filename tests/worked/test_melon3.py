@@ -24,7 +24,7 @@ def one(query):
 
 
 def fit(alpha, variance):
-    return NaiveBayes(alpha=alpha, variance=variance).fit(COLUMNS, LABELS)
+    return NaiveBayes(smoothing=alpha, variance=variance).fit(COLUMNS, LABELS)
 
 
 def exact(query, alpha, variance):
@@ -43,7 +43,7 @@ def test_the_discrete_factors():
         "是": [(8, 17), (3, 8), (5, 8), (6, 8), (7, 8), (5, 8), (6, 8)],
         "否": [(9, 17), (3, 9), (3, 9), (4, 9), (2, 9), (2, 9), (6, 9)],
     }
-    model = NaiveBayes(alpha=0).fit({name: COLUMNS[name] for name in DISCRETE}, LABELS)
+    model = NaiveBayes(smoothing=0).fit({name: COLUMNS[name] for name in DISCRETE}, LABELS)
     query = {name: ONE[name] for name in DISCRETE}
     found = np.exp(model.predict_joint_log_proba(one(query)))[0]
     for label, product in (("是", Fraction(4725, 139264)), ("否", Fraction(32, 37179))):

@@ -38,7 +38,7 @@ def test_the_table_is_the_bundled_one():
 
 
 def test_the_fractions():
-    model = fit(alpha=0)
+    model = fit(smoothing=0)
     # P(清晰 | 是) is 3/4; the 1/4 of a widely copied note gives 0.0245 for 是 instead of 0.0735.
     want = {("色泽", "青绿", "是"): (1, 4), ("色泽", "青绿", "否"): (3, 4)}
     want |= {("纹理", "清晰", "是"): (3, 4), ("纹理", "清晰", "否"): (2, 4)}
@@ -52,7 +52,7 @@ def test_the_fractions():
     [("unbiased", 0.35239, 0.07350, 0.82741), ("mle", 0.36243, 0.04864, 0.88169)],
 )
 def test_a_clear_green_melon(variance, no, yes, posterior):
-    model = fit(alpha=0, variance=variance)
+    model = fit(smoothing=0, variance=variance)
     assert model.classes_.tolist() == ["否", "是"]
     exact = [joint(COLUMNS, LABELS, CLEAR, label, unbiased=variance == "unbiased") for label in ("否", "是")]
     found = np.exp(model.predict_joint_log_proba(one(CLEAR)))[0]

@@ -37,8 +37,7 @@ class AnDE(SemiNaive):
     max_memory : int, default=2**29
         Bytes that the counts of triples may take (n = 2). Where all attributes do not fit, those with the highest
         I(X; Y) are the super-parents; all attributes stay children.
-    smoothing : prior, name or mapping, default=MEstimate(1)
-    alpha : float, optional
+    smoothing : number, name, prior or mapping, default=MEstimate(1)
     class_prior
         For n = 0, and for rows without super-parents; the averages have no P(c) of their own.
     class_weight, categorical_features, states, missing, unseen, n_jobs
@@ -80,7 +79,6 @@ class AnDE(SemiNaive):
         min_count: float = 1,
         max_memory: int = 2**29,
         smoothing: SmoothingLike = None,
-        alpha: float | None = None,
         class_prior: ClassPriorLike = None,
         class_weight: ClassWeight = None,
         numeric: str = "mdl",
@@ -99,7 +97,6 @@ class AnDE(SemiNaive):
         self.min_count = min_count
         self.max_memory = max_memory
         self.smoothing = smoothing
-        self.alpha = alpha
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.numeric = numeric
@@ -144,7 +141,7 @@ class AnDE(SemiNaive):
         super()._check_settings()
         check_count("min_count", self.min_count)
         check_count("max_memory", self.max_memory, "bytes")
-        found = as_smoothing(self.smoothing, self.alpha, self._base_prior)
+        found = as_smoothing(self.smoothing, self._base_prior)
         if self.n != 1 and any(backs_off(prior) for prior in (found.default, *found.by_name.values())):
             raise SettingError(
                 "AnDE(n={n}) does not back off: smoothing is {smoothing!r}. Use MEstimate, Laplace, "

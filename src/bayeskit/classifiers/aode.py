@@ -38,9 +38,8 @@ class AODE(SemiNaive):
     subsumption : False or int
         Leave a value out where it follows from another one of the same row in at least so many training rows
         (50 to 100 is usual).
-    smoothing : prior, name or mapping, default=Laplace()
+    smoothing : number, name, prior or mapping, default=Laplace()
         P(c, x_i) = (n + 1)/(N + K·N_i) and P(x_j | c, x_i) = (n + 1)/(n(c, x_i) + N_j). ``MEstimate(1)`` is Weka's.
-    alpha : float, optional
     class_prior
         For the rows that naive Bayes answers; the average has no P(c) of its own.
     class_weight, categorical_features, states, missing, unseen, n_jobs
@@ -76,7 +75,6 @@ class AODE(SemiNaive):
         weights: str | None = None,
         subsumption: bool | int = False,
         smoothing: SmoothingLike = None,
-        alpha: float | None = None,
         class_prior: ClassPriorLike = None,
         class_weight: ClassWeight = None,
         numeric: str = "mdl",
@@ -95,7 +93,6 @@ class AODE(SemiNaive):
         self.weights = weights
         self.subsumption = subsumption
         self.smoothing = smoothing
-        self.alpha = alpha
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.numeric = numeric

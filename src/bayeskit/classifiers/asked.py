@@ -163,8 +163,8 @@ class Asked(ClassifierMixin, BaseEstimator):
         In a BayesNetClassifier the table of each node is Dirichlet, the regression of a continuous one has the
         posterior of the reference prior; its arcs are taken as they are.
 
-        Under ``alpha=0`` a value never seen with a class stays impossible in every draw. A Gaussian attribute has one
-        imaginary row with the variance within classes; family "student" has its own prior.
+        Under ``smoothing=0`` a value never seen with a class stays impossible in every draw. A Gaussian attribute has
+        one imaginary row with the variance within classes; family "student" has its own prior.
 
         Parameters
         ----------
@@ -264,7 +264,7 @@ class Asked(ClassifierMixin, BaseEstimator):
         Examples
         --------
         >>> from bayeskit import NaiveBayes
-        >>> model = NaiveBayes(alpha=0).fit([["a"], ["b"], ["a"]], [0, 0, 1])
+        >>> model = NaiveBayes(smoothing=0).fit([["a"], ["b"], ["a"]], [0, 0, 1])
         >>> model.class_profile()["x0"].shares.round(3).tolist()
         [[0.5, 0.5], [1.0, 0.0]]
         """

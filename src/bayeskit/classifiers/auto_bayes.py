@@ -85,7 +85,6 @@ class AutoBayes(SemiNaive):
     _base_prior = MEstimate(1.0)
     _holds = frozenset({"structures", "weights", "scores"})
     smoothing = None
-    alpha = None
 
     members: Sequence[str]
     k: int

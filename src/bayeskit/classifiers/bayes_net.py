@@ -64,9 +64,8 @@ class BayesNetClassifier(Structured):
         When they have passed the best network so far is taken, with a warning.
     random_state : int, numpy Generator or None
         For what a search draws at random.
-    smoothing : prior, name or mapping, default=BDeu(1)
-        See :mod:`bayeskit.priors`; or ``alpha`` for Lidstone.
-    alpha : float, optional
+    smoothing : number, name, prior or mapping, default=BDeu(1)
+        As in :class:`~bayeskit.NaiveBayes`.
     class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
         As in :class:`~bayeskit.NaiveBayes`. A class that has parents has no prior of its own: ``class_prior`` is then
         refused.
@@ -125,7 +124,6 @@ class BayesNetClassifier(Structured):
         time_limit: float | None = None,
         random_state: Seed = 0,
         smoothing: SmoothingLike = None,
-        alpha: float | None = None,
         class_prior: ClassPriorLike = None,
         class_weight: ClassWeight = None,
         numeric: str | int | Mapping[Any, str | int] = "gaussian",
@@ -151,7 +149,6 @@ class BayesNetClassifier(Structured):
         self.time_limit = time_limit
         self.random_state = random_state
         self.smoothing = smoothing
-        self.alpha = alpha
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.numeric = numeric
@@ -250,7 +247,7 @@ class BayesNetClassifier(Structured):
         return not self._reading().schema_of(first.table, Variable("y", "categorical")).numeric
 
     def _search(self) -> GraphSearch:
-        smoothing = as_smoothing(self.smoothing, self.alpha, self._base_prior)
+        smoothing = as_smoothing(self.smoothing, self._base_prior)
         return GraphSearch(
             self.method,
             as_score(self.criterion),

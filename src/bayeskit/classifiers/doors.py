@@ -27,7 +27,7 @@ def warn_of_impossible(count: int) -> None:
         warnings.warn(
             SuspectResult(
                 "{count} row{_are} impossible under every class (a probability of zero in "
-                "each); the class prior was given. Smoothing (alpha above 0) avoids this.",
+                "each); the class prior was given. Tables that are smoothed (smoothing or alpha above 0) avoid this.",
                 count=count,
                 _are="s are" if count > 1 else " is",
             ),

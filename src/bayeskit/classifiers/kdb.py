@@ -39,8 +39,7 @@ class KDB(Structured):
     structure : mapping from attribute to its parents, optional
         A graph of your own, instead of a learned one; the order of parents is that in which they are kept when
         the model backs off.
-    smoothing : prior, name or mapping, default=BackOff()
-    alpha : float, optional
+    smoothing : number, name, prior or mapping, default=BackOff()
     class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
         As in :class:`~bayeskit.NaiveBayes`. Missing parents are summed over as long as they have at most 4,096 joint
         states; beyond that an attribute is taken with the parents before its first missing one.
@@ -78,7 +77,6 @@ class KDB(Structured):
         *,
         structure: Mapping[Any, Any] | None = None,
         smoothing: SmoothingLike = None,
-        alpha: float | None = None,
         class_prior: ClassPriorLike = None,
         class_weight: ClassWeight = None,
         numeric: str = "mdl",
@@ -96,7 +94,6 @@ class KDB(Structured):
         self.k = k
         self.structure = structure
         self.smoothing = smoothing
-        self.alpha = alpha
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.numeric = numeric

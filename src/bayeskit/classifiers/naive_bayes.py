@@ -96,11 +96,10 @@ class NaiveBayes(CountClassifier):
 
     Parameters
     ----------
-    smoothing : prior, name or mapping, optional
-        A prior of :mod:`bayeskit.priors`, "mle", "laplace", …, or a mapping from attribute names or
-        kinds to priors. A numeric prior (``NormalInverseGamma``) leaves the tables alone.
-    alpha : float, default=1.0
-        Short for ``Lidstone(alpha)``: 1 is Laplace's rule, 0 maximum likelihood.
+    smoothing : number, name, prior or mapping, default=1.0
+        What is added to the counts of tables. A number is added to every cell: 1 is Laplace's rule, 0 maximum
+        likelihood. "mle", "laplace", … name a prior of :mod:`bayeskit.priors`; a mapping goes from attribute names or
+        kinds to any of these. A numeric prior (``NormalInverseGamma``) leaves the tables alone.
     class_prior : array or mapping, optional
         P(c), instead of the estimate.
     class_weight : None, "balanced" or mapping
@@ -149,8 +148,7 @@ class NaiveBayes(CountClassifier):
     def __init__(
         self,
         *,
-        smoothing: SmoothingLike = None,
-        alpha: float = 1.0,
+        smoothing: SmoothingLike = 1.0,
         class_prior: ClassPriorLike = None,
         class_weight: ClassWeight = None,
         variance: str = "mle",
@@ -167,7 +165,6 @@ class NaiveBayes(CountClassifier):
         missing_label: Label | None = None,
     ) -> None:
         self.smoothing = smoothing
-        self.alpha = alpha
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.variance = variance
@@ -253,7 +250,7 @@ class NaiveBayes(CountClassifier):
         return Reading(self.categorical_features, self.states or {}, kinds_of_families(self._asked), binary)
 
     def _recipe(self, schema: Schema) -> Recipe:
-        smoothing = as_smoothing(self.smoothing, self.alpha)
+        smoothing = as_smoothing(self.smoothing)
         smoothing.check(schema)
         with_prior = smoothing.with_numeric_prior(schema) if self.numeric == "gaussian" else []
         families = dict.fromkeys(with_prior, "student")
@@ -278,14 +275,10 @@ class NaiveBayes(CountClassifier):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        if self.smoothing is not None and self.alpha != 1.0:
-            raise SettingError(
-                "Give smoothing= or alpha=, not both: alpha is short for smoothing=Lidstone(alpha)."
-            )
         one_of("variance", self.variance, ("mle", "unbiased"))
         one_of("missing", self.missing, _MISSING)
         one_of("unseen", self.unseen, _UNSEEN)
-        as_smoothing(self.smoothing, self.alpha)
+        as_smoothing(self.smoothing)
         one_of("numeric", self.numeric, family_names())
         if isinstance(self.families, str) and self.families != "auto":
             raise SettingError(

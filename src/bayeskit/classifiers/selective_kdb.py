@@ -42,8 +42,7 @@ class SelectiveKDB(Structured):
     max_k : int, default=5
     criterion : {"rmse", "log-loss", "error", "mcc"}, default="rmse"
         The root of the mean (1 − P(own class))², the mean −log P, the share of errors, Matthews' correlation.
-    smoothing : prior, name or mapping, default=BackOff()
-    alpha : float, optional
+    smoothing : number, name, prior or mapping, default=BackOff()
     class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
         As in :class:`~bayeskit.NaiveBayes`; missing parents as in :class:`~bayeskit.KDB`.
     numeric, cut_points, calibration
@@ -87,7 +86,6 @@ class SelectiveKDB(Structured):
         *,
         criterion: Criterion = "rmse",
         smoothing: SmoothingLike = None,
-        alpha: float | None = None,
         class_prior: ClassPriorLike = None,
         class_weight: ClassWeight = None,
         numeric: str = "mdl",
@@ -105,7 +103,6 @@ class SelectiveKDB(Structured):
         self.max_k = max_k
         self.criterion = criterion
         self.smoothing = smoothing
-        self.alpha = alpha
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.numeric = numeric

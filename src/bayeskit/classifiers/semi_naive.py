@@ -35,11 +35,10 @@ class SemiNaive(CountClassifier):
     """
 
     _accepts_sparse = False
-    # The prior where neither smoothing nor alpha is given.
+    # The prior where no smoothing is given.
     _base_prior: AnyPrior | None = None
 
     smoothing: SmoothingLike
-    alpha: float | None
     class_prior: ClassPriorLike
     class_weight: ClassWeight
     numeric: str | int | Mapping[Any, str | int]
@@ -90,7 +89,7 @@ class SemiNaive(CountClassifier):
         return self._recipe_of(schema, self._form(schema))
 
     def _recipe_of(self, schema: Schema, form: Form) -> Recipe:
-        smoothing = as_smoothing(self.smoothing, self.alpha, self._base_prior)
+        smoothing = as_smoothing(self.smoothing, self._base_prior)
         smoothing.check(schema)
         default = MEstimate(1.0) if backs_off(smoothing.default) else smoothing.default
         if backs_off(smoothing.by_name.get(schema.target.name)):
@@ -110,11 +109,7 @@ class SemiNaive(CountClassifier):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        if self.smoothing is not None and self.alpha is not None:
-            raise SettingError(
-                "Give smoothing= or alpha=, not both: alpha is short for smoothing=Lidstone(alpha)."
-            )
-        as_smoothing(self.smoothing, self.alpha, self._base_prior)
+        as_smoothing(self.smoothing, self._base_prior)
         self._check_numeric()
         one_of("missing", self.missing, ("ignore", "state"))
         one_of("unseen", self.unseen, ("ignore", "smooth", "error"))

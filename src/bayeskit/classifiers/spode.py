@@ -37,8 +37,7 @@ class SPODE(Structured):
         in fold r modulo 10). Of equals the first column is taken.
     structure : mapping from attribute to its parents, optional
         Instead of a super-parent of all.
-    smoothing : prior, name or mapping, default=Laplace()
-    alpha : float, optional
+    smoothing : number, name, prior or mapping, default=Laplace()
     class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
         As in :class:`~bayeskit.NaiveBayes`. A super-parent that is missing is summed over.
     numeric, cut_points, calibration
@@ -75,7 +74,6 @@ class SPODE(Structured):
         select: str = "loo",
         structure: Mapping[Any, Any] | None = None,
         smoothing: SmoothingLike = None,
-        alpha: float | None = None,
         class_prior: ClassPriorLike = None,
         class_weight: ClassWeight = None,
         numeric: str = "mdl",
@@ -94,7 +92,6 @@ class SPODE(Structured):
         self.select = select
         self.structure = structure
         self.smoothing = smoothing
-        self.alpha = alpha
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.numeric = numeric

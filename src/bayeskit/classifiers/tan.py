@@ -36,9 +36,8 @@ class TAN(Structured):
         Leave arcs out that are not worth their parameters: a forest.
     structure : mapping from attribute to its parents, optional
         A tree or forest of your own, instead of a learned one.
-    smoothing : prior, name or mapping, default=BackOff()
-        See :mod:`bayeskit.priors`; or ``alpha`` for Lidstone.
-    alpha : float, optional
+    smoothing : number, name, prior or mapping, default=BackOff()
+        As in :class:`~bayeskit.NaiveBayes`.
     class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
         As in :class:`~bayeskit.NaiveBayes`. A missing value is summed over on the tree.
     numeric : {"mdl", "gaussian"}, default="mdl"
@@ -81,7 +80,6 @@ class TAN(Structured):
         penalty: str | None = None,
         structure: Mapping[Any, Any] | None = None,
         smoothing: SmoothingLike = None,
-        alpha: float | None = None,
         class_prior: ClassPriorLike = None,
         class_weight: ClassWeight = None,
         numeric: str = "mdl",
@@ -100,7 +98,6 @@ class TAN(Structured):
         self.penalty = penalty
         self.structure = structure
         self.smoothing = smoothing
-        self.alpha = alpha
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.numeric = numeric

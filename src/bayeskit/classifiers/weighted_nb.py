@@ -42,8 +42,7 @@ class WeightedNB(SemiNaive):
     ----------
     weights : mapping from attribute to a number of at least 0, optional
         Instead of those learned; an attribute that is not named weighs 1.
-    smoothing : prior, name or mapping, default=Laplace()
-    alpha : float, optional
+    smoothing : number, name, prior or mapping, default=Laplace()
     class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
         As in :class:`~bayeskit.NaiveBayes`. A missing value says nothing and has no part in the choice of its weight.
     numeric : {"mdl", "gaussian"}, default="mdl"
@@ -72,7 +71,7 @@ class WeightedNB(SemiNaive):
     >>> from bayeskit import WeightedNB
     >>> X = [["sun", "sun"]] * 6 + [["rain", "rain"]] * 6  # one column twice
     >>> y = ["go"] * 4 + ["stay"] * 2 + ["go"] * 2 + ["stay"] * 4
-    >>> {name: round(weight, 3) for name, weight in WeightedNB(alpha=0).fit(X, y).weights_.items()}
+    >>> {name: round(weight, 3) for name, weight in WeightedNB(smoothing=0).fit(X, y).weights_.items()}
     {'x0': 0.5, 'x1': 0.5}
     """
 
@@ -83,7 +82,6 @@ class WeightedNB(SemiNaive):
         *,
         weights: Mapping[Name, float] | None = None,
         smoothing: SmoothingLike = None,
-        alpha: float | None = None,
         class_prior: ClassPriorLike = None,
         class_weight: ClassWeight = None,
         numeric: str = "mdl",
@@ -100,7 +98,6 @@ class WeightedNB(SemiNaive):
     ) -> None:
         self.weights = weights
         self.smoothing = smoothing
-        self.alpha = alpha
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.numeric = numeric

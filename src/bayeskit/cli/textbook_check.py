@@ -164,7 +164,7 @@ def em() -> Numbers:
         with warnings.catch_warnings():
             # That the second start never parts the coins is what the page shows.
             warnings.simplefilter("ignore", SuspectResult)
-            made = coins.fit(throws, method="em", prior="mle", start=coins.copy())
+            made = coins.fit(throws, method="em", smoothing="mle", start=coins.copy())
         cells = made.cpt("coin")["B"], made.cpt("throw")["B", 1], made.cpt("throw")["C", 1]
         found |= {f"{start}: {letter}": float(cell) for letter, cell in zip("πpq", cells)}
     return found
@@ -200,7 +200,7 @@ def naive_bayes(
     from bayeskit.priors import as_smoothing
     from bayeskit.schema import Variable
 
-    data, smoothing = datasets.load(table), as_smoothing(None, alpha)
+    data, smoothing = datasets.load(table), as_smoothing(alpha)
     recipe = Recipe(smoothing=smoothing, class_smoothing=smoothing.default, unbiased=unbiased)
     target = Variable(data.target, "categorical")
     fitted = Fitted(

@@ -166,10 +166,10 @@ def compare(
     --------
     >>> from bayeskit import NaiveBayes, compare, datasets
     >>> melons = datasets.load("melon3")
-    >>> own = {"flat prior": NaiveBayes(class_prior="uniform"), "alpha 5": NaiveBayes(alpha=5.0)}
+    >>> own = {"flat prior": NaiveBayes(class_prior="uniform"), "smooth": NaiveBayes(smoothing=5.0)}
     >>> found = compare(melons.frame, "好瓜", models=own, baselines=False, folds=4)
     >>> found.pick, round(found.best.error.value, 3), [standing.name for standing in found.standings]
-    ('alpha 5', 0.353, ['alpha 5', 'flat prior'])
+    ('smooth', 0.353, ['smooth', 'flat prior'])
     """
     words_of(lang)  # refuses another one
     if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or folds < 2:

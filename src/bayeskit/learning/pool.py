@@ -36,7 +36,7 @@ class Member:
     def recipe(self, recipe: Recipe) -> Recipe:
         """Return the pool's recipe with this member's form and prior."""
         base = MEstimate(1.0) if backs_off(self.prior) else self.prior
-        smoothing = as_smoothing(None, None, self.prior)
+        smoothing = as_smoothing(None, self.prior)
         return replace(recipe, form=self.form, smoothing=smoothing, class_smoothing=base)
 
 

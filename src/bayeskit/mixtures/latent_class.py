@@ -13,6 +13,7 @@ from bayeskit.data.table import open_dense
 from bayeskit.errors import UsageError
 from bayeskit.mixtures.latent_fitting import LatentFitting
 from bayeskit.mixtures.online_em import step_size
+from bayeskit.priors import Lidstone
 from bayeskit.typing import CategoricalFeatures, PathLike, Seed, TableLike, WeightsLike
 
 
@@ -37,9 +38,9 @@ class LatentClass(LatentFitting):
         Columns of whole numbers that are codes of categories.
     missing : {"ignore", "state"}, default="ignore"
         Leave missing cells out, or take missingness for a state.
-    alpha : float, default=0.0
+    smoothing : number, "mle", "laplace" or Lidstone, default=0.0
         Imaginary rows for each cell of every table, the weights of the components too: 0 is maximum likelihood, above
-        it the posterior is climbed. Rates get ``alpha`` rows at the rate of all; Gaussians have a floor instead.
+        it the posterior is climbed. Rates get as many rows at the rate of all; Gaussians have a floor instead.
     variance_floor : float, default=1e-9
         No variance is below this share of the attribute's own over all rows. Without a floor the likelihood has no
         bound: a component may shrink onto one row. 1e-3 or so keeps small sets of rows from that.
@@ -68,7 +69,7 @@ class LatentClass(LatentFitting):
     n_components_, n_parameters_ : int
     history_ : array of shape (``n_iter_`` + 1,)
         What is climbed, a total over rows, at the start and after every step: the log-likelihood; plus the logarithm
-        of the prior where ``alpha`` is above 0; of rows and components together where ``hard``. It cannot fall.
+        of the prior where ``smoothing`` is above 0; of rows and components together where ``hard``. It cannot fall.
     lower_bound_, lower_bounds_, converged_, n_iter_
         As in scikit-learn's mixtures: bounds are means over rows, before each step.
     starts_ : array
@@ -106,7 +107,7 @@ class LatentClass(LatentFitting):
         states: Mapping[Any, Any] | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         missing: str = "ignore",
-        alpha: float = 0.0,
+        smoothing: float | str | Lidstone = 0.0,
         variance_floor: float = 1e-9,
         hard: bool = False,
         tol: float = 1e-6,
@@ -123,7 +124,7 @@ class LatentClass(LatentFitting):
         self.states = states
         self.categorical_features = categorical_features
         self.missing = missing
-        self.alpha = alpha
+        self.smoothing = smoothing
         self.variance_floor = variance_floor
         self.hard = hard
         self.tol = tol

@@ -39,7 +39,7 @@ from bayeskit.mixtures.mixture_door import (
     warn_of_equals,
     whole,
 )
-from bayeskit.priors import Lidstone, Smoothing
+from bayeskit.priors import Lidstone, Smoothing, as_prior
 from bayeskit.statistics import Statistics
 from bayeskit.typing import WeightsLike
 
@@ -54,7 +54,7 @@ class LatentFitting(LatentAnswers):
     states: Mapping[Any, Any] | None
     categorical_features: Any
     missing: str
-    alpha: float
+    smoothing: float | str | Lidstone
     variance_floor: float
     hard: bool
     tol: float
@@ -67,7 +67,7 @@ class LatentFitting(LatentAnswers):
 
     def _checked(self) -> ClimbSettings:
         thread_count(self.n_jobs)
-        real("alpha", self.alpha, 0.0)
+        self._prior()
         if real("variance_floor", self.variance_floor, 1e-9) > 1.0:
             raise SettingError(
                 "variance_floor is {variance_floor!r}; give a share, from 1e-9 to 1.",
@@ -109,8 +109,19 @@ class LatentFitting(LatentAnswers):
         binary = frozenset(name for name, family in families.items() if family == "bernoulli")
         return Reading(self.categorical_features, self.states or {}, kinds_of_families(families), binary)
 
+    def _prior(self) -> Lidstone:
+        """Return what is added to every cell; the value that EM climbs is known of no other prior."""
+        prior = as_prior(self.smoothing)
+        if not isinstance(prior, Lidstone):
+            raise SettingError(
+                "smoothing is {smoothing!r}; LatentClass adds one number to every cell. Give a number, such as 1, or "
+                "Lidstone(1).",
+                smoothing=self.smoothing,
+            )
+        return prior
+
     def _recipe(self) -> Recipe:
-        prior = Lidstone(float(self.alpha))
+        prior = self._prior()
         families = {n: f for n, f in (self.families or {}).items() if f in hidden_families()}
         return Recipe(
             smoothing=Smoothing(prior, {}), class_smoothing=prior, families=families, missing=self.missing

@@ -204,8 +204,8 @@ def save_latent(mixture: LatentClass, path: PathLike) -> None:
     mixture._checked()
     if (mixture._recipe(), float(mixture.variance_floor)) != (state.recipe, state.floor):
         raise UsageError(
-            "families, missing, alpha or variance_floor were changed after fitting, so the model on file would not be "
-            "this one. Set them back, or fit again, then save."
+            "families, missing, smoothing or variance_floor were changed after fitting, so the model on file would not "
+            "be this one. Set them back, or fit again, then save."
         )
     sums, arrays = pack_statistics(state.statistics)
     content |= {"statistics": sums, "names": to_plain(state.names, "the column names")}

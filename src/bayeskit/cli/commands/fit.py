@@ -46,8 +46,11 @@ def fit(
             help="nb, spode, tan, aode, a2de, kdb, skdb, weighted, auto or net.",
         ),
     ] = "nb",
-    alpha: Annotated[
-        float | None, typer.Option("--alpha", help="Imaginary rows in each cell (1: Laplace).")
+    smoothing: Annotated[
+        str | None,
+        typer.Option(
+            "--smoothing", metavar="NUMBER", help="Imaginary rows in each cell (1: Laplace), or a name."
+        ),
     ] = None,
     param: Annotated[
         list[str] | None,
@@ -68,7 +71,7 @@ def fit(
     from bayeskit.cli.table_rows import opened
     from bayeskit.comparing.candidates import made
 
-    estimator = made(model, parameters_of(param, alpha))
+    estimator = made(model, parameters_of(param, smoothing))
     if model == "net":
         refuse_network_suffix(output)
     # The output comes first: who cannot write there should not learn so after the work.
@@ -106,23 +109,27 @@ def _tell(estimator: CountClassifier, counts: list[float], shown: str, common: C
     show(common.say(WORDS["written"], path=output))
 
 
-def parameters_of(given: Sequence[str] | None, alpha: float | None) -> dict[str, Any]:
+def parameters_of(given: Sequence[str] | None, smoothing: str | None) -> dict[str, Any]:
     """Read ``NAME=VALUE``: a value is JSON where it can be read so, else a word.
 
     Examples
     --------
-    >>> parameters_of(["k=3", "numeric=gaussian"], None)
-    {'k': 3, 'numeric': 'gaussian'}
+    >>> parameters_of(["k=3", "numeric=gaussian"], "0.5")
+    {'smoothing': 0.5, 'k': 3, 'numeric': 'gaussian'}
     """
-    found: dict[str, Any] = {} if alpha is None else {"alpha": alpha}
+    found: dict[str, Any] = {} if smoothing is None else {"smoothing": _value(smoothing)}
     for text in given or ():
         name, sign, value = text.partition("=")
         if not sign or not name:
             raise SettingError("--param {text!r} is not NAME=VALUE, such as --param k=3.", text=text)
         if name in found:
             raise SettingError("The parameter {name!r} is given twice. Give it once.", name=name)
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
+        found[name] = _value(value)
     return found
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

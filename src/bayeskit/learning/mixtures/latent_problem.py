@@ -417,7 +417,7 @@ class LatentProblem:
             if impossible >= 0:
                 raise DataError(
                     "Row {first} (the first is 0) is impossible under every component: each "
-                    "gives some value in it probability zero. Start elsewhere, or smooth: alpha above 0.",
+                    "gives some value in it probability zero. Start elsewhere, or smooth: smoothing above 0.",
                     first=self.rows.first[impossible],
                 )
             return sums

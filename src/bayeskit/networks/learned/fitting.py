@@ -44,8 +44,8 @@ class Fitting:
         data: TableLike,
         *,
         method: str = "counts",
-        prior: TablePrior = "bdeu",
-        weight: float | None = None,
+        smoothing: TablePrior = "bdeu",
+        ess: float | None = None,
         variance: str = "mle",
         sample_weight: WeightsLike | None = None,
         n_init: int = 1,
@@ -74,10 +74,10 @@ class Fitting:
             changes; a node that is never observed needs no column, only its states declared. EM finds a *local*
             optimum of the likelihood (of the posterior, where the prior adds something). It sets ``history_``,
             ``converged_``, ``n_iter_``, ``fell_`` and ``starts_``; nodes given by set_deterministic stay as they are.
-        prior : "mle", "laplace", "k2", "bdeu", a number, a prior of `bayeskit.priors`, or a network
-            What is added to the counts: nothing, one a cell (twice), ess/(q·r) a cell (ess 1 by name; BDeu(10) for
-            another), so much a cell. A network over the same nodes is imaginary data: ``weight`` rows drawn from it.
-        weight : how many rows a prior network is worth
+        smoothing : "mle", "laplace", "bdeu", a number, a prior of `bayeskit.priors`, or a network
+            What is added to the counts: nothing, one a cell, ess/(q·r) a cell (ess 1 by name; BDeu(10) for
+            another), so much a cell. A network over the same nodes is imaginary data: ``ess`` rows drawn from it.
+        ess : the imaginary rows that a prior network is worth
         variance : "mle" (RSS/n) or "unbiased" (RSS/(n − parameters))
             Of continuous nodes.
         sample_weight : one number a row
@@ -99,20 +99,20 @@ class Fitting:
         >>> from bayeskit import BayesianNetwork
         >>> network = BayesianNetwork({"rain": [], "wet": ["rain"]})
         >>> rows = {"rain": ["no", "no", "yes", "yes"], "wet": ["no", "no", "yes", "no"]}
-        >>> network.fit(rows, prior="mle").cpt("wet")["yes", "no"]
+        >>> network.fit(rows, smoothing="mle").cpt("wet")["yes", "no"]
         0.5
 
         The ground was not looked at in the last row, but the shoes are wet:
 
         >>> network = BayesianNetwork({"ground": [], "shoes": ["ground"]})
         >>> rows = {"ground": ["dry", "dry", "wet", None], "shoes": ["dry", "dry", "wet", "wet"]}
-        >>> network.fit(rows, prior="mle").cpt("ground")["wet"] * 3  # one of three
+        >>> network.fit(rows, smoothing="mle").cpt("ground")["wet"] * 3  # one of three
         1.0
-        >>> round(network.fit(rows, prior="mle", method="em").cpt("ground")["wet"], 3)
+        >>> round(network.fit(rows, smoothing="mle", method="em").cpt("ground")["wet"], 3)
         0.5
         """
         choice(method, "method", ("counts", "em"))
-        settings = fit_settings(prior, weight, variance)
+        settings = fit_settings(smoothing, ess, variance)
         em = EmSettings(
             n_init,
             tol,
@@ -265,30 +265,28 @@ def imaginary_cells(network: Network, settings: dict[str, Any]) -> tuple[Any, di
     """Return what is added to each cell, and for which nodes a prior network says it instead."""
     prior = settings["prior"]
     if hasattr(prior, "_network"):
-        return Laplace(), imaginary_rows(prior, network, settings["weight"])
+        return Laplace(), imaginary_rows(prior, network, settings["ess"])
     return prior, {}
 
 
-def fit_settings(prior: TablePrior, weight: float | None = None, variance: str = "mle") -> dict[str, Any]:
+def fit_settings(smoothing: TablePrior, ess: float | None = None, variance: str = "mle") -> dict[str, Any]:
     """Read how tables are to be estimated."""
     if variance not in ("mle", "unbiased"):
         raise SettingError('variance is {variance!r}; it is "mle" or "unbiased".', variance=variance)
-    return {"prior": _as_prior(prior, weight), "weight": weight, "variance": variance}
+    return {"prior": _as_prior(smoothing, ess), "ess": ess, "variance": variance}
 
 
-def _as_prior(prior: Any, weight: float | None) -> Any:
+def _as_prior(prior: Any, ess: float | None) -> Any:
     if hasattr(prior, "_network"):
-        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not weight > 0:
+        if isinstance(ess, bool) or not isinstance(ess, (int, float)) or not ess > 0:
             raise SettingError(
-                "A prior network needs weight=, the rows it is worth (above 0), not {weight!r}.",
-                weight=weight,
+                "A prior network needs ess=, the rows it is worth (above 0), not {ess!r}.",
+                ess=ess,
             )
         # As it is now: it may be this very network, or be changed before the next batch.
         return type(prior)._of(prior._network)
-    if weight is not None:
-        raise SettingError("weight is how many rows a prior network is worth; this prior has its own.")
-    if isinstance(prior, str) and prior == "k2":
-        return Laplace()
+    if ess is not None:
+        raise SettingError("ess is how many rows a prior network is worth; this prior has its own.")
     found = as_prior(prior)
     if not hasattr(found, "cells") or backs_off(found):
         raise SettingError(
@@ -356,8 +354,8 @@ def _cells(network: Network, name: Name) -> int:
     return size * 2 * (len(numeric) + 2) ** 2
 
 
-def imaginary_rows(prior: BayesianNetwork, network: Network, weight: float) -> dict[Name, Floats]:
-    r"""Return for each discrete node the counts that ``weight`` rows of a prior network are expected to give.
+def imaginary_rows(prior: BayesianNetwork, network: Network, ess: float) -> dict[Name, Floats]:
+    r"""Return for each discrete node the counts that ``ess`` rows of a prior network are expected to give.
 
     .. math:: a_{\pi, v} = w \, P_0(\pi, x = v)
 
@@ -378,5 +376,5 @@ def imaginary_rows(prior: BayesianNetwork, network: Network, weight: float) -> d
         order = [
             [theirs[name].variable.codes[state] for state in network[name].variable.states] for name in family
         ]
-        found[node.name] = weight * joint.values[np.ix_(*order)]
+        found[node.name] = ess * joint.values[np.ix_(*order)]
     return found

@@ -182,7 +182,7 @@ def learn_network(
     order: Sequence[Name] | None = None,
     states: Mapping[Any, Any] | None = None,
     discretize: CutsLike = None,
-    prior: TablePrior = "bdeu",
+    smoothing: TablePrior = "bdeu",
     ess: float = 1.0,
     alpha: float = 0.01,
     test: str | None = None,
@@ -226,7 +226,7 @@ def learn_network(
         Declared states, in order; they count even where no row has them.
     discretize : int, or {column: int or cut points}
         Cut continuous columns into intervals.
-    prior : the prior of the tables, see `BayesianNetwork.fit`
+    smoothing : what is added to the counts of the tables, see `BayesianNetwork.fit`
     ess : the imaginary rows of "bdeu" and "bds"
     alpha, test, max_given : the level of the tests of "pc" and "mmhc", which tests, and how many columns may be given
         Of discrete columns "g2-adf" (the default; degrees of freedom of the states that occur), "g2", "x2", "x2-adf"
@@ -255,7 +255,7 @@ def learn_network(
     >>> sorted(learn_network(rows).cpdag().directed)
     [('rain', 'wet'), ('sprinkler', 'wet')]
     """
-    how = fit_settings(prior)
+    how = fit_settings(smoothing)
     structural = isinstance(method, str) and method == STRUCTURAL
     given: dict[str, Any] = {
         "required": required,

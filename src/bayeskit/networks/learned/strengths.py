@@ -113,14 +113,14 @@ class ArcStrengths:
         p, c = self._place(a), self._place(b)
         return float(self.frequencies[p, c] + self.frequencies[c, p])
 
-    def averaged(self, threshold: float = 0.5, *, prior: TablePrior = "bdeu") -> BayesianNetwork:
+    def averaged(self, threshold: float = 0.5, *, smoothing: TablePrior = "bdeu") -> BayesianNetwork:
         """Return the network of the arcs that are at least so strong, fitted to all rows.
 
         An arc takes the direction it mostly had. The strongest come first, and one that would close a cycle is left
         out.
         """
         least = number_below(threshold, "threshold", 1.0 + 1e-9)
-        how = fit_settings(prior)
+        how = fit_settings(smoothing)
         parents: dict[Name, list[Name]] = {name: [] for name in self._columns.names}
         for arc in self:
             chosen = arc.direction > 0.5 or (arc.direction == 0.5 and arc.child not in parents[arc.parent])

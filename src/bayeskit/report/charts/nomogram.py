@@ -312,7 +312,7 @@ def nomogram(
             value = term.values[int(np.argmin(finite))]
             raise UsageError(
                 "{name!r} = {value!r} has probability 0 in some class, so its points are infinite. Smooth the "
-                "tables (alpha above 0) for a nomogram.",
+                "tables (smoothing or alpha above 0) for a nomogram.",
                 name=term.name,
                 value=value,
             )
