@@ -87,7 +87,7 @@ def test_costs_and_the_best() -> None:
     assert len(model.ask_next(known)) == 0
     # Where nothing was weighed, nothing was found too dear.
     for lang in ("en", "zh"):
-        words = QUESTION_WORDS[lang]
+        words = QUESTION_WORDS.of(lang)
         page = str(model.ask_next(known, lang=lang))
         assert words["known"] in page and words["nothing"] not in page
 
@@ -118,7 +118,7 @@ def test_a_number_is_weighed_on_a_grid() -> None:
     assert found["noise"] < 0.01
     assert model.ask_next().left_out == ("same",)
     unweighed = model.ask_next({"x": 0.0, "noise": 0.0})
-    assert unweighed.left_out == ("same",) and QUESTION_WORDS["en"]["unweighed"] in str(unweighed)
+    assert unweighed.left_out == ("same",) and QUESTION_WORDS["unweighed"] in str(unweighed)
     assert model.ask_next() == model.ask_next()
 
 

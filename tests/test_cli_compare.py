@@ -292,7 +292,7 @@ def _wide(path: Path, n_columns: int = 40, n_values: int = 60, n: int = 240) -> 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_what_was_not_looked_at_is_said(lang: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    none = WORDS[lang]["structure_none"].format(target="class")
+    none = WORDS.of(lang)["structure_none"].format(target="class")
     monkeypatch.setattr("bayeskit.comparing.candidates.MOST_PAIRS", 50e6)
     data, page = _wide(tmp_path / "wide.csv"), tmp_path / "page.html"
     ask = ("compare", data, "--target", "class", "--no-baselines", "--folds", "2", "--lang", lang)
@@ -325,7 +325,7 @@ def test_numbers_that_were_not_cut_are_named(tmp_path: Path) -> None:
     data, page = write(tmp_path / "signs.csv", table), tmp_path / "page.html"
     done("compare", data, "--target", "class", "--models", "nb", "--no-baselines", "--report", page)
     text = page.read_text(encoding="utf-8")
-    assert WORDS["en"]["structure_none"].format(target="class") not in text
+    assert WORDS["structure_none"].format(target="class") not in text
     assert re.search("2 columns of numbers were not looked at.*: a, b", text) is not None
 
 

@@ -129,7 +129,7 @@ def test_the_page_stands_alone_and_every_name_is_escaped(lang: str) -> None:
     seen = Nesting()
     seen.feed(page)
     assert not seen.open and not {"script", "img", "link", "iframe", "i"} & set(seen.tags)
-    assert seen.links == {f"#{anchor}" for anchor in seen.ids} and len(seen.ids) == len(GLOSSARY[lang])
+    assert seen.links == {f"#{anchor}" for anchor in seen.ids} and len(seen.ids) == len(GLOSSARY)
     addresses = set(re.findall(r"https?://[^\s\"'<]+", page))
     assert addresses <= {"http://www.w3.org/2000/svg"} and "url(" not in page and "@import" not in page
     assert "\x07" not in page and page.count("&lt;script&gt;") > 10
@@ -144,16 +144,16 @@ def test_the_page_stands_alone_and_every_name_is_escaped(lang: str) -> None:
         "rows",
         "decisions",
     ):
-        assert f"<h2>{WORDS[lang][key]}</h2>" in page
+        assert f"<h2>{WORDS.of(lang)[key]}</h2>" in page
     assert "prefers-color-scheme:dark" in page and "size:A4" in page and "ab" * 32 in page
     for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
         ElementTree.fromstring(svg)
 
 
 def test_both_languages_say_the_same_things() -> None:
-    assert WORDS["en"].keys() == WORDS["zh"].keys() and GLOSSARY["en"].keys() == GLOSSARY["zh"].keys()
-    for key, text in WORDS["en"].items():
-        assert set(re.findall(r"{\w+}", text)) == set(re.findall(r"{\w+}", WORDS["zh"][key])), key
+    assert all(GLOSSARY.of("zh")[key] != text for key, text in GLOSSARY.items())
+    for key, text in WORDS.items():
+        assert set(re.findall(r"{\w+}", text)) == set(re.findall(r"{\w+}", WORDS.of("zh")[key])), key
 
 
 def test_the_verdict_tells_ties_as_ties() -> None:
@@ -251,8 +251,8 @@ def test_a_graph_without_arcs_claims_only_what_was_looked_at(
     found = comparison(columns=tuple(Column(f"c{j}", "table", 2, 0) for j in range(attributes)), target="y")
     page = as_page(replace(findings(found), structure={"x": ()}, uncut=uncut))
     values = {"target": "y", "n": len(uncut), "names": ", ".join(uncut)}
-    keys = [key for key in WORDS["en"] if key.startswith("structure_")]
-    assert [key for key in keys if WORDS["en"][key].format(pick="NaiveBayes()", **values) in page] == said
+    keys = [key for key in WORDS if key.startswith("structure_")]
+    assert [key for key in keys if WORDS[key].format(pick="NaiveBayes()", **values) in page] == said
 
 
 def test_a_model_alone_is_better_than_nothing_that_was_tried() -> None:

@@ -28,6 +28,7 @@ from bayeskit.visible import visible_lines
 from refusals import refuses
 
 CJK = re.compile("[\u4e00-\u9fff]")
+CHINESE = re.compile("[\u4e00-\u9fff、。，：；（）]")  # with its signs
 SOURCE = Path(bayeskit.__file__).parent
 # Words of the system and of Python's codecs, which are looked up as they come.
 FOREIGN = {os.strerror(code) for code in errno.errorcode} | {
@@ -76,6 +77,72 @@ def test_both_sides_of_an_entry_have_the_same_fields(template: str) -> None:
         assert set(re.findall("--[a-z-]+", template)) <= set(re.findall("--[a-z-]+", told))
         if context is None:  # flags are for the command line
             assert set(re.findall("--[a-z-]+", told)) <= set(re.findall("--[a-z-]+", template)), told
+
+
+# A name, a formula or a field stays as it is in every language.
+_SAME = re.compile(r"({\w+[^}]*}|[A-Z]*[a-z]?\b|Brier|[^\w{}])*")
+# Where Chinese is data: names and states of tables, titles of books, what columns may be called, where a line breaks.
+_CHINESE = {
+    "cli/demos/stories.py",
+    "cli/textbook_check.py",
+    "comparing/suspect_columns.py",
+    "datasets/dataset.py",
+    "networks/examples.py",
+    *(f"report/textbook/{page}.py" for page in ("em_page", "lihang", "melon3", "melon8", "sheet", "spam")),
+    "report/textbook/structure_page.py",
+    "report/charts/legend.py",
+    "cli/language.py",
+}
+
+
+def told_texts() -> Iterator[tuple[str, str]]:
+    """Texts that are told in a language that is an argument, with the file that each stands in."""
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(func=ast.Name(id="WordList"), args=[ast.Dict(values=values)]):
+                    found = values
+                case ast.Call(func=ast.Name(id="say" | "FamilyWords"), args=values):
+                    found = [v.value if isinstance(v, ast.Starred) else v for v in values]
+                case ast.Call(func=ast.Name(id="text_in"), args=[_, text]):
+                    found = [text]
+                case ast.keyword(arg="stake" | "why_left_out" | "title", value=text):
+                    found = [text] if path.name in ("stories.py", "dataset.py") else []
+                case _:
+                    continue
+            parts = [e for v in found for e in (v.elts if isinstance(v, ast.Tuple) else [v])]
+            for text in (text for part in parts for text in templates_in(part)):
+                yield path.relative_to(SOURCE).as_posix(), text
+
+
+def test_every_text_of_reports_and_commands_has_an_entry() -> None:
+    known = {template for _, template in catalogue("zh_CN")}
+    found = {text for _, text in told_texts()}
+    assert len(found) > 500
+    assert sorted(text for text in found - known if not _SAME.fullmatch(text)) == []
+
+
+def test_chinese_stands_in_the_catalogue() -> None:
+    """Not in the source, where it is not data; docstrings show what is printed."""
+    found: dict[str, list[str]] = {}
+    for path, tree in trees().items():
+        shown = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            text = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(text, str) and CHINESE.search(text) and id(node) not in shown:
+                found.setdefault(path.relative_to(SOURCE).as_posix(), []).append(text)
+    assert set(found) == _CHINESE, {file: found.get(file) for file in set(found) ^ _CHINESE}
+
+
+def test_words_are_read_in_the_language_of_a_report() -> None:
+    words = messages.WordList({"a": "posterior", "b": "no such text {n}"})
+    assert dict(words) == {"a": "posterior", "b": "no such text {n}"} and len(words) == 2
+    assert words.of("zh")["a"] == "后验概率" == messages.text_in("zh", "posterior")
+    assert words.of("zh")["b"] == "no such text {n}"
+    with speaking("zh"):  # a report has a language of its own
+        assert words.of("en")["a"] == "posterior"
+        assert Message("There are none.").told_in("en") == "There are none."
+    assert CJK.search(Message("There are none.").told_in("zh"))
 
 
 def test_an_entry_stands_once() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -27,10 +26,9 @@ class Plain(Density):
 
     family: ClassVar[str] = "plain-exponential"
     parameters: ClassVar[tuple[str, ...]] = ("means",)
-    words: ClassVar[Mapping[str, FamilyWords]] = {
-        "en": FamilyWords("a waiting time", "numbers (exponential)", "Exp(x; μ) is the exponential density."),
-        "zh": FamilyWords("等待时间", "数值（指数）", "Exp(x; μ) 为指数密度。"),
-    }
+    words: ClassVar[FamilyWords] = FamilyWords(
+        "a waiting time", "numbers (exponential)", "Exp(x; μ) is the exponential density."
+    )
 
     @classmethod
     def estimate(cls, sums: ColumnSums) -> Any:

@@ -5,7 +5,8 @@ catalogue is asked for (``locale/zh_CN/LC_MESSAGES/bayeskit.po``, an ordinary fi
 no finished sentence is ever taken apart. A message of which some part has no translation stays English, whole.
 
 The language is that of ``set_language``, else that of the environment variable BAYESKIT_LANG, else English. The
-language of the system is not looked at, so that a program says the same everywhere.
+language of the system is not looked at, so that a program says the same everywhere. Reports and commands are told
+theirs (``lang=``): `WordList`, `text_in`, `run_on` and `Message.told_in` take a language, and use the same catalogue.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, reduce
 from itertools import islice
 from string import Formatter
 from typing import Any
@@ -102,6 +103,16 @@ class Message:
             if values[name] is None and value is not None:
                 return None
         return template.format_map(values)
+
+    def told_in(self, lang: str) -> str:
+        """Return the text in a language that is an argument.
+
+        Examples
+        --------
+        >>> Message("There are {names}.", names=Joined("ab")).told_in("zh")
+        '现有：a、b。'
+        """
+        return _shown(self, lang)
 
     def __str__(self) -> str:
         return _shown(self)
@@ -284,8 +295,8 @@ def fields_of(template: str) -> tuple[tuple[str, str, str], ...]:
     return tuple((name, how or "", form or "") for _, name, form, how in parts if name is not None)
 
 
-def _shown(text: Message | Joined) -> str:
-    told = text.said(translator(language(), _Choice.context))
+def _shown(text: Message | Joined, lang: str | None = None) -> str:
+    told = text.said(translator(lang or language(), _Choice.context))
     return visible_lines(text.said(_unchanged) if told is None else told)
 
 
@@ -304,6 +315,60 @@ def translator(language: str, context: str | None = None) -> _Translate:
         return entries.get((context, template)) or entries.get((None, template))
 
     return translate
+
+
+def text_in(lang: str, template: str, context: str | None = None) -> str:
+    """Return a text of ours in a language that is an argument; what has no translation stays English.
+
+    Examples
+    --------
+    >>> text_in("zh", "posterior"), text_in("en", "posterior")
+    ('后验概率', 'posterior')
+    """
+    return translator(lang, context)(template) or template
+
+
+def run_on(sentences: Iterable[str], lang: str) -> str:
+    """Put sentences one behind the other, with a blank between them where the language has one.
+
+    Examples
+    --------
+    >>> run_on(["One.", "Two."], "en"), run_on(["一。", "二。"], "zh")
+    ('One. Two.', '一。二。')
+    """
+    pair = text_in(lang, "{one} {two}")
+    return reduce(
+        lambda one, two: pair.format(one=one, two=two) if one and two else one or two, sentences, ""
+    )
+
+
+class WordList(Mapping[str, str]):
+    """The texts of a report or a command by short names: written in English, read in the language of a report.
+
+    Examples
+    --------
+    >>> words = WordList({"posterior": "posterior", "n_rows": "{n} rows"})
+    >>> words["posterior"], words.of("zh")["posterior"]
+    ('posterior', '后验概率')
+    """
+
+    __slots__ = ("_lang", "_texts")
+
+    def __init__(self, texts: Mapping[str, str], lang: str = "en") -> None:
+        self._texts, self._lang = texts, lang
+
+    def of(self, lang: str) -> WordList:
+        """Return the same texts in another language."""
+        return WordList(self._texts, lang)
+
+    def __getitem__(self, name: str) -> str:
+        return text_in(self._lang, self._texts[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
 
 
 @cache

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from bayeskit.errors import DataError, SettingError
-from bayeskit.messages import did_you_mean
+from bayeskit.messages import did_you_mean, text_in
 from bayeskit.report.page_cells import display_width, padded
 from bayeskit.report.scene import shortened, xml
 
@@ -205,8 +205,8 @@ def _filled(i: int, above: int, last: bool) -> str:
 def as_svg(rule: Rule, lang: str = "en") -> str:
     """Draw the square as a picture that stands alone: a column a class, filled up to its likelihood."""
     total, high = float(sum(rule.prior.values())), float(max(rule.tallest, Fraction(1)))
-    title = "Bayes' rule in the unit square" if lang == "en" else "单位正方形中的贝叶斯公式"
-    across, up = ("prior P(c)", "likelihood P(x | c)") if lang == "en" else ("先验 P(c)", "似然 P(x | c)")
+    title = text_in(lang, "Bayes' rule in the unit square")
+    across, up = text_in(lang, "prior P(c)"), text_in(lang, "likelihood P(x | c)")
     parts, x = [], float(LEFT + 20)
     base = TOP + SIDE
     for i, (name, p) in enumerate(rule.prior.items()):

@@ -13,6 +13,7 @@ from bayeskit.cli.output import console, note, table
 from bayeskit.comparing.candidates import OURS
 from bayeskit.comparing.run import Watcher, unheard
 from bayeskit.estimation.density import family_of
+from bayeskit.messages import WordList
 from bayeskit.report.comparison_report.comparison import Column, Comparison, Measure
 from bayeskit.report.comparison_report.verdict import WORDS as NAMES
 from bayeskit.report.comparison_report.verdict import (
@@ -27,74 +28,53 @@ from bayeskit.schema import Name
 if TYPE_CHECKING:
     from rich.console import Console
 
-WORDS = {
-    "rows": (
-        "{path}: {n:,} rows, {d} attributes used; to be predicted: {target} ({counts})",
-        "{path}：{n:,} 个样本，使用 {d} 个属性；预测目标：{target}（{counts}）",
-    ),
-    "count": ("{label}: {n:,}", "{label}：{n:,}"),
-    "unlabelled": (
-        "{n:,} rows without a value of {target} are left out.",
-        "{n:,} 个样本没有 {target} 的取值，未使用。",
-    ),
-    "columns": ("What was understood of the columns", "对各列的理解"),
-    "column": ("column", "列"),
-    "read_as": ("read as", "读作"),
-    "suggestion": ("might also suit", "也可考虑"),
-    "missing": ("missing", "缺失"),
-    "states": ("{n:,} values", "{n:,} 个取值"),
-    "table": ("categories", "类别"),
-    "gaussian": ("numbers", "数值"),
-    "bernoulli": ("yes or no", "是或否"),
-    "left_out": ("left out: {why}", "未使用：{why}"),
-    "identifier": ("names the row (--keep to use it)", "只是样本编号（如要使用：--keep）"),
-    "constant": ("one value only", "只有一个取值"),
-    "copy": ("a copy of {target} (--keep to use it)", "与 {target} 一一对应（如要使用：--keep）"),
-    "date": ("dates (--keep to use it)", "日期（如要使用：--keep）"),
-    "dropped": ("dropped as asked", "按要求去掉"),
-    "more": ("{n} more columns of categories or numbers", "另外 {n} 列"),
-    "folds": (
-        "Models on the same {k} folds: each row is judged by a model that never saw it (± deviation over folds)",
-        "各模型在相同的 {k} 折上比较：每个样本都由未见过它的模型判断（± 各折标准差）",
-    ),
-    "test": (
-        "Models learned from {a}, judged on {b}: {n:,} rows (± standard error)",
-        "各模型由 {a} 学习，在 {b} 的 {n:,} 个样本上评判（± 标准误）",
-    ),
-    "model": ("model", "模型"),
-    "cost": ("cost", "代价"),
-    "error": ("error", "错误率"),
-    "log_loss": ("log-loss", "对数损失"),
-    "brier": ("Brier", "Brier"),
-    "auc": ("AUC", "AUC"),
-    "cpu": ("CPU s", "CPU 秒"),
-    "size": ("size", "大小"),
-    "p": ("p", "p"),
-    "is_best": ("best", "最好"),
-    "is_tied": ("tied", "难分"),
-    "tie_note": (
-        "tied: a paired test cannot tell it from the best (p ≥ 0.05).",
-        "难分：配对检验不能将其与最好者区分（p ≥ 0.05）。",
-    ),
-    "failed": ("Not compared: {name}: {why}", "未参加比较：{name}：{why}"),
-    "next": ("next:", "下一步："),
-    "written": ("Written: {paths}.", "已写入：{paths}。"),
-    "validating": ("trying {model}", "正在试 {model}"),
-    "unit": (
-        "Column {name!r} is read as names: its numbers have a unit behind them ({cell!r}). Take the unit out of the "
-        "file to have them measured.",
-        "列 {name!r} 未按数值读取：数字后面带有单位（{cell!r}）。如要按数值处理，请在文件中去掉单位。",
-    ),
-    "word": (
-        "Column {name!r} is read as names because of {cell!r}; all its other cells are numbers. If that means missing, "
-        "say --missing {cell!r}.",
-        "列 {name!r} 未按数值读取：其中有 {cell!r}，其余都是数字。如果它表示缺失，请加 --missing {cell!r}。",
-    ),
-    "rare": (
-        "{labels}: fewer rows than folds, so some folds learn nothing about it.",
-        "{labels}：样本数少于折数，有些折学不到该类。",
-    ),
-}
+WORDS = WordList(
+    {
+        "rows": "{path}: {n:,} rows, {d} attributes used; to be predicted: {target} ({counts})",
+        "count": "{label}: {n:,}",
+        "unlabelled": "{n:,} rows without a value of {target} are left out.",
+        "columns": "What was understood of the columns",
+        "column": "column",
+        "read_as": "read as",
+        "suggestion": "might also suit",
+        "missing": "missing",
+        "states": "{n:,} values",
+        "table": "categories",
+        "gaussian": "numbers",
+        "bernoulli": "yes or no",
+        "left_out": "left out: {why}",
+        "identifier": "names the row (--keep to use it)",
+        "constant": "one value only",
+        "copy": "a copy of {target} (--keep to use it)",
+        "date": "dates (--keep to use it)",
+        "dropped": "dropped as asked",
+        "more": "{n} more columns of categories or numbers",
+        "folds": "Models on the same {k} folds: each row is judged by a model that never saw it (± deviation "
+        "over folds)",
+        "test": "Models learned from {a}, judged on {b}: {n:,} rows (± standard error)",
+        "model": "model",
+        "cost": "cost",
+        "error": "error",
+        "log_loss": "log-loss",
+        "brier": "Brier",
+        "auc": "AUC",
+        "cpu": "CPU s",
+        "size": "size",
+        "p": "p",
+        "is_best": "best",
+        "is_tied": "tied",
+        "tie_note": "tied: a paired test cannot tell it from the best (p ≥ 0.05).",
+        "failed": "Not compared: {name}: {why}",
+        "next": "next:",
+        "written": "Written: {paths}.",
+        "validating": "trying {model}",
+        "unit": "Column {name!r} is read as names: its numbers have a unit behind them ({cell!r}). Take the "
+        "unit out of the file to have them measured.",
+        "word": "Column {name!r} is read as names because of {cell!r}; all its other cells are numbers. If "
+        "that means missing, say --missing {cell!r}.",
+        "rare": "{labels}: fewer rows than folds, so some folds learn nothing about it.",
+    }
+)
 # So many columns are listed one by one; of those that are used, the first ones.
 MOST_COLUMNS = 40
 
@@ -125,7 +105,7 @@ def progress(common: Common, contenders: int, folds: int) -> Iterator[Callable[[
     from rich.console import Console
 
     screen = Console(stderr=True)
-    names = NAMES[common.lang.value]
+    names = NAMES.of(common.lang.value)
     if not screen.is_terminal:
 
         def tell(name: str) -> Callable[[], None]:
@@ -217,7 +197,7 @@ def _family(family: str, common: Common) -> str:
     """A family of numbers brings its own words."""
     if family in WORDS:
         return common.say(WORDS[family])
-    return family_of(family).words[common.lang.value].read_as
+    return common.say(family_of(family).words.read_as)
 
 
 def _standings(found: Comparison, common: Common) -> Any:

@@ -21,10 +21,7 @@ from bayeskit.cli.completing import columns
 from bayeskit.cli.door import STANDARD_OUTPUT, set_debugging
 from bayeskit.cli.output import noting_warnings
 from bayeskit.errors import UsageError
-from bayeskit.messages import VARIABLE, Message
-
-Pair = tuple[str, str]
-"""A text in English and in Chinese."""
+from bayeskit.messages import COMMAND_LINE, VARIABLE, Message, text_in
 
 
 class FileUse(Enum):
@@ -85,19 +82,19 @@ class Common:
         bool, typer.Option("--debug", callback=set_debugging, help="Show where an error arose.")
     ] = False
 
-    def say(self, pair: Pair, **values: object) -> str:
+    def say(self, template: str, **values: object) -> str:
         """Return a text in the language asked for.
 
         Examples
         --------
-        >>> Common(lang=Lang.zh).say(("{n} rows", "{n} 行"), n=3)
-        '3 行'
+        >>> Common(lang=Lang.zh).say("Written to {path}.", path="a.csv")
+        '已写入 a.csv。'
         """
-        return pair[self.lang is Lang.zh].format(**values)
+        return text_in(self.lang.value, template, COMMAND_LINE).format(**values)
 
     def listed(self, names: Iterable[object]) -> str:
         """Return names in a row."""
-        return ("、" if self.lang is Lang.zh else ", ").join(map(str, names))
+        return text_in(self.lang.value, ", ").join(map(str, names))
 
 
 Data = Annotated[

@@ -36,7 +36,7 @@ from bayeskit.comparing.trials import (
 from bayeskit.decision.loss import read_loss
 from bayeskit.decision.risk import bayes_risk
 from bayeskit.errors import BayeskitError, SettingError, SourceNote, SuspectResult
-from bayeskit.messages import Joined
+from bayeskit.messages import Joined, text_in
 from bayeskit.randomness import seed_of
 from bayeskit.report.comparison_report.comparison import Column, Comparison, Held, Losses, ModelStanding
 from bayeskit.report.explanation import Explanation
@@ -55,10 +55,7 @@ WARM = 500
 MOST_KEPT = 400_000_000
 # The models of all folds together are kept up to so many bytes, to explain rows with; larger ones are fitted again.
 MOST_MODEL = 20_000_000
-TOO_LARGE = {
-    "en": "its counts would take {size}; models= tries it all the same",
-    "zh": "计数表需 {size}；仍要试请用 models= 指明",
-}
+TOO_LARGE = "its counts would take {size}; models= tries it all the same"
 NO_MEMORY = "There is not enough memory for this. Use fewer columns (drop=), or fewer rows."
 HINTS = {
     "unit": "Column {name!r} is read as names: its numbers have a unit behind them ({cell!r}). Take the unit out to "
@@ -371,7 +368,7 @@ class Run:
         counts = np.bincount(
             np.searchsorted(self.classes, loaded.y[: loaded.n_learned]), minlength=len(self.classes)
         )
-        told = TOO_LARGE[self.settings.lang]
+        told = text_in(self.settings.lang, TOO_LARGE)
         too_large = [(self._ours(k).name, told.format(size=s)) for k, s in self.too_large.items()]
         return Comparison(
             table=loaded.table,

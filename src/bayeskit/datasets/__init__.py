@@ -63,7 +63,6 @@ def load(name: str) -> Dataset:
     return Dataset(
         name=name,
         title=entry.title,
-        title_zh=entry.title_zh,
         source=entry.source,
         licence=entry.licence,
         target=entry.target,

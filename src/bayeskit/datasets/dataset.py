@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.messages import text_in
+
 State = str | int
 _ZHOU = "Zhou Zhihua (周志华), Machine Learning (《机器学习》), Tsinghua University Press 2016"
 _BOOK = "Facts printed in a textbook, quoted as such; no licence is stated."
@@ -21,7 +23,6 @@ class Entry:
     """The card of one table; `index` names the column that only labels the rows."""
 
     title: str
-    title_zh: str
     source: str
     licence: str
     target: str
@@ -32,7 +33,6 @@ class Entry:
 REGISTRY: Mapping[str, Entry] = {
     "melon8": Entry(
         title="Eight melons (八个西瓜) by colour, texture and density; the texture 稍糊 is never seen",
-        title_zh="八个西瓜：色泽、纹理与密度；纹理“稍糊”从未出现",
         source="An exercise with attributes of Zhou's watermelon tables; its first place is not known",
         licence=_BOOK,
         target="标签",
@@ -40,7 +40,6 @@ REGISTRY: Mapping[str, Entry] = {
     ),
     "melon2": Entry(
         title="Watermelon data set 2.0 (西瓜数据集 2.0): 17 melons, six categorical attributes",
-        title_zh="西瓜数据集 2.0：17 个西瓜，六个离散属性",
         source=f"{_ZHOU}, table 4.1",
         licence=_BOOK,
         target="好瓜",
@@ -48,7 +47,6 @@ REGISTRY: Mapping[str, Entry] = {
     ),
     "melon2-missing": Entry(
         title="Watermelon data set 2.0α (西瓜数据集 2.0α): the 17 melons of 2.0 with blanks",
-        title_zh="西瓜数据集 2.0α：2.0 的 17 个西瓜，部分取值缺失",
         source=f"{_ZHOU}, table 4.4",
         licence=_BOOK,
         target="好瓜",
@@ -56,7 +54,6 @@ REGISTRY: Mapping[str, Entry] = {
     ),
     "melon3": Entry(
         title="Watermelon data set 3.0 (西瓜数据集 3.0): those of 2.0 with two numeric attributes",
-        title_zh="西瓜数据集 3.0：在 2.0 上增加两个连续属性",
         source=f"{_ZHOU}, table 4.3",
         licence=_BOOK,
         target="好瓜",
@@ -64,7 +61,6 @@ REGISTRY: Mapping[str, Entry] = {
     ),
     "lihang": Entry(
         title="Fifteen rows for naive Bayes by hand: A1 = {1, 2, 3}, A2 = {S, M, L}",
-        title_zh="手算朴素贝叶斯的 15 个样本：A1 = {1, 2, 3}，A2 = {S, M, L}",
         source="Li Hang (李航), Statistical Learning Methods (《统计学习方法》), example 4.1",
         licence=_BOOK,
         target="y",
@@ -72,49 +68,42 @@ REGISTRY: Mapping[str, Entry] = {
     ),
     "iris": Entry(
         title="Iris: 150 flowers, three species, four measurements in centimetres",
-        title_zh="鸢尾花：150 朵，三个品种，四项测量（厘米）",
         source="R. A. Fisher 1936, in the UCI version (rows 35 and 38 differ from Fisher's paper)",
         licence=_UCI,
         target="class",
     ),
     "height-weight": Entry(
         title="Height and weight of 114 students (0 female, 1 male)",
-        title_zh="114 名学生的身高与体重（0 为女，1 为男）",
         source="HeightWeight.csv of Chinese machine-learning courses; who measured them is not known",
         licence="Not stated; measurements only.",
         target="Sex",
     ),
     "mushroom": Entry(
         title="Mushroom: 8,124 mushrooms, 22 categorical attributes, edible (e) or poisonous (p)",
-        title_zh="蘑菇：8,124 个，22 个离散属性，可食（e）或有毒（p）",
         source="J. Schlimmer 1987, UCI Machine Learning Repository (agaricus-lepiota)",
         licence=_UCI,
         target="class",
     ),
     "adult": Entry(
         title="Adult (census income): 48,842 people, 14 attributes; the first 32,561 are for training",
-        title_zh="成人收入（人口普查）：48,842 人，14 个属性；前 32,561 人用于训练",
         source="B. Becker and R. Kohavi 1996, UCI Machine Learning Repository (adult.data, then adult.test)",
         licence=_UCI,
         target="class",
     ),
     "credit": Entry(
         title="Credit approval: 690 applications, 15 attributes with meaningless names, granted (+) or not (-)",
-        title_zh="信用卡审批：690 份申请，15 个隐去含义的属性，批准（+）或否（-）",
         source="J. R. Quinlan 1987, UCI Machine Learning Repository (crx.data)",
         licence=_UCI,
         target="class",
     ),
     "sms": Entry(
         title="SMS Spam Collection: 5,574 short messages in English, ham or spam; 414 are copies of others",
-        title_zh="垃圾短信：5,574 条英文短信，正常（ham）或垃圾（spam）；其中 414 条与别的重复",
         source="T. A. Almeida and J. M. Gómez Hidalgo 2011, UCI Machine Learning Repository",
         licence=_UCI,
         target="class",
     ),
     "news": Entry(
         title="Four of the 20 newsgroups: 1,320 posts; the first 800 are for training, the others were written later",
-        title_zh="20 个新闻组中的四个：1,320 篇帖子；前 800 篇用于训练，其余写于其后",
         source="K. Lang 1995, by-date version: a sample without headers, signatures and addresses of people",
         licence="Posts to public Usenet groups, freely used for research; no licence is stated.",
         target="class",
@@ -144,7 +133,6 @@ class Dataset:
 
     name: str
     title: str
-    title_zh: str
     source: str
     licence: str
     target: str
@@ -152,6 +140,11 @@ class Dataset:
     index: NDArray[Any]
     index_name: str | None
     states: Mapping[str, tuple[State, ...]]
+
+    @property
+    def title_zh(self) -> str:
+        """What it is, in Chinese."""
+        return text_in("zh", self.title)
 
     @property
     def attributes(self) -> tuple[str, ...]:

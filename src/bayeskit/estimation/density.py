@@ -111,7 +111,7 @@ class Formula(NamedTuple):
 
 @dataclass(frozen=True)
 class FamilyWords:
-    """A family in one language.
+    """What a family is called, in English; the catalogue has other languages.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class Density(Component):
     """
 
     family: ClassVar[str]
-    words: ClassVar[Mapping[str, FamilyWords]]
+    words: ClassVar[FamilyWords]
     # What is counted of an attribute, beside its moments.
     pattern: ClassVar[Literal["moments", "grids"]] = "moments"
     # Whether its values are counts: probabilities instead of densities, nothing below 0.
@@ -243,7 +243,7 @@ class Density(Component):
 
     def add_nodes(self, nodes: Nodes) -> None:
         way_out = 'Use families={...: "table"}, or numeric="gaussian".'
-        raise nodes.refusal(self, self.words["en"].read_as, way_out)
+        raise nodes.refusal(self, self.words.read_as, way_out)
 
     def least(self, column: int) -> float:
         return 0.0 if self.of_counts and column in self.columns else -np.inf
@@ -393,4 +393,4 @@ def why_hinted(family: str) -> str:
     >>> why_hinted("bernoulli")
     'it holds only 0 and 1'
     """
-    return "it holds only 0 and 1" if family == "bernoulli" else family_of(family).words["en"].hint
+    return "it holds only 0 and 1" if family == "bernoulli" else family_of(family).words.hint

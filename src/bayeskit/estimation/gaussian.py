@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite, isnan
@@ -222,12 +222,9 @@ class Gaussian(CentredDensity):
 
     family: ClassVar[str] = "gaussian"
     parameters: ClassVar[tuple[str, ...]] = ("mean", "mean_low", "variance", "deviation")
-    words: ClassVar[Mapping[str, FamilyWords]] = {
-        "en": FamilyWords(
-            "a normal density", "numbers (normal density)", "N(x; μ, σ²) is the normal density."
-        ),
-        "zh": FamilyWords("正态密度", "数值（正态密度）", "N(x; μ, σ²) 为正态密度。"),
-    }
+    words: ClassVar[FamilyWords] = FamilyWords(
+        "a normal density", "numbers (normal density)", "N(x; μ, σ²) is the normal density."
+    )
 
     @classmethod
     def estimate(cls, sums: ColumnSums) -> Gaussian:

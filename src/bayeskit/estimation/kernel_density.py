@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -171,14 +170,11 @@ class KernelDensity(Density):
     pattern: ClassVar[Literal["moments", "grids"]] = "grids"
     # The moments of shares of rows say nothing of where in a class its rows lie.
     can_be_hidden: ClassVar[bool] = False
-    words: ClassVar[Mapping[str, FamilyWords]] = {
-        "en": FamilyWords(
-            *("a kernel density", "numbers (kernel density)"),
-            "kernel(x; h) is a kernel density of bandwidth h.",
-            hint="its shape is far from the normal curve",
-        ),
-        "zh": FamilyWords("核密度", "数值（核密度）", "kernel(x; h) 为带宽 h 的核密度。"),
-    }
+    words: ClassVar[FamilyWords] = FamilyWords(
+        *("a kernel density", "numbers (kernel density)"),
+        "kernel(x; h) is a kernel density of bandwidth h.",
+        hint="its shape is far from the normal curve",
+    )
 
     @classmethod
     def estimate(cls, sums: ColumnSums) -> KernelDensity:

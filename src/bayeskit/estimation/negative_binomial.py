@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -60,14 +59,11 @@ class NegativeBinomial(CountDensity):
 
     family: ClassVar[str] = "negative-binomial"
     parameters: ClassVar[tuple[str, ...]] = ("rates", "dispersion")
-    words: ClassVar[Mapping[str, FamilyWords]] = {
-        "en": FamilyWords(
-            "a negative binomial count",
-            "counts (negative binomial)",
-            "NB(x; μ, φ) is the negative binomial probability, of variance μ + φμ².",
-        ),
-        "zh": FamilyWords("负二项计数", "计数（负二项）", "NB(x; μ, φ) 为负二项概率，方差 μ + φμ²。"),
-    }
+    words: ClassVar[FamilyWords] = FamilyWords(
+        "a negative binomial count",
+        "counts (negative binomial)",
+        "NB(x; μ, φ) is the negative binomial probability, of variance μ + φμ².",
+    )
 
     @classmethod
     def estimate(cls, sums: ColumnSums) -> NegativeBinomial:

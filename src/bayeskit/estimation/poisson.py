@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -79,13 +79,10 @@ class Poisson(CountDensity):
 
     family: ClassVar[str] = "poisson"
     parameters: ClassVar[tuple[str, ...]] = ("rates",)
-    words: ClassVar[Mapping[str, FamilyWords]] = {
-        "en": FamilyWords(
-            *("a Poisson count", "counts (Poisson)", "Pois(x; λ) is the Poisson probability."),
-            hint="it holds whole numbers that look like counts",
-        ),
-        "zh": FamilyWords("泊松计数", "计数（泊松）", "Pois(x; λ) 为泊松概率。"),
-    }
+    words: ClassVar[FamilyWords] = FamilyWords(
+        *("a Poisson count", "counts (Poisson)", "Pois(x; λ) is the Poisson probability."),
+        hint="it holds whole numbers that look like counts",
+    )
 
     @classmethod
     def estimate(cls, sums: ColumnSums) -> Poisson:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite, isnan, log1p
@@ -136,12 +135,9 @@ class Student(CentredDensity):
     takes_prior: ClassVar[bool] = True
     # It is what a Gaussian attribute is expected to be after some rows, not what rows of a hidden class are.
     can_be_hidden: ClassVar[bool] = False
-    words: ClassVar[Mapping[str, FamilyWords]] = {
-        "en": FamilyWords(
-            "a Student density", "numbers (Student density)", "t(x; ν, μ, s) is Student's density."
-        ),
-        "zh": FamilyWords("t 分布密度", "数值（t 分布密度）", "t(x; ν, μ, s) 为 t 分布密度。"),
-    }
+    words: ClassVar[FamilyWords] = FamilyWords(
+        "a Student density", "numbers (Student density)", "t(x; ν, μ, s) is Student's density."
+    )
 
     @classmethod
     def estimate(cls, sums: ColumnSums) -> Student:

@@ -11,6 +11,7 @@ from itertools import islice, pairwise
 from typing import Literal
 
 from bayeskit.graphs.dag import Dag, ancestors
+from bayeskit.messages import Message
 from bayeskit.schema import Name
 from bayeskit.visible import visible
 
@@ -306,13 +307,19 @@ class Turn:
     @property
     def reason(self) -> str:
         """Why it blocks, or does not."""
-        if self.kind != "head-to-head":
-            return "is observed" if self.is_observed else "is not observed"
+        return self.reason_told.told_in("en")
+
+    @property
+    def reason_told(self) -> Message:
+        """The reason, for a text in any language."""
         if self.is_observed:
-            return "is observed"
+            return Message("is observed")
+        if self.kind != "head-to-head":
+            return Message("is not observed")
         if self.observed_below is not None:
-            return f"is not observed, but its descendant {visible(self.observed_below)} is"
-        return "is not observed, nor is any descendant of it"
+            below = visible(self.observed_below)
+            return Message("is not observed, but its descendant {below} is", below=below)
+        return Message("is not observed, nor is any descendant of it")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from bayeskit.graphs.cpdag import Cpdag
 from bayeskit.graphs.distributions import Deterministic, NoisyMax
 from bayeskit.graphs.network import Network, Node
 from bayeskit.graphs.separation import Path, d_separated, paths_between
+from bayeskit.messages import Joined, Message
 from bayeskit.networks.analyses import distance
 from bayeskit.networks.analyses.distance import WithArcs
 from bayeskit.networks.arguments import known_node, known_nodes, two_groups, whole_number
@@ -51,35 +52,75 @@ class Independence:
 
     @property
     def title(self) -> str:
-        whom = f"{_listed(self.a)} and {_listed(self.b)}"
-        says = "are independent" if self.independent else "may depend on each other"
-        return f"{whom} {says} when {_listed(self.given) if self.given else 'nothing'} is observed."
+        """Whether they are independent, in a sentence."""
+        return self._title().told_in("en")
 
     @property
     def summary(self) -> str:
         """One sentence about all paths."""
+        return self._summary().told_in("en")
+
+    def _title(self) -> Message:
+        names = {key: Joined(map(visible, getattr(self, key))) for key in ("a", "b", "given")}
+        if self.given:
+            told = (
+                "{a} and {b} are independent when {given} is observed."
+                if self.independent
+                else "{a} and {b} may depend on each other when {given} is observed."
+            )
+        else:
+            told = (
+                "{a} and {b} are independent when nothing is observed."
+                if self.independent
+                else "{a} and {b} may depend on each other when nothing is observed."
+            )
+        return Message(told, **names)
+
+    def _summary(self) -> Message:
         if not self.paths:
-            return "No path joins them." if self.complete else "The graph is too large to list a path."
+            return Message(
+                "No path joins them." if self.complete else "The graph is too large to list a path."
+            )
         n = len(self.paths)
         n_open = sum(not path.blocked for path in self.paths)
+        some = Message("{n} {_are} open", n=n_open, _are="are" if n_open > 1 else "is")
+        found = some if n_open else Message("none is open")
         if not self.complete:
-            told = "all blocked" if self.independent else "not all blocked"
-            return f"There are more paths between them than are listed, {told}. Of the {n} listed, {_open(n_open)}."
+            told = Message("all blocked" if self.independent else "not all blocked")
+            return Message(
+                "There are more paths between them than are listed, {told}. Of the {n} listed, {found}.",
+                told=told,
+                n=n,
+                found=found,
+            )
         if n == 1:
-            return f"There is one path between them, and it is {_state(self.paths[0])}."
-        return f"There are {n} paths between them, of which {_open(n_open)}."
+            return Message("There is one path between them, and it is {state}.", state=_state(self.paths[0]))
+        return Message("There are {n} paths between them, of which {found}.", n=n, found=found)
+
+    def text(self, lang: str = "en") -> str:
+        """Return the page in a language.
+
+        Parameters
+        ----------
+        lang : "en" or "zh"
+        """
+        lines = [self._title().told_in(lang), self._summary().told_in(lang)]
+        for number, path in enumerate(self.paths, 1):
+            lines += ["", f"{number}. {_verdict(path, lang)}"]
+            lines += [f"   {reason.told_in(lang)}" for reason in _reasons(path)]
+        return "\n".join(lines)
+
+    def outline(self, lang: str = "en") -> list[str]:
+        """Return the title, and of each path whether it is blocked."""
+        return [self._title().told_in(lang), *(f"  {_verdict(path, lang)}" for path in self.paths)]
 
     def __str__(self) -> str:
-        lines = [self.title, self.summary]
-        for number, path in enumerate(self.paths, 1):
-            lines += ["", f"{number}. {path}: {_state(path)}"]
-            lines += [f"   {reason}" for reason in _reasons(path)]
-        return "\n".join(lines)
+        return self.text()
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr>{_LEFT}{escape(str(path))}</td>{_LEFT}{_state(path)}</td>"
-            f"{_LEFT}{'<br>'.join(map(escape, _reasons(path)))}</td></tr>"
+            f"<tr>{_LEFT}{escape(str(path))}</td>{_LEFT}{_state(path).told_in('en')}</td>"
+            f"{_LEFT}{'<br>'.join(escape(reason.told_in('en')) for reason in _reasons(path))}</td></tr>"
             for path in self.paths
         )
         heads = "".join(f"{_LEFT.replace('td', 'th')}{name}</th>" for name in ("path", "", "why"))
@@ -92,25 +133,28 @@ class Independence:
 _LEFT = '<td style="text-align:left">'
 
 
-def _state(path: Path) -> str:
-    return "blocked" if path.blocked else "open"
+def _verdict(path: Path, lang: str) -> str:
+    return Message("{where}: {what}", where=str(path), what=_state(path)).told_in(lang)
 
 
-def _reasons(path: Path) -> list[str]:
+def _state(path: Path) -> Message:
+    return Message("blocked" if path.blocked else "open")
+
+
+def _reasons(path: Path) -> list[Message]:
     if not path.turns:
-        return ["An arc joins them: nothing can block it."]
+        return [Message("An arc joins them: nothing can block it.")]
     return [
-        f"{visible(turn.node)} is {turn.kind} and {turn.reason}: it {'blocks' if turn.blocks else 'lets through'}."
+        Message(
+            "{node} is {kind} and {reason}: it blocks."
+            if turn.blocks
+            else "{node} is {kind} and {reason}: it lets through.",
+            node=visible(turn.node),
+            kind=Message(turn.kind),
+            reason=turn.reason_told,
+        )
         for turn in path.turns
     ]
-
-
-def _listed(names: tuple[Name, ...]) -> str:
-    return ", ".join(map(visible, names))
-
-
-def _open(n: int) -> str:
-    return f"{n or 'none'} {'are' if n > 1 else 'is'} open"
 
 
 _Groups = tuple[tuple[Name, ...], tuple[Name, ...], tuple[Name, ...]]

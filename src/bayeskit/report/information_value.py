@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from bayeskit.decision.loss import LossTable, read_loss
 from bayeskit.errors import ColumnError, SettingError
-from bayeskit.messages import Joined, Message
+from bayeskit.messages import Joined, Message, WordList
 from bayeskit.report.fractions import magnitude, number
 from bayeskit.report.words import words_of
 from bayeskit.schema import Label, Name
 from bayeskit.typing import LossLike
 from bayeskit.visible import plain
 
-QUESTION_WORDS = {
-    "en": {
+QUESTION_WORDS = WordList(
+    {
         "title": "Ask for {name} next: it tells most about {target}",
         "nothing": "No question is worth its cost",
         "known": "There is nothing left to ask",
@@ -35,24 +35,8 @@ QUESTION_WORDS = {
         "risk": "Risk saved: the least risk now, less the least risk to be expected after the answer.",
         "now": "Now: {beliefs}.",
         "left_out": "Not weighed, since they have no states: {names}.",
-    },
-    "zh": {
-        "title": "下一步问 {name}：它最能说明 {target}",
-        "nothing": "没有值得花代价去问的问题",
-        "known": "已无可询问的属性",
-        "unweighed": "没有可衡量的问题",
-        "attribute": "询问",
-        "bits_head": "比特",
-        "risk_head": "可省风险",
-        "cost": "代价",
-        "net": "净值",
-        "answer": "最可能的回答 → 其后",
-        "bits": "比特：得到回答后类别的熵预计下降多少；代价也以比特计。",
-        "risk": "可省风险：现在的最小风险，减去得到回答后最小风险的期望。",
-        "now": "当前：{beliefs}。",
-        "left_out": "未予衡量（没有离散取值）：{names}。",
-    },
-}
+    }
+)
 
 
 Floats = NDArray[np.float64]
@@ -174,7 +158,7 @@ class Questions(Sequence[Question]):
         """Return the table as words in cells: a :class:`~bayeskit.report.page.Page`."""
         from bayeskit.report.page import Page
 
-        words = QUESTION_WORDS[self.lang]
+        words = QUESTION_WORDS.of(self.lang)
         rows = tuple(
             (str(q.name), self._likeliest(q), _signed(q.value), number(q.cost), _signed(q.net))
             for q in self.rows
@@ -193,7 +177,7 @@ class Questions(Sequence[Question]):
         return Page(self._title(), header, rows, (), tuple(notes))
 
     def _title(self) -> str:
-        words = QUESTION_WORDS[self.lang]
+        words = QUESTION_WORDS.of(self.lang)
         if self.best is not None:
             return words["title"].format(name=self.best, target=self.target)
         if self.rows:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayeskit.estimation.density import family_names, family_of
+from bayeskit.messages import WordList, run_on, text_in
 from bayeskit.report.explanation import Explanation, Factor
 from bayeskit.report.factors.average import Average, SuperParent
 from bayeskit.report.fractions import magnitude, share, short
@@ -35,8 +36,6 @@ _PRIORS = {
     "nothing known": "prior_nothing",
 }
 _WITH_VALUE = ("unseen", "summed", "general")
-
-Words = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ def _page(e: Explanation, shown: int, lang: str) -> Page:
     return Page(title, header, rows, totals, tuple(_notes(e, shown, folded, lang)))
 
 
-def _lines(e: Explanation, order: Sequence[int], words: Words) -> tuple[list[Row], int]:
+def _lines(e: Explanation, order: Sequence[int], words: WordList) -> tuple[list[Row], int]:
     """The rows above the totals, and how many super-parents are shown without their factors."""
     factors: list[tuple[str, str, tuple[Factor, ...]]] = []
     if e.form != "average":
@@ -143,7 +142,7 @@ def _lines(e: Explanation, order: Sequence[int], words: Words) -> tuple[list[Row
     return lines, folded
 
 
-def _decided(e: Explanation, order: Sequence[int], words: Words) -> list[tuple[str, str, tuple[str, ...]]]:
+def _decided(e: Explanation, order: Sequence[int], words: WordList) -> list[tuple[str, str, tuple[str, ...]]]:
     """What stands under the posterior: the calibrated one, and the risks."""
     found = []
     if e.calibrated is not None:
@@ -185,13 +184,13 @@ def _notes(e: Explanation, shown: int, folded: int, lang: str) -> list[str]:
     if e.prior_given or any(a.given for a in e.attributes):
         notes.append(words["given"])
     shown_families = [family_of(name) for name in family_names() if name in families]
-    legend = [family.words[lang].legend for family in shown_families]
+    legend = [text_in(lang, family.words.legend) for family in shown_families]
     if "covariance" in families or not all(family.of_counts for family in shown_families):
         legend.append(words["density_note"])
-    return [*notes, *([words["gap"].join(legend)] if legend else [])]
+    return [*notes, *([run_on(legend, lang)] if legend else [])]
 
 
-def _form_notes(e: Explanation, folded: int, words: Words) -> list[str]:
+def _form_notes(e: Explanation, folded: int, words: WordList) -> list[str]:
     match e.form:
         case "average" if e.average is not None:
             weighed = any(s.weight != 1.0 for s in e.average.super_parents)

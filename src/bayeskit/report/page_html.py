@@ -9,6 +9,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from bayeskit.messages import WordList, run_on
 from bayeskit.report.page import Page
 from bayeskit.schema import shorter
 from bayeskit.visible import escape
@@ -23,11 +24,6 @@ MOST_ROWS = 60
 MOST_COLUMNS = 16
 LONGEST_NOTE = 1_000
 LONGEST_CELL = 200
-
-_LEFT = {
-    "en": ("{rows:,} more rows", "{columns:,} more columns", ", ", "… {left} not shown."),
-    "zh": ("{rows:,} 行", "{columns:,} 列", "、", "……另有 {left}未显示。"),
-}
 
 
 def as_html(page: Page, *, whole: bool = False, lang: str = "en", rest: str = "", names: int = 1) -> str:
@@ -62,10 +58,9 @@ def as_html(page: Page, *, whole: bool = False, lang: str = "en", rest: str = ""
 def _left_out(rows: int, columns: int, lang: str, rest: str) -> tuple[str, ...]:
     if not rows and not columns:
         return ()
-    more_rows, more_columns, comma, sentence = _LEFT[lang]
-    left = [text for text, n in ((more_rows, rows), (more_columns, columns)) if n]
-    told = sentence.format(left=comma.join(left).format(rows=rows, columns=columns))
-    return (f"{told}{' ' if lang == 'en' and rest else ''}{rest}",)
+    words, left = _WORDS.of(lang), {"more_rows": rows, "more_columns": columns}
+    told = words["separator"].join(words[key].format(n=n) for key, n in left.items() if n)
+    return (run_on([words["left"].format(left=told), rest], lang),)
 
 
 def _shortened(page: Page) -> Page:
@@ -91,24 +86,23 @@ def _row(cells: tuple[str, ...], heads: int) -> str:
 # So many tables of a network's answer are shown, the last of which is the answer.
 MOST_TABLES = 16
 
-_WORDS = {
-    "en": {
+_WORDS = WordList(
+    {
+        "more_rows": "{n:,} more rows",
+        "more_columns": "{n:,} more columns",
+        "separator": ", ",
+        "left": "… {left} not shown.",
         "rest": "to_html() has all of them.",
         "least": "… {n:,} more attributes, which weigh least, not shown. to_html() has all of them.",
         "tables": "… {n:,} more tables not shown. to_html() has all of them.",
-    },
-    "zh": {
-        "rest": "to_html() 给出全部。",
-        "least": "……另有 {n:,} 个影响最小的属性未显示。to_html() 给出全部。",
-        "tables": "……另有 {n:,} 个表未显示。to_html() 给出全部。",
-    },
-}
+    }
+)
 
 
 def explanation_html(explanation: Explanation, whole: bool = False) -> str:
     """Return an explanation; of many attributes those that weigh most, in their order."""
     e, page = explanation, explanation.page()
-    words = _WORDS[e.lang]
+    words = _WORDS.of(e.lang)
     if not whole and len(page.rows) > MOST_ROWS and e.average is None and e.runner_up is not None:
         page = _strongest(e, page)
     return as_html(page, whole=whole, lang=e.lang, rest=words["rest"])
@@ -119,7 +113,7 @@ def network_explanation_html(explanation: NetworkExplanation, whole: bool = Fals
     from bayeskit.report.networks.network_pages import pages_of
 
     lines, pages = pages_of(explanation)
-    words = _WORDS[explanation.lang]
+    words = _WORDS.of(explanation.lang)
     opening = "".join(f"<p>{escape(line)}</p>" for line in lines)
     beyond = 0 if whole else max(len(pages) - MOST_TABLES, 0)
     shown = [*pages[: len(pages) - 1 - beyond], pages[-1]]
@@ -137,5 +131,5 @@ def _strongest(e: Explanation, page: Page) -> Page:
     others = len(page.rows) - n
     kept = sorted(sorted(range(n), key=lambda j: -sizes[j])[: MOST_ROWS - others])
     rows = (*page.rows[:first], *(page.rows[first + j] for j in kept), *page.rows[first + n :])
-    note = _WORDS[e.lang]["least"].format(n=n - len(kept))
+    note = _WORDS.of(e.lang)["least"].format(n=n - len(kept))
     return replace(page, rows=rows, notes=(note, *page.notes))

@@ -8,25 +8,22 @@ from typing import Annotated
 import typer
 
 from bayeskit.cli.options import Common, FileUse
+from bayeskit.messages import WordList
 
-WORDS = {
-    "class": ("class", "类"),
-    "prior": ("prior P(c)", "先验 P(c)"),
-    "likelihood": ("likelihood P(x | c)", "似然 P(x | c)"),
-    "product": ("product P(c)·P(x | c)", "乘积 P(c)·P(x | c)"),
-    "posterior": ("posterior P(c | x)", "后验 P(c | x)"),
-    "total": ("total probability  P(x) = {sum} = {value}", "全概率  P(x) = {sum} = {value}"),
-    "square": (
-        "The unit square: widths are priors, filled heights likelihoods, areas products; the posterior is a share of "
-        "what is filled.",
-        "单位正方形：宽为先验，填充的高为似然，面积为乘积；后验即各块在填充部分中所占的份额。",
-    ),
-    "scaled": (
-        "(Some likelihoods are densities above 1: heights are drawn as shares of the largest.)",
-        "（部分似然是大于 1 的密度：高度按最大者的比例绘制。）",
-    ),
-    "drawn": ("Drawn to {path}.", "图已写入 {path}。"),
-}
+WORDS = WordList(
+    {
+        "class": "class",
+        "prior": "prior P(c)",
+        "likelihood": "likelihood P(x | c)",
+        "product": "product P(c)·P(x | c)",
+        "posterior": "posterior P(c | x)",
+        "total": "total probability  P(x) = {sum} = {value}",
+        "square": "The unit square: widths are priors, filled heights likelihoods, areas products; the "
+        "posterior is a share of what is filled.",
+        "scaled": "(Some likelihoods are densities above 1: heights are drawn as shares of the largest.)",
+        "drawn": "Drawn to {path}.",
+    }
+)
 
 
 def bayes(

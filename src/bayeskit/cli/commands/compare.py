@@ -11,15 +11,15 @@ import typer
 
 from bayeskit.cli.completing import columns, model_lists
 from bayeskit.cli.options import Common, Data, Drop, FileUse, Loss, Reading
+from bayeskit.messages import WordList
 
-WORDS = {
-    "reading": ("reading {path}", "读取 {path}"),
-    "compiling": (
-        "compiling, once: the loops are kept for the next time",
-        "正在编译（仅此一次）：编译结果会保存备用",
-    ),
-    "writing": ("writing {path}", "写入 {path}"),
-}
+WORDS = WordList(
+    {
+        "reading": "reading {path}",
+        "compiling": "compiling, once: the loops are kept for the next time",
+        "writing": "writing {path}",
+    }
+)
 
 
 def compare(

@@ -9,13 +9,16 @@ import typer
 
 from bayeskit.cli.completing import columns
 from bayeskit.cli.options import Common, Data, Drop, MaybeOutput, Reading, Spreadsheet
+from bayeskit.messages import WordList
 
-WORDS = {
-    "column": ("column", "列"),
-    "cuts": ("cut points", "分割点"),
-    "none": ("none: one interval", "无（仅一个区间）"),
-    "written": ("{n:,} rows written to {path}.", "已将 {n:,} 个样本写入 {path}。"),
-}
+WORDS = WordList(
+    {
+        "column": "column",
+        "cuts": "cut points",
+        "none": "none: one interval",
+        "written": "{n:,} rows written to {path}.",
+    }
+)
 
 
 class Method(StrEnum):

@@ -12,25 +12,23 @@ from typing import Any
 import typer
 
 from bayeskit.cli.options import Common
+from bayeskit.messages import WordList
 
-WORDS = {
-    "needed": ("needed", "必需"),
-    "extra": ("extra", "可选"),
-    "absent": ("not installed", "未安装"),
-    "threads": ("threads", "线程"),
-    "cache": ("compiled loops", "编译缓存"),
-    "cache_told": ("{n} files, {size:.1f} MB in {folder}", "{n} 个文件，{size:.1f} MB，位于 {folder}"),
-    "read_only": (
-        "{folder} cannot be written: set NUMBA_CACHE_DIR",
-        "{folder} 不可写：请设置 NUMBA_CACHE_DIR",
-    ),
-    "open_to_others": (
-        "others may write to {folder}, and so make you run their code: set NUMBA_CACHE_DIR to a folder of your own",
-        "他人可写入 {folder}，从而让你运行他们的代码：请把 NUMBA_CACHE_DIR 设为只有你能写入的目录",
-    ),
-    "good": ("All is well.", "一切正常。"),
-    "bad": ("Something is amiss: {list}.", "存在问题：{list}。"),
-}
+WORDS = WordList(
+    {
+        "needed": "needed",
+        "extra": "extra",
+        "absent": "not installed",
+        "threads": "threads",
+        "cache": "compiled loops",
+        "cache_told": "{n} files, {size:.1f} MB in {folder}",
+        "read_only": "{folder} cannot be written: set NUMBA_CACHE_DIR",
+        "open_to_others": "others may write to {folder}, and so make you run their code: set NUMBA_CACHE_DIR "
+        "to a folder of your own",
+        "good": "All is well.",
+        "bad": "Something is amiss: {list}.",
+    }
+)
 EXTRAS = ("pandas", "polars", "pyarrow", "matplotlib", "networkx", "dask", "pyspark", "rjieba")
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 

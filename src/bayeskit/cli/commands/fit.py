@@ -11,22 +11,19 @@ import typer
 from bayeskit.cli.completing import columns, models
 from bayeskit.cli.options import Common, Data, Drop, Output, Reading
 from bayeskit.errors import SettingError
+from bayeskit.messages import WordList
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.base import CountClassifier
 
-WORDS = {
-    "learned": (
-        "{model} has learned {n:,} rows of {data}: {d} attributes, {k} values of {target} ({counts}).",
-        "{model} 已从 {data} 学习 {n:,} 个样本：{d} 个属性，{target} 有 {k} 个取值（{counts}）。",
-    ),
-    "written": ("Written to {path}.", "已写入 {path}。"),
-    "next": ("next: ", "下一步："),
-    "compiling": (
-        "compiling, once: the loops are kept for the next time",
-        "正在编译（仅此一次）：编译结果会保存备用",
-    ),
-}
+WORDS = WordList(
+    {
+        "learned": "{model} has learned {n:,} rows of {data}: {d} attributes, {k} values of {target} ({counts}).",
+        "written": "Written to {path}.",
+        "next": "next: ",
+        "compiling": "compiling, once: the loops are kept for the next time",
+    }
+)
 
 
 def fit(

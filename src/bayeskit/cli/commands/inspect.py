@@ -5,25 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.options import Common, ModelFile
+from bayeskit.messages import WordList
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.base import CountClassifier
 
-WORDS = {
-    "title": ("{model}, {rows:g} rows, target {target}", "{model}，{rows:g} 个样本，预测目标 {target}"),
-    "parameters": ("Set: {list}", "参数：{list}"),
-    "held": ("Chosen from rows and held: {list}", "由样本选定并固定：{list}"),
-    "class": ("class", "类"),
-    "rows": ("rows", "样本数"),
-    "prior": ("share", "占比"),
-    "attribute": ("attribute", "属性"),
-    "kind": ("kind", "类型"),
-    "values": ("values", "取值"),
-    "categorical": ("categories", "类别"),
-    "numeric": ("numbers", "数值"),
-    "intervals": ("intervals", "区间"),
-    "block": ("counts", "计数"),
-}
+WORDS = WordList(
+    {
+        "title": "{model}, {rows:g} rows, target {target}",
+        "parameters": "Set: {list}",
+        "held": "Chosen from rows and held: {list}",
+        "class": "class",
+        "rows": "rows",
+        "prior": "share",
+        "attribute": "attribute",
+        "kind": "kind",
+        "values": "values",
+        "categorical": "categories",
+        "numeric": "numbers",
+        "intervals": "intervals",
+        "block": "counts",
+    }
+)
 # So many values of an attribute are spelt out.
 MOST_VALUES = 6
 

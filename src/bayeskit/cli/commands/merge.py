@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from bayeskit.cli.options import Common, FileUse, Output
+from bayeskit.messages import WordList
 
-WORDS = {
-    "merged": (
-        "{n} models merged: {model} rests on {total:g} rows. Written to {path}.",
-        "已合并 {n} 个模型：{model} 共学习 {total:g} 个样本。已写入 {path}。",
-    ),
-}
+WORDS = WordList(
+    {
+        "merged": "{n} models merged: {model} rests on {total:g} rows. Written to {path}.",
+    }
+)
 
 
 def merge(

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayeskit.cli.options import Common, Data, FileUse, Loss, MaybeOutput, Reading, Spreadsheet
+from bayeskit.messages import WordList
 
 if TYPE_CHECKING:
     from bayeskit.typing import Floats, LossLike
 
-WORDS = {
-    "done": (
-        "{n:,} rows predicted: {counts}. Written to {path}.",
-        "已预测 {n:,} 个样本：{counts}。已写入 {path}。",
-    ),
-}
+WORDS = WordList(
+    {
+        "done": "{n:,} rows predicted: {counts}. Written to {path}.",
+    }
+)
 
 
 def predict(

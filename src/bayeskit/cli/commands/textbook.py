@@ -8,25 +8,21 @@ import typer
 
 from bayeskit.cli.completing import textbook_pages
 from bayeskit.cli.options import Common
-from bayeskit.messages import Joined
+from bayeskit.messages import Joined, WordList
 
-WORDS = {
-    "page": ("page", "页"),
-    "title": ("title", "标题"),
-    "numbers": ("numbers", "数值个数"),
-    "largest": ("largest difference", "最大相对差"),
-    "result": ("", "结果"),
-    "agree": ("agree", "一致"),
-    "differ": ("DIFFER", "不一致"),
-    "next": (
-        "bayeskit textbook {name} prints a page, with --hide one for class; --check recomputes all of them.",
-        "bayeskit textbook {name} 打印一页，加 --hide 留空供课堂使用；--check 重新计算全部数值。",
-    ),
-    "passed": (
-        "Every number printed is that of exact fractions and that of the library.",
-        "所有印出的数值都与精确分数、与本库的计算一致。",
-    ),
-}
+WORDS = WordList(
+    {
+        "page": "page",
+        "title": "title",
+        "numbers": "numbers checked",
+        "largest": "largest difference",
+        "result": "result",
+        "agree": "agree",
+        "differ": "DIFFER",
+        "next": "bayeskit textbook {name} prints a page, with --hide one for class; --check recomputes all of them.",
+        "passed": "Every number printed is that of exact fractions and that of the library.",
+    }
+)
 
 
 def textbook(

@@ -7,22 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayeskit.cli.options import Common, Data, FileUse, Reading
+from bayeskit.messages import WordList
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.base import CountClassifier
     from bayeskit.data.file_rows import FileRows
 
-WORDS = {
-    "update": (
-        "{n:,} rows added; {model} now rests on {total:g}.",
-        "已加入 {n:,} 个样本；{model} 现共学习 {total:g} 个。",
-    ),
-    "forget": (
-        "{n:,} rows forgotten; {model} now rests on {total:g}.",
-        "已遗忘 {n:,} 个样本；{model} 现剩 {total:g} 个。",
-    ),
-    "written": ("Written to {path}.", "已写入 {path}。"),
-}
+WORDS = WordList(
+    {
+        "update": "{n:,} rows added; {model} now rests on {total:g}.",
+        "forget": "{n:,} rows forgotten; {model} now rests on {total:g}.",
+        "written": "Written to {path}.",
+    }
+)
 MaybeElsewhere = Annotated[
     str | None,
     typer.Option("-o", "--output", metavar="FILE", help="Write here; without it MODEL itself changes."),

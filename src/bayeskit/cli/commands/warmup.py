@@ -7,14 +7,14 @@ from functools import partial
 from typing import Any
 
 from bayeskit.cli.options import Common
+from bayeskit.messages import WordList
 
-WORDS = {
-    "step": ("{name}: {seconds:.1f} s", "{name}：{seconds:.1f} 秒"),
-    "done": (
-        "All loops are compiled ({seconds:.1f} s of CPU time) and kept in {folder}.",
-        "全部循环已编译（CPU 时间 {seconds:.1f} 秒），保存在 {folder}。",
-    ),
-}
+WORDS = WordList(
+    {
+        "step": "{name}: {seconds:.1f} s",
+        "done": "All loops are compiled ({seconds:.1f} s of CPU time) and kept in {folder}.",
+    }
+)
 
 
 def warmup(common: Common) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from bayeskit.cli.demos.told import Part, Told, posterior_part, posteriors, why
-from bayeskit.report.textbook.found import chooser
+from bayeskit.messages import text_in
 
 
 def tell(lang: str) -> Told:
     """Return the demonstration in a language."""
     from bayeskit.networks.examples import asia
 
-    say, network = chooser(lang), asia()
+    say, network = partial(text_in, lang), asia()
     xray: dict[Any, Any] = {"xray": "yes"}
     both = {**xray, "asia": "yes"}
     found = posteriors(network, ("tub", "lung", "bronc"), ({}, xray, both, {**both, "smoke": "no"}))
@@ -22,39 +23,31 @@ def tell(lang: str) -> Told:
     ranked = [{"node": str(row.node), "information": float(row.mutual_information)} for row in asked.rows]
     return Told(
         "asia",
-        say(
-            "The chest clinic of Lauritzen and Spiegelhalter: an abnormal X-ray, and a visit to Asia",
-            "Lauritzen 与 Spiegelhalter 的胸科诊所：X 光片异常，又去过亚洲",
-        ),
+        say("The chest clinic of Lauritzen and Spiegelhalter: an abnormal X-ray, and a visit to Asia"),
         (
             posterior_part(
-                say("1. As findings come in", "1. 随着检查结果逐一得知"),
-                say("a patient comes in", "病人刚来"),
+                say("1. As findings come in"),
+                say("a patient comes in"),
                 found,
                 (
                     say(
                         "A visit to Asia says nothing about cancer by itself. It speaks for tuberculosis, "
                         "which explains the "
-                        "X-ray: P(lung) falls from {a:.1%} to {b:.1%}.",
-                        "去过亚洲本身与肺癌无关，但它使肺结核更可能，X 光片的异常便有了解释：肺癌的概率从 "
-                        "{a:.1%} 降到 {b:.1%}。",
+                        "X-ray: P(lung) falls from {a:.1%} to {b:.1%}."
                     ).format(a=found[1]["lung"], b=found[2]["lung"]),
                 ),
             ),
+            Part(say("2. Why: the paths between them"), apart_lines + joined_lines),
             Part(
-                say("2. Why: the paths between them", "2. 原因：两者之间的路径"), apart_lines + joined_lines
-            ),
-            Part(
-                say("3. What to ask next about lung cancer", "3. 关于肺癌，接下来该问什么"),
+                say("3. What to ask next about lung cancer"),
                 (
                     say(
                         "In nats, with the X-ray and the visit known; 'either' is no test, it only says "
                         "that one of the two "
-                        "diseases is there.",
-                        "单位为奈特，X 光片与去过亚洲均已知；either 不是检查，只表示两种病至少有其一。",
+                        "diseases is there."
                     ),
                 ),
-                (say("node", "结点"), say("information", "信息量")),
+                (say("node"), say("information")),
                 tuple((str(each["node"]), f"{each['information']:.4f}") for each in ranked),
             ),
         ),

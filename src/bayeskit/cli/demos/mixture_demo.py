@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from bayeskit.cli.demos.told import Part, Told
-from bayeskit.report.textbook.found import chooser
+from bayeskit.messages import text_in
 
-SEXES = {0: ("female", "女"), 1: ("male", "男")}
+SEXES = {0: "female", 1: "male"}
 UNKNOWN = 170.0
 
 
@@ -18,7 +19,7 @@ def tell(lang: str) -> Told:
     from bayeskit import GaussianMixture, datasets
     from bayeskit.mixtures import match_labels
 
-    say, data = chooser(lang), datasets.load("height-weight")
+    say, data = partial(text_in, lang), datasets.load("height-weight")
     X = np.column_stack([data.columns[name] for name in data.attributes]).astype(float)
     model = GaussianMixture(2, n_init=10, tol=1e-6, max_iter=1000, random_state=0).fit(X)
     matched: Any = match_labels(model.predict(X), data.y)
@@ -31,7 +32,7 @@ def tell(lang: str) -> Told:
         )
     shares = model.predict_proba([[UNKNOWN, np.nan]])[0].tolist()
     male = next(shares[each["component"]] for each in groups if each["sex"] == 1)
-    names = {sex: say(*pair) for sex, pair in SEXES.items()}
+    names = {sex: say(name) for sex, name in SEXES.items()}
     rows = [
         (
             f"{each['component']} → {names[each['sex']]}",
@@ -43,36 +44,31 @@ def tell(lang: str) -> Told:
     agreed = round(matched.accuracy * len(data))
     return Told(
         "mixture",
-        say("Height and weight of 114 students, whose sex is not told", "114 名学生的身高和体重，性别未告知"),
+        say("Height and weight of 114 students, whose sex is not told"),
         (
             Part(
-                say(
-                    "1. Two Gaussians by EM, matched with the sexes", "1. 用 EM 求两个高斯分布，再与性别对应"
-                ),
+                say("1. Two Gaussians by EM, matched with the sexes"),
                 (
                     say(
                         "{agreed} of {n} students fall into the component of their sex. That a component is "
                         "a sex is a claim "
-                        "about the world: EM only finds what makes the rows probable.",
-                        "{n} 名学生中有 {agreed} 名落在其性别对应的分量里。分量是否就是性别，要由事实判断："
-                        "EM 只负责使数据出现的概率尽可能大。",
+                        "about the world: EM only finds what makes the rows probable."
                     ).format(agreed=agreed, n=len(data)),
                 ),
                 (
-                    say("component", "分量"),
-                    say("weight", "权重"),
-                    say("found", "求得"),
-                    say("of the sex", "实际"),
+                    say("component"),
+                    say("weight"),
+                    say("estimated"),
+                    say("of the sex"),
                 ),
                 tuple(rows),
             ),
             Part(
-                say("2. A cell is missing", "2. 缺一格"),
+                say("2. A cell is missing"),
                 (
                     say(
                         "Somebody is 170 cm tall, the weight is not known: P({name}) = {p:.3f}; nothing was "
-                        "filled in.",
-                        "某人身高 170 cm，体重未知：P({name}) = {p:.3f}；没有填补任何数。",
+                        "filled in."
                     ).format(name=names[1], p=male),
                 ),
             ),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from numpy.typing import NDArray
 
-from bayeskit.cli.demos.stories import words_of
+from bayeskit.cli.demos.stories import WORDS
 from bayeskit.cli.demos.told import Part, Told
 from bayeskit.cli.output import note, noting_compilation
-from bayeskit.report.textbook.found import chooser
+from bayeskit.messages import text_in
 
 # The first posts of the table are for training, the others were written later.
 TRAINING, MOST_WORDS = 800, 8
@@ -23,7 +24,7 @@ def tell(lang: str) -> Told:
     """Return the demonstration in a language."""
     from bayeskit import datasets
 
-    say, words = chooser(lang), words_of(lang)
+    say, words = partial(text_in, lang), WORDS.of(lang)
     note(words["reading"].format(name="news"))
     data = datasets.load("news")
     texts, y = data.columns["text"], data.y
@@ -36,19 +37,17 @@ def tell(lang: str) -> Told:
     named = [(words.get(str(s["model"]), str(s["model"])), s) for s in scores]
     return Told(
         "news",
-        say(data.title, data.title_zh),
+        say(data.title),
         (
             Part(
-                say(
-                    f"1. {TRAINING} posts to learn from, {later} later ones to judge by",
-                    f"1. 用 {TRAINING} 篇帖子学习，用之后的 {later} 篇检验",
+                say("1. {n} posts to learn from, {later} later ones to judge by").format(
+                    n=TRAINING, later=later
                 ),
                 (
                     say(
                         "{model} errs least, in {error:.1%} of the posts. Most of the errors are between "
                         "atheism and religion: "
-                        "they share their words.",
-                        "{model} 的错误率最低，为 {error:.1%}。多数错误发生在无神论与宗教两组之间：它们用词相近。",
+                        "they share their words."
                     ).format(model=words.get(str(best["model"]), best["model"]), error=best["error"]),
                 )
                 if 2 * best["between_religions"] > best["errors"]
@@ -57,9 +56,9 @@ def tell(lang: str) -> Told:
                 tuple((name, f"{s['error']:.1%}", f"{s['cpu_seconds']:.2f}") for name, s in named),
             ),
             Part(
-                say("2. The words that tell most of each group", "2. 最能说明各组的词"),
+                say("2. The words that tell most of each group"),
                 (),
-                (say("group", "新闻组"), say("words", "词")),
+                (say("group"), say("words")),
                 tuple((group, " ".join(found)) for group, found in telling.items()),
                 right=2,
             ),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit import datasets
-from bayeskit.cli.demos.stories import Story, story_of, words_of
+from bayeskit.cli.demos.stories import WORDS, Story, story_of
 from bayeskit.cli.output import console, note, noting_compilation, noting_warnings, table
 from bayeskit.comparing.trials import (
     LEAST_PROBABILITY,
@@ -24,6 +25,7 @@ from bayeskit.comparing.trials import (
 )
 from bayeskit.decision import decide
 from bayeskit.estimation.density import family_of
+from bayeskit.messages import WordList, text_in
 from bayeskit.report.explanation import Explanation
 from bayeskit.report.fractions import number, share
 from bayeskit.report.page import page_of
@@ -142,7 +144,7 @@ class Demo:
 
 def run(table: str, lang: str) -> Demo:
     """Train, compare, explain and decide; progress goes to standard error."""
-    words, story = words_of(lang), story_of(table)
+    words, story = WORDS.of(lang), story_of(table)
     note(words["reading"].format(name=table))
     from bayeskit import NaiveBayes
 
@@ -293,19 +295,16 @@ def _decided(explanation: Explanation, story: Story) -> Verdict:
     return Verdict(decision.names, costs, tuple(decision.risks.tolist()), decision.actions, story.reject)
 
 
-Words = Mapping[str, str]
-
-
 def print_demo(demo: Demo) -> None:
     """Print all sections."""
-    words, screen = words_of(demo.lang), console()
-    data, separator = demo.data, words_separator(demo.lang)
-    screen.print(data.title_zh if demo.lang == "zh" else data.title, style="bold")
+    words, screen = WORDS.of(demo.lang), console()
+    data, separator = demo.data, text_in(demo.lang, ", ")
+    screen.print(text_in(demo.lang, data.title), style="bold")
     screen.print(words["rows"].format(n=len(data), d=len(data.attributes), target=data.target))
     if demo.rows_used < len(data):
         screen.print(words["sampled"].format(used=demo.rows_used, n=len(data)))
     if demo.story.exclude:
-        why = demo.story.why_left_out[demo.lang]
+        why = text_in(demo.lang, demo.story.why_left_out)
         screen.print(words["not_used"].format(names=separator.join(demo.story.exclude), why=why))
     _section(screen, words["columns"])
     screen.print(_columns(demo, words))
@@ -321,26 +320,21 @@ def print_demo(demo: Demo) -> None:
         screen.print(f"  {line}", soft_wrap=True)  # never broken, so that it can be copied
 
 
-def words_separator(lang: str) -> str:
-    """What stands between the items of a list."""
-    return "、" if lang == "zh" else ", "
-
-
 def _section(screen: Console, title: str) -> None:
     screen.print(f"\n{title}", style="bold cyan")
 
 
-def _family(family: str, words: Words, lang: str) -> str:
+def _family(family: str, words: WordList, lang: str) -> str:
     """A family of numbers brings its own words."""
-    return words[family] if family in words else family_of(family).words[lang].read_as
+    return words[family] if family in words else text_in(lang, family_of(family).words.read_as)
 
 
-def _columns(demo: Demo, words: Words) -> Any:
+def _columns(demo: Demo, words: WordList) -> Any:
     rows = []
     for column in demo.columns:
         states = words["states"].format(n=column.states)
         read_as = _family(column.family, words, demo.lang) + (
-            f"{words_separator(demo.lang)}{states}" if column.states else ""
+            f"{text_in(demo.lang, ', ')}{states}" if column.states else ""
         )
         suggestion = _family(column.suggestion, words, demo.lang) if column.suggestion else ""
         rows.append((column.name, read_as, suggestion, str(column.missing or "")))
@@ -349,7 +343,7 @@ def _columns(demo: Demo, words: Words) -> Any:
     return table([headers[j] for j in kept], [[row[j] for j in kept] for row in rows], 3 if 2 in kept else 2)
 
 
-def _scores(demo: Demo, words: Words) -> Any:
+def _scores(demo: Demo, words: WordList) -> Any:
     rows = [
         (_name(s, words), f"{s.error:.1%}", f"{s.log_loss:.3f}", f"{s.brier:.3f}", f"{s.cpu_seconds:.2f}")
         for s in demo.scores
@@ -357,11 +351,11 @@ def _scores(demo: Demo, words: Words) -> Any:
     return table([words[key] for key in ("model", "error", "log_loss", "brier", "cpu")], rows, 1)
 
 
-def _name(score: Score, words: Words) -> str:
+def _name(score: Score, words: WordList) -> str:
     return words.get(score.model, score.model)
 
 
-def winner(scores: Sequence[Score], words: Words, separator: str = ", ") -> str:
+def winner(scores: Sequence[Score], words: WordList, separator: str = ", ") -> str:
     """Say which models err least, which has the best probabilities, and where ours stands."""
     least = min(s.error for s in scores)
     best = sorted((s for s in scores if s.error == least), key=lambda s: s.log_loss)
@@ -382,20 +376,21 @@ def winner(scores: Sequence[Score], words: Words, separator: str = ", ") -> str:
     return said[0].upper() + said[1:]
 
 
-def _print_verdict(screen: Console, demo: Demo, words: Words) -> None:
+def _print_verdict(screen: Console, demo: Demo, words: WordList) -> None:
     verdict, e = demo.verdict, demo.explanation
-    names = demo.story.actions.get(demo.lang, {})
+    # Without a loss the actions are the classes, whose names are the table's.
+    named = str if demo.story.loss is None else partial(text_in, demo.lang)
     shown = [share(p, sum(q for j, q in enumerate(e.posterior) if j != k)) for k, p in enumerate(e.posterior)]
     rows = []
     for action, costs, risk in zip(verdict.actions, verdict.costs, verdict.risks):
         terms = " + ".join(f"{number(cost)} · {_bracketed(p)}" for cost, p in zip(costs, shown) if cost)
-        rows.append((names.get(action, str(action)), f"{terms or '0'} = {risk:.4g}"))
-    screen.print(demo.story.stake[demo.lang])
+        rows.append((named(str(action)), f"{terms or '0'} = {risk:.4g}"))
+    screen.print(text_in(demo.lang, demo.story.stake))
     screen.print(table([words["action"], words["risk"]], rows, 2))
     if verdict.reject is not None and min(verdict.risks) > verdict.reject:
         text = words["rejected"].format(label=e.prediction, risk=min(verdict.risks), reject=verdict.reject)
     else:
-        taken = names.get(verdict.taken, str(verdict.taken))
+        taken = named(str(verdict.taken))
         text = words["most_probable"].format(label=e.prediction, action=taken)
     screen.print(text)
 

@@ -39,7 +39,7 @@ class Told:
 
 def print_told(told: Told, lang: str) -> None:
     """Print all parts."""
-    from bayeskit.cli.demos.stories import words_of
+    from bayeskit.cli.demos.stories import WORDS
     from bayeskit.cli.output import console, table
 
     screen = console()
@@ -50,7 +50,7 @@ def print_told(told: Told, lang: str) -> None:
             screen.print(table(part.header, part.rows, part.right))
         for line in part.lines:
             screen.print(line)
-    screen.print(f"\n{words_of(lang)['next']}", style="bold")
+    screen.print(f"\n{WORDS.of(lang)['next']}", style="bold")
     for line in told.next_lines:
         screen.print(f"  {line}", soft_wrap=True)  # never broken, so that it can be copied
 
@@ -92,16 +92,6 @@ def why(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return whether two nodes are independent and by which paths, as values and as lines."""
     found = network.why_independent(a, b, list(given))
-    zh = lang == "zh"
-    known = "、".join(given) if zh else ", ".join(given)
-    if zh:
-        verdict = "独立" if found.independent else "可能相关"
-        first = f"{f'已知 {known} 时' if given else '什么都没有观测时'}，{a} 与 {b} {verdict}："
-    else:
-        verdict = "are independent" if found.independent else "may depend on each other"
-        first = f"{a} and {b} {verdict} when {known or 'nothing'} is observed:"
-    words = {True: "阻断" if zh else "blocked", False: "连通" if zh else "open"}
-    paths = [f"  {path}{'：' if zh else ': '}{words[path.blocked]}" for path in found.paths]
     plain = [{"path": str(path), "blocked": path.blocked} for path in found.paths]
     data = {"a": a, "b": b, "given": list(given), "independent": found.independent, "paths": plain}
-    return data, (first, *paths)
+    return data, tuple(found.outline(lang))

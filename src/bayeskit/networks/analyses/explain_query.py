@@ -163,7 +163,7 @@ class _Observed:
         return self._piece(title, free, values)
 
     def likelihood(self, name: Name, values: NDArray[Any]) -> Piece:
-        title = NETWORK_WORDS[self.lang]["likelihood"].format(name=name)
+        title = NETWORK_WORDS.of(self.lang)["likelihood"].format(name=name)
         return self._piece(title, (name,), values)
 
     def _density(self, network: Network, name: Name, d: LinearGaussian) -> Piece:
@@ -180,7 +180,7 @@ class _Observed:
         mean = d.intercept + d.coefficients @ np.array([self.numbers[p] for p in numeric])
         logs = -0.5 * ((self.numbers[name] - mean) ** 2 / d.variance + np.log(2 * np.pi * d.variance))
         logs = logs[tuple(self.codes.get(p, slice(None)) for p in discrete)]
-        title = NETWORK_WORDS[self.lang]["density"].format(name=name, value=f"{self.numbers[name]:.6g}")
+        title = NETWORK_WORDS.of(self.lang)["density"].format(name=name, value=f"{self.numbers[name]:.6g}")
         free = tuple(p for p in discrete if p not in self.codes)
         return self._piece(title, free, np.vectorize(from_log, otypes=[object])(logs))
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.messages import run_on
 from bayeskit.report.charts.chart import Chart
 from bayeskit.report.charts.chart_words import chart_words
 from bayeskit.report.charts.legend import BANDS
@@ -89,7 +90,7 @@ class Regions(Chart):
         dots = _thinned(self.dots)
         if dots:
             notes.append(words["regions_dots"].format(n=len(dots)))
-        note = (" " if self.lang == "en" else "").join(notes)
+        note = run_on(notes, self.lang)
         x, y = self.x.axis(), self.y.axis()
         series: tuple[Series, ...] = (Cells(self.chosen, self.bands()), *self._points(dots, x, y))
         names = tuple(Key(str(label), k) for k, label in enumerate(self.classes))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayeskit.decision.risk import BayesRisk
 from bayeskit.errors import SettingError, UsageError
-from bayeskit.messages import did_you_mean
+from bayeskit.messages import did_you_mean, text_in
 from bayeskit.schema import Label
 from bayeskit.typing import Floats
 from bayeskit.visible import plain
@@ -61,7 +61,7 @@ class Table:
 
     def called(self, lang: str) -> str:
         """Return what texts call it."""
-        return ("内存中的表" if lang == "zh" else "The table given") if self.path is None else self.path
+        return text_in(lang, "The table given") if self.path is None else self.path
 
 
 @dataclass(frozen=True)

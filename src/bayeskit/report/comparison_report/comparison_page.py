@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bayeskit.estimation.density import family_of
+from bayeskit.messages import run_on, text_in
 from bayeskit.report.charts.reliability_chart import reliability
 from bayeskit.report.comparison_report.comparison import Column, Comparison
 from bayeskit.report.comparison_report.comparison_words import WORDS
@@ -67,7 +68,7 @@ class Findings:
     words: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "words", WORDS[self.comparison.lang])
+        object.__setattr__(self, "words", WORDS.of(self.comparison.lang))
 
 
 def as_page(findings: Findings) -> str:
@@ -108,11 +109,6 @@ def as_page(findings: Findings) -> str:
     )
 
 
-def _space(c: Comparison) -> str:
-    """Return what stands between two sentences."""
-    return "" if c.lang == "zh" else " "
-
-
 def _section(title: str, body: Html) -> tuple[Html, Html]:
     return tag("h2", title), body
 
@@ -132,7 +128,7 @@ def _read(findings: Findings, notes: Footnotes) -> Html:
     used = [column for column in c.columns if column.left_out is None]
     left = [column for column in c.columns if column.left_out is not None]
     headers = [words[key] for key in ("column", "understood", "suggestion", "missing")]
-    parts = [tag("p", Html(_space(c).join(said)))]
+    parts = [tag("p", Html(run_on(said, c.lang)))]
     rows = [_column(each, words, findings.comparison.lang) for each in used]
     shown = [j for j in range(4) if j < 2 or any(row[j] for row in rows)]
     cells = [[row[j] for j in shown] for row in rows]
@@ -166,7 +162,7 @@ def _column(column: Column, words: Mapping[str, str], lang: str) -> tuple[str, s
 
 def _family(family: str, words: Mapping[str, str], lang: str) -> str:
     """A family of numbers brings its own words."""
-    return words[family] if family in words else family_of(family).words[lang].column
+    return words[family] if family in words else text_in(lang, family_of(family).words.column)
 
 
 def _compared(findings: Findings, notes: Footnotes) -> Html:
@@ -207,14 +203,14 @@ def _structure(findings: Findings) -> Html:
         unseen = [filled(words["structure_uncut"], n=len(findings.uncut), names=names, **said)]
     if not any(findings.structure.values()):
         none = [filled(words[key], **said) for key in _without_arcs(findings)]
-        return tag("p", Html(_space(c).join([*none, *unseen])), cls="faint")
+        return tag("p", Html(run_on([*none, *unseen], c.lang)), cls="faint")
     told = filled(words[f"structure_{findings.kind}"], **said)
     telling = [row.name for row in findings.information.rows]
     svg, n = structure_svg(findings.structure, telling, words["structure"])
     less = [filled(words["structure_less"], n=n)] if n < len(findings.structure) else []
     return join(
         [
-            tag("p", Html(_space(c).join([told, *less, *unseen])), cls="faint"),
+            tag("p", Html(run_on([told, *less, *unseen], c.lang)), cls="faint"),
             tag("div", Html(svg), cls="wide"),
         ]
     )

@@ -83,7 +83,7 @@ class Footnotes:
 
     def listed(self) -> Html:
         """Return all words that were used."""
-        told = GLOSSARY[self.lang]
+        told = GLOSSARY.of(self.lang)
         items = (tag("li", told[key], attributes=f'id="word-{key}"') for key in self.used)
         return tag("ol", *items, cls="words")
 

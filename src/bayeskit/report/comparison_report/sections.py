@@ -35,7 +35,7 @@ def confusion_matrix(truth: NDArray[np.intp], said: NDArray[np.intp], n: int) ->
 
 def confusion_html(found: Comparison) -> Html:
     """Return the section under its heading."""
-    words, held = WORDS[found.lang], found.held
+    words, held = WORDS.of(found.lang), found.held
     n = len(found.classes)
     counts = confusion_matrix(held.truth, held.posterior.argmax(axis=1), n)
     labels = [str(label) for label in found.classes]
@@ -127,7 +127,7 @@ class Outcome:
 
 def outcomes(found: Comparison, loss_path: str | None = None) -> tuple[Outcome, ...]:
     """Decide every row that was judged under each loss."""
-    words, k = WORDS[found.lang], len(found.classes)
+    words, k = WORDS.of(found.lang), len(found.classes)
     labels = [str(label) for label in found.classes]
     zero_one = 1.0 - np.eye(k)
     with_reject = np.vstack([zero_one, np.full(k, REJECT)])
@@ -164,7 +164,7 @@ def _outcome(found: Comparison, loss: str, actions: list[str], costs: Floats) ->
 
 def decisions_html(found: Comparison, risk: Html, loss_path: str | None = None) -> Html:
     """Return the section under its heading."""
-    words = WORDS[found.lang]
+    words = WORDS.of(found.lang)
     rows = []
     for each in outcomes(found, loss_path):
         shown = [f"{action} {share:.1%}" for action, share in each.actions[:MOST_ACTIONS]]

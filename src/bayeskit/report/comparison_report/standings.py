@@ -35,7 +35,7 @@ def chance_text(standing: ModelStanding, best: str, tied: str) -> str:
 
 def standings_html(found: Comparison, notes: Footnotes) -> Html:
     """Return the table, the best model first."""
-    words, has_cost = WORDS[found.lang], found.best.cost is not None
+    words, has_cost = WORDS.of(found.lang), found.best.cost is not None
     headers: list[object] = [words["model"], *([words["cost"]] if has_cost else []), words["error"]]
     headers += [filled(words[key], fn=notes.mark(key)) for key in ("log_loss", "brier", "auc", "p")]
     headers += [words["seconds"], words["size"]]
@@ -53,7 +53,7 @@ def standings_html(found: Comparison, notes: Footnotes) -> Html:
 
 def standings_text(found: Comparison) -> str:
     """Return the verdict, and under it the table in plain text."""
-    words, share = WORDS[found.lang], found.best.cost is None
+    words, share = WORDS.of(found.lang), found.best.cost is None
     keys = ["model", *([] if share else ["cost"]), "error", "log_loss", "brier", "auc", "p"]
     rows = []
     for s in found.standings:
@@ -72,7 +72,7 @@ LINE, SMALL, TEXT = 24.0, 11.0, 12.0
 
 def bars_scene(found: Comparison) -> Scene:
     """Draw the figure that decides for each model, the best on top."""
-    words, share = WORDS[found.lang], found.best.cost is None
+    words, share = WORDS.of(found.lang), found.best.cost is None
     floor = found.ceiling.value
     title = words["chart_error" if share else "chart_cost"]
     notes = [words["chart_note"]]

@@ -2,79 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from bayeskit.messages import WordList
 from bayeskit.report.comparison_report.comparison import Comparison, Measure, ModelStanding
 
-_EN = {
-    "wrong": "{pick} is the model of bayeskit to take: it is wrong about {target} in {value} of the rows it had not "
-    "seen (always saying {label}: {base})",
-    "wrong_own": "{pick} is the model to take: it is wrong about {target} in {value} of the rows it had not seen "
-    "(always saying {label}: {base})",
-    "costs": "{pick} is the model of bayeskit to take: its decisions about {target} cost {value} a row",
-    "costs_own": "{pick} is the model to take: its decisions about {target} cost {value} a row",
-    "best": "; nothing that was tried does better.",
-    "alone": "; it was compared with nothing else.",
-    "tied": "; {others} cannot be told from it.",
-    "tied_best": "; {best} has {figure}, a difference that may be chance.",
-    "beaten": "; {best} does better, with {figure}.",
-    "useless": "Nothing learned about {target} holds for new rows: {pick} is wrong in {value} of them, no better than "
-    "always saying {label} ({base}).",
-    "telling": "{pick} is wrong about {target} in {value} of the rows it had not seen, no less often than always "
-    "saying {label} ({base}). Yet its probabilities tell the rows apart (AUC {auc}): where mistakes do not cost the "
-    "same, say with loss= what they cost, and decide by that.",
-    "one_class": "{pick} is wrong about {target} in {value} of the rows it had not seen. All of these are {label}, so "
-    "whether it tells the classes apart was not looked at.",
-    "uncounted": "Whether attributes depend on one another once {target} is known was not looked at: the counts of all "
-    "pairs of values of {n} columns would take {size}. models=['tan'] counts them all the same.",
-    "ceiling": "If the probabilities of {model} are right, no model at all can be right about more than {ceiling} of "
-    "such rows (95% interval {low} to {high}); {pick} is right about {right}.",
-    "no_ceiling": "How good any model could be cannot be told: by the probabilities of {model} at most {ceiling} of "
-    "such rows, yet {right} were right. They are too doubtful, or the rows too few.",
-    "majority": "majority class",
-    "logistic": "logistic regression",
-    "forest": "random forest",
-    "boosting": "gradient boosting",
-    "and": ", ",
-    "more": "{n} more",
-}
-_ZH = {
-    "wrong": "bayeskit 的模型中宜选 {pick}：对未见过的样本，预测 {target} 的错误率为 {value}"
-    "（总判 {label} 则为 {base}）",
-    "wrong_own": "宜选 {pick}：对未见过的样本，预测 {target} 的错误率为 {value}（总判 {label} 则为 {base}）",
-    "costs_own": "宜选 {pick}：据其对 {target} 作决策，平均每个样本代价 {value}",
-    "costs": "bayeskit 的模型中宜选 {pick}：据其对 {target} 作决策，平均每个样本代价 {value}",
-    "best": "；所试模型无一更好。",
-    "alone": "；未与其他模型比较。",
-    "tied": "；{others}与它难分高下。",
-    "tied_best": "；{best}为 {figure}，差别或属偶然。",
-    "beaten": "；{best}更好，为 {figure}。",
-    "useless": "未学到对新样本有效的规律：{pick} 预测 {target} 的错误率为 {value}，并不优于总判 {label}（{base}）。",
-    "telling": "{pick} 对未见过的样本预测 {target} 的错误率为 {value}，并不低于总判 {label}（{base}）。但它给出的概率"
-    "能区分样本（AUC {auc}）：若各种错误的代价不同，请用 loss= 给出代价，据以决策。",
-    "one_class": "{pick} 对未见过的样本预测 {target} 的错误率为 {value}。"
-    "这些样本全是 {label}，因此未能考察它能否区分各类。",
-    "uncounted": "已知 {target} 后各属性之间是否相互依赖，未予考察：{n} 列取值两两组合的计数表需 {size}。仍要考察请用 "
-    "models=['tan']。",
-    "ceiling": "若 {model} 给出的概率可信，则任何模型在这类样本上的正确率都不会超过 {ceiling}"
-    "（95% 区间 {low} 至 {high}）；{pick} 的正确率为 {right}。",
-    "no_ceiling": "任何模型所能达到的上限无法估计：按 {model} 给出的概率，正确率至多 {ceiling}，而实际已达 {right}。"
-    "可能是概率过于保守，或样本太少。",
-    "majority": "多数类",
-    "logistic": "对数几率回归",
-    "forest": "随机森林",
-    "boosting": "梯度提升",
-    "and": "、",
-    "more": "另外 {n} 个",
-}
-WORDS: Mapping[str, Mapping[str, str]] = {"en": _EN, "zh": _ZH}
+WORDS = WordList(
+    {
+        "wrong": "{pick} is the model of bayeskit to take: it is wrong about {target} in {value} of the rows "
+        "it had not seen (always saying {label}: {base})",
+        "wrong_own": "{pick} is the model to take: it is wrong about {target} in {value} of the rows it had not seen "
+        "(always saying {label}: {base})",
+        "costs": "{pick} is the model of bayeskit to take: its decisions about {target} cost {value} a row",
+        "costs_own": "{pick} is the model to take: its decisions about {target} cost {value} a row",
+        "best": "; nothing that was tried does better.",
+        "alone": "; it was compared with nothing else.",
+        "tied": "; {others} cannot be told from it.",
+        "tied_best": "; {best} has {figure}, a difference that may be chance.",
+        "beaten": "; {best} does better, with {figure}.",
+        "useless": "Nothing learned about {target} holds for new rows: {pick} is wrong in {value} of them, no "
+        "better than always saying {label} ({base}).",
+        "telling": "{pick} is wrong about {target} in {value} of the rows it had not seen, no less often than "
+        "always saying {label} ({base}). Yet its probabilities tell the rows apart (AUC {auc}): where mistakes "
+        "do not cost the same, say with loss= what they cost, and decide by that.",
+        "one_class": "{pick} is wrong about {target} in {value} of the rows it had not seen. All of these are "
+        "{label}, so whether it tells the classes apart was not looked at.",
+        "uncounted": "Whether attributes depend on one another once {target} is known was not looked at: the "
+        "counts of all pairs of values of {n} columns would take {size}. models=['tan'] counts them all the "
+        "same.",
+        "ceiling": "If the probabilities of {model} are right, no model at all can be right about more than "
+        "{ceiling} of such rows (95% interval {low} to {high}); {pick} is right about {right}.",
+        "no_ceiling": "How good any model could be cannot be told: by the probabilities of {model} at most "
+        "{ceiling} of such rows, yet {right} were right. They are too doubtful, or the rows too few.",
+        "majority": "majority class",
+        "logistic": "logistic regression",
+        "forest": "random forest",
+        "boosting": "gradient boosting",
+        "and": ", ",
+        "more": "{n} more",
+    }
+)
 # So many models that cannot be told from the pick are named.
 MOST_NAMED = 4
 
 
 def name_of(standing: ModelStanding, lang: str) -> str:
     """Return what a model is called: ours as they are written in Python, yardsticks in words."""
-    return standing.name if standing.ours else WORDS[lang][standing.key]
+    return standing.name if standing.ours else WORDS.of(lang)[standing.key]
 
 
 def figure(measure: Measure, share: bool) -> str:
@@ -111,7 +83,7 @@ def size_text(standing: ModelStanding) -> str:
 
 def verdict(found: Comparison) -> str:
     """Say in one sentence which model to take, and whether that is certain."""
-    words, pick, best = WORDS[found.lang], found.picked, found.best
+    words, pick, best = WORDS.of(found.lang), found.picked, found.best
     label, base = found.majority
     share = pick.cost is None
     said = {"pick": pick.name, "target": found.target, "label": label, "base": f"{base:.1%}"}
@@ -143,7 +115,7 @@ def verdict(found: Comparison) -> str:
 
 def uncounted_text(found: Comparison) -> str:
     """Say that dependence between attributes was not looked at, and why."""
-    return found.spell(WORDS[found.lang]["uncounted"]).format(
+    return found.spell(WORDS.of(found.lang)["uncounted"]).format(
         target=found.target, n=found.attributes, size=bytes_text(found.uncounted_pairs or 0)
     )
 
@@ -152,12 +124,12 @@ def ceiling_text(found: Comparison) -> str:
     """Say what no model can surpass, as far as the best posteriors tell."""
     low, high = found.ceiling.interval
     if not found.ceiling_holds:
-        return WORDS[found.lang]["no_ceiling"].format(
+        return WORDS.of(found.lang)["no_ceiling"].format(
             model=name_of(found.of(found.ceiling_by), found.lang),
             ceiling=f"{1.0 - low:.1%}",
             right=f"{1.0 - found.least_error:.1%}",
         )
-    return WORDS[found.lang]["ceiling"].format(
+    return WORDS.of(found.lang)["ceiling"].format(
         model=name_of(found.of(found.ceiling_by), found.lang),
         ceiling=f"{1.0 - found.ceiling.value:.1%}",
         low=f"{1.0 - high:.1%}",

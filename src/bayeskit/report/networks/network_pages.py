@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.messages import WordList
 from bayeskit.report.fractions import decimal_text, exact_text
 from bayeskit.report.networks.network_explanation import NetworkExplanation, Piece, Step, spread, states_of
 from bayeskit.report.page import Page
 from bayeskit.schema import Name
 from bayeskit.visible import visible
 
-NETWORK_WORDS = {
-    "en": {
+NETWORK_WORDS = WordList(
+    {
         "formula": "{asked} ∝ {product}",
         "order": "Summed over, in this order: {names}.",
         "no_order": "No variable has to be summed over.",
@@ -32,29 +33,9 @@ NETWORK_WORDS = {
         "posterior": "posterior",
         "number": "number",
         "separator": ", ",
-    },
-    "zh": {
-        "formula": "{asked} ∝ {product}",
-        "order": "依次求和消去：{names}。",
-        "no_order": "无须对任何变量求和。",
-        "barren": "未计入（求和为 1）：{names}。",
-        "cancelled": "未计入（对 {target} 的各状态都相同，可约去）：{names}。",
-        "step": "{k}. 对 {variable} 求和：{result} = {title}",
-        "answer": "{asked}：{labels} 之积，除以 {normaliser} = {z}",
-        "evidence": "{evidence}",
-        "sum": "总和",
-        "likelihood": "{name} 的似然",
-        "density": "{name} = {value} 的密度",
-        "more": "另 {n} 个",
-        "product": "乘积",
-        "posterior": "后验概率",
-        "number": "数值",
-        "separator": "、",
-    },
-}
+    }
+)
 
-
-Words = Mapping[str, str]
 
 # So many names are listed; the others are counted.
 _MOST_NAMES = 12
@@ -62,7 +43,7 @@ _MOST_NAMES = 12
 
 def pages_of(explanation: NetworkExplanation) -> tuple[tuple[str, ...], list[tuple[Page, int]]]:
     """Return the lines at the top, and the tables, each with the number of its first column that holds numbers."""
-    e, words = explanation, NETWORK_WORDS[explanation.lang]
+    e, words = explanation, NETWORK_WORDS.of(explanation.lang)
     pages = [_factor(piece, words) for piece in e.factors]
     steps = [_step(step, k, words) for k, step in enumerate(e.steps, 1)]
     return tuple(map(visible, (_formula(e, words), *_notes(e, words)))), [*pages, *steps, _answer(e, words)]
@@ -80,11 +61,11 @@ def evidence_text(evidence: Mapping[Name, Any], most: int = _MOST_NAMES) -> str:
     return ", ".join([*shown, *(["…"] if len(evidence) > most else [])])
 
 
-def _formula(e: NetworkExplanation, words: Words) -> str:
+def _formula(e: NetworkExplanation, words: WordList) -> str:
     return words["formula"].format(asked=asked(e), product=" · ".join(p.called for p in e.factors))
 
 
-def _notes(e: NetworkExplanation, words: Words) -> list[str]:
+def _notes(e: NetworkExplanation, words: WordList) -> list[str]:
     order = words["order"].format(names=_listed(e.order, words)) if e.steps else words["no_order"]
     notes = [order]
     if e.barren:
@@ -94,13 +75,13 @@ def _notes(e: NetworkExplanation, words: Words) -> list[str]:
     return notes
 
 
-def _listed(names: Sequence[Name], words: Words) -> str:
+def _listed(names: Sequence[Name], words: WordList) -> str:
     shown = list(map(str, names[:_MOST_NAMES]))
     rest = [words["more"].format(n=len(names) - _MOST_NAMES)] if len(names) > _MOST_NAMES else []
     return words["separator"].join([*shown, *rest])
 
 
-def _factor(piece: Piece, words: Words) -> tuple[Page, int]:
+def _factor(piece: Piece, words: WordList) -> tuple[Page, int]:
     """A factor: a row for each configuration of all but its last variable."""
     title = f"{piece.called} = {piece.title}"
     if not piece.names:
@@ -115,7 +96,7 @@ def _factor(piece: Piece, words: Words) -> tuple[Page, int]:
     return Page(title, header, rows, (), ()), len(over)
 
 
-def _step(step: Step, k: int, words: Words) -> tuple[Page, int]:
+def _step(step: Step, k: int, words: WordList) -> tuple[Page, int]:
     """A sum: a row for each configuration that is left, the products under the states, their sum last."""
     names, states = step.product.names, step.product.states
     operands = [np.broadcast_to(spread(p, names), step.product.values.shape) for p in step.used]
@@ -134,7 +115,7 @@ def _step(step: Step, k: int, words: Words) -> tuple[Page, int]:
     return Page(title, header, tuple(rows), (), ()), len(names) - 1
 
 
-def _answer(e: NetworkExplanation, words: Words) -> tuple[Page, int]:
+def _answer(e: NetworkExplanation, words: WordList) -> tuple[Page, int]:
     states = {**states_of(e.last), e.target: e.states}
     operands = [np.broadcast_to(spread(p, [e.target]), (len(states[e.target]),)) for p in e.last]
     z = e.normaliser

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
-from bayeskit.report.textbook.found import Line, bracketed, chooser, decimal, exact, joined, line, word
+from bayeskit.messages import text_in
+from bayeskit.report.textbook.found import Line, bracketed, decimal, exact, joined, line, word
 from bayeskit.report.textbook.sheet import Erratum, Grid, Result, Sheet, grid
 
 THROWS = (1, 1, 0, 1, 0, 0, 1, 0, 1, 1)
@@ -48,23 +50,22 @@ def step(coins: Coins) -> Coins:
 
 def page(lang: str) -> Sheet:
     """Return the page in a language."""
-    say = chooser(lang)
+    say = partial(text_in, lang)
     ends = {name: step(start) for name, start in STARTS.items()}
     working: list[Line | Grid] = [
         ("E:  μ = P(B | y) = π P(y | B) / (π P(y | B) + (1 − π) P(y | C))",),
         ("M:  π = Σ μ / n,  p = Σ μ y / Σ μ,  q = Σ (1 − μ) y / Σ (1 − μ)",),
     ]
     for name, start in STARTS.items():
-        working.append((say(f"From (π, p, q) = {name}:", f"从 (π, p, q) = {name} 出发："),))
-        working += [_expected(start, say("heads", "正面"), say("tails", "反面")), *_counted(start)]
+        working.append((say("From (π, p, q) = {name}:").format(name=name),))
+        working += [_expected(start, say("heads"), say("tails")), *_counted(start)]
         heads = ends[name][0] * ends[name][1] + (1 - ends[name][0]) * ends[name][2]
         working.append(
             line(
                 say(
                     "Now P(y=1) = π p + (1 − π) q = {p}, the share of heads among the throws: the second "
                     "step changes "
-                    "nothing.",
-                    "此时 P(y=1) = π p + (1 − π) q = {p}，恰为观测到的正面比例：第二步什么也不改变。",
+                    "nothing."
                 ),
                 p=exact(heads),
             )
@@ -73,50 +74,42 @@ def page(lang: str) -> Sheet:
     return Sheet(
         name="em",
         lang=lang,
-        title=say("Three coins", "三枚硬币"),
+        title=say("Three coins"),
         question=say(
             "Coin A is thrown first: heads chooses coin B, tails coin C. The chosen coin is thrown, and "
             "only this throw "
             "is noted (1 is heads). Ten times: 1, 1, 0, 1, 0, 0, 1, 0, 1, 1. How often do A, B and C show "
             "heads (π, p, "
-            "q)? Do one step of EM from (0.4, 0.6, 0.7) and one from (0.5, 0.5, 0.5).",
-            "先掷硬币 A，正面选 B，反面选 C；再掷选出的硬币，只记录这一次的结果（1 为正面）。十次结果是 1, "
-            "1, 0, 1, 0, 0, 1, 0, 1, 1。"
-            "A、B、C 出现正面的概率 π、p、q 各是多少？从 (0.4, 0.6, 0.7) 和 (0.5, 0.5, 0.5) 出发，各做一步 EM。",
+            "q)? Do one step of EM from (0.4, 0.6, 0.7) and one from (0.5, 0.5, 0.5)."
         ),
         given=(grid(("y", *map(str, range(1, 11))), ("", *THROWS)),),
         working=tuple(working),
         answer=line(
             say(
-                "({first}) from the first start, ({second}) from the second; both explain the throws equally well.",
-                "第一个起点得 ({first})，第二个得 ({second})；两者对数据的解释一样好。",
+                "({first}) from the first start, ({second}) from the second; both explain the throws equally well."
             ),
             first=first,
             second=second,
         ),
         errata=(
             Erratum(
-                say("EM finds the maximum of the likelihood.", "EM 会找到似然的全局最大值。"),
+                say("EM finds the maximum of the likelihood."),
                 line(
                     say(
                         "No step lowers the likelihood, and it ends at a stationary point that depends on "
                         "the {start}, "
                         "as a rule a local maximum. Here a whole ridge, all (π, p, q) with π p + (1 − π) q "
                         "= {p}, is "
-                        "equally good, so no number of restarts tells which is right.",
-                        "每一步都不会使似然下降，但终点只是一个驻点（通常是局部极大），取决于{start}。"
-                        "这里满足 π p + (1 − π) q = {p} "
-                        "的整条山脊都一样好，重启多少次也分不出哪个对。",
+                        "equally good, so no number of restarts tells which is right."
                     ),
-                    start=word(say("start", "起点")),
+                    start=word(say("start")),
                     p=exact(Fraction(sum(THROWS), len(THROWS))),
                 ),
             ),
         ),
         source=say(
             "Li Hang (李航), Statistical Learning Methods (《统计学习方法》), Tsinghua University Press, "
-            "chapter 9.",
-            "李航《统计学习方法》，清华大学出版社，第 9 章。",
+            "chapter 9."
         ),
         results=tuple(
             Result(f"{name}: {key}", value, text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from string import Formatter
@@ -119,14 +119,3 @@ def spoken(line: Line, hide: bool = False) -> str:
     'P = ____'
     """
     return "".join(piece if isinstance(piece, str) else piece.blank if hide else piece.text for piece in line)
-
-
-def chooser(lang: str) -> Callable[[str, str], str]:
-    """Return what picks the English or the Chinese of two texts.
-
-    Examples
-    --------
-    >>> chooser("zh")("melon", "西瓜")
-    '西瓜'
-    """
-    return lambda english, chinese: chinese if lang == "zh" else english

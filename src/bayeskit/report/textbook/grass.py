@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 
+from bayeskit.messages import text_in
 from bayeskit.report.textbook.counts import Event, Joint
-from bayeskit.report.textbook.found import Line, bracketed, chooser, decimal, exact, joined, line, word
+from bayeskit.report.textbook.found import Line, bracketed, decimal, exact, joined, line, word
 from bayeskit.report.textbook.sheet import Erratum, Result, Sheet, grid
 
 GRASS = Joint(
@@ -21,26 +23,20 @@ WET, BOTH = {"B": 1}, {"B": 1, "J": 1}
 
 def page(lang: str) -> Sheet:
     """Return the page in a language."""
-    say, p = chooser(lang), GRASS.p
-    rain, sprinkler = say("rain", "下雨"), say("sprinkler", "洒水器")
-    colon = say(":", "：")
+    say, p = partial(text_in, lang), GRASS.p
+    rain, sprinkler = say("rain"), say("sprinkler")
     wet, both = p({"S": 1}, WET), p({"S": 1}, BOTH)
     return Sheet(
         name="grass",
         lang=lang,
-        title=say("Wet grass", "湿草地"),
+        title=say("Wet grass"),
         question=say(
             "It rains (R) with probability 1/5; the sprinkler was left on (S) with probability 1/10. Joe's "
             "lawn is wet "
             "(J) for certain if it rained, otherwise with probability 1/5. Ours is wet (B) for certain if "
             "it rained, "
             "with probability 9/10 if only the sprinkler was on, and never if neither. Ours is wet. Was it the "
-            "sprinkler? And if Joe's is wet too?",
-            "下雨（R）的概率是 1/5，忘关洒水器（S）的概率是 1/10。下了雨，Joe 的草地必湿（J）；没下雨，也有 "
-            "1/5 的概率湿。下了雨，"
-            "我家的草地必湿（B）；只开了洒水器，有 9/10 的概率湿；两者皆无则不会湿。现在我家的草地湿了，"
-            "是洒水器的缘故吗？如果 "
-            "Joe 的也湿了呢？",
+            "sprinkler? And if Joe's is wet too?"
         ),
         given=(
             grid(("P(R=1)", "P(S=1)"), ("1/5", "1/10")),
@@ -57,16 +53,11 @@ def page(lang: str) -> Sheet:
             grid(
                 ("R", "S", "P(R, S)", "P(R, S, B=1)", "P(R, S, B=1, J=1)"),
                 *(_row(r, s) for r, s in product((0, 1), repeat=2)),
-                (say("sum", "和"), "", exact(1), exact(p(WET)), exact(p(BOTH))),
+                (say("sum"), "", exact(1), exact(p(WET)), exact(p(BOTH))),
             ),
-            (
-                say(
-                    "Each answer is the rows that agree, over all rows:",
-                    "每个答案都是“符合的各行之和”除以“所有行之和”：",
-                ),
-            ),
+            (say("Each answer is the rows that agree, over all rows:"),),
             *(
-                _share(name + colon, node, seen)
+                _share(say("{name}:").format(name=name), node, seen)
                 for seen in (WET, BOTH)
                 for name, node in ((rain, "R"), (sprinkler, "S"))
             ),
@@ -75,10 +66,7 @@ def page(lang: str) -> Sheet:
             say(
                 "Our wet lawn raises the sprinkler from {a} to {b}. Joe's, which our sprinkler cannot "
                 "reach, lowers it "
-                "to {c}: {rain} explains our lawn away.",
-                "看到自家草地湿，洒水器的概率从 {a} 升到 {b}；再看到 Joe "
-                "的草地湿（我家的洒水器浇不到那里），反而降到 {c}：草地为什么湿"
-                "已由{rain}解释，这就是解释消除。",
+                "to {c}: {rain} explains our lawn away."
             ),
             a=exact(p({"S": 1})),
             b=decimal(wet),
@@ -87,19 +75,13 @@ def page(lang: str) -> Sheet:
         ),
         errata=(
             Erratum(
-                say(
-                    "Independent, hence conditionally independent.",
-                    "独立，因此条件独立。",
-                ),
+                say("Independent, hence conditionally independent."),
                 line(
                     say(
                         "It does not follow. Joe's lawn alone leaves the sprinkler where it was, P(S=1 | "
                         "J=1) = {a} = "
                         "P(S=1). Once ours is seen to be wet it matters: P(S=1 | B=1) = {b}, P(S=1 | B=1, "
-                        "J=1) = {c}.",
-                        "推不出来。只看 Joe 的草地，洒水器的概率不变：P(S=1 | J=1) = {a} = P(S=1)。"
-                        "一旦看到自家草地湿，"
-                        "它就有影响了：P(S=1 | B=1) = {b}，P(S=1 | B=1, J=1) = {c}。",
+                        "J=1) = {c}."
                     ),
                     a=exact(p({"S": 1}, {"J": 1})),
                     b=exact(wet),
@@ -108,8 +90,7 @@ def page(lang: str) -> Sheet:
             ),
         ),
         source=say(
-            "D. Barber, Bayesian Reasoning and Machine Learning, Cambridge University Press 2012, chapter 3.",
-            "D. Barber，Bayesian Reasoning and Machine Learning，Cambridge University Press 2012，第 3 章。",
+            "D. Barber, Bayesian Reasoning and Machine Learning, Cambridge University Press 2012, chapter 3."
         ),
         results=(
             Result("P(B=1)", p(WET), "34/125"),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
+from bayeskit.messages import text_in
 from bayeskit.report.textbook.counts import Counts, counts_of, product_of
-from bayeskit.report.textbook.found import Line, bracketed, chooser, decimal, exact, joined, line, word
+from bayeskit.report.textbook.found import Line, bracketed, decimal, exact, joined, line, word
 from bayeskit.report.textbook.sheet import Erratum, Grid, Result, Sheet, grid
 
 QUERY = {"x1": 2, "x2": "S"}
@@ -15,7 +17,7 @@ PRINTED = {0: ("1/45", "1/15", "3/4"), 1: ("5/153", "28/459", "28/43")}
 
 def page(lang: str) -> Sheet:
     """Return the page in a language."""
-    say, counts = chooser(lang), counts_of("lihang")
+    say, counts = partial(text_in, lang), counts_of("lihang")
     given = grid(
         ("", *map(str, range(1, 16))),
         *((name, *column) for name, column in counts.columns.items()),
@@ -28,11 +30,8 @@ def page(lang: str) -> Sheet:
         for more in (2, 3)
     )
     head = {
-        0: say("Maximum likelihood (α = 0):", "极大似然估计（α = 0）："),
-        1: say(
-            "Laplace's correction (α = 1): one more in every cell, three states each, two classes:",
-            "拉普拉斯平滑（α = 1）：每格加一，两个属性各有三种取值，类有两个：",
-        ),
+        0: say("Maximum likelihood (α = 0):"),
+        1: say("Laplace's correction (α = 1): one more in every cell, three states each, two classes:"),
     }
     working: list[Line | Grid] = []
     for alpha, products in found.items():
@@ -40,7 +39,7 @@ def page(lang: str) -> Sheet:
         for c in CLASSES:
             factors = counts.factors(QUERY, c, alpha)
             rows.append((f"y = {_signed(c)}", *factors, exact(product_of(factors))))
-        working += [(head[alpha],), grid(("", "P(c)", "x1 = 2", "x2 = S", say("product", "乘积")), *rows)]
+        working += [(head[alpha],), grid(("", "P(c)", "x1 = 2", "x2 = S", say("product")), *rows)]
         total = sum(products.values(), Fraction(0))
         terms = joined(" + ", map(exact, reversed(products.values())))
         share = products[-1] / total
@@ -56,33 +55,28 @@ def page(lang: str) -> Sheet:
     return Sheet(
         name="lihang",
         lang=lang,
-        title=say("Fifteen rows", "十五行数据"),
+        title=say("Fifteen rows"),
         question=say(
-            "Which class has x = (2, S)? First by maximum likelihood, then with Laplace's correction.",
-            "x = (2, S) 属于哪一类？先用极大似然估计，再用拉普拉斯平滑。",
+            "Which class has x = (2, S)? First by maximum likelihood, then with Laplace's correction."
         ),
         given=(given,),
         working=tuple(working),
         answer=line(
-            say("y = {y}, both times: {p} and {q}.", "两次都是 y = {y}：概率为 {p} 和 {q}。"),
+            say("y = {y}, both times: {p} and {q}."),
             y=word("−1"),
             p=exact(_share(found[0])),
             q=exact(_share(found[1])),
         ),
         errata=(
             Erratum(
-                say("Denominators 11 and 8 for α = 1.", "α = 1 时分母写成 11 和 8。"),
+                say("Denominators 11 and 8 for α = 1."),
                 line(
                     say(
                         "They are {a} and {b}: |D_c| + N_i, where N_i counts the states of the attribute. "
                         "11 = 9 + 2 "
                         "adds the number of attributes, as the multinomial model does. The check is that "
                         "shares sum "
-                        "to one: over 11 those of x1 in y = 1 sum to {wrong}, over {a} to {right}.",
-                        "应为 {a} 和 {b}，即 |D_c| + N_i，N_i 是该属性的取值个数。11 = 9 + 2 "
-                        "加的是属性的个数，那是多项式"
-                        "模型的公式。检验办法：概率之和须为一。分母用 11 时，y = 1 中 x1 的三个概率之和是 {wrong}，"
-                        "用 {a} 时是 {right}。",
+                        "to one: over 11 those of x1 in y = 1 sum to {wrong}, over {a} to {right}."
                     ),
                     a=word(len(sizes) + 3),
                     b=word(len(counts.of_class("x1", -1)) + 3),
@@ -94,8 +88,7 @@ def page(lang: str) -> Sheet:
         source=say(
             "Li Hang (李航), Statistical Learning Methods (《统计学习方法》), Tsinghua University Press, "
             "examples 4.1 and "
-            "4.2.",
-            "李航《统计学习方法》，清华大学出版社，例 4.1 与例 4.2。",
+            "4.2."
         ),
         results=tuple(
             Result(f"α = {alpha}: {key}", value, text)

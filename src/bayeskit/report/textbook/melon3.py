@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
+from bayeskit.messages import text_in
 from bayeskit.report.textbook.counts import Counts, counts_of, product_of
-from bayeskit.report.textbook.found import Line, chooser, decimal, exact, joined, line, word
+from bayeskit.report.textbook.found import Line, decimal, exact, joined, line, word
 from bayeskit.report.textbook.sheet import Erratum, Grid, Result, Sheet, grid
 
 CLASSES = ("是", "否")
@@ -28,7 +30,7 @@ CASES = {
 
 def page(lang: str) -> Sheet:
     """Return the page in a language."""
-    say, counts = chooser(lang), counts_of("melon3")
+    say, counts = partial(text_in, lang), counts_of("melon3")
     joints = {
         about: {c: counts.joint(melon, c, alpha, unbiased) for c in CLASSES}
         for about, (melon, alpha, unbiased, _) in CASES.items()
@@ -38,35 +40,25 @@ def page(lang: str) -> Sheet:
     return Sheet(
         name="melon3",
         lang=lang,
-        title=say("Seventeen melons", "十七个西瓜"),
+        title=say("Seventeen melons"),
         question=say(
             "Watermelon data set 3.0. Is the melon 青绿 蜷缩 浊响 清晰 凹陷 硬滑, of density 0.697 and "
             "sugar content 0.460, a "
-            "good one (是)? And if it sounds 清脆 (crisp)?",
-            "西瓜数据集 3.0。一个青绿、蜷缩、浊响、清晰、凹陷、硬滑、密度 0.697、含糖率 0.460 "
-            "的西瓜是好瓜吗？如果敲声清脆呢？",
+            "good one (是)? And if it sounds 清脆 (crisp)?"
         ),
         given=(grid((*counts.columns, "好瓜"), *_rows(counts)),),
         working=(
-            (say("The prior and six fractions:", "先验与六个分数："),),
+            (say("The prior and six fractions:"),),
             _fractions(counts, say),
-            (
-                say(
-                    "Two normal densities, their variances divided by n − 1:",
-                    "两个正态密度，方差除以 n − 1：",
-                ),
-            ),
+            (say("Two normal densities, their variances divided by n − 1:"),),
             *(_densities(counts, name) for name in NUMBERS),
-            (say("All together, and with the other conventions:", "连乘，以及其他约定下的结果："),),
+            (say("All together, and with the other conventions:"),),
             _conventions(joints, shares),
             line(
                 say(
                     "清脆: no good melon sounds so. P(清脆 | 是) = {zero} makes the product 0 however good "
                     "the rest looks. "
-                    "Laplace's correction says {a} for 是 and {b} for 否, and P(是 | x) = {p} (n).",
-                    "清脆：好瓜里没有一个敲声清脆，P(清脆 | 是) = {zero} 使乘积为 0，"
-                    "其余属性再像好瓜也没有用。拉普拉斯修正给出"
-                    "“是”{a}、“否”{b}，P(是 | x) = {p}（方差除以 n）。",
+                    "Laplace's correction says {a} for 是 and {b} for 否, and P(是 | x) = {p} (n)."
                 ),
                 zero=counts.share("敲声", "清脆", "是"),
                 a=counts.share("敲声", "清脆", "是", 1),
@@ -76,8 +68,7 @@ def page(lang: str) -> Sheet:
         ),
         answer=line(
             say(
-                "{yes}: {p} against {q}, P(是 | x) = {share}. The crisp one with Laplace's correction: {also}.",
-                "{yes}：{p} 对 {q}，P(是 | x) = {share}。清脆的那个经拉普拉斯修正：{also}。",
+                "{yes}: {p} against {q}, P(是 | x) = {share}. The crisp one with Laplace's correction: {also}."
             ),
             yes=word("是"),
             p=decimal(joints[first]["是"], ".6f"),
@@ -88,8 +79,7 @@ def page(lang: str) -> Sheet:
         errata=_errata(counts, joints[first], say),
         source=say(
             "Zhou Zhihua (周志华), Machine Learning (《机器学习》), Tsinghua University Press 2016, section "
-            "7.3 and table 4.3.",
-            "周志华《机器学习》，清华大学出版社 2016，7.3 节与表 4.3。",
+            "7.3 and table 4.3."
         ),
         results=tuple(
             Result(f"{about}: {key}", value, text)
@@ -106,12 +96,12 @@ def _rows(counts: Counts) -> list[tuple[Any, ...]]:
     return [tuple(f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row) for row in rows]
 
 
-def _fractions(counts: Counts, say: Callable[[str, str], str]) -> Grid:
+def _fractions(counts: Counts, say: Callable[[str], str]) -> Grid:
     rows = []
     for c in CLASSES:
         factors = counts.factors(WORDS, c)
         rows.append((c, *factors, exact(product_of(factors))))
-    return grid(("", "P(c)", *WORDS.values(), say("product", "乘积")), *rows)
+    return grid(("", "P(c)", *WORDS.values(), say("product")), *rows)
 
 
 def _densities(counts: Counts, name: str) -> Grid:
@@ -131,7 +121,7 @@ def _conventions(joints: dict[str, dict[str, float]], shares: dict[str, float]) 
     return grid(("", "是", "否", "P(是 | x)"), *rows)
 
 
-def _errata(counts: Counts, joints: dict[str, float], say: Callable[[str, str], str]) -> tuple[Erratum, ...]:
+def _errata(counts: Counts, joints: dict[str, float], say: Callable[[str], str]) -> tuple[Erratum, ...]:
     dented, curled = (counts.share(name, WORDS[name], "是") for name in ("脐部", "根蒂"))
     yes = joints["是"]
     of = len(counts.of_class("脐部", "是"))
@@ -141,25 +131,22 @@ def _errata(counts: Counts, joints: dict[str, float], say: Callable[[str, str], 
     rounded = _three(counts, "否")
     return (
         Erratum(
-            say("6.80e-05 for 否 (the book).", "“否”的乘积为 6.80e-05（书上）。"),
+            say("6.80e-05 for 否 (the book)."),
             line(
                 say(
-                    "It multiplies factors that were rounded to three decimals ({rounded}). Not rounded: {no}.",
-                    "那是各因子先舍入到三位小数再相乘（{rounded}）。不舍入则为 {no}。",
+                    "It multiplies factors that were rounded to three decimals ({rounded}). Not rounded: {no}."
                 ),
                 rounded=rounded,
                 no=decimal(joints["否"], ".2e"),
             ),
         ),
         Erratum(
-            say("0.063 or 0.038 for 是 (notes).", "“是”的乘积为 0.063 或 0.038（各种笔记）。"),
+            say("0.063 or 0.038 for 是 (notes)."),
             line(
                 say(
                     "Of the good melons {dented} are 凹陷 and {curled} are 蜷缩: {yes}. 6/8 for 凹陷 makes "
                     "{one} of it, with "
-                    "3/8 for 蜷缩 besides {two}.",
-                    "好瓜中凹陷占 {dented}，蜷缩占 {curled}：乘积为 {yes}。凹陷误作 6/8 得 {one}，"
-                    "蜷缩再误作 3/8 得 {two}。",
+                    "3/8 for 蜷缩 besides {two}."
                 ),
                 dented=dented,
                 curled=curled,

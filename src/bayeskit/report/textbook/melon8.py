@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
+from bayeskit.messages import text_in
 from bayeskit.report.textbook.counts import Counts, counts_of, product_of
-from bayeskit.report.textbook.found import Line, chooser, decimal, exact, joined, line, word
+from bayeskit.report.textbook.found import Line, decimal, exact, joined, line, word
 from bayeskit.report.textbook.sheet import Erratum, Grid, Result, Sheet, grid
 
 CLASSES = ("是", "否")
@@ -20,7 +22,7 @@ SIZES = {"纹理": 3}
 
 def page(lang: str) -> Sheet:
     """Return the page in a language."""
-    say, counts = chooser(lang), counts_of("melon8", SIZES)
+    say, counts = partial(text_in, lang), counts_of("melon8", SIZES)
     joints = {
         about: {c: counts.joint(query, c, alpha, unbiased) for c in CLASSES}
         for about, query, alpha, unbiased in (
@@ -41,32 +43,22 @@ def page(lang: str) -> Sheet:
     return Sheet(
         name="melon8",
         lang=lang,
-        title=say("Eight melons", "八个西瓜"),
+        title=say("Eight melons"),
         question=say(
             "Eight melons by colour (色泽), texture (纹理) and density (密度). Is a melon that is 青绿 "
             "(green), 清晰 "
             "(clear) and of density 0.6 a good one (是)? And one whose texture is 稍糊 (a little blurred), "
             "which none "
-            "of the eight has?",
-            "八个西瓜，记有色泽、纹理和密度。一个青绿、清晰、密度 0.6 的西瓜是好瓜吗？"
-            "如果纹理是八个西瓜里都没有的“稍糊”呢？",
+            "of the eight has?"
         ),
         given=(grid((*counts.columns, "标签"), *rows),),
         working=(
-            (
-                say(
-                    "A category has a fraction, a number a normal density, its variance divided by n − 1:",
-                    "离散属性用频率，连续属性用正态密度，方差除以 n − 1：",
-                ),
-            ),
+            (say("A category has a fraction, a number a normal density, its variance divided by n − 1:"),),
             _fractions(counts, "清晰", 0, say),
             _densities(counts, joints["clear, n − 1"], say),
             _posterior("否", no, yes, shares["clear, n − 1"]),
             line(
-                say(
-                    "With the variance divided by n: {yes} for 是, {no} for 否, and P(否 | x) = {p}.",
-                    "若方差除以 n：“是”为 {yes}，“否”为 {no}，P(否 | x) = {p}。",
-                ),
+                say("With the variance divided by n: {yes} for 是, {no} for 否, and P(否 | x) = {p}."),
                 yes=decimal(joints["clear, n"]["是"], ".5f"),
                 no=decimal(joints["clear, n"]["否"], ".5f"),
                 p=decimal(shares["clear, n"], ".5f"),
@@ -75,9 +67,7 @@ def page(lang: str) -> Sheet:
                 say(
                     "稍糊: without smoothing both products are 0. Laplace's correction adds one to every "
                     "cell, and the "
-                    "textures are three, 清晰, 稍糊 and 模糊, seen or not:",
-                    "稍糊：不平滑，两个乘积都是 0。拉普拉斯修正给每一格加一；纹理有清晰、稍糊、"
-                    "模糊三种取值，不论是否出现过：",
+                    "textures are three, 清晰, 稍糊 and 模糊, seen or not:"
                 ),
             ),
             _fractions(counts, "稍糊", 1, say, joints["blurred, Laplace"]),
@@ -90,10 +80,7 @@ def page(lang: str) -> Sheet:
             ),
         ),
         answer=line(
-            say(
-                "{no}, with probability {p}; the one that is 稍糊: {also}, with {q}.",
-                "{no}，概率为 {p}；纹理稍糊的那个：{also}，概率为 {q}。",
-            ),
+            say("{no}, with probability {p}; the one that is 稍糊: {also}, with {q}."),
             no=word("否"),
             p=decimal(shares["clear, n − 1"], ".5f"),
             also=word("否"),
@@ -101,15 +88,11 @@ def page(lang: str) -> Sheet:
         ),
         errata=(
             Erratum(
-                say(
-                    "P(清晰 | 是) = 1/4, and 0.0245 for 是.",
-                    "P(清晰 | 是) = 1/4，“是”的乘积为 0.0245。",
-                ),
+                say("P(清晰 | 是) = 1/4, and 0.0245 for 是."),
                 line(
                     say(
                         "{n} of the {of} good melons are 清晰: {p}. The product is {yes} then; with 1/4 it "
-                        "is {wrong}.",
-                        "{of} 个好瓜里有 {n} 个纹理清晰，应为 {p}，乘积是 {yes}；用 1/4 才会得到 {wrong}。",
+                        "is {wrong}."
                     ),
                     n=word(counts.of_class("纹理", "是").count("清晰")),
                     of=word(len(counts.of_class("纹理", "是"))),
@@ -119,16 +102,12 @@ def page(lang: str) -> Sheet:
                 ),
             ),
             Erratum(
-                say(
-                    "|D| + N_i in the denominator under Laplace's correction.",
-                    "拉普拉斯修正的分母写成 |D| + N_i。",
-                ),
+                say("|D| + N_i in the denominator under Laplace's correction."),
                 line(
                     say(
                         "It is |D_c| + N_i, the rows of the class: {a} for 青绿 in 是, not {b}. |D| + K "
                         "belongs to the "
-                        "prior.",
-                        "应为 |D_c| + N_i，即该类的样本数：“是”中的青绿是 {a}，不是 {b}。|D| + K 属于类先验。",
+                        "prior."
                     ),
                     a=counts.share("色泽", "青绿", "是", 1),
                     b=word(f"{counts.of_class('色泽', '是').count('青绿') + 1}/{len(counts.y) + 2}"),
@@ -138,8 +117,7 @@ def page(lang: str) -> Sheet:
         source=say(
             "An exercise with the attributes of Zhou Zhihua (周志华), Machine Learning (《机器学习》), "
             "2016, section 7.3; "
-            "where it was first set is not known to us.",
-            "习题，属性取自周志华《机器学习》（清华大学出版社 2016）7.3 节；最早出处不详。",
+            "where it was first set is not known to us."
         ),
         results=tuple(
             Result(f"{about}: {key}", value, text)
@@ -155,7 +133,7 @@ def _fractions(
     counts: Counts,
     texture: str,
     alpha: int,
-    say: Callable[[str, str], str],
+    say: Callable[[str], str],
     joints: dict[str, float] | None = None,
 ) -> Grid:
     """The shares of each class; with the density and the whole product where these are given."""
@@ -169,16 +147,16 @@ def _fractions(
             row += (decimal(density, ".5f"), decimal(joints[c], ".6f"))
         rows.append(row)
     header = ("", f"P(c) · P(青绿 | c) · P({texture} | c)")
-    return grid((*header, *(("p(0.6)", say("product", "乘积")) if joints is not None else ())), *rows)
+    return grid((*header, *(("p(0.6)", say("product")) if joints is not None else ())), *rows)
 
 
-def _densities(counts: Counts, joints: dict[str, float], say: Callable[[str, str], str]) -> Grid:
+def _densities(counts: Counts, joints: dict[str, float], say: Callable[[str], str]) -> Grid:
     rows = []
     for c in CLASSES:
         normal = counts.normal("密度", c, True)
         cells = exact(normal.mean), exact(normal.variance), exact(normal.exponent(X))
         rows.append((c, *cells, decimal(normal.density(X), ".5f"), decimal(joints[c], ".5f")))
-    head = ("", "μ", "σ²", "(0.6 − μ)²/(2σ²)", "p(0.6)", say("with the fractions", "连同分数"))
+    head = ("", "μ", "σ²", "(0.6 − μ)²/(2σ²)", "p(0.6)", say("with the fractions"))
     return grid(head, *rows)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
+from bayeskit.messages import text_in
 from bayeskit.report.latex.latex_math import as_math
 from bayeskit.report.latex.latex_page import fragment_latex
 from bayeskit.report.latex.latex_table import cell_latex, size_for
 from bayeskit.report.latex.latex_text import escaped, math_width, text_width
 from bayeskit.report.page_cells import aligned, display_width
-from bayeskit.report.textbook.found import Found, Line, Number, as_line, chooser, spoken
+from bayeskit.report.textbook.found import Found, Line, Number, as_line, spoken
 
 
 @dataclass(frozen=True)
@@ -135,19 +137,19 @@ def as_text(sheet: Sheet, hide: bool = False) -> str:
     Working
       P(spam) P(word | spam) = ____ · ____ = ______
     """
-    say = chooser(sheet.lang)
+    say = partial(text_in, sheet.lang)
     lines = [sheet.title, "", *wrapped(sheet.question), ""]
     for grid in sheet.given:
         lines += [*_grid(grid, False), ""]
-    lines.append(say("Working", "演算"))
+    lines.append(say("Working"))
     for item in sheet.working:
         if isinstance(item, Grid):
             lines += [*([""] if lines[-1] else []), *_grid(item, hide), ""]
         else:
             lines += wrapped(spoken(item, hide), "  ")
-    lines += [*([""] if lines[-1] else []), say("Answer", "答案"), *wrapped(spoken(sheet.answer, hide), "  ")]
+    lines += [*([""] if lines[-1] else []), say("Answer"), *wrapped(spoken(sheet.answer, hide), "  ")]
     for erratum in sheet.errata:
-        lines += ["", say("Widely copied", "流传甚广的错误") if erratum.copied else say("A trap", "易错之处")]
+        lines += ["", say("Widely copied") if erratum.copied else say("A trap")]
         lines += [*wrapped(erratum.printed, "  "), *wrapped(spoken(erratum.right, hide), "  → ")]
     return "\n".join([*lines, "", *wrapped(sheet.source)])
 
@@ -205,15 +207,15 @@ def as_latex(sheet: Sheet, hide: bool = False) -> str:
     >>> print(as_latex(page("en"), hide=True).splitlines()[1])
     \\section*{One word in a letter}
     """
-    say = chooser(sheet.lang)
+    say = partial(text_in, sheet.lang)
     parts = [rf"\section*{{{escaped(sheet.title)}}}", escaped(sheet.question)]
     parts += [_latex_grid(grid, False) for grid in sheet.given]
-    parts.append(rf"\subsection*{{{say('Working', '演算')}}}")
+    parts.append(rf"\subsection*{{{say('Working')}}}")
     for item in sheet.working:
         parts.append(_latex_grid(item, hide) if isinstance(item, Grid) else _paragraph(_line(item, hide)))
-    parts += [rf"\subsection*{{{say('Answer', '答案')}}}", _paragraph(_line(sheet.answer, hide))]
+    parts += [rf"\subsection*{{{say('Answer')}}}", _paragraph(_line(sheet.answer, hide))]
     for erratum in sheet.errata:
-        title = say("Widely copied", "流传甚广的错误") if erratum.copied else say("A trap", "易错之处")
+        title = say("Widely copied") if erratum.copied else say("A trap")
         parts += [rf"\subsection*{{{title}}}", _paragraph(rf"\emph{{{escaped(erratum.printed)}}}")]
         parts.append(_paragraph(_line(erratum.right, hide)))
     return fragment_latex("\n".join([*parts, rf"\par\noindent{{\small {escaped(sheet.source)}}}"]))

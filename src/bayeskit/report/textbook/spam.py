@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 
-from bayeskit.report.textbook.found import Line, bracketed, chooser, decimal, exact, joined, line, word
+from bayeskit.messages import text_in
+from bayeskit.report.textbook.found import Line, bracketed, decimal, exact, joined, line, word
 from bayeskit.report.textbook.sheet import Erratum, Result, Sheet, grid
 
 PRIOR = {"spam": Fraction(7, 10), "ham": Fraction(3, 10)}
@@ -15,39 +17,29 @@ NO_WORD = {label: 1 - p for label, p in WORD.items()}
 
 def page(lang: str) -> Sheet:
     """Return the page in a language."""
-    say = chooser(lang)
-    names = {"spam": say("spam", "垃圾"), "ham": say("ham", "正常")}
-    free, none = say("word", "免费"), say("no word", "无“免费”")
+    say = partial(text_in, lang)
+    names = {"spam": say("spam"), "ham": say("ham")}
+    free, none = say("word"), say("no word")
     p_word, spam_word = posterior(WORD)
     p_none, spam_none = posterior(NO_WORD)
     return Sheet(
         name="spam",
         lang=lang,
-        title=say("One word in a letter", "信里的一个词"),
+        title=say("One word in a letter"),
         question=say(
             "70% of the letters are spam. The word 免费 (free) stands in 90% of the spam and in 1% of the rest. "
-            "A letter has the word. Is it spam? And one without the word?",
-            "来信中 70% 是垃圾邮件。“免费”一词出现在 90% 的垃圾邮件和 1% 的正常邮件里。一封信里有这个词，"
-            "它是垃圾邮件吗？没有这个词的呢？",
+            "A letter has the word. Is it spam? And one without the word?"
         ),
         given=(
             grid(("", "P(c)", f"P({free} | c)"), *((names[c], str(PRIOR[c]), str(WORD[c])) for c in PRIOR)),
         ),
         working=(
             *_steps(WORD, free, names),
-            (
-                say(
-                    "Without the word it is the likelihoods that turn into their complements:",
-                    "没有这个词时，要取补的是似然：",
-                ),
-            ),
+            (say("Without the word it is the likelihoods that turn into their complements:"),),
             *_steps(NO_WORD, none, names),
         ),
         answer=line(
-            say(
-                "With the word: {yes}, with probability {p}. Without it: {no}; spam has only {q}.",
-                "有这个词：{yes}，概率为 {p}；没有：{no}，是垃圾邮件的概率只有 {q}。",
-            ),
+            say("With the word: {yes}, with probability {p}. Without it: {no}; spam has only {q}."),
             yes=word(names["spam"]),
             p=decimal(spam_word, ".5f"),
             no=word(names["ham"]),
@@ -55,15 +47,11 @@ def page(lang: str) -> Sheet:
         ),
         errata=(
             Erratum(
-                say(
-                    "1 − P(spam | word), taken for P(spam | no word).",
-                    "把 1 − P(垃圾 | 免费) 当作 P(垃圾 | 无“免费”)。",
-                ),
+                say("1 − P(spam | word), taken for P(spam | no word)."),
                 line(
                     say(
                         "{a} is P(ham | word). The complement is taken of the likelihood, not of the posterior: "
-                        "P(spam | no word) = {b}.",
-                        "{a} 其实是 P(正常 | 免费)。取补的是似然，不是后验：P(垃圾 | 无“免费”) = {b}。",
+                        "P(spam | no word) = {b}."
                     ),
                     a=exact(1 - spam_word),
                     b=exact(spam_none),
@@ -73,8 +61,7 @@ def page(lang: str) -> Sheet:
         ),
         source=say(
             "Total probability and Bayes' rule: Zhou Zhihua (周志华), Machine Learning (《机器学习》), Tsinghua "
-            "University Press 2016, section 7.1.",
-            "全概率与贝叶斯公式：周志华《机器学习》，清华大学出版社 2016，7.1 节。",
+            "University Press 2016, section 7.1."
         ),
         results=(
             Result("P(word)", p_word, "633/1000"),

@@ -8,10 +8,13 @@ import typer
 
 from bayeskit.cli.completing import formats_read, formats_written
 from bayeskit.cli.options import Common, FileUse, NetworkFile
+from bayeskit.messages import WordList
 
-WORDS = {
-    "written": ("{nodes} nodes written to {path}.", "已将 {nodes} 个结点写入 {path}。"),
-}
+WORDS = WordList(
+    {
+        "written": "{nodes} nodes written to {path}.",
+    }
+)
 
 
 def convert(

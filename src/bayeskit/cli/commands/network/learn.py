@@ -8,18 +8,18 @@ import typer
 
 from bayeskit.cli.completing import scores, words
 from bayeskit.cli.options import Common, Data, Drop, Output, Reading
+from bayeskit.messages import WordList
 
 if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork
 
-WORDS = {
-    "learned": (
-        "{nodes} nodes and {arcs} arcs learned from {n:,} rows, {parameters:,} numbers in the tables.",
-        "由 {n:,} 个样本学得 {nodes} 个结点、{arcs} 条边，概率表共 {parameters:,} 个参数。",
-    ),
-    "class": ("What rows can tell of directions: {cpdag}", "数据能确定的方向：{cpdag}"),
-    "written": ("Written to {path}.", "已写入 {path}。"),
-}
+WORDS = WordList(
+    {
+        "learned": "{nodes} nodes and {arcs} arcs learned from {n:,} rows, {parameters:,} numbers in the tables.",
+        "class": "What rows can tell of directions: {cpdag}",
+        "written": "Written to {path}.",
+    }
+)
 METHODS = (
     "auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc", "structural-em"
 )  # fmt: skip

@@ -10,19 +10,22 @@ import typer
 
 from bayeskit.cli.completing import nodes
 from bayeskit.cli.options import Common, Given, NetworkFile
+from bayeskit.messages import WordList
 from bayeskit.visible import plain
 
 if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork
     from bayeskit.networks.markov_network import MarkovNetwork
 
-WORDS = {
-    "given": ("given {evidence}: probability {p}", "已知 {evidence}，其概率为 {p}"),
-    "given_density": ("given {evidence}: log density {p}", "已知 {evidence}，其对数密度为 {p}"),
-    "state": ("state", "状态"),
-    "probability": ("probability", "概率"),
-    "normal": ("mean {mean}, standard deviation {sd}", "均值 {mean}，标准差 {sd}"),
-}
+WORDS = WordList(
+    {
+        "given": "given {evidence}: probability {p}",
+        "given_density": "given {evidence}: log density {p}",
+        "state": "state",
+        "probability": "probability",
+        "normal": "mean {mean}, standard deviation {sd}",
+    }
+)
 
 
 def query(
@@ -84,12 +87,14 @@ def _print(
         screen.print(table([*map(str, answer["nodes"]), probability], rows, len(answer["nodes"])))
 
 
-MPE_WORDS = {
-    "node": ("node", "结点"),
-    "state": ("most probable", "最可能取值"),
-    "observed": ("observed", "观测"),
-    "probability": ("Probability of all this together: {p}", "以上全部成立的概率：{p}"),
-}
+MPE_WORDS = WordList(
+    {
+        "node": "node",
+        "state": "most probable",
+        "observed": "observed",
+        "probability": "Probability of all this together: {p}",
+    }
+)
 
 
 def mpe(net: NetworkFile, common: Common, given: Given = None) -> None:

@@ -7,10 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.cli.options import Common, Given, MaybeOutput, NetworkFile, Spreadsheet
+from bayeskit.messages import WordList
 
-WORDS = {
-    "written": ("{n:,} rows written to {path}.", "已将 {n:,} 个样本写入 {path}。"),
-}
+WORDS = WordList(
+    {
+        "written": "{n:,} rows written to {path}.",
+    }
+)
 
 
 def sample(

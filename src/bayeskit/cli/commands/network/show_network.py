@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayeskit.cli.options import Common, FileUse, Given, NetworkFile
+from bayeskit.messages import WordList
 
 if TYPE_CHECKING:
     from bayeskit.networks.bayesian_network import BayesianNetwork
 
-WORDS = {
-    "title": (
-        "{name}: {nodes} nodes, {arcs} arcs, {parameters} free numbers",
-        "{name}：{nodes} 个结点，{arcs} 条边，{parameters} 个自由参数",
-    ),
-    "field": ("{name}: {nodes} variables, {factors} factors", "{name}：{nodes} 个变量，{factors} 个因子"),
-    "network": ("network", "网络"),
-    "node": ("node", "结点"),
-    "states": ("states", "取值"),
-    "parents": ("parents", "父结点"),
-    "continuous": ("numbers", "连续"),
-    "drawn": ("Drawn to {path}.", "图已写入 {path}。"),
-}
+WORDS = WordList(
+    {
+        "title": "{name}: {nodes} nodes, {arcs} arcs, {parameters} free numbers",
+        "field": "{name}: {nodes} variables, {factors} factors",
+        "network": "network",
+        "node": "node",
+        "states": "states",
+        "parents": "parents",
+        "continuous": "continuous",
+        "drawn": "Drawn to {path}.",
+    }
+)
 # So many states of a node are spelt out.
 MOST_STATES = 6
 
