@@ -68,7 +68,7 @@ def slow_problems(scale: float) -> Iterator[tuple[str, Any, int, Callable[..., A
     if is_there("alarm"):
         holed = em_work.holed_alarm(n)
         network = BayesianNetwork(holed.parents, holed.states)
-        learn = partial(network.fit, holed.frame(), method="em", prior=em_work.PRIOR, **far)
+        learn = partial(network.fit, holed.frame(), method="em", smoothing=em_work.PRIOR, **far)
         yield "alarm, a fifth of the cells missing", NetworkProblem, n, learn
 
 

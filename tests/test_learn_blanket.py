@@ -38,7 +38,7 @@ def test_the_order_and_names_of_columns_do_not_matter():
         ({"a": ["x", "y"], "b": ["x", "y"]}, "c", {}, ["c", "a", "b"]),
         ({"a": ["x", "y"], "b": [0.5, 1.5]}, "a", {}, ["b", "continuous", "discretize=5"]),
         ({"a": ["x", "y"], "b": ["x", "y"]}, "a", {"method": "magic"}, ["method", "magic"]),
-        ({"a": ["x", "y"], "b": ["x", "y"]}, "a", {"alpha": 2}, ["alpha", 2]),
+        ({"a": ["x", "y"], "b": ["x", "y"]}, "a", {"significance": 2}, ["significance", 2]),
         ({"a": ["x", "y"], "b": ["x", "y"]}, "a", {"test": "t"}, ["test", "t"]),
     ],
 )

@@ -196,9 +196,9 @@ def test_no_graph_is_better_by_the_score_that_was_asked_for():
     [
         (AB, {"method": "magic"}, SettingError, ["method", "magic"]),
         (AB, {"score": "magic"}, SettingError, ["score", "magic"]),
-        (AB, {"prior": "magic"}, SettingError, ["prior", "magic"]),
+        (AB, {"smoothing": "magic"}, SettingError, ["prior", "magic"]),
         (AB, {"score": "bdeu", "ess": -1}, SettingError, ["ess", -1]),
-        (AB, {"alpha": 2}, SettingError, ["alpha", 2]),
+        (AB, {"significance": 2}, SettingError, ["significance", 2]),
         (AB, {"restarts": -1}, SettingError, ["restarts", -1]),
         (AB, {"time_limit": -1}, SettingError, ["time_limit", -1]),
         (AB, {"time_limit": "1 h"}, SettingError, ["time_limit", "1 h"]),

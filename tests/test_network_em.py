@@ -157,7 +157,7 @@ def test_without_missing_cells_em_is_counting(hard):
     data = holed(true, rng, 200, missing=0.0)
     weights = rng.uniform(size=200)
     before = BayesianNetwork._of(random_network(np.random.default_rng(4), 6))
-    for settings_of in ({"prior": "mle"}, {"prior": "laplace"}, {"prior": before, "weight": 10}):
+    for settings_of in ({"smoothing": "mle"}, {"smoothing": "laplace"}, {"smoothing": before, "ess": 10}):
         counted = bare(true).fit(data, sample_weight=weights, **settings_of)
         climbed = bare(true).fit(data, sample_weight=weights, method="em", hard=hard, **settings_of)
         assert tables(climbed) == pytest.approx(tables(counted), rel=1e-12)

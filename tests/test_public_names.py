@@ -18,6 +18,7 @@ MODULES = ("bayeskit", *(f"bayeskit.{name}" for name in bayeskit._MODULES), "bay
 # What a parameter was once called, or might be called by someone who does not know the other places.
 OTHER_WORDS = {
     "random_state": {"seed", "rng", "random_seed"},
+    "significance": {"p_value", "sig", "significance_level"},
     "max_memory": {"memory", "cache_bytes", "memory_limit"},
 }
 

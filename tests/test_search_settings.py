@@ -17,7 +17,7 @@ GIVEN = {
     "score": "aic",
     "max_parents": 1,
     "order": NAMES,
-    "alpha": 0.05,
+    "significance": 0.05,
     "test": "x2",
     "max_given": 1,
     "restarts": 2,
@@ -51,7 +51,7 @@ def test_max_parents_is_kept(method):
 @pytest.mark.parametrize("method", TAKEN_BY["score"][0])
 def test_the_score_matters(method):
     # The tests of mmhc leave little to the score.
-    how = {"max_parents": 3, "alpha": 0.9, "max_given": 0} if method == "mmhc" else {"max_parents": 3}
+    how = {"max_parents": 3, "significance": 0.9, "max_given": 0} if method == "mmhc" else {"max_parents": 3}
     assert len(learned(method, score="bic", **how).edges) < len(learned(method, score="loglik", **how).edges)
 
 
@@ -75,9 +75,9 @@ def test_what_is_known_is_refused(method):
 
 @pytest.mark.parametrize("method", ["pc", "mmhc"])
 def test_the_settings_of_tests_matter(method):
-    assert len(learned(method, alpha=0.5).edges) > len(learned(method, alpha=1e-6).edges)
+    assert len(learned(method, significance=0.5).edges) > len(learned(method, significance=1e-6).edges)
     assert len(learned(method, max_given=0).edges) > len(learned(method, max_given=3).edges)
-    assert len(learned(method, test="g2").edges) != len(learned(method, test="mi-sh", alpha=0.3).edges)
+    assert len(learned(method, test="g2").edges) != len(learned(method, test="mi-sh", significance=0.3).edges)
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,7 @@ def test_the_score_of_the_rows_rises(seed, score, share, from_nothing):
     network = random_network(rng, n_nodes=5, max_states=3)
     rows = holed(BayesianNetwork._of(network).sample(60, random_state=seed % 2**31), share, seed)
     states = {node.name: node.variable.states for node in network.nodes}
-    found = learned(rows, score=score, states=states, start={} if from_nothing else None, prior="mle")
+    found = learned(rows, score=score, states=states, start={} if from_nothing else None, smoothing="mle")
     assert (np.diff(found.history_) > 0).all()
     if score in ("bic", "aic", "loglik"):
         cost = {"bic": 0.5 * math.log(sum(any(c is not None for c in row) for row in zip(*rows.values())))}
@@ -338,7 +338,12 @@ def test_too_little_memory_is_told():
         ({"a": ["x", None]}, {"states": {"h": "ab"}}, SettingError, ["h", "ab"]),
         ({"a": [None, None]}, {"states": {"a": ["x", "y"]}}, DataError, ["missing"]),
         ({"a": ["x", "y"]}, {"score": "bds"}, SettingError, ['score="bds"', "bdeu"]),
-        ({"a": ["x", "y"]}, {"alpha": 0.1}, SettingError, ["alpha", 0.1, "method='structural-em'"]),
+        (
+            {"a": ["x", "y"]},
+            {"significance": 0.1},
+            SettingError,
+            ["significance", 0.1, "method='structural-em'"],
+        ),
         (
             {"a": ["x", "y"]},
             {"max_memory": 10},

@@ -40,7 +40,7 @@ class Settings:
 
     method: str = "auto"
     score: Score = field(default_factory=Score)
-    alpha: float = 0.01
+    significance: float = 0.01
     test: str | None = None
     max_given: int | None = 3
     order: Sequence[int] | None = None
@@ -164,11 +164,11 @@ def _search(
                 raise SettingError('method="chow-liu" learns a tree, and max_parents is 0.')
             return chow_liu(arcs.n)
         case "pc":
-            return pc(arcs, alpha=settings.alpha, max_given=settings.max_given)
+            return pc(arcs, significance=settings.significance, max_given=settings.max_given)
         case "mmhc":
             return mmhc(
                 arcs,
-                alpha=settings.alpha,
+                significance=settings.significance,
                 max_given=arcs.n if settings.max_given is None else settings.max_given,
             )
     raise SettingError(

@@ -42,7 +42,7 @@ TAKEN_BY: dict[str, tuple[tuple[str, ...], Any]] = {
     "score": (BY_SCORE, "bic"),
     "max_parents": ((*(method for method in METHODS if method != "pc"), STRUCTURAL), None),
     "order": (("k2",), None),
-    "alpha": (BY_TESTS, 0.01),
+    "significance": (BY_TESTS, 0.01),
     "test": (BY_TESTS, None),
     "max_given": (BY_TESTS, 3),
     "restarts": (("hill-climbing", "tabu", STRUCTURAL), 0),
@@ -61,7 +61,7 @@ def read_settings(
     max_parents: int | None = None,
     order: Sequence[Name] | None = None,
     ess: float = 1.0,
-    alpha: float = 0.01,
+    significance: float = 0.01,
     test: str | None = None,
     max_given: int | None = 3,
     restarts: int = 0,
@@ -88,7 +88,7 @@ def read_settings(
     settings = Settings(
         method=method,
         score=as_score(score, ess),
-        alpha=number_below(alpha, "alpha", 1.0),
+        significance=number_below(significance, "significance", 1.0),
         test=None if test is None else _test(test, n_numeric, len(columns.variables)),
         max_given=None if max_given is None else whole_number(max_given, "max_given", 0),
         order=_places(order, columns),
@@ -101,7 +101,7 @@ def read_settings(
         "score": score,
         "max_parents": max_parents,
         "order": order,
-        "alpha": alpha,
+        "significance": significance,
         "test": test,
         "max_given": max_given,
         "restarts": restarts,
@@ -184,7 +184,7 @@ def learn_network(
     discretize: CutsLike = None,
     smoothing: TablePrior = "bdeu",
     ess: float = 1.0,
-    alpha: float = 0.01,
+    significance: float = 0.01,
     test: str | None = None,
     max_given: int | None = 3,
     restarts: int = 0,
@@ -228,7 +228,7 @@ def learn_network(
         Cut continuous columns into intervals.
     smoothing : what is added to the counts of the tables, see `BayesianNetwork.fit`
     ess : the imaginary rows of "bdeu" and "bds"
-    alpha, test, max_given : the level of the tests of "pc" and "mmhc", which tests, and how many columns may be given
+    significance, test, max_given : the level of the tests of "pc" and "mmhc", their kind, how many columns they give
         Of discrete columns "g2-adf" (the default; degrees of freedom of the states that occur), "g2", "x2", "x2-adf"
         or "mi-sh"; of continuous ones "cor" (the default), "zf" or "mi-g"; of both together "mi-cg".
     restarts : how often "hill-climbing" and "tabu" begin anew from a disturbed best graph; "structural-em", each time
@@ -264,7 +264,7 @@ def learn_network(
         "max_parents": max_parents,
         "order": order,
         "ess": ess,
-        "alpha": alpha,
+        "significance": significance,
         "test": test,
         "max_given": max_given,
         "restarts": restarts,
@@ -370,7 +370,7 @@ def learn_blanket(
     target: Name,
     *,
     method: str = "inter-iamb",
-    alpha: float = 0.01,
+    significance: float = 0.01,
     test: str = "g2-adf",
     states: Mapping[Any, Any] | None = None,
     discretize: CutsLike = None,
@@ -386,7 +386,7 @@ def learn_blanket(
     target : a column
     method : {"inter-iamb", "iamb"}
         "inter-iamb" takes away after each addition, so that tests stay small.
-    alpha : the level of the tests
+    significance : the level of the tests
     test : {"g2-adf", "g2", "x2", "x2-adf", "mi-sh"}
     states, discretize : as in `learn_network`; continuous columns must be cut into intervals
 
@@ -419,7 +419,8 @@ def learn_blanket(
         ordered.code_matrix(), ordered.sizes, as_independence_test(test, continuous=False).name
     )
     found = answer_all(
-        iamb(len(place), ordered.names.index(target), number_below(alpha, "alpha", 1.0), inter), tests
+        iamb(len(place), ordered.names.index(target), number_below(significance, "significance", 1.0), inter),
+        tests,
     )
     inside = {int(place[v]) for v in members(found)}
     return tuple(name for v, name in enumerate(columns.names) if v in inside)

@@ -10,18 +10,18 @@ from bayeskit.structure.questions import Question, Stop, Test, members
 BlanketSearch = Generator[Question, list[Any], int]
 
 
-def iamb(n: int, target: int, alpha: float = 0.01, inter: bool = False) -> BlanketSearch:
+def iamb(n: int, target: int, significance: float = 0.01, inter: bool = False) -> BlanketSearch:
     """Search for the Markov blanket of a variable: its parents, its children, and their other parents.
 
-    Add the variable that depends most on the target given those found, until none does (p ≤ alpha); then take away
-    the one that depends least given the others, while any is independent (p > alpha).
+    Add the variable that depends most on the target given those found, until none does (p ≤ significance); then take
+    away the one that depends least given the others, while any is independent (p > significance).
 
     Parameters
     ----------
     n : int
         The number of variables.
     target : int
-    alpha : float
+    significance : float
     inter : bool
         Take away after each addition (inter-IAMB): the sets given stay smaller, so tests have more power.
 
@@ -51,27 +51,27 @@ def iamb(n: int, target: int, alpha: float = 0.01, inter: bool = False) -> Blank
         while True:
             outside = [Test(target, v, blanket) for v in range(n) if v != target and not blanket >> v & 1]
             answers = (yield outside) if outside else []
-            dependent = [(_weakness(a), t.b) for t, a in zip(outside, answers) if a[2] <= alpha]
+            dependent = [(_weakness(a), t.b) for t, a in zip(outside, answers) if a[2] <= significance]
             if not dependent:
                 break
             blanket |= 1 << min(dependent)[1]
             if inter:
-                blanket = yield from _without_superfluous(target, blanket, alpha)
+                blanket = yield from _without_superfluous(target, blanket, significance)
                 # With tests that contradict each other it might add and take away for ever.
                 if blanket in seen:
                     break
                 seen.add(blanket)
-        blanket = yield from _without_superfluous(target, blanket, alpha)
+        blanket = yield from _without_superfluous(target, blanket, significance)
     except Stop:
         pass
     return blanket
 
 
-def _without_superfluous(target: int, blanket: int, alpha: float) -> BlanketSearch:
+def _without_superfluous(target: int, blanket: int, significance: float) -> BlanketSearch:
     while blanket:
         asked = [Test(target, v, blanket & ~(1 << v)) for v in members(blanket)]
         answers = yield asked
-        superfluous = [(_weakness(a), -t.b) for t, a in zip(asked, answers) if a[2] > alpha]
+        superfluous = [(_weakness(a), -t.b) for t, a in zip(asked, answers) if a[2] > significance]
         if not superfluous:
             break
         blanket &= ~(1 << -max(superfluous)[1])

@@ -19,7 +19,7 @@ _STRONGEST, _WEAKEST = (0.0, -math.inf), (1.0, 0.0)
 Neighbours = Generator[Question, list[Any], tuple[int, ...]]
 
 
-def mmpc(arcs: Arcs, alpha: float = 0.05, max_given: int = 3) -> Neighbours:
+def mmpc(arcs: Arcs, significance: float = 0.05, max_given: int = 3) -> Neighbours:
     """Find variables that no small set of each other's neighbours makes independent.
 
     For each variable the one that depends on it most, whatever subset of the neighbours found so far is given, is
@@ -31,7 +31,7 @@ def mmpc(arcs: Arcs, alpha: float = 0.05, max_given: int = 3) -> Neighbours:
     ----------
     arcs : Arcs
         Variables that no allowed arc joins are not tested.
-    alpha : float
+    significance : float
         Variables are independent where the p-value is above this.
     max_given : int
         The most variables that are given in one test. There are as many tests as subsets of the neighbours.
@@ -84,7 +84,7 @@ def mmpc(arcs: Arcs, alpha: float = 0.05, max_given: int = 3) -> Neighbours:
             tests = [[*target.growing_tests(size)] for target in growing]
             yield from learn(test for each in tests for _, test in each)
             for target, each in zip(growing, tests):
-                target.weaken(((u, known[test]) for u, test in each), alpha)
+                target.weaken(((u, known[test]) for u, test in each), significance)
         growing = [target for target in growing if target.take_strongest()]
 
     for place in range(max((len(target.found) for target in targets), default=0)):
@@ -92,7 +92,7 @@ def mmpc(arcs: Arcs, alpha: float = 0.05, max_given: int = 3) -> Neighbours:
             again = [[*target.shrinking_tests(place, size)] for target in targets]
             yield from learn(test for each in again for test in each)
             for target, once_more in zip(targets, again):
-                if any(known[test][0] > alpha for test in once_more):
+                if any(known[test][0] > significance for test in once_more):
                     target.dropped.add(target.found[place])
 
     sets = [bits(target.kept) for target in targets]
@@ -124,11 +124,11 @@ class _Target:
             for some in given:
                 yield u, _test(self.v, u, some)
 
-    def weaken(self, results: Iterable[tuple[int, Weakness]], alpha: float) -> None:
+    def weaken(self, results: Iterable[tuple[int, Weakness]], significance: float) -> None:
         for u, weakness in results:
             if u in self.open:
                 self.open[u] = max(self.open[u], weakness)
-                if weakness[0] > alpha:
+                if weakness[0] > significance:
                     del self.open[u]
 
     def take_strongest(self) -> bool:
@@ -152,7 +152,7 @@ def _test(a: int, b: int, given: int) -> Test:
 
 
 def mmhc(
-    arcs: Arcs, alpha: float = 0.05, *, max_given: int = 3, tabu: int = 0, max_worse: int = 15
+    arcs: Arcs, significance: float = 0.05, *, max_given: int = 3, tabu: int = 0, max_worse: int = 15
 ) -> Search:
     """Find the neighbours of every variable by tests, then climb with arcs between neighbours only.
 
@@ -161,7 +161,7 @@ def mmhc(
     Parameters
     ----------
     arcs : Arcs
-    alpha : float
+    significance : float
         Variables are independent where the p-value is above this.
     max_given : int
         The most variables given in one test. A small number leaves more pairs to the score.
@@ -182,7 +182,7 @@ def mmhc(
     algorithm", Machine Learning 65 (2006).
     """
     try:
-        neighbours = yield from mmpc(arcs, alpha, max_given)
+        neighbours = yield from mmpc(arcs, significance, max_given)
     except Stop:
         return Graph(arcs.required)
     return (yield from hill_climbing(arcs, tabu=tabu, max_worse=max_worse, candidates=neighbours))

@@ -43,9 +43,9 @@ class Skeleton:
 
 
 def thin(
-    skeleton: Skeleton, arcs: Arcs, alpha: float, max_given: int | None
+    skeleton: Skeleton, arcs: Arcs, significance: float, max_given: int | None
 ) -> Generator[Question, list[Any], None]:
-    """Part all pairs that a set of neighbours makes independent (p > alpha): sets of 0, then 1, … variables.
+    """Part all pairs that a set of neighbours makes independent (p > significance): sets of 0, then 1, … variables.
 
     The neighbours from which sets are taken stay as they were at the beginning of a size, so the order of the
     variables does not matter. It ends when no variable has enough neighbours, at ``max_given``, or when no
@@ -81,7 +81,7 @@ def thin(
                     asked += [Test(v, u, given) for u in members(ends) if u > v or given & ~frozen[u]]
             if asked:
                 answers = yield asked
-                made |= _part(skeleton, asked, answers, alpha)
+                made |= _part(skeleton, asked, answers, significance)
             at_once = min(2 * at_once, MOST_SETS)
         if not made:
             return
@@ -92,14 +92,14 @@ def _sets(some: int, size: int) -> Iterator[int]:
     return map(bits, combinations(list(members(some)), size))
 
 
-def _part(skeleton: Skeleton, asked: list[Test], answers: list[Any], alpha: float) -> bool:
+def _part(skeleton: Skeleton, asked: list[Test], answers: list[Any], significance: float) -> bool:
     """Take away the arcs that were found superfluous; tell whether any test could be made."""
     best: dict[tuple[int, int], tuple[float, int]] = {}
     made = False
     for (a, b, given), (_, _, p) in zip(asked, answers):
         made |= p == p
         pair = (min(a, b), max(a, b))
-        if p > alpha and (pair not in best or p > best[pair][0]):
+        if p > significance and (pair not in best or p > best[pair][0]):
             best[pair] = (p, given)
     for (a, b), (_, given) in best.items():
         skeleton.part(a, b, given)
@@ -110,10 +110,10 @@ Pair = tuple[int, int]
 Heads = set[tuple[int, int, int]]
 
 
-def pc(arcs: Arcs, alpha: float = 0.01, max_given: int | None = None, majority: bool = True) -> Search:
+def pc(arcs: Arcs, significance: float = 0.01, max_given: int | None = None, majority: bool = True) -> Search:
     """Search for the class of graphs whose separations are the independences that tests find.
 
-    Start with all arcs; take those away whose ends some neighbours make independent (p > alpha); find the
+    Start with all arcs; take those away whose ends some neighbours make independent (p > significance); find the
     head-to-head nodes; direct what follows from them. The answer has directed and undirected arcs, and no cycle;
     it lists the arcs whose directions contradict each other (see
     :class:`~bayeskit.structure.search.pc.Oriented`). ``arcs.max_parents`` is not looked at: a test knows
@@ -123,7 +123,7 @@ def pc(arcs: Arcs, alpha: float = 0.01, max_given: int | None = None, majority: 
     ----------
     arcs : Arcs
         An arc not allowed in either direction is never there; a required one always.
-    alpha : float
+    significance : float
         The level of the tests: smaller means fewer arcs.
     max_given : int, optional
         The most variables given in a test.
@@ -150,8 +150,8 @@ def pc(arcs: Arcs, alpha: float = 0.01, max_given: int | None = None, majority: 
     """
     skeleton = Skeleton.possible(arcs)
     try:
-        yield from thin(skeleton, arcs, alpha, max_given)
-        heads = yield from _heads(skeleton, alpha, max_given, majority)
+        yield from thin(skeleton, arcs, significance, max_given)
+        heads = yield from _heads(skeleton, significance, max_given, majority)
     except Stop:
         heads = _first_found(skeleton)
     return orient(skeleton.near, heads, arcs)
@@ -177,7 +177,7 @@ def _first_found(skeleton: Skeleton) -> Heads:
 
 
 def _heads(
-    skeleton: Skeleton, alpha: float, max_given: int | None, majority: bool
+    skeleton: Skeleton, significance: float, max_given: int | None, majority: bool
 ) -> Generator[Question, list[Any], Heads]:
     """Return the head-to-head nodes. Pairs that were never tested, since no arc may join them, always vote."""
     heads = set() if majority else _first_found(skeleton)
@@ -185,19 +185,19 @@ def _heads(
     silent = [pair for pair in spans if majority or pair not in skeleton.separating]
     tried = len(skeleton.frozen)
     for size in range((tried if max_given is None else min(max_given, tried)) + 1):
-        separating = yield from _separating(skeleton.near, silent, size, alpha)
+        separating = yield from _separating(skeleton.near, silent, size, significance)
         heads |= _elected(separating, spans)
         silent = [pair for pair in silent if pair not in separating]
     # The sets that parted the rest hold variables that were neighbours then, and are none now.
     for size, frozen in enumerate(skeleton.frozen):
         parted = [pair for pair in silent if pair in skeleton.separating]
         late = [pair for pair in parted if skeleton.separating[pair].bit_count() == size]
-        heads |= _elected((yield from _separating(frozen, late, size, alpha)), spans)
+        heads |= _elected((yield from _separating(frozen, late, size, significance)), spans)
     return heads
 
 
 def _separating(
-    near: Sequence[int], pairs: list[Pair], size: int, alpha: float
+    near: Sequence[int], pairs: list[Pair], size: int, significance: float
 ) -> Generator[Question, list[Any], dict[Pair, list[int]]]:
     """Return for each pair the sets of so many neighbours of one of the two that make them independent."""
     asked: dict[Test, None] = {}
@@ -209,7 +209,7 @@ def _separating(
     if asked:
         answers = yield list(asked)
         for (a, b, given), (_, _, p) in zip(asked, answers):
-            if p > alpha:
+            if p > significance:
                 found.setdefault((a, b), []).append(given)
     return found
 

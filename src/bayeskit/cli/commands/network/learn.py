@@ -51,6 +51,9 @@ def learn(
     forbidden: Annotated[
         list[str] | None, typer.Option("--forbidden", metavar="PARENT,CHILD", help="An arc that must not be.")
     ] = None,
+    significance: Annotated[
+        float | None, typer.Option("--significance", help="The level of the tests of pc and mmhc.")
+    ] = None,
     max_parents: Annotated[
         int | None, typer.Option("--max-parents", help="The most parents of a node.")
     ] = None,
@@ -80,6 +83,8 @@ def learn(
             "max_parents": max_parents,
             "time_limit": time_limit,
         }
+        if significance is not None:
+            settings["significance"] = significance
         columns = rows.columns()
         settings["discretize"] = _measured(columns, cuts) if isinstance(cuts, int) else cuts
         network = learn_network(columns, method, score, ess=ess, random_state=random_state, **settings)
