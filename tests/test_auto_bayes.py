@@ -71,8 +71,8 @@ def test_the_leaderboard_tells_what_each_member_does(melons):
         own = alone[standing.name]
         assert standing.weight == model.weights_[standing.name]
         assert standing.log_loss == pytest.approx(own.loo_score(X, y), rel=1e-9)
-        assert standing.error == pytest.approx(own.loo_score(X, y, scoring="error"), rel=1e-9)
-        assert standing.rmse == pytest.approx(own.loo_score(X, y, scoring="rmse"), rel=1e-9)
+        assert standing.error == pytest.approx(own.loo_score(X, y, criterion="error"), rel=1e-9)
+        assert standing.rmse == pytest.approx(own.loo_score(X, y, criterion="rmse"), rel=1e-9)
 
 
 def test_weights_do_better_than_any_member_on_rows_left_out(melons):

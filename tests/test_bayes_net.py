@@ -83,7 +83,7 @@ def test_it_does_what_all_others_do(settings: dict[str, Any], tmp_path: Path) ->
 
 def test_parameters_are_those_of_the_others() -> None:
     mine, theirs = BayesNetClassifier().get_params(), TAN().get_params()
-    own = {"root", "penalty", "structure"}
+    own = {"root", "criterion", "structure"}
     assert set(theirs) - own <= set(mine)
     for name in set(theirs) - own - {"numeric"}:
         assert mine[name] == theirs[name], name

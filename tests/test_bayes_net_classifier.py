@@ -256,7 +256,7 @@ def test_required_and_forbidden_arcs_are_kept() -> None:
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"method": "best"}, ["method", "best"]),
-    ({"criterion": "accuracy"}, ["score", "accuracy"]),
+    ({"criterion": "accuracy"}, ["criterion", "accuracy"]),
     ({"unseen": "perhaps"}, ["unseen", "perhaps"]),
     ({"numeric": "kernel"}, ["numeric", "kernel"]),
     ({"numeric": 1}, ["numeric", 1, 2]),

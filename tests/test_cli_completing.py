@@ -51,7 +51,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("bayeskit explain m --format l", ["latex"]),
         ("bayeskit demo --lang ", ["en", "zh"]),
         ("bayeskit network learn t.csv --method ", list(METHODS)),
-        ("bayeskit network learn t.csv --score bd", ["bdeu", "bds"]),
+        ("bayeskit network learn t.csv --criterion bd", ["bdeu", "bds"]),
         ("bayeskit network convert a b --from ", list(FORMATS)),
         ("bayeskit network convert a b --to ", [n for n, f in FORMATS.items() if f.write is not None]),
         # Only names that a shell takes for one word, and no option.

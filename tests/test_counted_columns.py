@@ -78,7 +78,12 @@ def test_an_order_weights_and_limits_are_taken_too():
     check_same(
         learn_network(relation(), "k2", "k2", order=order), learn_network(ROWS, "k2", "k2", order=order)
     )
-    forbidden = {"forbidden": [("rain", "wet")], "max_parents": 1, "score": "bdeu", "smoothing": "laplace"}
+    forbidden = {
+        "forbidden": [("rain", "wet")],
+        "max_parents": 1,
+        "criterion": "bdeu",
+        "smoothing": "laplace",
+    }
     check_same(learn_network(relation(), **forbidden), learn_network(ROWS, **forbidden))
     weighted = ROWS.assign(n=np.arange(len(ROWS)) % 3)
     check_same(

@@ -186,7 +186,7 @@ def test_no_graph_is_better_by_the_score_that_was_asked_for():
     for name in ("bic", "aic", "bdeu", "k2", "loglik"):
         best = learn_network(data, "exact", name)
         for method in EVERY:
-            settings = {} if method in ("chow-liu", "pc") else {"score": name}
+            settings = {} if method in ("chow-liu", "pc") else {"criterion": name}
             other = learn_network(data, method, **settings)
             assert score(best, data, name) >= score(other, data, name) - 1e-9
 
@@ -195,9 +195,9 @@ def test_no_graph_is_better_by_the_score_that_was_asked_for():
     ("data", "settings", "error", "says"),
     [
         (AB, {"method": "magic"}, SettingError, ["method", "magic"]),
-        (AB, {"score": "magic"}, SettingError, ["score", "magic"]),
+        (AB, {"criterion": "magic"}, SettingError, ["criterion", "magic"]),
         (AB, {"smoothing": "magic"}, SettingError, ["prior", "magic"]),
-        (AB, {"score": "bdeu", "ess": -1}, SettingError, ["ess", -1]),
+        (AB, {"criterion": "bdeu", "ess": -1}, SettingError, ["ess", -1]),
         (AB, {"significance": 2}, SettingError, ["significance", 2]),
         (AB, {"restarts": -1}, SettingError, ["restarts", -1]),
         (AB, {"time_limit": -1}, SettingError, ["time_limit", -1]),

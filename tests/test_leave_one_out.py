@@ -229,15 +229,15 @@ def test_by_hand():
     assert model.classes_.tolist() == ["bad", "good"]
     losses = -np.log([1 / 2, 1 / 3, 1 / 4])
     assert model.loo_score(X, y) == pytest.approx(losses.mean(), rel=1e-14)
-    assert model.loo_score(X, y, scoring="rmse") == pytest.approx(
+    assert model.loo_score(X, y, criterion="rmse") == pytest.approx(
         math.sqrt((1 / 4 + 4 / 9 + 9 / 16) / 3), rel=1e-14
     )
-    assert model.loo_score(X, y, scoring="brier") == pytest.approx(
+    assert model.loo_score(X, y, criterion="brier") == pytest.approx(
         2 * (1 / 4 + 4 / 9 + 9 / 16) / 3, rel=1e-14
     )
-    assert model.loo_score(X, y, scoring="error") == 1.0  # the first of equals is "bad"
+    assert model.loo_score(X, y, criterion="error") == 1.0  # the first of equals is "bad"
     with refuses(SettingError, "auc"):
-        model.loo_score(X, y, scoring="auc")
+        model.loo_score(X, y, criterion="auc")
 
 
 def test_the_mean_is_weighted():

@@ -108,7 +108,7 @@ def test_scores_by_name():
     assert [Score(name).penalty(1) for name in NAMES] == [0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
     assert Score("bic").penalty(0) == 0.0
     for wrong in ("BIC", None, ["bic"], np.array(["bic", "aic"])):
-        with refuses(SettingError, "score", "loglik, aic, bic, bdeu, bds, k2"):
+        with refuses(SettingError, "criterion", "loglik, aic, bic, bdeu, bds, k2"):
             as_score(wrong)
     for ess in (0, -1, float("nan"), float("inf"), "1", True, None):
         with refuses(SettingError, "ess", 0):

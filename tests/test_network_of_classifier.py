@@ -42,7 +42,7 @@ STRUCTURED = [
     SPODE(numeric="gaussian"),
     TAN(),
     TAN(smoothing=1.0),
-    TAN(numeric="gaussian", penalty="bic"),
+    TAN(numeric="gaussian", criterion="bic"),
     KDB(),
     KDB(k=3, smoothing="laplace"),
     KDB(numeric="gaussian"),

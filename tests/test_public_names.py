@@ -19,6 +19,7 @@ MODULES = ("bayeskit", *(f"bayeskit.{name}" for name in bayeskit._MODULES), "bay
 OTHER_WORDS = {
     "random_state": {"seed", "rng", "random_seed"},
     "significance": {"p_value", "sig", "significance_level"},
+    "criterion": {"score", "scoring", "metric", "penalty"},
     "max_memory": {"memory", "cache_bytes", "memory_limit"},
 }
 

@@ -64,7 +64,7 @@ STATES = {"a": ("x", "y", "z"), "b": ("x", "y"), "c": ("x", "y", "z")}
 MODELS = [
     TAN(),
     TAN(structure={"a": "c", "b": "c"}, smoothing=0.5),
-    TAN(smoothing="witten-bell", penalty="bic"),
+    TAN(smoothing="witten-bell", criterion="bic"),
     SPODE(super_parent="b"),
     SPODE(super_parent="a", smoothing="mle", class_prior=[0.9, 0.1]),
     KDB(k=2),

@@ -224,7 +224,7 @@ def test_interrupted_from_another_thread():
             SettingError,
             ["method='chow-liu'", "discretize=", 'method="auto"'],
         ),
-        (mixed_table(), {}, {"score": Score("bdeu")}, SettingError, ["score='bdeu'", "discrete"]),
+        (mixed_table(), {}, {"score": Score("bdeu")}, SettingError, ["criterion='bdeu'", "discrete"]),
         (discrete_table(), {}, {"method": "k2"}, SettingError, ['method="k2"', "order="]),
         (discrete_table(), {}, {"method": "magic"}, SettingError, ["method", "magic"]),
         (discrete_table(width=30), {}, {"method": "exact", "max_memory": 2**20}, TooLarge, ["max_memory="]),

@@ -14,7 +14,7 @@ from refusals import refuses
 ROWS = asia().sample(800, random_state=2)
 NAMES = list(ROWS.columns)
 GIVEN = {
-    "score": "aic",
+    "criterion": "aic",
     "max_parents": 1,
     "order": NAMES,
     "significance": 0.05,
@@ -48,11 +48,13 @@ def test_max_parents_is_kept(method):
     assert network.edges and max(len(network.parents(node)) for node in network.nodes) == 1
 
 
-@pytest.mark.parametrize("method", TAKEN_BY["score"][0])
+@pytest.mark.parametrize("method", TAKEN_BY["criterion"][0])
 def test_the_score_matters(method):
     # The tests of mmhc leave little to the score.
     how = {"max_parents": 3, "significance": 0.9, "max_given": 0} if method == "mmhc" else {"max_parents": 3}
-    assert len(learned(method, score="bic", **how).edges) < len(learned(method, score="loglik", **how).edges)
+    assert len(learned(method, criterion="bic", **how).edges) < len(
+        learned(method, criterion="loglik", **how).edges
+    )
 
 
 @pytest.mark.parametrize("method", ["auto", "hill-climbing", "tabu", "order", "exact", "k2", "pc", "mmhc"])
@@ -83,8 +85,8 @@ def test_the_settings_of_tests_matter(method):
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"ess": 5.0}, ["ess", 5.0, "score='bic'"]),
-        ({"score": Score("bdeu"), "ess": 5.0}, ["ess", 5.0, "score="]),
+        ({"ess": 5.0}, ["ess", 5.0, "criterion='bic'"]),
+        ({"criterion": Score("bdeu"), "ess": 5.0}, ["ess", 5.0, "criterion="]),
         ({"max_memory": 2**30}, ["max_memory", 'method="exact"', "auto"]),
         (
             {"method": "k2", "order": NAMES, "required": [(NAMES[-1], NAMES[0])]},

@@ -91,9 +91,9 @@ OWN = [
     (TAN(root="nowhere"), ["root", "nowhere", "s", "t", "x", "z"]),
     (TAN(root="x", numeric="gaussian"), ["root", "x", "s", "t"]),
     (TAN(root=["s"]), ["root", "['s']", "s"]),
-    (TAN(penalty="mdl"), ["penalty", "mdl", "aic", "bic"]),
+    (TAN(criterion="mdl"), ["criterion", "mdl", "aic", "bic"]),
     (TAN(root="s", structure={}), ["root", "structure="]),
-    (TAN(penalty="aic", structure={}), ["root", "structure="]),
+    (TAN(criterion="aic", structure={}), ["root", "structure="]),
     (
         SPODE(super_parent="nowhere"),
         ["super_parent", "nowhere", "s"],

@@ -174,7 +174,7 @@ def test_the_likelihood_rises_as_much_as_is_expected(seed):
 def test_complete_rows_are_climbed(score):
     """Nothing is missing, so it begins where the default search ends, and scores are those of the rows."""
     rows = asia().sample(1_500, random_state=3)
-    found = learned(rows, score=score)
+    found = learned(rows, criterion=score)
     climbed = learn_network(rows, "auto", score, max_parents=3)
     assert found.history_[0] == pytest.approx(network_score(climbed, rows, score), rel=1e-11)
     assert found.history_[-1] == pytest.approx(network_score(found, rows, score), rel=1e-11)
@@ -211,7 +211,7 @@ def test_the_score_of_the_rows_rises(seed, score, share, from_nothing):
     network = random_network(rng, n_nodes=5, max_states=3)
     rows = holed(BayesianNetwork._of(network).sample(60, random_state=seed % 2**31), share, seed)
     states = {node.name: node.variable.states for node in network.nodes}
-    found = learned(rows, score=score, states=states, start={} if from_nothing else None, smoothing="mle")
+    found = learned(rows, criterion=score, states=states, start={} if from_nothing else None, smoothing="mle")
     assert (np.diff(found.history_) > 0).all()
     if score in ("bic", "aic", "loglik"):
         cost = {"bic": 0.5 * math.log(sum(any(c is not None for c in row) for row in zip(*rows.values())))}
@@ -231,7 +231,7 @@ def test_the_evidence_by_cheeseman_and_stutz():
     filled = np.array([3.0, 1.0]) + 2 * theta
     evidence = (gammaln(1 + filled)).sum() + gammaln(2) - gammaln(2 + filled.sum())
     expected = evidence - 2 * theta @ np.log(theta)
-    assert learned(rows, score="bdeu", ess=2.0).history_[-1] == pytest.approx(expected, abs=1e-5)
+    assert learned(rows, criterion="bdeu", ess=2.0).history_[-1] == pytest.approx(expected, abs=1e-5)
 
 
 def test_neither_order_nor_names_of_columns_matter():
@@ -291,7 +291,7 @@ def test_limits_are_kept():
     found = learned(rows, tiers=tiers)
     assert found.edges and all(level[a] <= level[b] for a, b in found.edges)
     crowded = {"dysp": ["asia", "tub", "smoke", "lung"]}
-    assert max(len(learned(rows, score="loglik").parents(node)) for node in rows) == 3
+    assert max(len(learned(rows, criterion="loglik").parents(node)) for node in rows) == 3
     for start, limits, message in [
         (crowded, {}, ["dysp", "max_parents", 3]),
         (
@@ -337,7 +337,7 @@ def test_too_little_memory_is_told():
         ),
         ({"a": ["x", None]}, {"states": {"h": "ab"}}, SettingError, ["h", "ab"]),
         ({"a": [None, None]}, {"states": {"a": ["x", "y"]}}, DataError, ["missing"]),
-        ({"a": ["x", "y"]}, {"score": "bds"}, SettingError, ['score="bds"', "bdeu"]),
+        ({"a": ["x", "y"]}, {"criterion": "bds"}, SettingError, ['criterion="bds"', "bdeu"]),
         (
             {"a": ["x", "y"]},
             {"significance": 0.1},

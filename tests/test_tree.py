@@ -137,9 +137,9 @@ def test_a_penalty_keeps_the_arcs_that_are_worth_their_parameters(penalty):
     b = np.where(rng.random(n) < 0.15, 1 - a, a)
     codes, y = np.stack([noise[:, 0], a, noise[:, 1], b], axis=1), rng.integers(0, 2, n)
     statistics = counted(codes, y)
-    assert edges(found(statistics, penalty=penalty)) == {frozenset((1, 3))}
-    assert found(statistics, penalty=penalty)[3] == 1  # from the first attribute of that tree
-    assert found(statistics, penalty=penalty, root="x3")[1] == 3
+    assert edges(found(statistics, criterion=penalty)) == {frozenset((1, 3))}
+    assert found(statistics, criterion=penalty)[3] == 1  # from the first attribute of that tree
+    assert found(statistics, criterion=penalty, root="x3")[1] == 3
     assert len(edges(found(statistics))) == 3
 
 
@@ -165,7 +165,7 @@ def test_forests_are_the_heaviest_of_what_is_worth_it(penalty, seed, d):
         for chosen in itertools.combinations(worth, size)
         if is_forest(chosen, d)
     )
-    chosen = edges(found(statistics, penalty=penalty))
+    chosen = edges(found(statistics, criterion=penalty))
     assert is_forest(chosen, d)
     assert sum(worth[edge] for edge in chosen) == pytest.approx(best, abs=1e-9)
 
@@ -178,7 +178,7 @@ def test_a_large_table_is_ordered_by_all_of_its_digits():
         [a, np.where(rng.random(2_000) < 0.1, 1 - a, a), np.where(rng.random(2_000) < 0.2, 1 - a, a)], 1
     )
     statistics = counted(codes, rng.integers(0, 2, 2_000), weights=np.full(2_000, 1e6))
-    assert edges(found(statistics, penalty="bic")) == {frozenset((0, 1)), frozenset((0, 2))}
+    assert edges(found(statistics, criterion="bic")) == {frozenset((0, 1)), frozenset((0, 2))}
 
 
 # -- what the root does to the answers -------------------------------------------------------------

@@ -64,7 +64,7 @@ MORE: list[Any] = [
     *(cls(categorical_features="all") for cls in (SPODE, TAN, AODE, KDB)),
     AnDE(n=2, numeric="gaussian"),
     AnDE(n=2, missing="state", categorical_features="all"),
-    TAN(penalty="bic", missing="state", categorical_features="all"),
+    TAN(criterion="bic", missing="state", categorical_features="all"),
     AODE(weights="mutual-information", min_count=2, missing="state", categorical_features="all"),
     AODE(subsumption=3, categorical_features="all"),
     SPODE(select="cv", missing="state", categorical_features="all"),

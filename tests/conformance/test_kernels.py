@@ -158,7 +158,7 @@ def searches() -> None:
     words = {f"w{j}": WORDS[:, j] for j in range(WORDS.shape[1])}
     for method in ("auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc"):
         weighted = {"sample_weight": RNG.uniform(0.5, 2.0, N)}
-        for settings in ({}, weighted, {"score": "bdeu"}, {"test": "g2"}, {"test": "mi-sh"}):
+        for settings in ({}, weighted, {"criterion": "bdeu"}, {"test": "g2"}, {"test": "mi-sh"}):
             for data in (words, mixed(0.0)):
                 with suppress(BayeskitError):
                     learn_network(data, method=method, **settings)

@@ -103,7 +103,7 @@ WAYS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
 HELD: dict[str, Any] = {"categorical_features": [0, 1], "cut_points": {"x2": [4.0, 6.0], "x3": [1.5]}}
 WAYS |= {
     "TAN": (lambda: TAN(**HELD), mixed),
-    "TAN-state": (lambda: TAN(missing="state", penalty="aic", smoothing="laplace", **HELD), mixed),
+    "TAN-state": (lambda: TAN(missing="state", criterion="aic", smoothing="laplace", **HELD), mixed),
     "TAN-gaussian": (lambda: TAN(numeric="gaussian", categorical_features=[0, 1]), mixed),
     "SPODE": (lambda: SPODE(super_parent="x1", class_weight="balanced", **HELD), mixed),
     "AODE": (lambda: AODE(weights="mutual-information", **HELD), mixed),

@@ -190,7 +190,7 @@ def test_forests(name, penalty):
         pair: data.information(*pair) - data.price(*pair, penalty)
         for pair in combinations(sorted(data.columns), 2)
     }
-    model = data.fit("TAN", penalty=penalty, smoothing="laplace")
+    model = data.fit("TAN", criterion=penalty, smoothing="laplace")
     found, expected = undirected(model.edges_), undirected(tree.items())
     assert len(model.edges_) == len(found) == len(expected)
     assert all(worth[edge] > 0 for edge in found)

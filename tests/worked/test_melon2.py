@@ -222,7 +222,7 @@ def test_penalties(penalty, left):
     ]
     taken, _ = spanning(sorted((edge for edge in worth if edge[0] > 0), reverse=True))
     assert set(taken) == left
-    model = fit("TAN", penalty=penalty, smoothing="laplace")
+    model = fit("TAN", criterion=penalty, smoothing="laplace")
     assert {tuple(sorted(edge[:2])) for edge in model.edges_} == {tuple(sorted(edge)) for edge in left}
     structure = {name: tuple(model.structure_.get(name, ())) for name in WHOLE.names}
     check(model, WHOLE.rows, lambda query, c: WHOLE.network(structure, query, c, add(1)))

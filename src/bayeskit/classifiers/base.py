@@ -445,7 +445,7 @@ class CountClassifier(Asked):
         y: LabelsLike | None = None,
         sample_weight: WeightsLike | None = None,
         *,
-        scoring: str = "log-loss",
+        criterion: str = "log-loss",
         target: Name | None = None,
     ) -> float:
         """Return the mean loss of :meth:`leave_one_out`, weighed by the rows; lower is better.
@@ -454,11 +454,11 @@ class CountClassifier(Asked):
         ----------
         X, y, sample_weight, target
             As in ``fit``.
-        scoring : {"log-loss", "error", "rmse", "brier"}, default="log-loss"
+        criterion : {"log-loss", "error", "rmse", "brier"}, default="log-loss"
             The mean of −log p with p the posterior of the true class, of wrong choices, of (1 − p)² (its
             root), or of the squared distance of all posteriors from 0 and 1.
         """
-        return mean_loss(*self._left_out(Source(X, y, sample_weight, target)), scoring)
+        return mean_loss(*self._left_out(Source(X, y, sample_weight, target)), criterion)
 
     def sample(self, n: int, random_state: Seed = None, given_class: Label | None = None) -> tuple[Any, Any]:
         """Draw rows from the model: (X, y), as a frame where the model was learned from one.

@@ -48,7 +48,7 @@ class BayesNetClassifier(Structured):
         The rest as in :func:`~bayeskit.learn_network`, which looks for a network of all columns and so may leave the
         class with few neighbours; the order of "k2" is the class, then the columns as they stand.
     criterion : {"bic", "aic", "loglik", "bdeu", "bds", "k2"}
-        The score of networks: what ``learn_network`` calls ``score``, which here is the accuracy.
+        What is best, as in :func:`~bayeskit.learn_network`.
     markov_blanket : bool
         Keep only the blanket of the class. A row that has the whole blanket gets the same answer; for one that has
         not, attributes outside the blanket can then tell nothing about the missing cells.

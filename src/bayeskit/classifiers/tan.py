@@ -32,7 +32,7 @@ class TAN(Structured):
     root : attribute name, optional
         From where arcs lead outwards; the first attribute unless given. Under maximum likelihood the answer does not
         depend on it; smoothed tables do a little.
-    penalty : None, "aic" or "bic"
+    criterion : None, "aic" or "bic"
         Leave arcs out that are not worth their parameters: a forest.
     structure : mapping from attribute to its parents, optional
         A tree or forest of your own, instead of a learned one.
@@ -70,14 +70,14 @@ class TAN(Structured):
     _base_prior = BackOff()
 
     root: Name | None
-    penalty: str | None
+    criterion: str | None
     structure: Mapping[Any, Any] | None
 
     def __init__(
         self,
         *,
         root: Name | None = None,
-        penalty: str | None = None,
+        criterion: str | None = None,
         structure: Mapping[Any, Any] | None = None,
         smoothing: SmoothingLike = None,
         class_prior: ClassPriorLike = None,
@@ -95,7 +95,7 @@ class TAN(Structured):
         missing_label: Label | None = None,
     ) -> None:
         self.root = root
-        self.penalty = penalty
+        self.criterion = criterion
         self.structure = structure
         self.smoothing = smoothing
         self.class_prior = class_prior
@@ -117,11 +117,11 @@ class TAN(Structured):
             return OneDependence(given_dag(self.structure, schema, most=1))
         if self.root is not None:
             check_discrete("root", self.root, schema)
-        return Tree(self.root, self.penalty)
+        return Tree(self.root, self.criterion)
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        if self.penalty is not None:
-            one_of("penalty", self.penalty, ("aic", "bic"))
-        if self.structure is not None and (self.root is not None or self.penalty is not None):
-            raise SettingError("root and penalty are for learning a tree; with structure= it is given.")
+        if self.criterion is not None:
+            one_of("criterion", self.criterion, ("aic", "bic"))
+        if self.structure is not None and (self.root is not None or self.criterion is not None):
+            raise SettingError("root and criterion are for learning a tree; with structure= it is given.")

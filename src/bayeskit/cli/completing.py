@@ -107,8 +107,8 @@ def textbook_pages(incomplete: str) -> list[str]:
     return _beginning(incomplete, PAGES)
 
 
-def scores(incomplete: str) -> list[str]:
-    """Offer the scores of ``network learn``."""
+def criteria(incomplete: str) -> list[str]:
+    """Offer the criteria of ``network learn``."""
     from bayeskit.structure.criteria import NAMES
 
     return _beginning(incomplete, NAMES)

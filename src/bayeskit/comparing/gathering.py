@@ -62,7 +62,7 @@ def _arcs(run: Run, comparison: Comparison) -> tuple[Any, Mapping[Name, Sequence
     if comparison.uncounted_pairs is not None:
         return counts, {}, "tree"
     # Without a penalty every attribute hangs on the one of the most values.
-    return counts, Tree(penalty="bic").graph(counts.statistics_).as_mapping(), "tree"
+    return counts, Tree(criterion="bic").graph(counts.statistics_).as_mapping(), "tree"
 
 
 def _of_one_value(schema: Schema) -> tuple[Name, ...]:

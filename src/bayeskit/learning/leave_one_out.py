@@ -247,7 +247,7 @@ def encode_learned(fitted: Fitted, schema: Schema, rows: Rows) -> Encoded:
     return replace(encoded, target=np.maximum(place, 0).astype(np.uint32), weights=weights)
 
 
-def mean_loss(log_posterior: Floats, target: NDArray[Any], weights: Floats, scoring: str) -> float:
+def mean_loss(log_posterior: Floats, target: NDArray[Any], weights: Floats, criterion: str) -> float:
     r"""Return the weighted mean loss; lower is better.
 
     ``"log-loss"``: −log p of the true class. ``"error"``: 1 where another class is the first of the most
@@ -256,24 +256,26 @@ def mean_loss(log_posterior: Floats, target: NDArray[Any], weights: Floats, scor
     >>> mean_loss(np.log([[0.8, 0.2], [0.4, 0.6]]), np.array([0, 0]), np.ones(2), "error")
     0.5
     """
-    if scoring not in SCORINGS:
+    if criterion not in SCORINGS:
         raise SettingError(
-            "scoring is {scoring!r}; choose from {names}.", scoring=scoring, names=Joined(map(repr, SCORINGS))
+            "criterion is {criterion!r}; choose from {names}.",
+            criterion=criterion,
+            names=Joined(map(repr, SCORINGS)),
         )
     rows = np.flatnonzero(weights > 0.0)
     log_posterior, target, weights = log_posterior[rows], target[rows], weights[rows]
     each = np.arange(len(rows))
-    if scoring == "log-loss":
+    if criterion == "log-loss":
         losses = -log_posterior[each, target]
-    elif scoring == "error":
+    elif criterion == "error":
         losses = (log_posterior.argmax(axis=1) != target).astype(np.float64)
     else:
         share = np.exp(log_posterior)
         losses = (1.0 - share[each, target]) ** 2
-        if scoring == "brier":
+        if criterion == "brier":
             losses += (share**2).sum(axis=1) - share[each, target] ** 2
     mean = float(weights @ losses / weights.sum())
-    return float(np.sqrt(mean)) if scoring == "rmse" else mean
+    return float(np.sqrt(mean)) if criterion == "rmse" else mean
 
 
 def _same_states(a: Schema, b: Schema) -> bool:

@@ -88,13 +88,13 @@ class Tree(Form):
     Attributes
     ----------
     root : name, optional
-    penalty : None, "aic" or "bic"
+    criterion : None, "aic" or "bic"
     order : names, optional
         Of the discrete attributes; that of the columns by default.
     """
 
     root: Name | None = None
-    penalty: str | None = None
+    criterion: str | None = None
     order: tuple[Name, ...] | None = None
 
     def plan(self, schema: Schema, recipe: Recipe) -> Plan:
@@ -102,7 +102,7 @@ class Tree(Form):
 
     def graph(self, statistics: Statistics) -> Dag:
         """Learn the tree, with the numeric attributes under their parents."""
-        found = learn(tree(statistics.schema, self.root, self.penalty, self.order), lambda plan: statistics)
+        found = learn(tree(statistics.schema, self.root, self.criterion, self.order), lambda plan: statistics)
         return with_numeric(found, statistics)
 
     def settled(self, statistics: Statistics, recipe: Recipe) -> Form:

@@ -44,13 +44,15 @@ class Score:
         return -1.0 if self.name == "k2" else self.ess
 
 
-def as_score(score: object, ess: float = 1.0) -> Score:
-    """Read a score given by name; "mdl" is another word for "bic"."""
-    if isinstance(score, Score):
-        return score
-    name = "bic" if isinstance(score, str) and score == "mdl" else score
+def as_score(criterion: object, ess: float = 1.0) -> Score:
+    """Read a criterion given by name; "mdl" is another word for "bic"."""
+    if isinstance(criterion, Score):
+        return criterion
+    name = "bic" if isinstance(criterion, str) and criterion == "mdl" else criterion
     if not isinstance(name, str) or name not in NAMES:
-        raise SettingError("score is {score!r}; there are {names}.", score=score, names=Joined(NAMES))
+        raise SettingError(
+            "criterion is {criterion!r}; there are {names}.", criterion=criterion, names=Joined(NAMES)
+        )
     if isinstance(ess, bool) or not isinstance(ess, (int, float)) or not 0.0 < ess < math.inf:
         raise SettingError("ess is {ess!r}; give a number of imaginary rows above 0.", ess=ess)
     return Score(name, float(ess))

@@ -38,7 +38,7 @@ def learn(learner: Learner, answer: Callable[[Plan], Statistics]) -> Dag:
 def tree(
     schema: Schema,
     root: Name | None = None,
-    penalty: str | None = None,
+    criterion: str | None = None,
     order: Sequence[Name] | None = None,
 ) -> Learner:
     r"""Learn the tree of Friedman, Geiger and Goldszmidt over the categorical attributes.
@@ -47,7 +47,7 @@ def tree(
     ----------
     root : name, optional
         The attribute from which arcs lead outwards; the first one unless given.
-    penalty : None, "aic" or "bic"
+    criterion : None, "aic" or "bic"
         Keep an arc only where :math:`N I(x_i; x_j \mid y)` exceeds its K(r_i − 1)(r_j − 1) parameters times
         1 (AIC) or ½ log N (BIC): the result is a forest.
     order : sequence of names, optional
@@ -58,23 +58,23 @@ def tree(
     names = tuple(v.name for v in statistics.schema.categorical)
     ranked = names if order is None else tuple(order)
     weights = pair_information(pairs)
-    if penalty is not None:
-        weights = _penalised(weights, pairs, penalty)
+    if criterion is not None:
+        weights = _penalised(weights, pairs, criterion)
     places = [names.index(name) for name in ranked]
-    edges = _spanning_forest(weights[np.ix_(places, places)], at_least=0.0 if penalty else None)
+    edges = _spanning_forest(weights[np.ix_(places, places)], at_least=0.0 if criterion else None)
     parents = _directed(edges, len(names), 0 if root is None else ranked.index(root))
     above = {name: (ranked[i],) if i >= 0 else () for name, i in zip(ranked, parents)}
     return Dag(names, tuple(above[name] for name in names))
 
 
-def _penalised(information: Floats, pairs: Pairs, penalty: str) -> Floats:
+def _penalised(information: Floats, pairs: Pairs, criterion: str) -> Floats:
     """Return N·I less what the parameters of each arc cost, N being the rows where both are present."""
     d, n_classes = len(information), len(pairs.margin)
     sizes = np.diff(pairs.offsets) - 1
     rows = np.array([[pairs.table(i, j).sum() if i != j else 0.0 for j in range(d)] for i in range(d)])
     rows = rows.reshape(d, d)
     parameters = n_classes * np.outer(sizes - 1, sizes - 1)
-    each = np.ones_like(rows) if penalty == "aic" else 0.5 * np.log(np.maximum(rows, 1.0))
+    each = np.ones_like(rows) if criterion == "aic" else 0.5 * np.log(np.maximum(rows, 1.0))
     return np.asarray(rows * information - each * parameters)
 
 

@@ -19,7 +19,7 @@ from bayeskit.typing import RowSource
 def score(
     network: Network | Dag,
     data: RowSource,
-    name: str = "bic",
+    criterion: str = "bic",
     states: Mapping[Name, Any] | None = None,
     *,
     ess: float = 1.0,
@@ -31,7 +31,7 @@ def score(
     network : a BayesianNetwork, a Dag, a mapping node → parents, or a list of (parent, child)
         Only its graph is used. The nodes are all columns of the data.
     data : any table in memory; rows with a missing cell are left out
-    name : {"bic", "aic", "loglik", "bdeu", "bds", "k2"}
+    criterion : {"bic", "aic", "loglik", "bdeu", "bds", "k2"}
     states : {column: states}
         Declared states; they count as parameters even where no row has them. Those of the columns by default.
     ess : the imaginary rows of "bdeu" and "bds"
@@ -43,7 +43,7 @@ def score(
     (-2.7726, -5.5452)
     """
     columns = read_nodes(data, states)
-    found = as_score(name, ess)
+    found = as_score(criterion, ess)
     place = {column: v for v, column in enumerate(columns.names)}
     parents = [0] * len(place)
     dag = _dag(network, columns.names)

@@ -63,7 +63,7 @@ class ConditionalScores:
     ) -> None:
         if not score.by_likelihood:
             raise SettingError(
-                "score={name!r} says how likely all columns are together. The class given the rest is scored by "
+                "criterion={name!r} says how likely all columns are together. The class given the rest is scored by "
                 '"bic", "aic" or "loglik".',
                 name=score.name,
             )

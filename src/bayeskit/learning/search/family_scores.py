@@ -292,7 +292,7 @@ class MixedScores:
     def __init__(self, columns: NodeColumns, score: Score, weights: Floats | None = None) -> None:
         if not score.by_likelihood:
             raise SettingError(
-                "score={name!r} is for discrete columns only. Continuous ones are scored by loglik, aic or bic.",
+                "criterion={name!r} is for discrete columns only. Continuous ones are scored by loglik, aic or bic.",
                 name=score.name,
             )
         self.score = score

@@ -39,7 +39,7 @@ BY_SCORE = (*(method for method in METHODS if method not in ("chow-liu", "pc")),
 
 # The methods that a setting speaks to, and its value where it was not given.
 TAKEN_BY: dict[str, tuple[tuple[str, ...], Any]] = {
-    "score": (BY_SCORE, "bic"),
+    "criterion": (BY_SCORE, "bic"),
     "max_parents": ((*(method for method in METHODS if method != "pc"), STRUCTURAL), None),
     "order": (("k2",), None),
     "significance": (BY_TESTS, 0.01),
@@ -53,7 +53,7 @@ TAKEN_BY: dict[str, tuple[tuple[str, ...], Any]] = {
 def read_settings(
     columns: NodeColumns | CountedColumns,
     method: str = "auto",
-    score: str | Score = "bic",
+    criterion: str | Score = "bic",
     *,
     required: Iterable[Any] = (),
     forbidden: Iterable[Any] = (),
@@ -87,7 +87,7 @@ def read_settings(
     )
     settings = Settings(
         method=method,
-        score=as_score(score, ess),
+        score=as_score(criterion, ess),
         significance=number_below(significance, "significance", 1.0),
         test=None if test is None else _test(test, n_numeric, len(columns.variables)),
         max_given=None if max_given is None else whole_number(max_given, "max_given", 0),
@@ -98,7 +98,7 @@ def read_settings(
         max_memory=allowed(max_memory),
     )
     given = {
-        "score": score,
+        "criterion": criterion,
         "max_parents": max_parents,
         "order": order,
         "significance": significance,
@@ -108,11 +108,11 @@ def read_settings(
         "start": start,
     }
     _refuse_what_is_not_taken(method, given)
-    if ess != 1.0 and (isinstance(score, Score) or settings.score.name not in ("bdeu", "bds")):
+    if ess != 1.0 and (isinstance(criterion, Score) or settings.score.name not in ("bdeu", "bds")):
         raise SettingError(
-            "ess is {ess!r}, and score={score!r} does not look at it. It is for bdeu and bds.",
+            "ess is {ess!r}, and criterion={criterion!r} does not look at it. It is for bdeu and bds.",
             ess=ess,
-            score=score,
+            criterion=criterion,
         )
     if max_memory is not None and method != "exact" and not read_in_pieces:
         raise SettingError(
@@ -133,7 +133,7 @@ def _refuse_what_is_not_taken(method: str, given: dict[str, Any]) -> None:
             why = Message(
                 " It tests who are neighbours, not how many of them are parents; max_given= bounds its tests."
             )
-        if name == "score" and method == "chow-liu":
+        if name == "criterion" and method == "chow-liu":
             why = Message(" Its tree is the one of the largest likelihood.")
         listed = Joined(map(repr, methods))
         raise SettingError(
@@ -173,7 +173,7 @@ MOST_PARENTS = 3
 def learn_network(
     data: RowSource | None = None,
     method: str = "auto",
-    score: str | Score = "bic",
+    criterion: str | Score = "bic",
     *,
     required: Iterable[Any] = (),
     forbidden: Iterable[Any] = (),
@@ -215,7 +215,7 @@ def learn_network(
         holds the score of the rows as they are, log P(cells that are there) less the penalty, after each graph: it
         rises. A node that is declared by ``states`` and has no column, or an empty one, is hidden and takes part;
         none is invented. It finds a local optimum.
-    score : {"bic", "aic", "loglik", "bdeu", "bds", "k2"}
+    criterion : {"bic", "aic", "loglik", "bdeu", "bds", "k2"}
     required, forbidden : (parent, child) pairs
     tiers : lists of columns, the earliest first
         No arc leads from a later tier to an earlier one.
@@ -279,7 +279,7 @@ def learn_network(
             raise NeedsRows(
                 f"method={STRUCTURAL!r}", data if statistics is None else statistics, 'Use "auto".'
             )
-        limits, settings = read_settings(counted, method, score, **given)
+        limits, settings = read_settings(counted, method, criterion, **given)
         with progress_of(progress, _told(method)) as told:
             found = search_counts(counted, limits, settings, told)
         return _found_network(counted, found)._fit_counts(counted, how)
@@ -289,7 +289,7 @@ def learn_network(
     if structural:
         columns = with_hidden(columns, hidden)
         given["max_parents"] = MOST_PARENTS if max_parents is None else max_parents
-    limits, settings = read_settings(columns, method, score, **given, read_in_pieces=pieces)
+    limits, settings = read_settings(columns, method, criterion, **given, read_in_pieces=pieces)
     if structural:
         return learn_with_holes(columns, limits, settings, start, how["prior"], weights, progress=progress)
     with progress_of(progress, _told(method)) as told:
@@ -339,7 +339,7 @@ def _found_network(columns: NodeColumns | CountedColumns, found: Found) -> Bayes
 def read_search(
     data: RowSource,
     method: str = "auto",
-    score: str | Score = "bic",
+    criterion: str | Score = "bic",
     *,
     states: Mapping[Any, Any] | None = None,
     discretize: CutsLike = None,
@@ -355,7 +355,7 @@ def read_search(
     pieces = in_pieces(data)
     columns, _ = read_source(data, states, discretize, None, _for_reading(pieces, max_memory))
     limits, settings = read_settings(
-        columns, method, score, max_memory=max_memory, read_in_pieces=pieces, **how
+        columns, method, criterion, max_memory=max_memory, read_in_pieces=pieces, **how
     )
     return columns, limits, settings
 

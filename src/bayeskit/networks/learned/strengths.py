@@ -176,7 +176,7 @@ def arc_strengths(
     n_samples : how often
     n_jobs : processes; −1 for as many as there are processors. The answer does not depend on it.
     random_state : for the rows that are drawn
-    how : the search, as for `learn_network`: method, score, required, forbidden, tiers, max_parents, states …
+    how : the search, as for `learn_network`: method, criterion, required, forbidden, tiers, max_parents, states …
 
     Examples
     --------

@@ -83,8 +83,8 @@ def learn_with_holes(
     """Return the network that structural EM finds, its tables fitted by EM with their prior."""
     if settings.score.name == "bds":
         raise SettingError(
-            'score="bds" counts the configurations that occur, and with missing cells all are expected to, a little. '
-            'Use "bdeu".'
+            'criterion="bds" counts the configurations that occur, and with missing cells all are expected to, a '
+            'little. Use "bdeu".'
         )
     first = None if start is None else _graph(start, columns.names, limits)
     end = None if settings.time_limit is None else time.monotonic() + settings.time_limit

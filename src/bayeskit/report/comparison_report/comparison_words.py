@@ -64,7 +64,7 @@ WORDS = WordList(
         "of_all": "of all there is to know",
         "structure": "What depends on what",
         "structure_own": "The arcs of {pick}. {target} is a parent of every attribute and is not drawn.",
-        "structure_tree": '{pick} has no arcs of its own to draw. These are those that TAN(penalty="bic") '
+        "structure_tree": '{pick} has no arcs of its own to draw. These are those that TAN(criterion="bic") '
         "finds: of each attribute the one other that tells most about it once {target} is known, where it tells "
         "more than chance would. {target} is a parent of all and is not drawn.",
         "structure_network": "The network that {pick} found, {target} in it.",

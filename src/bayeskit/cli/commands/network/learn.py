@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayeskit.cli.completing import scores, words
+from bayeskit.cli.completing import criteria, words
 from bayeskit.cli.options import Common, Data, Drop, Output, Reading
 from bayeskit.messages import WordList
 
@@ -34,8 +34,8 @@ def learn(
     method: Annotated[
         str, typer.Option("--method", autocompletion=words(*METHODS), help=f"{_METHODS}.")
     ] = "auto",
-    score: Annotated[
-        str, typer.Option("--score", autocompletion=scores, help="bic, aic, loglik, bdeu, bds or k2.")
+    criterion: Annotated[
+        str, typer.Option("--criterion", autocompletion=criteria, help="bic, aic, loglik, bdeu, bds or k2.")
     ] = "bic",
     ess: Annotated[float, typer.Option("--ess", help="The imaginary rows of bdeu and bds.")] = 1.0,
     discretize: Annotated[
@@ -87,7 +87,7 @@ def learn(
             settings["significance"] = significance
         columns = rows.columns()
         settings["discretize"] = _measured(columns, cuts) if isinstance(cuts, int) else cuts
-        network = learn_network(columns, method, score, ess=ess, random_state=random_state, **settings)
+        network = learn_network(columns, method, criterion, ess=ess, random_state=random_state, **settings)
         network.write(temporary)
     _tell(network, len(next(iter(columns.values()))), output, common)
 
