@@ -33,7 +33,7 @@ COMMANDS = (
 
 
 def write_adult(path: Path, scale: float) -> None:
-    data = datasets.load("adult")
+    data = datasets.load_dataset("adult")
     names = (*data.attributes, data.target)
     cells = [*(data.columns[name].tolist() for name in data.attributes), data.y.tolist()]
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -61,7 +61,7 @@ def time_compare(report: Report, scale: float) -> None:
     with tempfile.TemporaryDirectory(prefix="bayeskit-") as folder:
         table = Path(folder, "adult.csv")
         write_adult(table, scale)
-        asked = ("compare", str(table), "--target", datasets.load("adult").target, "--no-baselines")
+        asked = ("compare", str(table), "--target", datasets.load_dataset("adult").target, "--no-baselines")
         print()
         for turn, most in (("nothing compiled", 60), ("compiled before", None)):
             cpu, memory = process(folder, *asked)

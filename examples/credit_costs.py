@@ -7,7 +7,7 @@ from bayeskit.report.charts import cost_curve
 from bayeskit.report.page_cells import aligned
 
 say = Story("credit_costs")
-credit = datasets.load("credit")
+credit = datasets.load_dataset("credit")
 accepted = (credit.y == "+").mean()
 say(
     f"{len(credit)} applications, {len(credit.attributes)} attributes whose meaning was kept secret;"

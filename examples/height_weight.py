@@ -8,7 +8,7 @@ from bayeskit.mixtures import match_labels
 from bayeskit.report.page_cells import aligned
 
 say = Story("height_weight")
-students = datasets.load("height-weight")
+students = datasets.load_dataset("height-weight")
 women, men = say.text("female", "女"), say.text("male", "男")
 sex = np.where(students.y == 0, women, men)
 columns = [say.text("height (cm)", "身高（厘米）"), say.text("weight (kg)", "体重（千克）")]

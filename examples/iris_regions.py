@@ -10,7 +10,7 @@ from bayeskit import GaussianNB, datasets
 from bayeskit.report.charts.regions import Regions, Side
 
 say = Story("iris_regions")
-iris = datasets.load("iris")
+iris = datasets.load_dataset("iris")
 X = np.column_stack([iris.columns["petallength"], iris.columns["petalwidth"]])
 species = np.array([name.removeprefix("Iris-") for name in iris.y])
 X_train, X_test, y_train, y_test = train_test_split(X, species, train_size=0.8, random_state=14)

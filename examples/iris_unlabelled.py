@@ -6,7 +6,7 @@ from bayeskit.mixtures import match_labels
 from bayeskit.report.page_cells import aligned
 
 say = Story("iris_unlabelled")
-iris = datasets.load("iris")
+iris = datasets.load_dataset("iris")
 chinese = ["花萼长（厘米）", "花萼宽（厘米）", "花瓣长（厘米）", "花瓣宽（厘米）"]
 english = ["sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)"]
 X = iris.X.set_axis(say.text(english, chinese), axis=1)

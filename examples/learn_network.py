@@ -4,7 +4,7 @@ from _networks import CLINIC, Names, stacked
 from _story import Story
 from bayeskit import learn_network
 from bayeskit.decision import decide
-from bayeskit.networks import compare, shd
+from bayeskit.networks import compare_networks, shd
 from bayeskit.networks.examples import asia
 from bayeskit.report.page_cells import aligned
 from bayeskit.structure import score
@@ -46,7 +46,7 @@ for method, chinese in methods.items():
 print("\n".join(f"  {line}" for line in aligned(table)))
 say("\nHow many rows does it take? Distance to the truth:", "\n需要多少行？与真网络的结构距离：")
 for n in (100, 300, 1_000, 3_000, 10_000):
-    far = compare(learn_network(rows[:n]), clinic)
+    far = compare_networks(learn_network(rows[:n]), clinic)
     say(
         f"  {n:6,} rows: {far.shd}  (missing {len(far.missing)}, extra {len(far.extra)}, turned {len(far.turned)})",
         f"  {n:6,} 行：{far.shd}（缺 {len(far.missing)}，多 {len(far.extra)}，方向不同 {len(far.turned)}）",

@@ -11,7 +11,7 @@ from bayeskit import NaiveBayes, datasets
 from bayeskit.report.page_cells import aligned
 
 say = Story("learning_curve")
-adult = datasets.load("adult")
+adult = datasets.load_dataset("adult")
 unused = ("fnlwgt", "race", "sex", "native-country")  # a sampling weight; three left out on purpose
 columns = {name: adult.columns[name] for name in adult.attributes if name not in unused}
 texts = [name for name, column in columns.items() if column.dtype == object]

@@ -10,7 +10,7 @@ from bayeskit import NaiveBayes, datasets
 from bayeskit.decision import decide
 
 say = Story("melons_end_to_end")
-melons = datasets.load("melon3")
+melons = datasets.load_dataset("melon3")
 rows = melons.frame
 
 # 1. Read. A table on disk, in the encoding that a spreadsheet in China saves: words and numbers, nothing prepared.

@@ -17,7 +17,7 @@ from bayeskit import BernoulliNB, ComplementNB, MultinomialNB, datasets
 from bayeskit.report.page_cells import padded
 
 say = Story("news")
-news = datasets.load("news")
+news = datasets.load_dataset("news")
 posts, group = news.columns["text"], news.y
 learn, judge = slice(0, 800), slice(800, None)  # those to judge by were written later
 

@@ -8,7 +8,7 @@ from bayeskit.report.page_cells import aligned
 say = Story("semi_naive")
 
 # 1. Each relative lets attributes depend on each other, in its own way. A tree of melons can be read.
-melon = datasets.load("melon2")
+melon = datasets.load_dataset("melon2")
 tree = TAN().fit(melon.X, melon.y)
 say("1. TAN finds a tree in seventeen melons:\n", "1. TAN 在十七个西瓜中找到的树：\n")
 for parent, child, information in tree.edges_:
@@ -24,7 +24,7 @@ tree.forget(melon.X[:1], melon.y[:1])
 assert tree.structure_ == TAN().fit(melon.X[1:], melon.y[1:]).structure_
 
 # 2. Census data are large enough to tell which dependences pay.
-adult = datasets.load("adult")
+adult = datasets.load_dataset("adult")
 n = 8_000
 X, y, others, truth = adult.X[:n], adult.y[:n], adult.X[n : 2 * n], adult.y[n : 2 * n]
 say(

@@ -46,7 +46,7 @@ say(
 )
 
 # 2. Messages. Copies would be learned and judged at once: one of each is enough.
-messages = datasets.load("sms")
+messages = datasets.load_dataset("sms")
 label_of = dict(zip(messages.columns["text"], messages.y))
 texts, labels = np.array(list(label_of), dtype=object), np.array(list(label_of.values()))
 order = np.random.default_rng(0).permutation(len(texts))

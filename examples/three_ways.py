@@ -8,7 +8,7 @@ from bayeskit import NaiveBayes, datasets
 from bayeskit.report.page_cells import aligned
 
 say = Story("three_ways")
-mushrooms = datasets.load("mushroom")
+mushrooms = datasets.load_dataset("mushroom")
 X, y = mushrooms.X, mushrooms.y
 BATCH, KEPT = 500, 2_000
 starts = range(0, len(y), BATCH)

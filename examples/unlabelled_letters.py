@@ -8,7 +8,7 @@ from bayeskit import NaiveBayes, datasets
 from bayeskit.report.page_cells import aligned
 
 say = Story("unlabelled_letters")
-mushrooms = datasets.load("mushroom")
+mushrooms = datasets.load_dataset("mushroom")
 X, truth = mushrooms.X, np.asarray(mushrooms.y)
 say(
     f"{len(truth):,} mushrooms, {X.shape[1]} attributes, each a letter; edible or poisonous, most labels hidden.",

@@ -38,7 +38,7 @@ def refused(*arguments: Any, stdin: bytes | None = None, names: Iterable[object]
 
 def write_table(path: Path, name: str, rows: slice = slice(None)) -> Path:
     """Write a bundled table, or some rows of it, as CSV; missing cells are empty."""
-    data = datasets.load(name)
+    data = datasets.load_dataset(name)
     names = [*data.attributes, data.target]
     columns = [data.columns[each] for each in data.attributes] + [data.y]
     with open(path, "w", encoding="utf-8", newline="") as file:

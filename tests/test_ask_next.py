@@ -20,7 +20,7 @@ LOSS = {"买": {"是": 0, "否": 5}, "不买": {"是": 1, "否": 0}}
 
 
 def melons() -> tuple[dict[str, Any], Any]:
-    data = datasets.load("melon2")
+    data = datasets.load_dataset("melon2")
     return {name: data.columns[name] for name in data.attributes}, data.columns[data.target]
 
 

@@ -8,7 +8,7 @@ import pytest
 from bayeskit import AODE, KDB, TAN, AutoBayes, SelectiveKDB, load
 from bayeskit.data.columns import factorize_array
 from bayeskit.data.frames import factorize_series
-from bayeskit.datasets import load as table
+from bayeskit.datasets import load_dataset as table
 from bayeskit.errors import Incompatible, SettingError, UsageError
 from bayeskit.priors import MEstimate
 from refusals import refuses

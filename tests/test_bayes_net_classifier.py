@@ -161,7 +161,7 @@ def test_the_blanket_alone_says_the_same_of_whole_rows(data: Any, settings: dict
 
 @pytest.mark.parametrize(("name", "rows"), [("iris", 150), ("mushroom", 1500)])
 def test_at_least_as_right_as_naive_bayes(name: str, rows: int) -> None:
-    data = datasets.load(name)
+    data = datasets.load_dataset(name)
     y = np.asarray(data.y)
     order = np.random.default_rng(0).permutation(len(y))[:rows]
     right = []

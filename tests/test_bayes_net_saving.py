@@ -16,7 +16,7 @@ from bayeskit.io.saved import Saved, read_saved, write_saved
 from bayeskit.priors import BDeu
 from refusals import refuses
 
-MELON = datasets.load("melon3")
+MELON = datasets.load_dataset("melon3")
 ROW = {name: MELON.columns[name][3] for name in MELON.attributes}
 HOLES = {**ROW, "纹理": None, "触感": None, "密度": np.nan}
 

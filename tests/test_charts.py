@@ -17,7 +17,7 @@ from scipy.integrate import trapezoid
 from sklearn.calibration import calibration_curve
 
 from bayeskit import AODE, KDB, TAN, BayesNetClassifier, BernoulliNB, GaussianMixture, GaussianNB, NaiveBayes
-from bayeskit.datasets import load
+from bayeskit.datasets import load_dataset
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult, UsageError
 from bayeskit.report import picture as pictures
 from bayeskit.report.charts import cost_curve, reject_curve, reliability
@@ -26,7 +26,7 @@ from bayeskit.report.mixtures.component_chart import component_chart, curve_pict
 from bayeskit.report.scene import STYLES, Words, text_width
 from refusals import refuses, warns_of
 
-MELON, IRIS = load("melon3"), load("iris")
+MELON, IRIS = load_dataset("melon3"), load_dataset("iris")
 RNG = np.random.default_rng(0)
 P = np.round(RNG.beta(0.6, 0.6, 500), 2)
 Y = (RNG.random(500) < P**1.5).astype(int)

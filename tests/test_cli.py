@@ -125,7 +125,7 @@ def test_the_page_of_the_demonstration(lang: str, expected: list[str]) -> None:
 def test_other_tables_run(name: str) -> None:
     result = run("demo", name)
     assert result.exit_code == 0, result.output
-    assert f'datasets.load("{name}")' in result.stdout
+    assert f'datasets.load_dataset("{name}")' in result.stdout
     assert "kernel" not in result.stdout  # no numeric attribute, so no density is compared
 
 
@@ -134,7 +134,7 @@ def test_every_story_fits_its_table() -> None:
         story = story_of(str(table_name(name)))
         assert story.stake and bool(story.why_left_out) == bool(story.exclude)
     for name, story in STORIES.items():
-        data = datasets.load(name)
+        data = datasets.load_dataset(name)
         assert set(story.exclude) <= set(data.attributes)
         assert all(set(costs) == set(data.y.tolist()) for costs in (story.loss or {}).values())
         assert story.likely in data.y.tolist()

@@ -13,7 +13,7 @@ from bayeskit import LatentClass, NaiveBayes, datasets
 from bayeskit.networks.examples import wet_grass
 from cli_run import done, refused, write_table
 
-MELON = datasets.load("melon3")
+MELON = datasets.load_dataset("melon3")
 LOSS = {"buy": {"否": 5.0, "是": 0.0}, "leave": {"否": 0.0, "是": 1.0}}
 ROW = {name: MELON.columns[name][2] for name in MELON.attributes}
 

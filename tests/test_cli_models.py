@@ -19,7 +19,7 @@ from bayeskit.comparing.candidates import MODELS
 from cli_run import done, refused, run, write_table
 from refusals import unnamed
 
-MELON = datasets.load("melon3")
+MELON = datasets.load_dataset("melon3")
 
 
 @pytest.fixture
@@ -218,7 +218,7 @@ def test_inspect_tells_what_was_learned(melon: Path, tmp_path: Path) -> None:
 
 
 def test_discretize_cuts_as_the_discretizer_does(tmp_path: Path) -> None:
-    iris = datasets.load("iris")
+    iris = datasets.load_dataset("iris")
     table = write_table(tmp_path / "iris.csv", "iris")
     told = json.loads(
         done("discretize", table, "--target", iris.target, "-o", tmp_path / "d.csv", "--codes", "--json")

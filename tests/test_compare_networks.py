@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bayeskit import BayesianNetwork, learn_network
 from bayeskit.errors import DataTypeError, Incompatible, SettingError
 from bayeskit.graphs.dag import Dag
-from bayeskit.networks import compare, cpdag, plot_comparison, shd
+from bayeskit.networks import compare_networks, cpdag, plot_comparison, shd
 from bayeskit.networks.examples import wet_grass
 from bayeskit.report.drawing.comparison_scene import comparison_scene
 from bayeskit.report.networks.network_comparison import compare_graphs
@@ -31,7 +31,7 @@ LEARNED = BayesianNetwork([("a", "c"), ("c", "b"), ("c", "d"), ("a", "e")])
 
 def test_worked_by_hand() -> None:
     """Truth: a → c ← b is compelled, and so is c → d → e. Learned: no v-structure, so no arc has a direction."""
-    found = compare(LEARNED, TRUTH)
+    found = compare_networks(LEARNED, TRUTH)
     assert (found.skeleton.found, found.skeleton.expected, found.skeleton.shared) == (4, 4, 3)
     assert found.skeleton.precision == found.skeleton.recall == found.skeleton.f1 == 0.75
     assert (found.arcs.shared, found.arcs.precision, found.arcs.f1) == (0, 0.0, 0.0)
@@ -43,7 +43,7 @@ def test_worked_by_hand() -> None:
 
 
 def test_a_network_and_itself() -> None:
-    same = compare(TRUTH, TRUTH)
+    same = compare_networks(TRUTH, TRUTH)
     assert (same.shd, same.dag_shd) == (0, 0)
     assert same.missing == same.extra == same.turned == ()
     for agreement in (same.skeleton, same.arcs, same.dag_arcs):
@@ -53,9 +53,9 @@ def test_a_network_and_itself() -> None:
 
 def test_no_arcs_at_all() -> None:
     empty = BayesianNetwork({node: [] for node in "abcde"})
-    found = compare(empty, TRUTH)
+    found = compare_networks(empty, TRUTH)
     assert (found.skeleton.precision, found.skeleton.recall, found.skeleton.f1) == (1.0, 0.0, 0.0)
-    assert compare(empty, empty).arcs.f1 == 1.0
+    assert compare_networks(empty, empty).arcs.f1 == 1.0
 
 
 def test_laws_over_all_pairs_of_small_graphs() -> None:
@@ -75,7 +75,7 @@ def test_laws_over_all_pairs_of_small_graphs() -> None:
 
 
 def test_classes_are_compared_without_directions_of_their_own() -> None:
-    found = compare(cpdag(LEARNED), TRUTH)
+    found = compare_networks(cpdag(LEARNED), TRUTH)
     assert found.dag_arcs is None and found.dag_shd is None
     assert found.shd == 5
     assert "as directed" not in str(found)
@@ -85,39 +85,39 @@ def test_scores_are_those_of_each_graph() -> None:
     truth = wet_grass()
     rows = truth.sample(1_000, random_state=1)
     learned = learn_network(rows, method="hill-climbing")
-    found = compare(learned, truth, rows)
+    found = compare_networks(learned, truth, rows)
     assert list(found.scores) == ["loglik", "aic", "bic", "bdeu"]
     for name, (mine, true) in found.scores.items():
         assert mine == pytest.approx(score(learned, rows, name), rel=1e-12)
         assert true == pytest.approx(score(truth, rows, name), rel=1e-12)
         assert found.score_differences[name] == mine - true
     numbers = {"p": [0.1, 1.2, 2.0, 3.3, 4.1, 4.9], "q": [0.0, 1.0, 2.1, 3.0, 4.0, 5.2]}
-    gaussian = compare(BayesianNetwork([("p", "q")]), BayesianNetwork({"p": [], "q": []}), numbers)
+    gaussian = compare_networks(BayesianNetwork([("p", "q")]), BayesianNetwork({"p": [], "q": []}), numbers)
     assert list(gaussian.scores) == ["loglik", "aic", "bic"]
     assert gaussian.score_differences["bic"] > 0
-    declared = compare(learned, truth, rows, states={"rain": ["no", "yes", "snow"]})
+    declared = compare_networks(learned, truth, rows, states={"rain": ["no", "yes", "snow"]})
     assert declared.scores["bic"][1] < found.scores["bic"][1]
 
 
 def test_text_and_page() -> None:
-    text = str(compare(LEARNED, TRUTH))
+    text = str(compare_networks(LEARNED, TRUTH))
     line = next(line for line in text.splitlines() if line.startswith("neighbours"))
     assert line.split() == ["neighbours", "4", "4", "3", "0.750", "0.750", "0.750"]
     assert re.search(r"SHD of the classes +5\n", text)
     assert "Scores" not in text
     odd = BayesianNetwork([("<b>", "c")])
-    page = compare(odd, odd, {"<b>": ["u", "v"], "c": ["u", "v"]})._repr_html_()
+    page = compare_networks(odd, odd, {"<b>": ["u", "v"], "c": ["u", "v"]})._repr_html_()
     ET.fromstring(f"<div>{page}</div>")
     assert page.count("<table>") == 2 and "<th>bic</th>" in page
 
 
 def test_what_cannot_be_compared() -> None:
     with refuses(Incompatible, "e", "graph"):
-        compare(BayesianNetwork([("a", "c"), ("b", "c"), ("c", "d")]), TRUTH)
+        compare_networks(BayesianNetwork([("a", "c"), ("b", "c"), ("c", "d")]), TRUTH)
     with refuses(DataTypeError, "str", "BayesianNetwork"):
-        compare("a → b", TRUTH)
+        compare_networks("a → b", TRUTH)
     with refuses(DataTypeError, "class", "Dags"):
-        compare(cpdag(TRUTH), TRUTH, {"a": ["u"]})
+        compare_networks(cpdag(TRUTH), TRUTH, {"a": ["u"]})
     with refuses(DataTypeError, "class", "Dags"):
         plot_comparison(cpdag(TRUTH), TRUTH)
     with pytest.raises(Incompatible):

@@ -39,13 +39,13 @@ SHAPES = {
 
 
 def test_every_table_is_listed_once():
-    assert set(datasets.names()) == set(SHAPES) == set(REGISTRY)
+    assert set(datasets.dataset_names()) == set(SHAPES) == set(REGISTRY)
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_shape_types_and_classes(name):
     rows, numeric, categorical, classes = SHAPES[name]
-    data = datasets.load(name)
+    data = datasets.load_dataset(name)
     assert len(data) == len(data.index) == rows
     assert {len(column) for column in data.columns.values()} == {rows}
     kinds = Counter(data.columns[attribute].dtype.kind for attribute in data.attributes)
@@ -64,7 +64,7 @@ def test_shape_types_and_classes(name):
 
 
 def test_melon8_is_the_table_of_the_exercise():
-    data = datasets.load("melon8")
+    data = datasets.load_dataset("melon8")
     assert list(data.columns) == ["色泽", "纹理", "密度", "标签"]
     rows = list(zip(*(column.tolist() for column in data.columns.values())))
     assert rows[1] == ("浅白", "清晰", 0.3, "是")
@@ -79,7 +79,7 @@ def test_melon8_is_the_table_of_the_exercise():
 
 def test_melon3_has_the_moments_that_the_book_prints():
     """Zhou, section 7.3: density of the good 0.574 and 0.129, of the others 0.496 and 0.195."""
-    data = datasets.load("melon3")
+    data = datasets.load_dataset("melon3")
     good = data.y == "是"
     density, sugar = data.columns["密度"], data.columns["含糖率"]
     for values, mean, deviation in [
@@ -93,7 +93,7 @@ def test_melon3_has_the_moments_that_the_book_prints():
 
 
 def test_the_melons_agree_with_each_other_but_for_the_blanks():
-    two, blank, three = (datasets.load(name) for name in ("melon2", "melon2-missing", "melon3"))
+    two, blank, three = (datasets.load_dataset(name) for name in ("melon2", "melon2-missing", "melon3"))
     holes = 0
     for name in two.columns:
         assert two.columns[name].tolist() == three.columns[name].tolist()
@@ -109,7 +109,7 @@ def test_the_melons_agree_with_each_other_but_for_the_blanks():
 
 def test_lihang_gives_the_posterior_of_the_book():
     """Example 4.1: x = (2, S) has P(1) P(2|1) P(S|1) = 1/45 and P(-1) P(2|-1) P(S|-1) = 1/15."""
-    data = datasets.load("lihang")
+    data = datasets.load_dataset("lihang")
     joint = {}
     for label in (1, -1):
         of = data.y == label
@@ -120,10 +120,10 @@ def test_lihang_gives_the_posterior_of_the_book():
 
 
 def test_missing_values_of_the_real_tables():
-    mushroom = datasets.load("mushroom")
+    mushroom = datasets.load_dataset("mushroom")
     holes = {name: sum(cell is None for cell in column) for name, column in mushroom.columns.items()}
     assert {name: count for name, count in holes.items() if count} == {"stalk-root": 2480}
-    adult = datasets.load("adult")
+    adult = datasets.load_dataset("adult")
     holes = {name: sum(cell is None for cell in column) for name, column in adult.columns.items()}
     assert {name: n for name, n in holes.items() if n} == {
         "workclass": 2799,
@@ -135,7 +135,7 @@ def test_missing_values_of_the_real_tables():
 
 def test_credit_has_the_holes_that_its_card_tells_of():
     """crx.names: 37 cases have one or more missing values; A1 12, A2 12, A4 6, A5 6, A6 9, A7 9, A14 13."""
-    credit = datasets.load("credit")
+    credit = datasets.load_dataset("credit")
     missing = {
         name: [cell is None or cell != cell for cell in column] for name, column in credit.columns.items()
     }
@@ -145,7 +145,7 @@ def test_credit_has_the_holes_that_its_card_tells_of():
 
 
 def test_texts_are_what_their_cards_say():
-    sms, news = datasets.load("sms"), datasets.load("news")
+    sms, news = datasets.load_dataset("sms"), datasets.load_dataset("news")
     assert len(sms) - len(set(sms.columns["text"])) == 414
     assert len(set(news.columns["text"])) == len(news)
     assert set(Counter(news.y[:800].tolist()).values()) == {200}
@@ -156,7 +156,7 @@ def test_texts_are_what_their_cards_say():
 
 def test_iris_is_the_uci_version():
     sklearn_datasets = pytest.importorskip("sklearn.datasets")
-    data = datasets.load("iris")
+    data = datasets.load_dataset("iris")
     ours = np.column_stack([data.columns[name] for name in data.attributes])
     differing = np.unique(np.argwhere(ours != sklearn_datasets.load_iris().data)[:, 0])
     assert differing.tolist() == [34, 37]
@@ -164,14 +164,14 @@ def test_iris_is_the_uci_version():
 
 def test_frames():
     pandas = pytest.importorskip("pandas")
-    data = datasets.load("melon2-missing")
+    data = datasets.load_dataset("melon2-missing")
     assert isinstance(data.frame, pandas.DataFrame)
     assert list(data.frame.columns) == [*data.attributes, "好瓜"]
     assert list(data.X.columns) == list(data.attributes)
     assert data.X.index.name == "编号"
     assert data.X.index.tolist() == list(range(1, 18))
     assert data.X["色泽"].isna().sum() == 3
-    assert datasets.load("iris").X.shape == (150, 4)
+    assert datasets.load_dataset("iris").X.shape == (150, 4)
 
 
 @pytest.mark.parametrize(("absent", "module"), [(("pandas",), "polars"), (("pandas", "polars"), "pyarrow")])
@@ -179,7 +179,7 @@ def test_frames_of_the_other_libraries(monkeypatch, absent, module):
     pytest.importorskip(module)
     for name in absent:
         monkeypatch.setitem(sys.modules, name, None)
-    data = datasets.load("melon3")
+    data = datasets.load_dataset("melon3")
     frame = data.X
     assert type(frame).__module__.split(".")[0] == module
     assert tuple(getattr(frame, "column_names", None) or frame.columns) == data.attributes
@@ -188,7 +188,7 @@ def test_frames_of_the_other_libraries(monkeypatch, absent, module):
 def test_no_frame_library(monkeypatch):
     for name in ("pandas", "polars", "pyarrow"):
         monkeypatch.setitem(sys.modules, name, None)
-    data = datasets.load("melon3")
+    data = datasets.load_dataset("melon3")
     assert data.columns["密度"][0] == 0.697
     with refuses(UsageError, "pandas, polars, pyarrow", "pip install"):
         _ = data.X
@@ -196,17 +196,17 @@ def test_no_frame_library(monkeypatch):
 
 def test_no_such_table():
     with refuses(DataError, "melon", "melon3", "melon8, melon2"):
-        datasets.load("melon")
+        datasets.load_dataset("melon")
     with refuses(DataError, "zzzzzz", "melon8"):
-        datasets.load("zzzzzz")
+        datasets.load_dataset("zzzzzz")
     with refuses(DataError, "../registry", "melon8"):
-        datasets.load("../registry")
+        datasets.load_dataset("../registry")
 
 
 def test_each_load_is_fresh():
-    first = datasets.load("iris")
+    first = datasets.load_dataset("iris")
     first.columns["sepallength"][:] = 0
-    assert datasets.load("iris").columns["sepallength"].min() == 4.3
+    assert datasets.load_dataset("iris").columns["sepallength"].min() == 4.3
     with pytest.raises(AttributeError):
         first.target = "other"
 
@@ -233,7 +233,7 @@ def test_loading_is_quick(name, limit):
 
     def once():
         start = perf_counter()
-        datasets.load(name)
+        datasets.load_dataset(name)
         return perf_counter() - start
 
     assert min(once() for _ in range(5)) < limit
@@ -242,7 +242,7 @@ def test_loading_is_quick(name, limit):
 def test_loading_needs_no_frame_library():
     heavy = ["pandas", "polars", "pyarrow", "duckdb", "narwhals", "sklearn", "numba"]
     code = (
-        "import sys; from bayeskit import datasets; datasets.load('melon3'); "
+        "import sys; from bayeskit import datasets; datasets.load_dataset('melon3'); "
         f"print([name for name in {heavy!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

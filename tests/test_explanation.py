@@ -45,7 +45,7 @@ def explained(model: Any, row: Any, lang: str = "en") -> Explanation:
 
 
 def melons(**settings: Any) -> Any:
-    data = datasets.load("melon8")
+    data = datasets.load_dataset("melon8")
     columns = {name: data.columns[name] for name in (*data.attributes, data.target)}
     return NaiveBayes(states=dict(data.states), **settings).fit(columns, target=data.target)
 

@@ -22,7 +22,7 @@ from bayeskit.errors import SuspectResult
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.priors import BackOff, BDeu, MEstimate, WittenBell
-from bayeskit.report import Attribute, Explanation, Factor, explain, one_row
+from bayeskit.report import Attribute, Explanation, PageFactor, explain, one_row
 from bayeskit.report.factors import average_items as averaged_report
 from bayeskit.report.factors.cell_shares import pair_shares
 from bayeskit.report.page import page_of
@@ -141,7 +141,7 @@ def test_any_forest_over_any_small_table(
 
 
 def melons() -> tuple[dict[str, Any], Any, dict[str, Any]]:
-    data = datasets.load("melon2")
+    data = datasets.load_dataset("melon2")
     columns = {name: data.columns[name] for name in data.attributes}
     values = ("青绿", "蜷缩", "浊响", "清晰", "凹陷", "硬滑")
     return columns, data.columns[data.target], dict(zip(columns, values, strict=True))
@@ -389,8 +389,10 @@ def test_html_shows_blocks_and_escapes() -> None:
 
 
 def test_a_factor_without_log_is_zero() -> None:
-    zero = (Factor(-math.inf),)
-    e = Explanation("y", ("a",), (Factor(0.0),), (Attribute("x", 1, "table", zero),), (), fallback=(-0.5,))
+    zero = (PageFactor(-math.inf),)
+    e = Explanation(
+        "y", ("a",), (PageFactor(0.0),), (Attribute("x", 1, "table", zero),), (), fallback=(-0.5,)
+    )
     assert e.impossible
     assert e.posterior == (1.0,)
 

@@ -36,7 +36,7 @@ def formulas(latex: str) -> list[str]:
 
 
 def melons() -> tuple[dict[str, Any], Any, dict[str, Any]]:
-    data = datasets.load("melon3")
+    data = datasets.load_dataset("melon3")
     columns = {name: data.columns[name] for name in data.attributes}
     return columns, data.columns[data.target], {name: column[0] for name, column in columns.items()}
 

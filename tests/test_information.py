@@ -19,7 +19,7 @@ from bayeskit.counting.count_tables import count_pairs
 from bayeskit.data.encode import encode
 from bayeskit.data.encoded import Chunk
 from bayeskit.data.table import open_table
-from bayeskit.datasets import load
+from bayeskit.datasets import load_dataset
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import information
 from bayeskit.statistics.information import (
@@ -163,7 +163,7 @@ GAIN = {"色泽": 0.109, "根蒂": 0.143, "敲声": 0.141, "纹理": 0.381, "脐
 
 
 def test_the_watermelons():
-    melon = load("melon2")
+    melon = load_dataset("melon2")
     schema = Schema(
         tuple(Variable(name, "categorical") for name in melon.attributes), Variable("y", "categorical")
     )

@@ -32,7 +32,7 @@ def by_name(table: Any) -> dict[Any, Any]:
 
 
 def test_the_watermelons():
-    melon = datasets.load("melon2")
+    melon = datasets.load_dataset("melon2")
     table = information(NaiveBayes().fit(melon.X, melon.y))
     assert [row.name for row in table.rows] == sorted(GAIN, key=lambda name: -GAIN[name])
     for row in table.rows:
@@ -92,7 +92,7 @@ def test_one_class_has_nothing_to_tell():
 
 @pytest.mark.parametrize("model", [TAN(), AODE(), TAN(numeric="gaussian")])
 def test_pairs_are_sums_over_rows(model):
-    melon = datasets.load("melon3")
+    melon = datasets.load_dataset("melon3")
     found = pairs(model.fit(melon.X, melon.y), top=None).rows
     names = [v.name for v in model.schema_.categorical]
     assert len(found) == len(names) * (len(names) - 1) // 2
@@ -112,7 +112,7 @@ def test_pairs_are_sums_over_rows(model):
 
 
 def test_statistics_do_as_well_as_a_model_and_lazy_ones_too():
-    melon = datasets.load("melon2")
+    melon = datasets.load_dataset("melon2")
     model = TAN().fit(melon.X, melon.y)
     assert information(model.statistics_) == information(model)
     assert pairs(model.statistics_) == pairs(model)

@@ -282,7 +282,7 @@ def test_answers_about_strange_rows():
 
 
 def test_profiles_in_words():
-    melon = datasets.load("melon3")
+    melon = datasets.load_dataset("melon3")
     found = LatentClass(2, smoothing=0.5).fit(melon.X)
     text = str(found.profiles_)
     assert text.startswith("2 components") and "纹理" in text and "密度" in text and "mean" in text

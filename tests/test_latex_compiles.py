@@ -88,7 +88,7 @@ def test_documents_compile_as_they_are(engine: str, tmp_path: Path) -> None:
 
 
 def test_chinese_compiles_in_both_languages(tmp_path: Path) -> None:
-    melon = datasets.load("melon3")
+    melon = datasets.load_dataset("melon3")
     columns = {name: melon.columns[name] for name in melon.attributes}
     y = melon.columns[melon.target]
     loss = {"买": {"是": 0, "否": 5}, "不买": {"是": 1, "否": 0}}
@@ -97,7 +97,7 @@ def test_chinese_compiles_in_both_languages(tmp_path: Path) -> None:
 
 
 def fragments(lang: str) -> Iterator[str]:
-    melon = datasets.load("melon3")
+    melon = datasets.load_dataset("melon3")
     columns = {name: melon.columns[name] for name in melon.attributes}
     for model in (NaiveBayes(), AODE()):
         yield explained(model, columns, melon.columns[melon.target], lang=lang).to_latex()

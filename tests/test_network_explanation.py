@@ -208,7 +208,7 @@ def test_names_are_escaped() -> None:
     ids=str,
 )
 def test_a_network_classifier_explains_its_answer(options: dict[str, Any]) -> None:
-    data, rng = datasets.load("melon3"), np.random.default_rng(0)
+    data, rng = datasets.load_dataset("melon3"), np.random.default_rng(0)
     columns = {name: data.columns[name] for name in data.attributes}
     model = BayesNetClassifier(**options).fit(columns, data.columns[data.target])
     for i in range(0, 17, 3):

@@ -31,7 +31,7 @@ from bayeskit import (
     read_network,
 )
 from bayeskit.data.reading import interval_labels
-from bayeskit.datasets import load
+from bayeskit.datasets import load_dataset
 from bayeskit.errors import NotSupported, SuspectResult, UsageError
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.priors import Laplace, MEstimate, WittenBell
@@ -104,7 +104,7 @@ def check(model, columns, tolerance=1e-12, states=None):
 @cache
 def rows_of(name, most=300):
     """Return the columns of at most 1,000 rows, their classes, and the rows without holes."""
-    data = load(name)
+    data = load_dataset(name)
     step = -(-len(data) // 1000)
     columns = {a: data.columns[a][::step] for a in data.attributes}
     whole = np.array([all(v is not None and v == v for v in row) for row in zip(*columns.values())])
@@ -250,7 +250,7 @@ def test_tables_are_those_of_the_model_with_the_class_first():
 
 def test_the_book_by_hand():
     """Li Hang, example 4.1: P(y = −1) P(2 | −1) P(S | −1) = 1/15 under maximum likelihood."""
-    data = load("lihang")
+    data = load_dataset("lihang")
     columns = {a: np.asarray(data.columns[a], object) for a in data.attributes}
     network = fitted(NaiveBayes(smoothing=0, categorical_features="all"), columns, data.y).network_
     assert np.exp(network.log_probability({"y": -1, "x1": 2, "x2": "S"})) == pytest.approx(1 / 15, rel=1e-14)
@@ -369,5 +369,5 @@ def test_numbers_beyond_the_range_of_a_variance_are_refused():
 
 @pytest.mark.parametrize("model", [TAN(), KDB()], ids=str)
 def test_a_node_of_intervals_is_told_numbers(model):
-    iris = load("iris")
+    iris = load_dataset("iris")
     check(model.fit(iris.X, iris.y), iris.X, states=iris.X)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from bayeskit import AODE, TAN, CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes, WeightedNB
-from bayeskit.datasets import load
+from bayeskit.datasets import load_dataset
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.report.charts.axis import SMALL
 from bayeskit.report.scene import Words, text_width
 from refusals import refuses
 
-MELON, IRIS = load("melon3"), load("iris")
+MELON, IRIS = load_dataset("melon3"), load_dataset("iris")
 
 
 def log_odds(model, row, a, b):
@@ -91,7 +91,7 @@ def words_of(chart, style="chart-small"):
 @pytest.mark.parametrize(("name", "label"), [("mushroom", "p"), ("melon3", "是"), ("iris", "Iris-virginica")])
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_no_two_texts_of_the_picture_overlap_and_none_leaves_it(name, label, lang):
-    data = load(name)
+    data = load_dataset(name)
     chart = NaiveBayes().fit(data.X, data.y).nomogram(label, row=data.X.iloc[[0]], lang=lang)
     scene, boxes = chart.scene(), []
     for words in words_of(chart):

@@ -31,7 +31,7 @@ from bayeskit.errors import DataError, SuspectColumn
 from bayeskit.graphs.factor import Factor
 from bayeskit.messages import Joined, Message
 from bayeskit.mixtures import match_labels
-from bayeskit.networks import arc_strengths, compare
+from bayeskit.networks import arc_strengths, compare_networks
 from bayeskit.networks.evidence import Not
 from bayeskit.report import information, pairs
 from bayeskit.report.comparison_report.comparison import Comparison, Held, Measure, ModelStanding, Table
@@ -184,7 +184,7 @@ NAMELESS: Cases = {
         lambda: bayes_risk([[0.75, 0.25], [0.5, 0.5]]),
         ["0.375", "best accuracy", "0.625", "2 posteriors"],
     ),
-    "network comparison": (lambda: compare(network(), network()), ["SHD"]),
+    "network comparison": (lambda: compare_networks(network(), network()), ["SHD"]),
     "novelty": (lambda: naive().novelty(MIXED, 50), ["The strangest of 40 rows", "conflict"]),
     "reliability": (lambda: naive().reliability(MIXED, Y), []),
     "choice": (

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import bayeskit.report.charts as charts
 import bayeskit.report.mixtures as mixtures
 from bayeskit import GaussianMixture, NaiveBayes
-from bayeskit.datasets import load
+from bayeskit.datasets import load_dataset
 from bayeskit.report.charts import Chart
 from bayeskit.report.charts.axis import Scale, shortened
 from bayeskit.report.charts.plot import (
@@ -44,7 +44,7 @@ from bayeskit.report.charts.plot_scene import MOST_POINTS
 from bayeskit.report.mixtures.component_chart import component_chart, curve_picture
 from bayeskit.report.scene import Line, Rectangle, Words, plain, text_width
 
-MELON, IRIS, MUSHROOM = load("melon3"), load("iris"), load("mushroom")
+MELON, IRIS, MUSHROOM = load_dataset("melon3"), load_dataset("iris"), load_dataset("mushroom")
 
 
 def every_picture(lang):

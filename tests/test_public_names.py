@@ -2,6 +2,9 @@
 
 import importlib
 import inspect
+import re
+from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -50,6 +53,14 @@ def public_objects():
                 yield place, name, getattr(module, name)
 
 
+def documented_objects():
+    """Yield (module, name, object) of every class and function that the reference describes."""
+    page = Path(__file__).parents[1] / "docs" / "guide" / "api.md"
+    for called in re.findall(r"auto(?:class|function):: (\S+)", page.read_text("utf-8")):
+        place, _, name = called.rpartition(".")
+        yield place, name, getattr(importlib.import_module(place), name)
+
+
 def public_callables():
     """Yield (what it is called, function) of every public function, constructor and method of ours."""
     for place, name, value in public_objects():
@@ -61,6 +72,13 @@ def public_callables():
                 member = getattr(member, "__func__", member)
                 if inspect.isfunction(member) and member.__module__.startswith("bayeskit"):
                     yield f"{place}.{name}.{key}", member
+
+
+def test_no_name_means_two_things():
+    means = defaultdict(dict)
+    for place, name, value in (*public_objects(), *documented_objects()):
+        means[name].setdefault(id(value), place)
+    assert not {name: [*places.values()] for name, places in means.items() if len(places) > 1}
 
 
 @pytest.mark.parametrize("word", OTHER_WORDS)

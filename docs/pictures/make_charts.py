@@ -25,7 +25,7 @@ LANGUAGES = {"en": "", "zh": ".zh-CN"}
 @cache
 def persons() -> tuple[Any, Any, Any]:
     """Classes of adult's rows, the posterior of each by the model of all others, and which classes there are."""
-    adult = datasets.load("adult")
+    adult = datasets.load_dataset("adult")
     model = NaiveBayes().fit(adult.X, adult.y)
     return adult.y, model.leave_one_out(adult.X, adult.y), model.classes_
 
@@ -33,12 +33,14 @@ def persons() -> tuple[Any, Any, Any]:
 @cache
 def mixtures() -> GaussianMixture:
     kinds = ["full", "diag"]
-    return GaussianMixture(range(1, 7), covariance_type=kinds, random_state=0).fit(datasets.load("iris").X)
+    return GaussianMixture(range(1, 7), covariance_type=kinds, random_state=0).fit(
+        datasets.load_dataset("iris").X
+    )
 
 
 def drawn(name: str, lang: str) -> str:
     """Return one of the pictures as SVG."""
-    melon, iris = datasets.load("melon3"), datasets.load("iris")
+    melon, iris = datasets.load_dataset("melon3"), datasets.load_dataset("iris")
     melons = NaiveBayes().fit(melon.frame, target="好瓜")
     petals = ("petallength", "petalwidth")
     match name:

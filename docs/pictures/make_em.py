@@ -181,7 +181,7 @@ def missing() -> str:
 
 def heights() -> str:
     """Heights and weights of 114 people, split in two without looking at their sex."""
-    people = datasets.load("height-weight")
+    people = datasets.load_dataset("height-weight")
     X = people.X.to_numpy()
     found = GaussianMixture(2, random_state=0).fit(X)
     order = np.argsort(found.means_[:, 0])
@@ -206,7 +206,7 @@ def components() -> str:
     found = GaussianMixture(
         range(1, 7), covariance_type=("full", "tied", "diag", "spherical"), n_init=3, random_state=0
     )
-    return str(found.fit(datasets.load("iris").X).choice_.chart())
+    return str(found.fit(datasets.load_dataset("iris").X).choice_.chart())
 
 
 def drawn_rows(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -217,7 +217,7 @@ def drawn_rows(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mushrooms(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    data = datasets.load("mushroom")
+    data = datasets.load_dataset("mushroom")
     rows = np.random.default_rng(seed).permutation(len(data.y))[:3000]
     return data.X.to_numpy(dtype=object)[rows], np.asarray(data.y, dtype=object)[rows]
 

@@ -25,7 +25,7 @@ def exact(label, alpha):
 
 
 def test_the_table_is_the_bundled_one():
-    data = datasets.load("lihang")
+    data = datasets.load_dataset("lihang")
     assert data.y.tolist() == LABELS
     assert {name: data.columns[name].tolist() for name in data.attributes} == COLUMNS
 

@@ -18,7 +18,7 @@ from bayeskit.priors import BackOff, BDeu, Lidstone, MEstimate, WittenBell
 
 
 def sheet(name):
-    data = bayeskit.datasets.load(name)
+    data = bayeskit.datasets.load_dataset(name)
     return Sheet(
         {attribute: data.columns[attribute].tolist() for attribute in data.attributes}, data.y.tolist()
     )

@@ -10,7 +10,7 @@ from by_hand import class_share, joint, share
 
 from bayeskit import NaiveBayes, datasets
 
-DATA = datasets.load("melon3")
+DATA = datasets.load_dataset("melon3")
 COLUMNS = {name: DATA.columns[name].tolist() for name in DATA.attributes}
 LABELS = DATA.y.tolist()
 ONE = dict(zip(COLUMNS, ["青绿", "蜷缩", "浊响", "清晰", "凹陷", "硬滑", 0.697, 0.460]))

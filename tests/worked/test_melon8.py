@@ -32,7 +32,7 @@ def fit(**settings):
 
 
 def test_the_table_is_the_bundled_one():
-    data = datasets.load("melon8")
+    data = datasets.load_dataset("melon8")
     assert data.y.tolist() == LABELS
     assert {name: data.columns[name].tolist() for name in data.attributes} == COLUMNS
 

@@ -113,7 +113,7 @@ class Asked(ClassifierMixin, BaseEstimator):
         Examples
         --------
         >>> from bayeskit import NaiveBayes, datasets
-        >>> melon = datasets.load("melon2")
+        >>> melon = datasets.load_dataset("melon2")
         >>> columns = {name: melon.columns[name] for name in melon.attributes}
         >>> model = NaiveBayes().fit(columns, melon.y)
         >>> model.ask_next({"色泽": "青绿"}, costs={"纹理": 1}).best

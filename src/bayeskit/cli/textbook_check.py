@@ -200,7 +200,7 @@ def naive_bayes(
     from bayeskit.priors import as_smoothing
     from bayeskit.schema import Variable
 
-    data, smoothing = datasets.load(table), as_smoothing(alpha)
+    data, smoothing = datasets.load_dataset(table), as_smoothing(alpha)
     recipe = Recipe(smoothing=smoothing, class_smoothing=smoothing.default, unbiased=unbiased)
     target = Variable(data.target, "categorical")
     fitted = Fitted(

@@ -162,7 +162,7 @@ def compare(
     Examples
     --------
     >>> from bayeskit import NaiveBayes, compare, datasets
-    >>> melons = datasets.load("melon3")
+    >>> melons = datasets.load_dataset("melon3")
     >>> own = {"flat prior": NaiveBayes(class_prior="uniform"), "smooth": NaiveBayes(smoothing=5.0)}
     >>> found = compare(melons.frame, "好瓜", models=own, baselines=False, folds=4)
     >>> found.pick, round(found.best.error.value, 3), [standing.name for standing in found.standings]

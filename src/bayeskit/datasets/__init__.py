@@ -14,27 +14,27 @@ from bayeskit.datasets.dataset import REGISTRY, Dataset, as_array
 from bayeskit.errors import DataError
 from bayeskit.messages import Joined, Message
 
-__all__ = ["Dataset", "load", "names"]
+__all__ = ["Dataset", "dataset_names", "load_dataset"]
 
 
-def names() -> tuple[str, ...]:
-    """List what :func:`load` knows.
+def dataset_names() -> tuple[str, ...]:
+    """List what :func:`load_dataset` knows.
 
     Examples
     --------
-    >>> "melon3" in names()
+    >>> "melon3" in dataset_names()
     True
     """
     return tuple(REGISTRY)
 
 
-def load(name: str) -> Dataset:
+def load_dataset(name: str) -> Dataset:
     """Read a bundled table.
 
     Parameters
     ----------
     name : str
-        One of :func:`names`.
+        One of :func:`dataset_names`.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def load(name: str) -> Dataset:
 
     Examples
     --------
-    >>> melon = load("melon3")
+    >>> melon = load_dataset("melon3")
     >>> melon.attributes[-2:], melon.y[0], len(melon)
     (('密度', '含糖率'), '是', 17)
     """

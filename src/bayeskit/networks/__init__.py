@@ -13,7 +13,7 @@ _HOMES = {
     "GaussianMixturePosterior": "bayeskit.inference.mixture_posterior",
     "MarkovNetwork": "bayeskit.networks.markov_network",
     "Not": "bayeskit.networks.evidence",
-    "compare": "bayeskit.networks.analyses.compare_networks",
+    "compare_networks": "bayeskit.networks.analyses.compare_networks",
     "arc_strengths": "bayeskit.networks.learned.strengths",
     "cpdag": "bayeskit.networks.analyses.distance",
     "get_max_memory": "bayeskit.inference.exact",
@@ -33,7 +33,7 @@ __all__ = [
     "MarkovNetwork",
     "Not",
     "arc_strengths",
-    "compare",
+    "compare_networks",
     "cpdag",
     "get_max_memory",
     "learn_blanket",
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from bayeskit.inference.exact import get_max_memory, set_max_memory
     from bayeskit.inference.mixture_posterior import GaussianMixturePosterior
     from bayeskit.inference.sampling.estimate import Estimate
-    from bayeskit.networks.analyses.compare_networks import compare, plot_comparison
+    from bayeskit.networks.analyses.compare_networks import compare_networks, plot_comparison
     from bayeskit.networks.analyses.distance import cpdag, shd
     from bayeskit.networks.bayesian_network import BayesianNetwork
     from bayeskit.networks.evidence import Not

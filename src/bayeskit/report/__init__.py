@@ -10,7 +10,7 @@ _HOMES = {
     "Attribute": "bayeskit.report.explanation",
     "Contributions": "bayeskit.report.contributions",
     "Explanation": "bayeskit.report.explanation",
-    "Factor": "bayeskit.report.explanation",
+    "PageFactor": "bayeskit.report.explanation",
     "LeftOut": "bayeskit.report.explanation",
     "NetworkExplanation": "bayeskit.report.networks.network_explanation",
     "Novelty": "bayeskit.report.novelty_report",
@@ -28,10 +28,10 @@ __all__ = [
     "Average",
     "Contributions",
     "Explanation",
-    "Factor",
     "LeftOut",
     "NetworkExplanation",
     "Novelty",
+    "PageFactor",
     "Questions",
     "Risks",
     "SuperParent",
@@ -43,7 +43,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from bayeskit.report.contributions import Contributions
-    from bayeskit.report.explanation import Attribute, Explanation, Factor, LeftOut
+    from bayeskit.report.explanation import Attribute, Explanation, LeftOut, PageFactor
     from bayeskit.report.factors.arithmetic import explain
     from bayeskit.report.factors.average import Average, SuperParent
     from bayeskit.report.information_table import information, pairs

@@ -22,7 +22,7 @@ PriorSource = Literal["counts", "given", "unused", "nothing known"]
 Form = Literal["product", "average", "alone", "evidence"]
 
 
-class Factor(NamedTuple):
+class PageFactor(NamedTuple):
     """One number of the product, kept as its logarithm, and how it comes about.
 
     Attributes
@@ -50,7 +50,7 @@ class Attribute:
     name : hashable, or a tuple of names where attributes are taken together
     value : the value of the row; None where missingness itself is a state
     family : str
-    factors : tuple of Factor, in the order of the classes
+    factors : tuple of PageFactor, in the order of the classes
     as_missing : bool
         The factor is that of a missing value (with ``missing="state"``).
     given : tuple of (name, value)
@@ -62,7 +62,7 @@ class Attribute:
     name: Hashable
     value: Any
     family: str
-    factors: tuple[Factor, ...]
+    factors: tuple[PageFactor, ...]
     as_missing: bool = False
     given: tuple[tuple[Hashable, Any], ...] = ()
     summed: tuple[Hashable, ...] = ()
@@ -94,7 +94,7 @@ class Explanation:
         The name of the class column.
     classes : tuple of labels
         Everything that is given for each class is in this order.
-    prior : tuple of Factor
+    prior : tuple of PageFactor
     attributes : tuple of Attribute
     left_out : tuple of LeftOut
     prior_source : "counts", "given", "unused" or "nothing known"
@@ -106,7 +106,7 @@ class Explanation:
         in this row, so naive Bayes answers. "evidence": the factor of an attribute is P(c, x) over what it is
         without the attribute's value; such factors say the answer only with ``rest``.
     average : Average, optional
-    rest : tuple of Factor, optional
+    rest : tuple of PageFactor, optional
         By what the product of the factors falls short of the answer.
     fallback : tuple of float, optional
         log P(c), the answer for a row that is impossible in every class, where it is no factor.
@@ -119,8 +119,9 @@ class Explanation:
 
     Examples
     --------
-    >>> half = (Factor(math.log(0.5), "2/4"), Factor(math.log(0.5), "2/4"))
-    >>> odour = Attribute("odour", "foul", "table", (Factor(math.log(0.75), "3/4"), Factor(math.log(0.25), "1/4")))
+    >>> half = (PageFactor(math.log(0.5), "2/4"), PageFactor(math.log(0.5), "2/4"))
+    >>> foul = (PageFactor(math.log(0.75), "3/4"), PageFactor(math.log(0.25), "1/4"))
+    >>> odour = Attribute("odour", "foul", "table", foul)
     >>> explanation = Explanation("class", ("poisonous", "edible"), half, (odour,), ())
     >>> explanation.prediction, round(explanation.posterior[0], 6)
     ('poisonous', 0.75)
@@ -128,14 +129,14 @@ class Explanation:
 
     target: Hashable
     classes: tuple[Any, ...]
-    prior: tuple[Factor, ...]
+    prior: tuple[PageFactor, ...]
     attributes: tuple[Attribute, ...]
     left_out: tuple[LeftOut, ...]
     prior_source: PriorSource = "counts"
     lang: str = "en"
     form: Form = "product"
     average: Average | None = None
-    rest: tuple[Factor, ...] | None = None
+    rest: tuple[PageFactor, ...] | None = None
     fallback: tuple[float, ...] | None = None
     prior_given: tuple[tuple[Hashable, Any], ...] = ()
     calibrated: tuple[float, ...] | None = None
@@ -214,9 +215,9 @@ class Explanation:
     @property
     def log_odds(self) -> float | None:
         """log P(prediction | x) − log P(runner-up | x), the sum of all that is added."""
-        return self.odds_of(tuple(Factor(log) for log in self.log_joint))
+        return self.odds_of(tuple(PageFactor(log) for log in self.log_joint))
 
-    def odds_of(self, factors: tuple[Factor, ...]) -> float | None:
+    def odds_of(self, factors: tuple[PageFactor, ...]) -> float | None:
         """Return what such factors, one for each class, add to the log-odds."""
         if len(self.ranking) < 2:
             return None
@@ -232,7 +233,7 @@ class Explanation:
 
         Examples
         --------
-        >>> even = (Factor(math.log(0.5)), Factor(math.log(0.5)))
+        >>> even = (PageFactor(math.log(0.5)), PageFactor(math.log(0.5)))
         >>> coin = Explanation("coin", ("head", "tail"), even, (), ())
         >>> coin.with_loss([[0, 3], [1, 0]]).risks.risks
         (1.5, 0.5)
@@ -314,8 +315,8 @@ def weigh(explanation: Explanation, weights: Mapping[Name, float]) -> Explanatio
     --------
     >>> import math
     >>> from bayeskit.report import Attribute
-    >>> odour = Attribute("odour", "foul", "table", (Factor(math.log(0.64), "64/100"),))
-    >>> page = weigh(Explanation("class", ("poisonous",), (Factor(0.0),), (odour,), ()), {"odour": 0.5})
+    >>> odour = Attribute("odour", "foul", "table", (PageFactor(math.log(0.64), "64/100"),))
+    >>> page = weigh(Explanation("class", ("poisonous",), (PageFactor(0.0),), (odour,), ()), {"odour": 0.5})
     >>> page.attributes[0].factors[0].working, round(page.attributes[0].factors[0].probability, 6)
     ('(64/100)^0.5', 0.8)
     """
@@ -326,7 +327,7 @@ def weigh(explanation: Explanation, weights: Mapping[Name, float]) -> Explanatio
     return replace(explanation, attributes=attributes)
 
 
-def _raised(factor: Factor, weight: float) -> Factor:
+def _raised(factor: PageFactor, weight: float) -> PageFactor:
     log = factor.log * weight if weight > 0.0 else 0.0
     plain = weight == 1.0 or not factor.working
-    return Factor(log, factor.working if plain else f"({factor.working})^{short(weight)}")
+    return PageFactor(log, factor.working if plain else f"({factor.working})^{short(weight)}")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from bayeskit.report.explanation import Attribute, Explanation, Factor
+from bayeskit.report.explanation import Attribute, Explanation, PageFactor
 from bayeskit.report.factors.average import Unwritten
 from bayeskit.schema import Name
 from bayeskit.visible import plain
@@ -124,7 +124,7 @@ def _super_parent(e: Explanation, i: int) -> dict[str, Any]:
     }
 
 
-def _factors(factors: Iterable[Factor]) -> list[dict[str, Any]]:
+def _factors(factors: Iterable[PageFactor]) -> list[dict[str, Any]]:
     logs, workings = zip(*factors)
     return factors_to_dicts(logs, workings)
 
@@ -139,6 +139,6 @@ def factors_to_dicts(logs: Sequence[float], workings: Sequence[str]) -> list[dic
         exp = math.exp
         return [{"probability": exp(log), "log": log, "working": w} for log, w in zip(logs, workings)]
     return [
-        {"probability": plain(Factor(log).probability), "log": plain(log), "working": w}
+        {"probability": plain(PageFactor(log).probability), "log": plain(log), "working": w}
         for log, w in zip(logs, workings)
     ]

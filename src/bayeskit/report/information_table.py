@@ -100,7 +100,7 @@ def information(source: object, *, lang: str = "en") -> InformationTable:
     Examples
     --------
     >>> from bayeskit import NaiveBayes, datasets
-    >>> melon = datasets.load("melon3")
+    >>> melon = datasets.load_dataset("melon3")
     >>> table = information(NaiveBayes().fit(melon.X, melon.y))
     >>> [(row.name, round(row.information, 4)) for row in table.rows[:2]]
     [('纹理', 0.2638), ('脐部', 0.2004)]
@@ -129,7 +129,7 @@ def pairs(source: object, top: int | None = 10, *, lang: str = "en") -> Informat
     Examples
     --------
     >>> from bayeskit import TAN, datasets
-    >>> melon = datasets.load("melon2")
+    >>> melon = datasets.load_dataset("melon2")
     >>> best = pairs(TAN().fit(melon.X, melon.y), top=1).rows[0]
     >>> best.first, best.second, round(best.information, 6)
     ('根蒂', '脐部', 0.597535)

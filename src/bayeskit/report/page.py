@@ -12,7 +12,7 @@ from typing import Any
 
 from bayeskit.estimation.density import family_names, family_of
 from bayeskit.messages import WordList, run_on, text_in
-from bayeskit.report.explanation import Explanation, Factor
+from bayeskit.report.explanation import Explanation, PageFactor
 from bayeskit.report.factors.average import Average, SuperParent
 from bayeskit.report.fractions import magnitude, share, short
 from bayeskit.report.page_cells import (
@@ -68,8 +68,8 @@ def page_of(explanation: Explanation, lang: str | None = None, most: int | None 
 
     Examples
     --------
-    >>> from bayeskit.report.explanation import Factor
-    >>> even = (Factor(math.log(0.5), "1/2"), Factor(math.log(0.5), "1/2"))
+    >>> from bayeskit.report.explanation import PageFactor
+    >>> even = (PageFactor(math.log(0.5), "1/2"), PageFactor(math.log(0.5), "1/2"))
     >>> page_of(Explanation("coin", ("head", "tail"), even, (), ())).rows
     (('P(coin)', '', '1/2 = 0.5', '1/2 = 0.5', '0'),)
     """
@@ -122,7 +122,7 @@ def _page(e: Explanation, shown: int, lang: str) -> Page:
 
 def _lines(e: Explanation, order: Sequence[int], words: WordList) -> tuple[list[Row], int]:
     """The rows above the totals, and how many super-parents are shown without their factors."""
-    factors: list[tuple[str, str, tuple[Factor, ...]]] = []
+    factors: list[tuple[str, str, tuple[PageFactor, ...]]] = []
     if e.form != "average":
         prior = words[_PRIORS[e.prior_source]].format(target=e.target)
         given = ", ".join(f"{name}={value_text(value, False, words)}" for name, value in e.prior_given)
@@ -234,7 +234,7 @@ def average_rows(
     for place, i in enumerate(ranked):
         parent = average.super_parents[i]
         products = tuple(magnitude(parent.log_products[k]) for k in order)
-        odds = e.odds_of(tuple(map(Factor, parent.log_products)))
+        odds = e.odds_of(tuple(map(PageFactor, parent.log_products)))
         value = value_text(parent.value, False, words)
         key = "super_parent" if parent.weight == 1.0 else "super_parent_weighed"
         name = words[key].format(name=parent.name, weight=short(parent.weight))
@@ -252,7 +252,7 @@ def _factors(
     e: Explanation, parent: SuperParent, order: Sequence[int], words: Mapping[str, str]
 ) -> list[Row]:
     first = f"  P({e.target}, {parent.name})"
-    lines: list[tuple[str, str, tuple[Factor, ...]]] = [(first, "", parent.first)]
+    lines: list[tuple[str, str, tuple[PageFactor, ...]]] = [(first, "", parent.first)]
     for a in parent.attributes:
         lines.append((f"  {a.name}", value_text(a.value, a.as_missing, words), a.factors))
     return [

@@ -6,7 +6,7 @@ import math
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from bayeskit.report.explanation import Attribute, Factor
+from bayeskit.report.explanation import Attribute, PageFactor
 from bayeskit.report.fractions import magnitude, number
 
 
@@ -49,7 +49,7 @@ def attribute_text(attribute: Attribute, words: Mapping[str, str]) -> str:
     return f"{text} (Σ {name_text(attribute.summed)})" if attribute.summed else text
 
 
-def cell_text(factor: Factor) -> str:
+def cell_text(factor: PageFactor) -> str:
     """Write a factor: the arithmetic, if there is any, and the number."""
     shown = magnitude(factor.log)
     return f"{factor.working} = {shown}" if factor.working else shown

@@ -45,7 +45,7 @@ def steps() -> Iterator[tuple[str, Callable[[], object]]]:
     from bayeskit.comparing.candidates import MODELS, made
     from bayeskit.networks.examples import wet_grass
 
-    table = datasets.load("melon3")
+    table = datasets.load_dataset("melon3")
     columns = {name: table.columns[name] for name in table.attributes}
 
     def model(name: str) -> None:

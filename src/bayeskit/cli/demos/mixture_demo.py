@@ -19,7 +19,7 @@ def tell(lang: str) -> Told:
     from bayeskit import GaussianMixture, datasets
     from bayeskit.mixtures import match_labels
 
-    say, data = partial(text_in, lang), datasets.load("height-weight")
+    say, data = partial(text_in, lang), datasets.load_dataset("height-weight")
     X = np.column_stack([data.columns[name] for name in data.attributes]).astype(float)
     model = GaussianMixture(2, n_init=10, tol=1e-6, max_iter=1000, random_state=0).fit(X)
     matched: Any = match_labels(model.predict(X), data.y)
@@ -75,7 +75,7 @@ def tell(lang: str) -> Told:
         ),
         (
             "from bayeskit import GaussianMixture, datasets",
-            'X = datasets.load("height-weight").X; model = GaussianMixture("bic", random_state=0).fit(X)',
+            'X = datasets.load_dataset("height-weight").X; model = GaussianMixture("bic", random_state=0).fit(X)',
             "print(model.choice_); print(model.describe())",
         ),
         {"groups": groups, "rows": len(data), "agreed": agreed, "p_male_at_170_cm": male}

@@ -26,7 +26,7 @@ def tell(lang: str) -> Told:
 
     say, words = partial(text_in, lang), WORDS.of(lang)
     note(words["reading"].format(name="news"))
-    data = datasets.load("news")
+    data = datasets.load_dataset("news")
     texts, y = data.columns["text"], data.y
     later = len(y) - TRAINING
     with noting_compilation(words["compiling"]):
@@ -66,7 +66,7 @@ def tell(lang: str) -> Told:
         (
             "from bayeskit import MultinomialNB, datasets; from sklearn.feature_extraction.text import "
             "CountVectorizer",
-            'data = datasets.load("news"); X = '
+            'data = datasets.load_dataset("news"); X = '
             'CountVectorizer(stop_words="english").fit_transform(data.columns["text"])',
             "print(MultinomialNB().fit(X[:800], data.y[:800]).score(X[800:], data.y[800:]))",
         ),

@@ -121,7 +121,7 @@ class Demo:
         states = "states=data.states" if self.data.states else ""
         return (
             "from bayeskit import NaiveBayes, datasets",
-            f'data = datasets.load("{self.data.name}"); model = NaiveBayes({states}).fit(data.X, data.y)',
+            f'data = datasets.load_dataset("{self.data.name}"); model = NaiveBayes({states}).fit(data.X, data.y)',
             'print(model.explain(data.X[:1]))  # your own table: NaiveBayes().fit("file.csv", target="class")',
         )
 
@@ -148,7 +148,7 @@ def run(table: str, lang: str) -> Demo:
     note(words["reading"].format(name=table))
     from bayeskit import NaiveBayes
 
-    data = datasets.load(table)
+    data = datasets.load_dataset(table)
     rows = _sampled(len(data))
     columns: Columns = {
         name: data.columns[name][rows] for name in data.attributes if name not in story.exclude

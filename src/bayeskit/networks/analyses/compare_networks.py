@@ -1,4 +1,4 @@
-"""compare: what a learned network and the true one share; plot_comparison: the two drawn side by side."""
+"""compare_networks: what a learned network and the true one share; plot_comparison: the two drawn side by side."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayeskit.report.networks.network_comparison import NetworkComparison, compa
 from bayeskit.typing import PathLike, TableLike
 
 
-def compare(
+def compare_networks(
     learned: WithArcs,
     truth: WithArcs,
     data: TableLike | None = None,
@@ -43,7 +43,7 @@ def compare(
     --------
     >>> from bayeskit import BayesianNetwork
     >>> truth = BayesianNetwork([("rain", "wet"), ("sprinkler", "wet")])
-    >>> found = compare(BayesianNetwork([("rain", "wet"), ("rain", "sprinkler")]), truth)
+    >>> found = compare_networks(BayesianNetwork([("rain", "wet"), ("rain", "sprinkler")]), truth)
     >>> found.shd, found.skeleton.precision, found.missing, found.extra
     (3, 0.5, (('sprinkler', 'wet'),), (('rain', 'sprinkler'),))
     """

@@ -19,7 +19,7 @@ from bayeskit.estimation.one_parent import OneParent
 from bayeskit.learning.graph_factors import GraphFactors
 from bayeskit.learning.model import Model, Recipe
 from bayeskit.priors import one_more_cell
-from bayeskit.report.explanation import Attribute, Explanation, Factor, Form, LeftOut
+from bayeskit.report.explanation import Attribute, Explanation, Form, LeftOut, PageFactor
 from bayeskit.report.factors.average import Average
 from bayeskit.report.factors.average_items import average_of
 from bayeskit.report.factors.cell_shares import shares, with_workings
@@ -31,7 +31,7 @@ from bayeskit.schema import Name, Variable
 from bayeskit.statistics import Statistics
 from bayeskit.typing import Floats
 
-Factors = tuple[Factor, ...]
+Factors = tuple[PageFactor, ...]
 
 
 def evidence_of(model: Model, row: Shown) -> tuple[Floats, dict[Any, Attribute | LeftOut], Factors]:
@@ -73,11 +73,11 @@ def evidence_of(model: Model, row: Shown) -> tuple[Floats, dict[Any, Attribute |
     for item in items.values():
         if isinstance(item, Attribute):
             said += [factor.log for factor in item.factors]
-    return joint[1], items, tuple(map(Factor, _difference(joint[0], said).tolist()))
+    return joint[1], items, tuple(map(PageFactor, _difference(joint[0], said).tolist()))
 
 
 def _item(name: Name, value: Any, whole: Floats, without: Floats) -> Attribute:
-    return Attribute(name, value, "evidence", tuple(map(Factor, _difference(whole, without).tolist())))
+    return Attribute(name, value, "evidence", tuple(map(PageFactor, _difference(whole, without).tolist())))
 
 
 def _difference(whole: Floats, part: Floats) -> Floats:
@@ -160,7 +160,7 @@ class _Apart:
     items: dict[Any, Item]
     form: Form = "product"
     average: Average | None = None
-    rest: tuple[Factor, ...] | None = None
+    rest: tuple[PageFactor, ...] | None = None
 
 
 def _apart(model: Model, statistics: Statistics, recipe: Recipe, row: Shown) -> _Apart:
@@ -177,7 +177,7 @@ def _apart(model: Model, statistics: Statistics, recipe: Recipe, row: Shown) -> 
     nothing, items, rest = evidence_of(model, row)
     prior = _prior(model, statistics, recipe, model.adds_prior)
     if not np.array_equal(nothing, [factor.log for factor in prior.factors]):
-        prior = ClassFactor(tuple(Factor(float(log)) for log in nothing), "nothing known", ())
+        prior = ClassFactor(tuple(PageFactor(float(log)) for log in nothing), "nothing known", ())
     return _Apart(prior, items, "evidence", rest=rest)
 
 
@@ -212,7 +212,7 @@ class _Items(NumericItems):
                 told[name] = item
             elif isinstance(item, Attribute):
                 logs = [a.log + b.log for a, b in zip(beside.factors, item.factors)]
-                told[name] = replace(item, factors=tuple(map(Factor, logs)))
+                told[name] = replace(item, factors=tuple(map(PageFactor, logs)))
         return told
 
     def add_tables(self, tables: TableConditional) -> None:
@@ -247,9 +247,9 @@ class _Items(NumericItems):
 def _prior(model: Model, statistics: Statistics, recipe: Recipe, is_added: bool) -> ClassFactor:
     k = len(model.log_prior)
     if not is_added:
-        return ClassFactor((Factor(0.0),) * k, "unused", ())
+        return ClassFactor((PageFactor(0.0),) * k, "unused", ())
     if recipe.class_prior is not None:
-        return ClassFactor(tuple(Factor(float(log)) for log in model.log_prior), "given", ())
+        return ClassFactor(tuple(PageFactor(float(log)) for log in model.log_prior), "given", ())
     counts = statistics.class_counts
     imaginary = recipe.class_smoothing.cells(model.schema.target, 1)
     workings = shares(counts, imaginary, np.full(k, counts.sum()), float(imaginary.sum()), k)
@@ -295,5 +295,5 @@ def _block(model: Model, chunk: Chunk, variable: Variable, recipe: Recipe) -> At
     for conditional in model.conditionals:
         conditional.add_log_prob(chunk, out)
     present = int(chunk.block.nnz if hasattr(chunk.block, "nnz") else np.count_nonzero(chunk.block))
-    factors = tuple(Factor(float(log)) for log in out[0])
+    factors = tuple(PageFactor(float(log)) for log in out[0])
     return Attribute(variable.name, f"{present}/{variable.width}", recipe.block_family, factors)

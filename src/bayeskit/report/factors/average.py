@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
-from bayeskit.report.explanation import Attribute, Factor
+from bayeskit.report.explanation import Attribute, PageFactor
 
 # Name, and log P(x | c, ...) of each class.
 Said = list[tuple[Hashable, Sequence[float]]]
@@ -28,7 +28,7 @@ class Unwritten(Sequence[Attribute]):
 
     Examples
     --------
-    >>> later = Unwritten(lambda: (Attribute("a", 1, "table", (Factor(0.0, "2/2"),)),))
+    >>> later = Unwritten(lambda: (Attribute("a", 1, "table", (PageFactor(0.0, "2/2"),)),))
     >>> len(later), later[0].name, later == (later[0],)
     (1, 'a', True)
     """
@@ -84,7 +84,7 @@ class SuperParent:
         The attribute and its value in the row.
     weight : float
         By what it is multiplied in the sum; 1 unless super-parents are weighed.
-    first : tuple of Factor
+    first : tuple of PageFactor
         P(c, x_i) of each class.
     attributes : sequence of Attribute
         P(x_j | c, x_i) of the others.
@@ -95,7 +95,7 @@ class SuperParent:
     name: Hashable
     value: Any
     weight: float
-    first: tuple[Factor, ...]
+    first: tuple[PageFactor, ...]
     attributes: Sequence[Attribute]
     product: tuple[float, ...] | None = None
 
@@ -118,7 +118,7 @@ class Average:
 
     Examples
     --------
-    >>> half, tenth = (Factor(math.log(0.5)),), (Factor(math.log(0.1)),)
+    >>> half, tenth = (PageFactor(math.log(0.5)),), (PageFactor(math.log(0.1)),)
     >>> both = Average((SuperParent("a", 1, 1.0, half, ()), SuperParent("b", 2, 1.0, tenth, ())))
     >>> round(both.factors[0].probability, 6), [round(share, 6) for share in both.shares(0)]
     (0.6, [0.833333, 0.166667])
@@ -127,9 +127,9 @@ class Average:
     super_parents: tuple[SuperParent, ...]
 
     @cached_property
-    def factors(self) -> tuple[Factor, ...]:
+    def factors(self) -> tuple[PageFactor, ...]:
         """The sum, one factor for each class."""
-        return tuple(Factor(_log_sum(terms)) for terms in zip(*self._terms))
+        return tuple(PageFactor(_log_sum(terms)) for terms in zip(*self._terms))
 
     def shares(self, k: int) -> tuple[float, ...]:
         """Return the part of each super-parent in the sum of class k; 0 where the sum is."""

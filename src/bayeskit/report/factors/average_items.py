@@ -11,7 +11,7 @@ import numpy as np
 
 from bayeskit.estimation.averaged import Averaged
 from bayeskit.estimation.pair_cells import IMAGINARY
-from bayeskit.report.explanation import Attribute, Factor, LeftOut
+from bayeskit.report.explanation import Attribute, LeftOut, PageFactor
 from bayeskit.report.explanation_dict import (
     attribute_of,
     attribute_to_dict,
@@ -101,7 +101,7 @@ def _super_parent(known: Known, i: int, scores: Floats) -> SuperParent | None:
     rows, imaginary = float(cells.first[i].sum()), float(averaged.joint[g])
     whole = float(averaged.joint_total[i])
     first = tuple(
-        Factor(_log((n + imaginary) / (rows + whole)), fraction(n, imaginary, rows, whole))
+        PageFactor(_log((n + imaginary) / (rows + whole)), fraction(n, imaginary, rows, whole))
         for n in cells.counts[g, g].tolist()
     )
     children = Unwritten(partial(_children, known, i), partial(_said, known, i), partial(_plainly, known, i))
@@ -125,7 +125,7 @@ def _children(known: Known, i: int) -> tuple[Attribute, ...]:
     """Write down what all others say, given attribute i."""
     above = known.row.given([i])
     found = tuple(
-        Attribute(c.name, c.value, c.family, tuple(map(Factor, logs, workings)), c.as_missing, above)
+        Attribute(c.name, c.value, c.family, tuple(map(PageFactor, logs, workings)), c.as_missing, above)
         for c, logs, workings in _tables(known, i)
     )
     return (*found, *_numeric(known.averaged, known.row, i))
@@ -172,7 +172,7 @@ def _numeric(averaged: Averaged, row: Shown, i: int) -> list[Attribute]:
     found = []
     for place in _measured(averaged, row):
         parent, logs, workings = cell_density(averaged.numeric, row, place, i)
-        factors = tuple(map(Factor, logs.tolist(), workings))
+        factors = tuple(map(PageFactor, logs.tolist(), workings))
         name, x = row.schema.numeric[place].name, float(row.chunk.values[0, place])
         found.append(Attribute(name, x, "gaussian", factors, given=row.given([parent])))
     return found

@@ -11,7 +11,7 @@ import numpy as np
 from bayeskit.estimation.family_tries import FamilyTries
 from bayeskit.estimation.kernels.trie_scores import PLAIN, WITTEN_BELL
 from bayeskit.estimation.pair_cells import BACK_OFF, IMAGINARY, PairCells
-from bayeskit.report.explanation import Factor
+from bayeskit.report.explanation import PageFactor
 from bayeskit.report.fractions import back_off, fraction, fractions, number
 from bayeskit.report.row import Shown
 from bayeskit.statistics.families import Families
@@ -32,9 +32,9 @@ def shares(real: Floats, imaginary: Floats, total: Floats, prior_total: float, s
     ]
 
 
-def with_workings(logs: Floats, workings: list[str]) -> tuple[Factor, ...]:
+def with_workings(logs: Floats, workings: list[str]) -> tuple[PageFactor, ...]:
     """Return a factor for each class."""
-    return tuple(Factor(float(log), working) for log, working in zip(logs, workings, strict=True))
+    return tuple(PageFactor(float(log), working) for log, working in zip(logs, workings, strict=True))
 
 
 Share = tuple[float, str]

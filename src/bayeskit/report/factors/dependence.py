@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bayeskit.estimation.child_gaussians import ChildGaussians
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.estimation.pair_cells import IMAGINARY
-from bayeskit.report.explanation import Attribute, Factor, LeftOut
+from bayeskit.report.explanation import Attribute, LeftOut, PageFactor
 from bayeskit.report.factors.cell_shares import pair_workings
 from bayeskit.report.fractions import centre, number, short
 from bayeskit.report.row import Shown
@@ -65,7 +65,7 @@ def _single(conditional: OneParent, row: Shown, j: int, logs: Floats) -> Attribu
     above = _height(row, parent)
     workings = pair_workings(cells, j, row.code(j), parent, above)
     family = "table" if cells.mode[j] == IMAGINARY else "back-off"
-    factors = tuple(map(Factor, logs.tolist(), workings))
+    factors = tuple(map(PageFactor, logs.tolist(), workings))
     name = row.schema.categorical[j].name
     return Attribute(name, row.value(j), family, factors, row.is_unknown(j), row.given([parent]))
 
@@ -99,7 +99,7 @@ def _group(conditional: OneParent, row: Shown, top: int, absent: set[int]) -> di
             name,
             values[0] if alone else values,
             "sum",
-            tuple(map(Factor, logs[_height(row, parents[top])].tolist())),
+            tuple(map(PageFactor, logs[_height(row, parents[top])].tolist())),
             given=row.given([parents[top]]),
             summed=tuple(variables[j].name for j in summed),
         )

@@ -16,7 +16,7 @@ from bayeskit.estimation.kernels.marginal import MOST_CONFIGURATIONS
 from bayeskit.estimation.kernels.trie_scores import PLAIN
 from bayeskit.learning.graph_factors import GraphFactors
 from bayeskit.learning.model import Recipe
-from bayeskit.report.explanation import Attribute, Factor, LeftOut, PriorSource
+from bayeskit.report.explanation import Attribute, LeftOut, PageFactor, PriorSource
 from bayeskit.report.factors.cell_shares import family_shares, shares, with_workings
 from bayeskit.report.factors.dependence import Floats, Item, child_densities
 from bayeskit.report.fractions import centre, fraction, number, short
@@ -31,7 +31,7 @@ Given = tuple[tuple[Name, Any], ...]
 class ClassFactor(NamedTuple):
     """P(c | parents of the class), or P(c) where one of them is not known."""
 
-    factors: tuple[Factor, ...]
+    factors: tuple[PageFactor, ...]
     source: PriorSource
     given: Given
 
@@ -126,7 +126,7 @@ class _Writer:
             logs = np.log(levels[-1])
         workings = family_shares(tries, self.counted, self.row, f, len(levels) - 1, levels)
         family = "table" if tries.rule.mode[f] == PLAIN else "back-off"
-        factors = tuple(map(Factor, logs.tolist(), workings))
+        factors = tuple(map(PageFactor, logs.tolist(), workings))
         return Attribute(name, self.row.value(j), family, factors, self.row.is_unknown(j), self._given(name))
 
     def density(self, name: Name) -> Density:
@@ -149,7 +149,7 @@ class _Writer:
             return None
         if hidden.intersection(self.graph.dag.parents_of(self.graph.target)):
             logs = self.graph.log_class()
-            return ClassFactor(tuple(map(Factor, logs.tolist())), "nothing known", ())
+            return ClassFactor(tuple(map(PageFactor, logs.tolist())), "nothing known", ())
         counts = family.counts_of(self.row.chunk.codes)[0].tolist()
         mass, total = family.mass.tolist(), float(family.mass.sum())
         workings = [
@@ -172,7 +172,7 @@ class _Writer:
             names[0] if alone else names,
             self._shown(names[0]) if alone else tuple(map(self._shown, names)),
             "sum",
-            tuple(map(Factor, logs.tolist())),
+            tuple(map(PageFactor, logs.tolist())),
             summed=tuple(name for name in self.graph.dag.nodes if name in hidden),
         )
 
@@ -345,7 +345,7 @@ def _item(conditional: FamilyTries, counted: Families, row: Shown, f: int, absen
         row.schema.categorical[j].name,
         row.value(j),
         "table" if conditional.rule.mode[f] == PLAIN else "back-off",
-        tuple(map(Factor, logs.tolist(), workings)),
+        tuple(map(PageFactor, logs.tolist(), workings)),
         row.is_unknown(j),
         row.given(parents[:used]),
     )
@@ -361,7 +361,7 @@ def _joint_item(
         names[0] if alone else names,
         values[0] if alone else values,
         "sum",
-        tuple(map(Factor, logs.tolist())),
+        tuple(map(PageFactor, logs.tolist())),
         given=row.given(context),
         summed=tuple(variables[j].name for j in sorted(summed)),
     )

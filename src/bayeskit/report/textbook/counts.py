@@ -88,7 +88,7 @@ def counts_of(table: str, sizes: Mapping[str, int] | None = None) -> Counts:
     """
     from bayeskit import datasets
 
-    data = datasets.load(table)
+    data = datasets.load_dataset(table)
     columns = {name: data.columns[name].tolist() for name in data.attributes}
     return Counts(columns, data.y.tolist(), sizes or {})
 
