@@ -39,7 +39,8 @@ class Names:
         for node in network.nodes:
             if not network.is_continuous(node):
                 told.set_states(node, [self.state(state) for state in network.states(node)])
-        return told.rename({node: self(node) for node in network.nodes})
+        told.rename({node: self(node) for node in network.nodes})
+        return told
 
     def drawn(self, network, evidence=None):
         """Draw a network, and what follows from evidence."""

@@ -12,16 +12,14 @@ chinese = {"heating": "暖气", "outside": "室外", "inside": "室内", "bill":
 names = Names(say, chinese, {"off": "关", "on": "开"})
 
 # 1. A house is described by a regression for each state of the heating: intercept, coefficients, variance.
-house = (
-    BayesianNetwork(
-        {"heating": [], "outside": [], "inside": ["heating", "outside"], "bill": ["heating", "outside"]},
-        states={"heating": ["off", "on"], "outside": float, "inside": float, "bill": float},
-    )
-    .set_cpt("heating", {"off": 0.4, "on": 0.6})
-    .set_gaussian("outside", 8.0, variance=36.0)
-    .set_gaussian("inside", {"off": (10, {"outside": 0.6}, 1), "on": (19, {"outside": 0.1}, 1)})
-    .set_gaussian("bill", {"off": (1, {"outside": 0}, 0.25), "on": (9, {"outside": -0.3}, 0.25)})
+house = BayesianNetwork(
+    {"heating": [], "outside": [], "inside": ["heating", "outside"], "bill": ["heating", "outside"]},
+    states={"heating": ["off", "on"], "outside": float, "inside": float, "bill": float},
 )
+house.set_cpt("heating", {"off": 0.4, "on": 0.6})
+house.set_gaussian("outside", 8.0, variance=36.0)
+house.set_gaussian("inside", {"off": (10, {"outside": 0.6}, 1), "on": (19, {"outside": 0.1}, 1)})
+house.set_gaussian("bill", {"off": (1, {"outside": 0}, 0.25), "on": (9, {"outside": -0.3}, 0.25)})
 say(
     "1. A house. Outside it is 8 ± 6 °C. With the heating off the rooms follow the weather; with it on they are"
     "\n   near 20 °C whatever the weather, and the colder it is, the higher the day's bill.",

@@ -67,9 +67,9 @@ def test_no_real_numbers(value):
 
 
 def test_numbers_of_numpy_are_numbers_everywhere():
-    network = (
-        BayesianNetwork({"b": ["a"]}, states=["x", "y"]).set_cpt("a", [0.5, 0.5]).set_cpt("b", [1, 0, 0, 1])
-    )
+    network = BayesianNetwork({"b": ["a"]}, states=["x", "y"])
+    network.set_cpt("a", [0.5, 0.5])
+    network.set_cpt("b", [1, 0, 0, 1])
     for limit in (np.int64(2**30), np.float32(2**30)):
         assert network.query("a", max_memory=limit)["x"] == 0.5
     assert len(network.why_independent("a", "b", max_paths=np.int64(1)).paths) == 1

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from bayeskit.networks import examples
 from bayeskit.networks.bayesian_network import BayesianNetwork
+from edits import after
 from network_twin import random_network
 
 MADE = [examples.wet_grass, examples.asia, examples.seven, examples.melon]
@@ -52,7 +53,7 @@ def test_free_parameters_of_the_textbook():
 def test_an_answer_follows_the_change():
     network = examples.wet_grass()
     before = network.query("rain")["yes"]
-    assert network.set_cpt("rain", [0.5, 0.5]).query("rain")["yes"] == pytest.approx(0.5)
+    assert after(network, "set_cpt", "rain", [0.5, 0.5]).query("rain")["yes"] == pytest.approx(0.5)
     assert before == pytest.approx(0.2)
     assert network.do({"wet": "yes"}).query("rain")["yes"] == pytest.approx(0.5)
 
@@ -60,7 +61,8 @@ def test_an_answer_follows_the_change():
 @pytest.mark.parametrize("name", ["self", "evidence", "class", "湿"])
 def test_names_that_are_words_of_python_or_of_ours(name):
     network = BayesianNetwork({name: [], "child": [name]}, states=["no", "yes"])
-    network.set_cpt(name, [0.25, 0.75]).set_cpt("child", {"no": [1, 0], "yes": [0, 1]})
+    network.set_cpt(name, [0.25, 0.75])
+    network.set_cpt("child", {"no": [1, 0], "yes": [0, 1]})
     assert network.query(name, evidence={"child": "yes"})["yes"] == 1.0
     assert network.query("child", evidence={name: "no"})["no"] == 1.0
 

@@ -11,6 +11,7 @@ from bayeskit import BayesianNetwork
 from bayeskit.errors import CyclicGraph, SettingError, UnseenState, UsageError
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node, discrete
+from edits import after
 from network_twin import joint_table, margin, random_network
 from refusals import refuses
 
@@ -19,7 +20,9 @@ seeds = st.integers(0, 2**31)
 
 def wet():
     network = BayesianNetwork({"rain": [], "wet": ["rain"]}, states=["no", "yes"], name="grass")
-    return network.set_cpt("rain", [0.8, 0.2]).set_cpt("wet", [[0.9, 0.1], [0.25, 0.75]])
+    network.set_cpt("rain", [0.8, 0.2])
+    network.set_cpt("wet", [[0.9, 0.1], [0.25, 0.75]])
+    return network
 
 
 def random(seed, n_nodes=5):
@@ -45,38 +48,45 @@ def shuffled(network, rng):
 
 def test_add_node():
     network = wet()
-    assert network.add_node("湿", ["a", "b", "c"], parents=["wet", "rain"]) is network
+    assert network.add_node("湿", ["a", "b", "c"], parents=["wet", "rain"]) is None
     assert network.nodes == ("rain", "wet", "湿") and network.parents("湿") == ("wet", "rain")
     assert network.states("湿") == ("a", "b", "c")
-    assert network.add_node("h", float, "rain").is_continuous("h") and network.parents("h") == ("rain",)
-    assert network.add_node("later").states("later") == ()
+    assert after(network, "add_node", "h", float, "rain").is_continuous("h") and network.parents("h") == (
+        "rain",
+    )
+    assert after(network, "add_node", "later").states("later") == ()
     with refuses(UsageError, "湿", "set_cpt"):
         network.cpt("湿")
     assert network.cpt("wet") == wet().cpt("wet")
 
 
 def test_arcs_come_and_go_and_take_the_childs_table_with_them():
-    network = wet().add_node("sprinkler", ["off", "on"]).set_cpt("sprinkler", [0.5, 0.5])
-    assert network.add_edge("sprinkler", "wet") is network
+    network = wet()
+    network.add_node("sprinkler", ["off", "on"])
+    network.set_cpt("sprinkler", [0.5, 0.5])
+    assert network.add_edge("sprinkler", "wet") is None
     assert network.parents("wet") == ("rain", "sprinkler")
     with refuses(UsageError, "wet", "set_cpt"):
         network.cpt("wet")
     assert network.cpt("rain")["yes"] == 0.2 and network.cpt("sprinkler")["on"] == 0.5
-    network.set_cpt("wet", np.full((2, 2, 2), 0.5)).remove_edge("rain", "wet")
+    network.set_cpt("wet", np.full((2, 2, 2), 0.5))
+    network.remove_edge("rain", "wet")
     assert network.parents("wet") == ("sprinkler",) and network._network["wet"].distribution is None
 
 
 def test_remove_node():
     network = wet()
-    assert network.remove_node("rain") is network
+    assert network.remove_node("rain") is None
     assert network.nodes == ("wet",) and network.parents("wet") == ()
     assert network._network["wet"].distribution is None
-    leaf = wet().remove_node("wet")
+    leaf = wet()
+    leaf.remove_node("wet")
     assert leaf.cpt("rain")["yes"] == 0.2
 
 
 def test_rename_and_exchange():
-    network = wet().rename({"rain": "wet", "wet": "rain"})
+    network = wet()
+    network.rename({"rain": "wet", "wet": "rain"})
     assert network.nodes == ("wet", "rain") and network.parents("rain") == ("wet",)
     assert network.cpt("rain")["yes", "no"] == 0.25
     assert network._network.name == "grass"
@@ -86,24 +96,26 @@ def test_rename_and_exchange():
 def test_rename_there_and_back_is_equality(seed):
     network = random(seed)
     names = dict(zip(network.nodes, ["self", "evidence", "class", "湿", 7]))
-    renamed = network.copy().rename(names)
+    renamed = network.copy()
+    renamed.rename(names)
     assert renamed != network and set(renamed.nodes) == set(names.values())
-    assert renamed.rename({new: old for old, new in names.items()}) == network
+    assert after(renamed, "rename", {new: old for old, new in names.items()}) == network
 
 
 def test_set_states_renames_by_position_and_keeps_the_numbers():
-    network = wet().set_states("wet", ["dry", "soaked"])
+    network = wet()
+    network.set_states("wet", ["dry", "soaked"])
     assert network.cpt("wet")["yes", "soaked"] == 0.75
-    assert network.set_states("rain", {"yes": "rainy"}).states("rain") == ("no", "rainy")
+    assert after(network, "set_states", "rain", {"yes": "rainy"}).states("rain") == ("no", "rainy")
     assert network.cpt("wet")["rainy", "dry"] == 0.25
-    assert network.set_states("rain", {"no": "rainy", "rainy": "no"}).cpt("rain")["no"] == 0.2
-    assert wet().set_states("wet", ["no", "yes"]) == wet()
+    assert after(network, "set_states", "rain", {"no": "rainy", "rainy": "no"}).cpt("rain")["no"] == 0.2
+    assert after(wet(), "set_states", "wet", ["no", "yes"]) == wet()
 
 
 def test_set_states_declares_those_that_are_not_known():
     network = BayesianNetwork({"a": [], "g": []})
-    assert network.set_states("a", ["x", "y"]).states("a") == ("x", "y")
-    assert network.set_states("g", float).is_continuous("g")
+    assert after(network, "set_states", "a", ["x", "y"]).states("a") == ("x", "y")
+    assert after(network, "set_states", "g", float).is_continuous("g")
 
 
 FAILING = [
@@ -157,7 +169,9 @@ FAILING = [
 
 @pytest.mark.parametrize(("edit", "kind", "message"), FAILING)
 def test_a_failing_edit_says_why_and_changes_nothing(edit, kind, message):
-    network = wet().add_node("heat", float).set_gaussian("heat", 20, variance=4)
+    network = wet()
+    network.add_node("heat", float)
+    network.set_gaussian("heat", 20, variance=4)
     before, copied = network._network, network.copy()
     with refuses(kind, *message):
         edit(network)
@@ -192,15 +206,16 @@ def test_any_number_changed_is_seen(seed, k):
         return
     row = values.reshape(-1, values.shape[-1])[-1]
     row[:] = np.nextafter(row, 1.0)
-    other = network.copy().set_cpt(name, values)
+    other = network.copy()
+    other.set_cpt(name, values)
     assert other != network and network != other
 
 
 def test_what_is_not_equal():
-    assert wet() != wet().rename({"rain": "snow"})
-    assert wet() != wet().set_states("rain", ["nein", "ja"])
-    assert wet() != wet().remove_node("wet")
-    assert wet() != wet().remove_edge("rain", "wet")
+    assert wet() != after(wet(), "rename", {"rain": "snow"})
+    assert wet() != after(wet(), "set_states", "rain", ["nein", "ja"])
+    assert wet() != after(wet(), "remove_node", "wet")
+    assert wet() != after(wet(), "remove_edge", "rain", "wet")
     assert wet() != BayesianNetwork({"wet": [], "rain": ["wet"]}, states=["no", "yes"])
     assert wet() != BayesianNetwork({"rain": [], "wet": ["rain"]}, states=["no", "yes"])
     assert wet() != "wet" and not wet() == None  # noqa: E711, SIM201
@@ -211,28 +226,36 @@ def test_what_is_not_equal():
 
 def test_the_name_and_the_kind_of_a_table_do_not_matter_but_its_numbers():
     either = BayesianNetwork({"c": ["a", "b"]}, states=[0, 1])
-    rule = either.copy().set_deterministic("c", lambda a, b: a | b)
-    noisy = either.copy().set_noisy_or("c", {"a": 1.0, "b": 1.0})
-    table = either.copy().set_cpt("c", [[[1, 0], [0, 1]], [[0, 1], [0, 1]]])
+    rule = either.copy()
+    rule.set_deterministic("c", lambda a, b: a | b)
+    noisy = either.copy()
+    noisy.set_noisy_or("c", {"a": 1.0, "b": 1.0})
+    table = either.copy()
+    table.set_cpt("c", [[[1, 0], [0, 1]], [[0, 1], [0, 1]]])
     assert rule == noisy == table == rule
-    assert noisy != either.copy().set_noisy_or("c", {"a": 1.0, "b": 0.5})
+    assert noisy != after(either.copy(), "set_noisy_or", "c", {"a": 1.0, "b": 0.5})
     turned = BayesianNetwork({"c": ["b", "a"]}, states=[0, 1])
-    assert turned.copy().set_noisy_or("c", {"a": 0.25, "b": 0.5}) == either.copy().set_noisy_or(
-        "c", {"a": 0.25, "b": 0.5}
+    assert after(turned.copy(), "set_noisy_or", "c", {"a": 0.25, "b": 0.5}) == after(
+        either.copy(), "set_noisy_or", "c", {"a": 0.25, "b": 0.5}
     )
-    assert turned.set_noisy_or("c", {"a": 0.5, "b": 0.25}) != either.set_noisy_or("c", {"a": 0.25, "b": 0.5})
+    assert after(turned, "set_noisy_or", "c", {"a": 0.5, "b": 0.25}) != after(
+        either, "set_noisy_or", "c", {"a": 0.25, "b": 0.5}
+    )
 
 
 def test_equality_of_regressions():
     states = {"d": ["x", "y"], "e": ["p", "q", "r"], "u": float, "v": float, "w": float}
     said = {(d, e): (i, {"u": i + j, "v": j}, 1 + i) for i, d in enumerate("xy") for j, e in enumerate("pqr")}
-    one = BayesianNetwork({"w": ["d", "u", "e", "v"]}, states=states).set_gaussian("w", said)
+    one = BayesianNetwork({"w": ["d", "u", "e", "v"]}, states=states)
+    one.set_gaussian("w", said)
     turned = {**states, "d": ["y", "x"], "e": ["r", "p", "q"]}
     other = BayesianNetwork({"w": ["v", "e", "u", "d"]}, states=turned)
     other.set_gaussian("w", {(e, d): value for (d, e), value in said.items()})
     assert one == other and other == one
     said["y", "q"] = (1, {"u": 2, "v": 1.5}, 2)
-    assert one != BayesianNetwork({"w": ["d", "u", "e", "v"]}, states=states).set_gaussian("w", said)
+    assert one != after(
+        BayesianNetwork({"w": ["d", "u", "e", "v"]}, states=states), "set_gaussian", "w", said
+    )
 
 
 # --- intervention -----------------------------------------------------------------------------------------------
@@ -271,7 +294,8 @@ def test_do_needs_states():
 
 
 def test_do_a_continuous_node():
-    network = BayesianNetwork({"b": ["a"]}, states=float).set_gaussian("a", 0, variance=1)
+    network = BayesianNetwork({"b": ["a"]}, states=float)
+    network.set_gaussian("a", 0, variance=1)
     network.set_gaussian("b", 1, {"a": 2}, 1)
     done = network.do({"b": np.float32(3)})
     assert done.distribution("b") == LinearGaussian(np.array(3.0), np.zeros(0), np.array(0.0))
@@ -285,7 +309,7 @@ def test_a_chain_of_ten_thousand_is_set_and_compared():
     network = BayesianNetwork({k + 1: [k] for k in range(10_000)}, states=["no", "yes"])
     for name in network.nodes:
         network.set_cpt(name, [[0.5, 0.5], [0.25, 0.75]] if network.parents(name) else [0.5, 0.5])
-    assert network == network.copy().rename({0: "first"}).rename({"first": 0})
+    assert network == after(after(network.copy(), "rename", {0: "first"}), "rename", {"first": 0})
     with pytest.raises(CyclicGraph) as caught:
         network.add_edge(10_000, 0)
     assert len(caught.value.cycle) == 10_002

@@ -114,9 +114,9 @@ def test_a_hidden_node_that_nothing_depends_on_is_said():
     rows = {"wet": np.where(rng.random(80) < 0.8, group, 1 - group), "warm": group + rng.normal(size=80)}
     arcs = {"rain": [], "wet": ["rain"], "warm": ["rain", "wet"]}
     states = {"rain": ["no", "yes"], "wet": [0, 1], "warm": float}
-    start = (
-        BayesianNetwork(arcs, states=states).set_cpt("rain", [0.5, 0.5]).set_cpt("wet", np.full((2, 2), 0.5))
-    )
+    start = BayesianNetwork(arcs, states=states)
+    start.set_cpt("rain", [0.5, 0.5])
+    start.set_cpt("wet", np.full((2, 2), 0.5))
     start.set_gaussian("warm", {(rain, wet): (0.0, 1.0) for rain in ("no", "yes") for wet in (0, 1)})
     with warns_of(SuspectResult, "rain", "n_init"):
         BayesianNetwork(arcs, states=states).fit(rows, method="em", start=start)
@@ -194,7 +194,8 @@ def test_messages_name_what_is_wrong():
         with refuses(ColumnError, "families['c']", "bernoulli", 3, "x", "y", "z"):
             model.fit(three, [0, 1, 0, 1])
     start = BayesianNetwork({"rain": [], "wet": []}, states=["no", "yes"])
-    start.set_cpt("rain", [0.5, 0.5]).set_cpt("wet", [1.0, 0.0])
+    start.set_cpt("rain", [0.5, 0.5])
+    start.set_cpt("wet", [1.0, 0.0])
     rows = {"rain": ["no", None, "yes"], "wet": ["no", "yes", "no"]}
     with refuses(DataError, 1, "wet", "yes"):
         BayesianNetwork({"rain": [], "wet": []}, states=["no", "yes"]).fit(rows, method="em", start=start)

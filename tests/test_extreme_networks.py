@@ -182,7 +182,8 @@ def test_many_parts(small_tree, seed):
         {(k, x): [(k, "a")] if x == "b" else [] for k in range(40) for x in "ab"}, states=["n", "y"]
     )
     for k, rows in enumerate(parts):
-        network.set_cpt((k, "a"), rows[0]).set_cpt((k, "b"), rows[1:])
+        network.set_cpt((k, "a"), rows[0])
+        network.set_cpt((k, "b"), rows[1:])
     seen = {(k, "b"): "y" for k in range(40) if rng.random() < 0.5}
     joints = [rows[0][:, None] * rows[1:] for rows in parts]
     with pytest.MonkeyPatch.context() as patch:

@@ -239,9 +239,8 @@ def test_files_and_estimates_come_with_it(tmp_path):
 def test_causes_too_many_for_a_table():
     """A noisy-OR of forty causes is a few numbers, its table 16 TiB: refused before any of it is made."""
     causes = [f"p{k}" for k in range(40)]
-    network = BayesianNetwork({"c": causes}, states=["no", "yes"]).set_noisy_or(
-        "c", dict.fromkeys(causes, 0.1)
-    )
+    network = BayesianNetwork({"c": causes}, states=["no", "yes"])
+    network.set_noisy_or("c", dict.fromkeys(causes, 0.1))
     for cause in causes:
         network.set_cpt(cause, [0.5, 0.5])
     for ask in (lambda: MarkovNetwork.of(network), lambda: network.kl(network), network.entropy):

@@ -33,7 +33,8 @@ def hidden_coin(head=(0.2, 0.9), bias=0.4):
     """H → X, with H never observed."""
     network = BayesianNetwork({"h": [], "x": ["h"]}, states={"h": ["a", "b"], "x": ["no", "yes"]})
     network.set_cpt("h", [1 - bias, bias])
-    return network.set_cpt("x", [[1 - p, p] for p in head])
+    network.set_cpt("x", [[1 - p, p] for p in head])
+    return network
 
 
 def tables(network):
@@ -227,7 +228,8 @@ def test_threads_and_trees_of_any_size_give_the_same(monkeypatch):
 
 def alarm_bell():
     network = BayesianNetwork({"fire": [], "heat": [], "bell": ["fire", "heat"]}, states=["no", "yes"])
-    return network.set_deterministic("bell", lambda fire, heat: "yes" if "yes" in (fire, heat) else "no")
+    network.set_deterministic("bell", lambda fire, heat: "yes" if "yes" in (fire, heat) else "no")
+    return network
 
 
 def test_a_rule_stays_a_rule_and_a_row_against_it_is_named():

@@ -18,6 +18,7 @@ from bayeskit.report.fractions import exact, exact_text, from_log
 from bayeskit.report.latex.latex_text import escaped
 from bayeskit.report.networks.network_explanation import NetworkExplanation
 from bayeskit.report.networks.network_pages import pages_of
+from edits import after
 from refusals import refuses
 
 
@@ -36,7 +37,7 @@ def random_network(seed: int, n: int = 8) -> Any:
             table = rng.dirichlet(np.ones(sizes[name]), shape)
         else:
             table = rng.multinomial(10, np.ones(sizes[name]) / sizes[name], shape) / 10
-        network = network.set_cpt(name, table)
+        network.set_cpt(name, table)
     return network
 
 
@@ -116,9 +117,9 @@ def test_only_what_is_needed_takes_part() -> None:
     """A chain of 300: with a neighbour known, all behind it is the same for every state."""
     n = 300
     chain = BayesianNetwork({i: [i - 1] if i else [] for i in range(n)}, ["a", "b"])
-    chain = chain.set_cpt(0, [0.3, 0.7])
+    chain.set_cpt(0, [0.3, 0.7])
     for i in range(1, n):
-        chain = chain.set_cpt(i, [[0.9, 0.1], [0.2, 0.8]])
+        chain.set_cpt(i, [[0.9, 0.1], [0.2, 0.8]])
     page = chain.explain(150, {148: "a", 151: "b"})
     assert [p.title for p in page.factors] == ["P(149 | 148 = a)", "P(150 | 149)", "P(151 = b | 150)"]
     assert (page.order, page.is_evidence) == ((149,), False)
@@ -134,9 +135,9 @@ def test_large_tables_are_refused_before_they_are_written_out() -> None:
     names = [f"c{i}" for i in range(14)]
     wide = BayesianNetwork({**{name: [] for name in names}, "e": names}, ["no", "yes"])
     for name in names:
-        wide = wide.set_cpt(name, [0.5, 0.5])
+        wide.set_cpt(name, [0.5, 0.5])
     rng = np.random.default_rng(0)
-    wide = wide.set_cpt("e", rng.dirichlet([1, 1], [2] * 14))
+    wide.set_cpt("e", rng.dirichlet([1, 1], [2] * 14))
     with refuses(SettingError, "max_cells=2,000", 13):
         wide.explain("c0", {"e": "yes"})
     seen = {**dict.fromkeys(names[2:], "yes"), "e": "no"}
@@ -161,9 +162,9 @@ def test_observed_numbers_are_densities() -> None:
     network = BayesianNetwork(
         {"kind": [], "x": ["kind"], "y": ["kind", "x"]}, {"kind": ["a", "b"], "x": float, "y": float}
     )
-    network = network.set_cpt("kind", [0.4, 0.6])
-    network = network.set_gaussian("x", {"a": (0.0, 1.0), "b": (1.0, 2.0)})
-    network = network.set_gaussian("y", {"a": (1.0, {"x": 0.5}, 1.0), "b": (0.0, {"x": 2.0}, 0.5)})
+    network.set_cpt("kind", [0.4, 0.6])
+    network.set_gaussian("x", {"a": (0.0, 1.0), "b": (1.0, 2.0)})
+    network.set_gaussian("y", {"a": (1.0, {"x": 0.5}, 1.0), "b": (0.0, {"x": 2.0}, 0.5)})
     for seen in ({"x": 0.7}, {"x": 0.7, "y": -1.0}, {"x": 300.0, "y": 5.0}):
         page = network.explain("kind", seen)
         assert page.posterior == pytest.approx(network.query("kind", evidence=seen).values, rel=1e-9)
@@ -189,8 +190,9 @@ def test_numbers_are_what_they_were_written_as() -> None:
 
 
 def test_names_are_escaped() -> None:
-    network = BayesianNetwork({"<i>": [], "x_1": ["<i>"]}, ["a & b", "c"]).set_cpt("<i>", [0.5, 0.5])
-    page = network.set_cpt("x_1", [[0.5, 0.5], [0.1, 0.9]]).explain("<i>", {"x_1": "a & b"})
+    network = BayesianNetwork({"<i>": [], "x_1": ["<i>"]}, ["a & b", "c"])
+    network.set_cpt("<i>", [0.5, 0.5])
+    page = after(network, "set_cpt", "x_1", [[0.5, 0.5], [0.1, 0.9]]).explain("<i>", {"x_1": "a & b"})
     assert "<i>" not in page.to_html()
     latex = page.to_latex()
     assert r"\textless{}i\textgreater{}" in latex

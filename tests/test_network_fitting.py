@@ -27,6 +27,7 @@ from bayeskit.errors import (
 )
 from bayeskit.inference.exact import set_max_memory
 from bayeskit.priors import MAP, BDeu, Dirichlet, Lidstone, MEstimate
+from edits import after
 from refusals import refuses
 
 PARENTS = {"a": [], "b": ["a"], "c": ["b", "a"], "x": ["a"], "y": ["x", "b"]}
@@ -162,7 +163,8 @@ def test_what_was_never_seen():
 def test_a_network_as_imaginary_rows():
     """ess × P(parents, child) of the prior network, whose arcs may be others (BDe)."""
     expert = BayesianNetwork({"b": [], "a": ["b"]}, {"a": ["v", "u"], "b": ["r", "q", "p"]})
-    expert.set_cpt("b", [0.2, 0.3, 0.5]).set_cpt("a", [[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
+    expert.set_cpt("b", [0.2, 0.3, 0.5])
+    expert.set_cpt("a", [[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
     data = {"a": ["u", "u", "v"], "b": ["p", "q", "p"]}
     network = BayesianNetwork({"a": [], "b": ["a"]}, {"a": ["u", "v"], "b": ["p", "q", "r"]})
     network.fit(data, smoothing=expert, ess=20)
@@ -180,10 +182,12 @@ def test_a_network_as_imaginary_rows():
 def test_a_prior_network_is_taken_as_it_is_then():
     """It may be the network itself, or change before the next batch."""
     first, second = {"a": ["u", "v", "v"]}, {"a": ["u"]}
-    network = BayesianNetwork({"a": []}, {"a": ["u", "v"]}).set_cpt("a", [0.25, 0.75])
+    network = BayesianNetwork({"a": []}, {"a": ["u", "v"]})
+    network.set_cpt("a", [0.25, 0.75])
     network.fit(first, smoothing=network, ess=4).partial_fit(second)
     assert network.distribution("a").table() == pytest.approx([3 / 8, 5 / 8])
-    expert = BayesianNetwork({"a": []}, {"a": ["u", "v"]}).set_cpt("a", [0.25, 0.75])
+    expert = BayesianNetwork({"a": []}, {"a": ["u", "v"]})
+    expert.set_cpt("a", [0.25, 0.75])
     network = BayesianNetwork({"a": []}, {"a": ["u", "v"]}).fit(first, smoothing=expert, ess=4)
     expert.set_cpt("a", [1, 0])
     assert network.partial_fit(second).distribution("a").table() == pytest.approx([3 / 8, 5 / 8])
@@ -258,7 +262,7 @@ def test_a_fitted_network_is_copied_and_pickled_whole():
     for twin in (copy.deepcopy(network), pickle.loads(pickle.dumps(network))):
         same(twin.partial_fit(rows(5)), copy.deepcopy(network).partial_fit(rows(5)))
     # A change of the graph or of a table ends what was counted.
-    assert network.set_cpt("a", [0.5, 0.5])
+    assert after(network, "set_cpt", "a", [0.5, 0.5])
     with refuses(UsageError, "forget", "fit"):
         network.forget(data)
 

@@ -214,7 +214,8 @@ def test_samples_are_told_by_their_content(path):
 @pytest.mark.parametrize("format", [["bif"], 5, "BIF", ""])
 def test_a_format_that_there_is_not(format, tmp_path):
     (tmp_path / "x.bif").write_text("precious")
-    network = BayesianNetwork({"a": []}, states=["x", "y"]).set_cpt("a", [0.5, 0.5])
+    network = BayesianNetwork({"a": []}, states=["x", "y"])
+    network.set_cpt("a", [0.5, 0.5])
     for act in (
         lambda: read_network(tmp_path / "x.bif", format),
         lambda: network.write(tmp_path / "x.bif", format),

@@ -24,6 +24,7 @@ from bayeskit.errors import (
 )
 from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.factor import Factor
+from edits import after
 from refusals import refuses
 
 STATES = {"a": ["a0", "a1"], "b": ["b0", "b1", "b2"], "c": [10, 20, 30, 40]}
@@ -109,41 +110,47 @@ def test_every_form_says_the_same(values, seed):
         pl.DataFrame(wide),
         pa.table(wide),
     ]
-    expected = family().set_cpt("c", values)
+    expected = family()
+    expected.set_cpt("c", values)
     for form in forms:
-        assert np.array_equal(family().set_cpt("c", form).cpt("c").values, expected.cpt("c").values), form
+        assert np.array_equal(
+            after(family(), "set_cpt", "c", form).cpt("c").values, expected.cpt("c").values
+        ), form
 
 
 def test_the_factor_given_back_has_parents_then_the_child():
     values = np.random.default_rng(0).dirichlet(np.ones(4), (2, 3))
-    factor = family().set_cpt("c", values).cpt("c")
+    factor = after(family(), "set_cpt", "c", values).cpt("c")
     assert factor.names == ("a", "b", "c")
     assert factor.states == (("a0", "a1"), ("b0", "b1", "b2"), (10, 20, 30, 40))
     assert factor["a1", "b2", 40] == pytest.approx(values[1, 2, 3], abs=0)
-    assert family().set_cpt("c", factor) == family().set_cpt("c", values)
+    assert after(family(), "set_cpt", "c", factor) == after(family(), "set_cpt", "c", values)
 
 
 def test_roots_and_one_parent():
     network = BayesianNetwork({"b": ["a"]}, states=["no", "yes"])
     for form in ({"yes": 0.2, "no": 0.8}, [0.8, 0.2], {("no",): 0.8, "yes": 0.2}):
-        assert network.set_cpt("a", form).cpt("a").values.tolist() == [0.8, 0.2]
+        assert after(network, "set_cpt", "a", form).cpt("a").values.tolist() == [0.8, 0.2]
     for form in (
         pd.DataFrame({"no": [0.8], "yes": [0.2]}),
         pd.DataFrame({"a": ["yes", "no"], "p": [0.2, 0.8]}),
     ):
-        assert network.set_cpt("a", form).cpt("a").values.tolist() == [0.8, 0.2]
+        assert after(network, "set_cpt", "a", form).cpt("a").values.tolist() == [0.8, 0.2]
     for form in (
         {"no": {"yes": 0.2, "no": 0.8}, "yes": {"no": 0, "yes": 1}},
         {("no",): [0.8, 0.2], ("yes",): [0, 1]},
     ):
-        assert network.set_cpt("b", form).cpt("b").values.tolist() == [[0.8, 0.2], [0.0, 1.0]]
+        assert after(network, "set_cpt", "b", form).cpt("b").values.tolist() == [[0.8, 0.2], [0.0, 1.0]]
 
 
 def test_exact_fractions_and_decimals_are_numbers():
     network = BayesianNetwork({"a": []}, states=["x", "y", "z"])
     third = Fraction(1, 3)
-    assert network.set_cpt("a", [third] * 3).cpt("a").values.tolist() == [1 / 3] * 3
-    assert network.set_cpt("a", {"x": Decimal("0.5"), "y": Fraction(1, 2), "z": 0}).cpt("a")["x"] == 0.5
+    assert after(network, "set_cpt", "a", [third] * 3).cpt("a").values.tolist() == [1 / 3] * 3
+    assert (
+        after(network, "set_cpt", "a", {"x": Decimal("0.5"), "y": Fraction(1, 2), "z": 0}).cpt("a")["x"]
+        == 0.5
+    )
 
 
 def test_states_that_are_tuples_or_of_other_types():
@@ -162,7 +169,10 @@ def test_a_wide_frame_whose_child_is_named_like_one_of_its_states():
 def test_a_node_named_p_or_value():
     network = BayesianNetwork({"p": ["value"]}, states=["no", "yes"])
     rows = {"value": ["no", "no", "yes", "yes"], "p": ["no", "yes"] * 2, "probability": [0.9, 0.1, 0.2, 0.8]}
-    assert network.set_cpt("p", pd.DataFrame(rows)).cpt("p").values.tolist() == [[0.9, 0.1], [0.2, 0.8]]
+    assert after(network, "set_cpt", "p", pd.DataFrame(rows)).cpt("p").values.tolist() == [
+        [0.9, 0.1],
+        [0.2, 0.8],
+    ]
 
 
 # --- states that the table names -------------------------------------------------------------------------------
@@ -182,7 +192,8 @@ def test_a_node_named_p_or_value():
     ids=lambda form: type(form).__name__,
 )
 def test_a_node_without_states_takes_them_from_the_table(form):
-    network = BayesianNetwork({"grass": ["rain"]}, states={"rain": ["no", "yes"]}).set_cpt("grass", form)
+    network = BayesianNetwork({"grass": ["rain"]}, states={"rain": ["no", "yes"]})
+    network.set_cpt("grass", form)
     assert network.states("grass") == ("dry", "wet")
     assert network.cpt("grass").values.tolist() == [[0.9, 0.1], [0.25, 0.75]]
 
@@ -214,9 +225,9 @@ def test_the_parents_states_must_be_known():
 def test_rows_near_one_are_kept_bit_for_bit_and_rounding_is_divided_once():
     network = BayesianNetwork({"b": ["a"]}, states=["no", "yes"])
     exact = [[0.1, 0.9 + 5e-13], [0.3, 0.7]]
-    assert network.set_cpt("b", exact).cpt("b").values.tolist() == exact
+    assert after(network, "set_cpt", "b", exact).cpt("b").values.tolist() == exact
     row = np.array([0.1, 0.9 + 5e-10])
-    found = network.set_cpt("b", [row, [0.3, 0.7]]).cpt("b").values
+    found = after(network, "set_cpt", "b", [row, [0.3, 0.7]]).cpt("b").values
     assert found[0].tolist() == (row / row.sum()).tolist() and found[1].tolist() == [0.3, 0.7]
 
 
@@ -226,13 +237,13 @@ def test_rows_farther_off_are_refused_by_name_or_mended_when_asked():
     values[1, 2, 0] = 0.5
     with refuses(SettingError, "c", "a", "a1", "b", "b2", 1.25, "normalize=True"):
         network.set_cpt("c", values)
-    mended = network.set_cpt("c", values, normalize=True).cpt("c").values
+    mended = after(network, "set_cpt", "c", values, normalize=True).cpt("c").values
     assert mended[1, 2].tolist() == [0.4, 0.2, 0.2, 0.2] and mended[0, 0].tolist() == [0.25] * 4
 
 
 def test_counts_are_normalised_and_rows_of_zeros_never():
     network = BayesianNetwork({"b": ["a"]}, states=["no", "yes"])
-    assert network.set_cpt("b", [[3, 1], [0, 7]], normalize=True).cpt("b").values.tolist() == [
+    assert after(network, "set_cpt", "b", [[3, 1], [0, 7]], normalize=True).cpt("b").values.tolist() == [
         [0.75, 0.25],
         [0, 1],
     ]
@@ -245,7 +256,7 @@ def test_counts_are_normalised_and_rows_of_zeros_never():
 
 
 def test_minus_zero_is_zero():
-    values = BayesianNetwork({"a": []}, states=[0, 1]).set_cpt("a", [-0.0, 1.0]).cpt("a").values
+    values = after(BayesianNetwork({"a": []}, states=[0, 1]), "set_cpt", "a", [-0.0, 1.0]).cpt("a").values
     assert not np.signbit(values).any()
 
 
@@ -357,7 +368,8 @@ def test_a_table_too_large_is_refused_before_it_is_made():
 
 def test_a_table_is_not_shared_with_who_gave_it():
     values = np.array([0.2, 0.3, 0.5])
-    network = family().set_cpt("b", values)
+    network = family()
+    network.set_cpt("b", values)
     values[0] = 9.0
     assert network.cpt("b")["b0"] == 0.2
     with pytest.raises(ValueError, match="read-only"):

@@ -68,7 +68,9 @@ def fitted(name: str, rows: Any, *labels: Any, **settings: Any) -> Any:
 @cache
 def network() -> Any:
     made = BayesianNetwork({EVIL: [], "wet": [EVIL]}, states={EVIL: ["no", EVIL], "wet": ["no", "yes"]})
-    return made.set_cpt(EVIL, [0.75, 0.25]).set_cpt("wet", [[0.875, 0.125], [0.0625, 0.9375]])
+    made.set_cpt(EVIL, [0.75, 0.25])
+    made.set_cpt("wet", [[0.875, 0.125], [0.0625, 0.9375]])
+    return made
 
 
 def comparison() -> Comparison:
@@ -234,7 +236,9 @@ WITHOUT_NAMES = {"Dataset", "GaussianMixturePosterior", "Parquet", "Unwritten"}
 @cache
 def linear() -> Any:
     made = BayesianNetwork({EVIL: [], "b": [EVIL]}, states=float)
-    return made.set_gaussian(EVIL, 0.0, variance=1.0).set_gaussian("b", 1.0, {EVIL: 2.0}, variance=1.0)
+    made.set_gaussian(EVIL, 0.0, variance=1.0)
+    made.set_gaussian("b", 1.0, {EVIL: 2.0}, variance=1.0)
+    return made
 
 
 @cache

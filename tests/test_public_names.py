@@ -149,3 +149,22 @@ def test_a_random_state_is_a_number_a_generator_or_none(place):
     for wrong in (-1, "x", 0.5):
         with refuses(SettingError, "random_state", repr(wrong)):
             draw(wrong)
+
+
+def test_an_edit_returns_none_and_a_copy_stays_as_it_was():
+    network = wet_grass()
+    before = network.copy()
+    edits = [
+        network.set_states("rain", ["dry", "wet"]),
+        network.rename({"joe": "neighbour"}),
+        network.add_node("cat", ["in", "out"]),
+        network.add_edge("rain", "cat"),
+        network.set_cpt("cat", [[0.5, 0.5], [1, 0]]),
+        network.set_deterministic("cat", lambda rain: "in"),
+        network.set_noisy_max("cat", {"rain": {"wet": [0.5, 0.5]}}),
+        network.set_noisy_or("cat", {"rain": 0.5}),
+        network.remove_edge("rain", "cat"),
+        network.remove_node("cat"),
+    ]
+    assert edits == [None] * len(edits)
+    assert before == wet_grass() != network

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bayeskit import BayesianNetwork
 from bayeskit.errors import SettingError, TooLarge, UnseenState, UsageError
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
+from edits import after
 from refusals import refuses
 
 chances = st.floats(0, 1)
@@ -26,7 +27,7 @@ def fever(states=("no", "yes")):
 
 @given(chances, chances, chances)
 def test_noisy_or_is_the_product_of_what_fails(cold, flu, leak):
-    found = fever().set_noisy_or("fever", {"flu": flu, "cold": cold}, leak).cpt("fever")
+    found = after(fever(), "set_noisy_or", "fever", {"flu": flu, "cold": cold}, leak).cpt("fever")
     for i, j in product(range(2), repeat=2):
         absent = (1 - leak) * (1 - cold) ** i * (1 - flu) ** j
         states = (("no", "yes")[i], ("no", "yes")[j])
@@ -35,14 +36,15 @@ def test_noisy_or_is_the_product_of_what_fails(cold, flu, leak):
 
 
 def test_noisy_or_keeps_its_parameters():
-    made = fever().set_noisy_or("fever", {"flu": 0.75, "cold": 0.5}, 0.125).distribution("fever")
+    made = after(fever(), "set_noisy_or", "fever", {"flu": 0.75, "cold": 0.5}, 0.125).distribution("fever")
     assert isinstance(made, NoisyMax)
     assert [cause.tolist() for cause in made.causes] == [[[1, 0], [0.5, 0.5]], [[1, 0], [0.25, 0.75]]]
     assert made.leak.tolist() == [0.875, 0.125]
 
 
 def test_noisy_or_where_present_comes_first():
-    usual = fever().set_noisy_or("fever", {"cold": 0.5, "flu": 0.75}, 0.125)
+    usual = fever()
+    usual.set_noisy_or("fever", {"cold": 0.5, "flu": 0.75}, 0.125)
     turned = fever(["yes", "no"])
     causes = {"cold": {"yes": 0.5}, "flu": {"yes": 0.75, "no": 0.0}}
     turned.set_noisy_or("fever", causes, 0.125, present="yes")
@@ -52,7 +54,7 @@ def test_noisy_or_where_present_comes_first():
     assert isinstance(made, NoisyMax) and not made.rising
     assert made.causes[0].tolist() == [[0.5, 0.5], [0, 1]] and made.leak.tolist() == [0.125, 0.875]
     assert turned == usual
-    assert usual.set_noisy_or("fever", {"cold": 0.5, "flu": 0.75}, 0.125, present="yes") == usual
+    assert after(usual, "set_noisy_or", "fever", {"cold": 0.5, "flu": 0.75}, 0.125, present="yes") == usual
 
 
 def test_noisy_or_of_a_parent_of_many_states():
@@ -63,13 +65,15 @@ def test_noisy_or_of_a_parent_of_many_states():
 
 
 def test_noisy_or_without_parents_is_its_leak():
-    network = BayesianNetwork({"a": []}, states=["no", "yes"]).set_noisy_or("a", {}, leak=0.25)
+    network = BayesianNetwork({"a": []}, states=["no", "yes"])
+    network.set_noisy_or("a", {}, leak=0.25)
     assert network.cpt("a").values.tolist() == [0.75, 0.25]
 
 
 def test_many_causes_are_kept_though_their_table_is_not():
     causes = {f"x{k}": 0.5 for k in range(50)}
-    network = BayesianNetwork({"y": list(causes)}, states=["no", "yes"]).set_noisy_or("y", causes)
+    network = BayesianNetwork({"y": list(causes)}, states=["no", "yes"])
+    network.set_noisy_or("y", causes)
     assert len(network.distribution("y").causes) == 50
     with refuses(TooLarge, "x0", "distribution('y')"):
         network.cpt("y")
@@ -160,7 +164,7 @@ def test_the_same_causes_are_equal_in_either_order_of_the_states():
     turned.set_cpt("y", NoisyMax(([[0.5, 0.3, 0.2], [0, 0, 1]],), leak[::-1], rising=False))
     assert usual == turned
     # The same numbers with the other end for the strongest are other causes.
-    assert usual != usual.copy().set_cpt("y", NoisyMax(causes, leak, rising=False))
+    assert usual != after(usual.copy(), "set_cpt", "y", NoisyMax(causes, leak, rising=False))
 
 
 def test_noisy_max_with_one_state_left_out_and_no_leak():
@@ -209,19 +213,22 @@ def test_a_rule_is_called_with_the_states_of_the_parents_in_order():
 
 
 def test_a_rule_as_a_mapping():
-    by_call = BayesianNetwork({"sum": ["a", "b"]}, states=STATES).set_deterministic("sum", lambda a, b: a + b)
+    by_call = BayesianNetwork({"sum": ["a", "b"]}, states=STATES)
+    by_call.set_deterministic("sum", lambda a, b: a + b)
     flat = {(a, b): a + b for a in range(3) for b in range(2)}
     nested = {a: {b: a + b for b in range(2)} for a in range(3)}
     for rule in (flat, nested):
-        assert BayesianNetwork({"sum": ["a", "b"]}, states=STATES).set_deterministic("sum", rule) == by_call
-    one = BayesianNetwork({"b": ["a"]}, states=["no", "yes"]).set_deterministic(
-        "b", {"no": "yes", "yes": "no"}
-    )
+        assert (
+            after(BayesianNetwork({"sum": ["a", "b"]}, states=STATES), "set_deterministic", "sum", rule)
+            == by_call
+        )
+    one = BayesianNetwork({"b": ["a"]}, states=["no", "yes"])
+    one.set_deterministic("b", {"no": "yes", "yes": "no"})
     assert one.cpt("b").values.tolist() == [[0, 1], [1, 0]]
 
 
 def test_a_rule_without_parents():
-    assert BayesianNetwork({"a": []}, states=[0, 1]).set_deterministic("a", lambda: 1).cpt(
+    assert after(BayesianNetwork({"a": []}, states=[0, 1]), "set_deterministic", "a", lambda: 1).cpt(
         "a"
     ).values.tolist() == [0, 1]
 
@@ -260,30 +267,31 @@ def mixed():
 
 
 def test_a_regression_on_continuous_parents():
-    network = BayesianNetwork({"w": ["u", "v"]}, states=float).set_gaussian("w", 1, {"v": 3, "u": 2}, 0.5)
+    network = BayesianNetwork({"w": ["u", "v"]}, states=float)
+    network.set_gaussian("w", 1, {"v": 3, "u": 2}, 0.5)
     found = network.distribution("w")
     assert (found.intercept.tolist(), found.coefficients.tolist(), found.variance.tolist()) == (
         1,
         [2, 3],
         0.5,
     )
-    root = network.set_gaussian("u", 4.0, variance=0).distribution("u")
+    root = after(network, "set_gaussian", "u", 4.0, variance=0).distribution("u")
     assert (float(root.intercept), root.coefficients.shape, float(root.variance)) == (4.0, (0,), 0.0)
 
 
 def test_one_regression_for_each_configuration_of_the_discrete_parents():
     said = {(d, e): (10 * i + e, {"u": i, "v": e}, 1 + i + e) for i, d in enumerate("xy") for e in range(3)}
-    found = mixed().set_gaussian("w", said).distribution("w")
+    found = after(mixed(), "set_gaussian", "w", said).distribution("w")
     assert found.intercept.tolist() == [[0, 1, 2], [10, 11, 12]]
     assert found.coefficients[1, 2].tolist() == [1, 2]
     assert found.variance.tolist() == [[1, 2, 3], [2, 3, 4]]
     nested = {d: {e: said[d, e] for e in range(3)} for d in "yx"}
-    assert mixed().set_gaussian("w", nested) == mixed().set_gaussian("w", said)
+    assert after(mixed(), "set_gaussian", "w", nested) == after(mixed(), "set_gaussian", "w", said)
 
 
 def test_a_mixture_of_means_and_variances():
     network = BayesianNetwork({"g": ["d"]}, states={"d": ["x", "y"], "g": float})
-    found = network.set_gaussian("g", {"x": (0.0, 1.0), "y": (5.0, None, 2.0)}).distribution("g")
+    found = after(network, "set_gaussian", "g", {"x": (0.0, 1.0), "y": (5.0, None, 2.0)}).distribution("g")
     assert (found.intercept.tolist(), found.variance.tolist()) == ([0, 5], [1, 2])
     assert found.coefficients.shape == (2, 0)
 
@@ -322,16 +330,20 @@ def test_regressions_refused_by_name(name, arguments, message):
 
 
 def test_what_distribution_gives_set_cpt_takes():
-    network = fever().set_noisy_or("fever", {"cold": 0.5, "flu": 0.75}, 0.125)
-    assert fever().set_cpt("fever", network.distribution("fever")) == network
+    network = fever()
+    network.set_noisy_or("fever", {"cold": 0.5, "flu": 0.75}, 0.125)
+    assert after(fever(), "set_cpt", "fever", network.distribution("fever")) == network
     causes = {"cold": {"yes": 0.5}, "flu": {"yes": 0.75}}
-    falling = fever().set_noisy_or("fever", causes, 0.125, present="no")
-    assert fever().set_cpt("fever", falling.distribution("fever")) == falling != network
-    rule = fever().set_deterministic("fever", lambda cold, flu: max(cold, flu))
-    assert fever().set_cpt("fever", rule.distribution("fever")) == rule
+    falling = fever()
+    falling.set_noisy_or("fever", causes, 0.125, present="no")
+    assert after(fever(), "set_cpt", "fever", falling.distribution("fever")) == falling != network
+    rule = fever()
+    rule.set_deterministic("fever", lambda cold, flu: max(cold, flu))
+    assert after(fever(), "set_cpt", "fever", rule.distribution("fever")) == rule
     said = {(d, e): (1, {"u": 2, "v": 3}, 4) for d in "xy" for e in range(3)}
-    gaussian = mixed().set_gaussian("w", said)
-    assert mixed().set_cpt("w", gaussian.distribution("w")) == gaussian
+    gaussian = mixed()
+    gaussian.set_gaussian("w", said)
+    assert after(mixed(), "set_cpt", "w", gaussian.distribution("w")) == gaussian
 
 
 @pytest.mark.parametrize(
@@ -368,7 +380,7 @@ def test_a_rule_takes_an_argument_for_each_parent():
         with refuses(SettingError, "rule", "c", "('a', 'b')"):
             network.set_deterministic("c", rule)
     assert (
-        network.set_deterministic("c", max).cpt("c")["no", "yes", "yes"] == 1
+        after(network, "set_deterministic", "c", max).cpt("c")["no", "yes", "yes"] == 1
     )  # max does not say what it takes
 
 

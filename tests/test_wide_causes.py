@@ -30,8 +30,10 @@ def clinic(n, leak=0.05, strength=0.6, continuous=False):
     if continuous:
         parents["pulse"], states["pulse"] = ["smoke"], float
     network = BayesianNetwork(parents, states=states)
-    network.set_cpt("smoke", [0.7, 0.3]).set_cpt("cough", [[0.9, 0.1], [0.25, 0.75]])
-    network.set_cpt("c0", [[0.95, 0.05], [0.5, 0.5]]).set_cpt("bed", [[0.9, 0.1], [0.2, 0.8]])
+    network.set_cpt("smoke", [0.7, 0.3])
+    network.set_cpt("cough", [[0.9, 0.1], [0.25, 0.75]])
+    network.set_cpt("c0", [[0.95, 0.05], [0.5, 0.5]])
+    network.set_cpt("bed", [[0.9, 0.1], [0.2, 0.8]])
     for c in causes[1:]:
         network.set_cpt(c, [1 - 2 / n, 2 / n])
     network.set_noisy_or("fever", dict.fromkeys(causes, strength), leak)
@@ -48,7 +50,8 @@ def sickness(n):
     for c in causes:
         network.set_cpt(c, [0.9, 0.07, 0.03])
     effect = {"some": [0.7, 0.25, 0.05], "much": [0.3, 0.4, 0.3]}
-    return network.set_noisy_max("fever", dict.fromkeys(causes, effect), [0.95, 0.04, 0.01])
+    network.set_noisy_max("fever", dict.fromkeys(causes, effect), [0.95, 0.04, 0.01])
+    return network
 
 
 @pytest.fixture

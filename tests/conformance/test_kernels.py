@@ -193,9 +193,9 @@ def corners() -> None:
     NaiveBayes(semi_supervised=True).fit(WORDS, y)
     MultinomialNB(semi_supervised=True).fit(csr_matrix(COUNTS), y)
     far = BayesianNetwork({"a": [], "b": ["a"], "c": ["a"]}, states=["no", "yes"])
-    far.set_cpt("a", [0.5, 0.5]).set_cpt("b", [[1e-300, 1.0], [1.0, 0.0]]).set_cpt(
-        "c", [[1.0, 0.0], [1e-300, 1.0]]
-    )
+    far.set_cpt("a", [0.5, 0.5])
+    far.set_cpt("b", [[1e-300, 1.0], [1.0, 0.0]])
+    far.set_cpt("c", [[1.0, 0.0], [1e-300, 1.0]])
     far.predict_proba({"b": ["no", "yes"], "c": ["no", "yes"]}, "a")
     holed = np.where(RNG.random(NUMBERS.shape) < 0.2, np.nan, RNG.normal(size=NUMBERS.shape))
     GaussianBayes().fit(holed, Y).predict(holed)

@@ -50,8 +50,11 @@ def wet_grass(rain="rain", sprinkler="sprinkler", joe="joe", wet="wet"):
     network = BayesianNetwork(
         {rain: [], sprinkler: [], joe: [rain], wet: [rain, sprinkler]}, states=["no", "yes"]
     )
-    network.set_cpt(rain, [0.8, 0.2]).set_cpt(sprinkler, [0.9, 0.1]).set_cpt(joe, [[0.8, 0.2], [0, 1]])
-    return network.set_cpt(wet, [[[1, 0], [0.1, 0.9]], [[0, 1], [0, 1]]])
+    network.set_cpt(rain, [0.8, 0.2])
+    network.set_cpt(sprinkler, [0.9, 0.1])
+    network.set_cpt(joe, [[0.8, 0.2], [0, 1]])
+    network.set_cpt(wet, [[[1, 0], [0.1, 0.9]], [[0, 1], [0, 1]]])
+    return network
 
 
 def ask_everything(network, target, evidence):
@@ -87,9 +90,12 @@ def test_parts_that_nothing_connects_are_independent():
         states={**{n: ["no", "yes"] for n in "rsjwRSJW"}, "coin": ["h", "t"], "sure": ["only"]},
     )
     for rain, sprinkler, joe, wet in ("rsjw", "RSJW"):
-        both.set_cpt(rain, [0.8, 0.2]).set_cpt(sprinkler, [0.9, 0.1]).set_cpt(joe, [[0.8, 0.2], [0, 1]])
+        both.set_cpt(rain, [0.8, 0.2])
+        both.set_cpt(sprinkler, [0.9, 0.1])
+        both.set_cpt(joe, [[0.8, 0.2], [0, 1]])
         both.set_cpt(wet, [[[1, 0], [0.1, 0.9]], [[0, 1], [0, 1]]])
-    both.set_cpt("coin", [0.25, 0.75]).set_cpt("sure", [1.0])
+    both.set_cpt("coin", [0.25, 0.75])
+    both.set_cpt("sure", [1.0])
     alone = wet_grass()
     seen = {"w": "yes", "j": "yes", "W": "no"}
     found = both.posteriors(seen)
@@ -119,7 +125,8 @@ def test_a_network_of_nothing():
 
 
 def test_one_node():
-    network = BayesianNetwork({"a": []}, states=["x", "y", "z"]).set_cpt("a", [0.2, 0.5, 0.3])
+    network = BayesianNetwork({"a": []}, states=["x", "y", "z"])
+    network.set_cpt("a", [0.2, 0.5, 0.3])
     assert network.query("a", evidence={"a": "z"}).values.tolist() == [0, 0, 1]
     assert network.log_probability({"a": Not("x")}) == pytest.approx(math.log(0.8))
     assert network.mpe({"a": Not("y")}) == {"a": "z"}
@@ -190,7 +197,8 @@ def test_states_that_read_like_missing_values():
     """Only null, NaN and None are missing; "None", "nan" and "NA" are words."""
     states = ["None", "nan", "NA", ""]
     network = BayesianNetwork({"a": [], "b": ["a"]}, states={"a": states, "b": ["n", "y"]})
-    network.set_cpt("a", [0.1, 0.2, 0.3, 0.4]).set_cpt("b", [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4]])
+    network.set_cpt("a", [0.1, 0.2, 0.3, 0.4])
+    network.set_cpt("b", [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4]])
     for code, state in enumerate(states):
         assert network.query("b", evidence={"a": state})["y"] == pytest.approx((code + 1) / 10)
     frame = {"a": np.array([*states, None], dtype=object)}
@@ -208,19 +216,22 @@ def test_states_that_read_like_missing_values():
 )
 def test_a_state_is_what_it_equals_or_is_written_as(value):
     network = BayesianNetwork({"a": [], "b": ["a"]}, states=["0", "1"])
-    network.set_cpt("a", [0.5, 0.5]).set_cpt("b", [[0.9, 0.1], [0.2, 0.8]])
+    network.set_cpt("a", [0.5, 0.5])
+    network.set_cpt("b", [[0.9, 0.1], [0.2, 0.8]])
     if value is True:
         with pytest.raises(UnseenState):
             network.query("b", evidence={"a": value})
     else:
         assert network.query("b", evidence={"a": value})["1"] == pytest.approx(0.8)
-    numbers = BayesianNetwork({"a": []}, states=[0, 1]).set_cpt("a", [0.25, 0.75])
+    numbers = BayesianNetwork({"a": []}, states=[0, 1])
+    numbers.set_cpt("a", [0.25, 0.75])
     assert math.exp(numbers.log_probability({"a": value})) == pytest.approx(0.75)
 
 
 def test_two_ways_of_writing_two_states_are_two_states():
     network = BayesianNetwork({"a": [], "b": ["a"]}, states={"a": [1, "1"], "b": ["n", "y"]})
-    network.set_cpt("a", [0.5, 0.5]).set_cpt("b", [[0.9, 0.1], [0.2, 0.8]])
+    network.set_cpt("a", [0.5, 0.5])
+    network.set_cpt("b", [[0.9, 0.1], [0.2, 0.8]])
     assert network.query("b", evidence={"a": 1})["y"] == pytest.approx(0.1)
     assert network.query("b", evidence={"a": "1"})["y"] == pytest.approx(0.8)
     assert network.query("b", evidence={"a": np.int64(1)})["y"] == pytest.approx(0.1)
@@ -299,8 +310,10 @@ def test_impossible_evidence_where_no_answer_is_needed():
 
 
 def test_an_impossible_row_among_numbers_that_only_logs_hold():
-    network = BayesianNetwork({"c": [], "x": ["c"], "y": ["c"]}, states=[0, 1]).set_cpt("c", [0.5, 0.5])
-    network.set_cpt("x", [[1, 1e-310], [1, 1e-310]]).set_cpt("y", [[1, 0], [1, 0]])
+    network = BayesianNetwork({"c": [], "x": ["c"], "y": ["c"]}, states=[0, 1])
+    network.set_cpt("c", [0.5, 0.5])
+    network.set_cpt("x", [[1, 1e-310], [1, 1e-310]])
+    network.set_cpt("y", [[1, 0], [1, 0]])
     with pytest.warns(SuspectResult):
         found = network.predict_proba({"y": [1, 0]}, "c")
     assert found == pytest.approx(np.full((2, 2), 0.5))

@@ -160,7 +160,8 @@ def em() -> Numbers:
     for start in ((0.4, 0.6, 0.7), (0.5, 0.5, 0.5)):
         pi, p, q = start
         coins = BayesianNetwork({"coin": [], "throw": ["coin"]}, states={"coin": ["B", "C"], "throw": [0, 1]})
-        coins = coins.set_cpt("coin", [pi, 1 - pi]).set_cpt("throw", [[1 - p, p], [1 - q, q]])
+        coins.set_cpt("coin", [pi, 1 - pi])
+        coins.set_cpt("throw", [[1 - p, p], [1 - q, q]])
         with warnings.catch_warnings():
             # That the second start never parts the coins is what the page shows.
             warnings.simplefilter("ignore", SuspectResult)
@@ -223,11 +224,18 @@ def _basic() -> dict[str, Any]:
     chain = BayesianNetwork({"a": [], "c": ["a"], "b": ["c"]}, states=[0, 1])
     collider = BayesianNetwork({"a": [], "b": [], "c": ["a", "b"], "d": ["c"]}, states=[0, 1])
     child = [[[0.9, 0.1], [0.5, 0.5]], [[0.6, 0.4], [0.1, 0.9]]]
+    fork.set_cpt("c", [0.6, 0.4])
+    fork.set_cpt("a", likely)
+    fork.set_cpt("b", sure)
+    chain.set_cpt("a", [0.7, 0.3])
+    chain.set_cpt("c", likely)
+    chain.set_cpt("b", sure)
+    collider.set_cpt("a", [0.7, 0.3])
+    collider.set_cpt("b", [0.4, 0.6])
+    collider.set_cpt("c", child)
+    collider.set_cpt("d", likely)
     return {
-        "fork": fork.set_cpt("c", [0.6, 0.4]).set_cpt("a", likely).set_cpt("b", sure),
-        "chain": chain.set_cpt("a", [0.7, 0.3]).set_cpt("c", likely).set_cpt("b", sure),
-        "collider": collider.set_cpt("a", [0.7, 0.3])
-        .set_cpt("b", [0.4, 0.6])
-        .set_cpt("c", child)
-        .set_cpt("d", likely),
+        "fork": fork,
+        "chain": chain,
+        "collider": collider,
     }

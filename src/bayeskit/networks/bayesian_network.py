@@ -59,9 +59,9 @@ class BayesianNetwork(Fitting, Structure, Queries):
 
     Notes
     -----
-    Changes happen in place and return the network; one that fails changes nothing. What was derived from the network
-    before (engines, trees, orders) is dropped with them, and never copied or pickled. A node whose parents change
-    loses its table, which said what to expect given other parents: set it anew.
+    Edits happen in place and return None; one that fails changes nothing, and ``copy()`` keeps the network as it was.
+    What was derived from the network before (engines, trees, orders) is dropped with them, and never copied or
+    pickled. A node whose parents change loses its table, which said what to expect given other parents: set it anew.
 
     Examples
     --------
@@ -71,9 +71,10 @@ class BayesianNetwork(Fitting, Structure, Queries):
     ...     {"rain": [], "sprinkler": [], "joe": ["rain"], "wet": ["rain", "sprinkler"]},
     ...     states=["no", "yes"],
     ... )
-    >>> network = network.set_cpt("rain", {"no": 0.8, "yes": 0.2}).set_cpt("sprinkler", [0.9, 0.1])
-    >>> network = network.set_cpt("joe", {"no": [0.8, 0.2], "yes": [0, 1]})
-    >>> network = network.set_cpt("wet", [[[1, 0], [0.1, 0.9]], [[0, 1], [0, 1]]])
+    >>> network.set_cpt("rain", {"no": 0.8, "yes": 0.2})
+    >>> network.set_cpt("sprinkler", [0.9, 0.1])
+    >>> network.set_cpt("joe", {"no": [0.8, 0.2], "yes": [0, 1]})
+    >>> network.set_cpt("wet", [[[1, 0], [0.1, 0.9]], [[0, 1], [0, 1]]])
     >>> network
     BayesianNetwork: P(rain) P(sprinkler) P(joe | rain) P(wet | rain, sprinkler)
     >>> print(f"{network.query('sprinkler', evidence={'wet': 'yes'})['yes']:.4f}")
@@ -157,7 +158,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
             )
         return found
 
-    def set_cpt(self, name: Name, table: CptLike, *, normalize: bool = False) -> Self:
+    def set_cpt(self, name: Name, table: CptLike, *, normalize: bool = False) -> None:
         """Give a node its conditional probabilities.
 
         Parameters
@@ -180,17 +181,17 @@ class BayesianNetwork(Fitting, Structure, Queries):
         Examples
         --------
         >>> network = BayesianNetwork({"rain": [], "wet": ["rain"]}, states=["no", "yes"])
-        >>> network = network.set_cpt("rain", {"yes": 0.2, "no": 0.8}).set_cpt("wet", [[0.9, 0.1], [0, 1]])
+        >>> network.set_cpt("rain", {"yes": 0.2, "no": 0.8})
+        >>> network.set_cpt("wet", [[0.9, 0.1], [0, 1]])
         >>> network.cpt("wet")["yes", "no"]
         0.0
         """
         network = self._network
         self._become(network.with_node(read_table(network, name, table, switch(normalize, "normalize"))))
-        return self
 
     def set_noisy_or(
         self, name: Name, causes: Mapping[Any, Any], leak: float = 0.0, *, present: Label | None = None
-    ) -> Self:
+    ) -> None:
         r"""Make a node the noisy-OR of its parents.
 
         .. math:: P(\text{absent} \mid x) = (1 - \lambda) \prod_{i: x_i \text{ present}} (1 - p_i)
@@ -207,15 +208,15 @@ class BayesianNetwork(Fitting, Structure, Queries):
         Examples
         --------
         >>> network = BayesianNetwork({"fever": ["cold", "flu"]}, states=["no", "yes"])
-        >>> network = network.set_noisy_or("fever", {"cold": 0.5, "flu": 0.75})
+        >>> network.set_noisy_or("fever", {"cold": 0.5, "flu": 0.75})
         >>> network.cpt("fever")["yes", "yes", "no"]
         0.125
         """
-        return self._set(name, noisy_or(self._network, name, causes, leak, present))
+        self._set(name, noisy_or(self._network, name, causes, leak, present))
 
     def set_noisy_max(
         self, name: Name, causes: Mapping[Any, Any], leak: ArrayLike | Mapping[Any, float] | None = None
-    ) -> Self:
+    ) -> None:
         """Make a node the largest of what each of its parents alone would bring about.
 
         Parameters
@@ -230,12 +231,13 @@ class BayesianNetwork(Fitting, Structure, Queries):
         --------
         >>> states = {"flu": ["no", "yes"], "fever": ["none", "mild", "high"]}
         >>> network = BayesianNetwork({"fever": ["flu"]}, states=states)
-        >>> network.set_noisy_max("fever", {"flu": {"yes": [0.25, 0.5, 0.25]}}).cpt("fever")["no", "none"]
+        >>> network.set_noisy_max("fever", {"flu": {"yes": [0.25, 0.5, 0.25]}})
+        >>> network.cpt("fever")["no", "none"]
         1.0
         """
-        return self._set(name, noisy_max(self._network, name, causes, leak))
+        self._set(name, noisy_max(self._network, name, causes, leak))
 
-    def set_deterministic(self, name: Name, rule: Callable[..., Label] | Mapping[Any, Any]) -> Self:
+    def set_deterministic(self, name: Name, rule: Callable[..., Label] | Mapping[Any, Any]) -> None:
         """Make a node a function of its parents.
 
         Parameters
@@ -247,10 +249,11 @@ class BayesianNetwork(Fitting, Structure, Queries):
         Examples
         --------
         >>> network = BayesianNetwork({"either": ["lung", "tub"]}, states=["no", "yes"])
-        >>> network.set_deterministic("either", lambda lung, tub: max(lung, tub)).cpt("either")["no", "yes", "yes"]
+        >>> network.set_deterministic("either", lambda lung, tub: max(lung, tub))
+        >>> network.cpt("either")["no", "yes", "yes"]
         1.0
         """
-        return self._set(name, deterministic(self._network, name, rule))
+        self._set(name, deterministic(self._network, name, rule))
 
     def set_gaussian(
         self,
@@ -258,7 +261,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
         intercept: float | Mapping[Any, Any],
         coefficients: Mapping[Any, float] | None = None,
         variance: float | None = None,
-    ) -> Self:
+    ) -> None:
         r"""Make a continuous node a regression on its parents with Gaussian noise.
 
         .. math:: y \mid d, x \sim N(a_d + b_d^\top x, \; v_d)
@@ -274,20 +277,21 @@ class BayesianNetwork(Fitting, Structure, Queries):
 
         Examples
         --------
-        >>> network = BayesianNetwork({"b": ["a"]}, states=float).set_gaussian("a", 0.0, variance=1.0)
-        >>> network.set_gaussian("b", 1.0, {"a": 2.0}, 0.5).distribution("b").coefficients
+        >>> network = BayesianNetwork({"b": ["a"]}, states=float)
+        >>> network.set_gaussian("a", 0.0, variance=1.0)
+        >>> network.set_gaussian("b", 1.0, {"a": 2.0}, 0.5)
+        >>> network.distribution("b").coefficients
         array([2.])
         """
-        return self._set(name, regression(self._network, name, intercept, coefficients, variance))
+        self._set(name, regression(self._network, name, intercept, coefficients, variance))
 
-    def _set(self, name: Name, distribution: Distribution) -> Self:
+    def _set(self, name: Name, distribution: Distribution) -> None:
         network = self._network
         self._become(network.with_node(replace(network[name], distribution=distribution)))
-        return self
 
     # -- the graph -----------------------------------------------------------------------------
 
-    def add_node(self, name: Name, states: StatesLike = None, parents: NamesLike | None = ()) -> Self:
+    def add_node(self, name: Name, states: StatesLike = None, parents: NamesLike | None = ()) -> None:
         """Add a node after the others, without a table.
 
         Parameters
@@ -302,9 +306,8 @@ class BayesianNetwork(Fitting, Structure, Queries):
             raise SettingError("There is a node {name!r} already.", name=name)
         node = Node(variable_of(name, states), parent_names(name, parents, network.dag.position))
         self._become(replace(network, nodes=(*network.nodes, node)))
-        return self
 
-    def add_edge(self, parent: Name, child: Name) -> Self:
+    def add_edge(self, parent: Name, child: Name) -> None:
         """Add an arc; the parent becomes the last of the child's parents, and the child loses its table.
 
         An arc that would close a cycle is refused with the cycle named.
@@ -316,26 +319,23 @@ class BayesianNetwork(Fitting, Structure, Queries):
                 "There is an arc from {parent!r} to {child!r} already.", parent=parent, child=child
             )
         self._become(network.with_node(replace(node, parents=(*node.parents, name), distribution=None)))
-        return self
 
-    def remove_edge(self, parent: Name, child: Name) -> Self:
+    def remove_edge(self, parent: Name, child: Name) -> None:
         """Take an arc away; the child loses its table."""
         network = self._network
         node, name = network[child], network[parent].name
         if name not in node.parents:
             raise SettingError("There is no arc from {parent!r} to {child!r}.", parent=parent, child=child)
         self._become(network.with_node(_without(node, name)))
-        return self
 
-    def remove_node(self, name: Name) -> Self:
+    def remove_node(self, name: Name) -> None:
         """Take a node and its arcs away; its children lose their tables."""
         network = self._network
         gone = network[name].name
         kept = (node for node in network.nodes if node.name != gone)
         self._become(replace(network, nodes=tuple(_without(node, gone) for node in kept)))
-        return self
 
-    def rename(self, names: Mapping[Any, Name]) -> Self:
+    def rename(self, names: Mapping[Any, Name]) -> None:
         """Give nodes other names, all at once: {"a": "b", "b": "a"} exchanges two."""
         network = self._network
         if not isinstance(names, Mapping):
@@ -353,9 +353,8 @@ class BayesianNetwork(Fitting, Structure, Queries):
             for node in network.nodes
         )
         self._become(replace(network, nodes=tuple(nodes)))
-        return self
 
-    def set_states(self, name: Name, states: StatesLike | Mapping[Any, Label]) -> Self:
+    def set_states(self, name: Name, states: StatesLike | Mapping[Any, Label]) -> None:
         """Rename the states of a node by their position, or declare them where they are not known yet.
 
         Parameters
@@ -368,7 +367,6 @@ class BayesianNetwork(Fitting, Structure, Queries):
             raise SettingError("{name!r} is continuous and has no states.", name=name)
         variable = _renamed(node.variable, states) if node.variable.size else variable_of(node.name, states)
         self._become(self._network.with_node(replace(node, variable=variable)))
-        return self
 
     def copy(self) -> Self:
         """Return a network that is equal now and changes on its own."""

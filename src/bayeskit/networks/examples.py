@@ -13,25 +13,24 @@ def wet_grass() -> BayesianNetwork:
     >>> wet_grass().cpt("wet")["no", "yes", "yes"]
     0.9
     """
-    return (
-        BayesianNetwork(
-            {"rain": [], "sprinkler": [], "joe": ["rain"], "wet": ["rain", "sprinkler"]},
-            states=["no", "yes"],
-            name="wet grass",
-        )
-        .set_cpt("rain", {"no": 0.8, "yes": 0.2})
-        .set_cpt("sprinkler", {"no": 0.9, "yes": 0.1})
-        .set_cpt("joe", {"no": {"no": 0.8, "yes": 0.2}, "yes": {"no": 0, "yes": 1}})
-        .set_cpt(
-            "wet",
-            {
-                ("no", "no"): {"no": 1, "yes": 0},
-                ("no", "yes"): {"no": 0.1, "yes": 0.9},
-                ("yes", "no"): {"no": 0, "yes": 1},
-                ("yes", "yes"): {"no": 0, "yes": 1},
-            },
-        )
+    network = BayesianNetwork(
+        {"rain": [], "sprinkler": [], "joe": ["rain"], "wet": ["rain", "sprinkler"]},
+        states=["no", "yes"],
+        name="wet grass",
     )
+    network.set_cpt("rain", {"no": 0.8, "yes": 0.2})
+    network.set_cpt("sprinkler", {"no": 0.9, "yes": 0.1})
+    network.set_cpt("joe", {"no": {"no": 0.8, "yes": 0.2}, "yes": {"no": 0, "yes": 1}})
+    network.set_cpt(
+        "wet",
+        {
+            ("no", "no"): {"no": 1, "yes": 0},
+            ("no", "yes"): {"no": 0.1, "yes": 0.9},
+            ("yes", "no"): {"no": 0, "yes": 1},
+            ("yes", "yes"): {"no": 0, "yes": 1},
+        },
+    )
+    return network
 
 
 def asia() -> BayesianNetwork:
@@ -52,17 +51,16 @@ def asia() -> BayesianNetwork:
         "xray": ["either"],
         "dysp": ["bronc", "either"],
     }
-    return (
-        BayesianNetwork(parents, states=["yes", "no"], name="asia")
-        .set_cpt("asia", [0.01, 0.99])
-        .set_cpt("tub", {"yes": [0.05, 0.95], "no": [0.01, 0.99]})
-        .set_cpt("smoke", [0.5, 0.5])
-        .set_cpt("lung", {"yes": [0.1, 0.9], "no": [0.01, 0.99]})
-        .set_cpt("bronc", {"yes": [0.6, 0.4], "no": [0.3, 0.7]})
-        .set_deterministic("either", lambda lung, tub: "yes" if "yes" in (lung, tub) else "no")
-        .set_cpt("xray", {"yes": [0.98, 0.02], "no": [0.05, 0.95]})
-        .set_cpt("dysp", [[[0.9, 0.1], [0.8, 0.2]], [[0.7, 0.3], [0.1, 0.9]]])
-    )
+    network = BayesianNetwork(parents, states=["yes", "no"], name="asia")
+    network.set_cpt("asia", [0.01, 0.99])
+    network.set_cpt("tub", {"yes": [0.05, 0.95], "no": [0.01, 0.99]})
+    network.set_cpt("smoke", [0.5, 0.5])
+    network.set_cpt("lung", {"yes": [0.1, 0.9], "no": [0.01, 0.99]})
+    network.set_cpt("bronc", {"yes": [0.6, 0.4], "no": [0.3, 0.7]})
+    network.set_deterministic("either", lambda lung, tub: "yes" if "yes" in (lung, tub) else "no")
+    network.set_cpt("xray", {"yes": [0.98, 0.02], "no": [0.05, 0.95]})
+    network.set_cpt("dysp", [[[0.9, 0.1], [0.8, 0.2]], [[0.7, 0.3], [0.1, 0.9]]])
+    return network
 
 
 def seven() -> BayesianNetwork:
@@ -108,19 +106,18 @@ def melon() -> BayesianNetwork:
         "根蒂": ["硬挺", "蜷缩"],
     }
     parents = {"好瓜": [], "甜度": [], "敲声": ["好瓜"], "色泽": ["好瓜", "甜度"], "根蒂": ["甜度"]}
-    return (
-        BayesianNetwork(parents, states=states, name="melon")
-        .set_cpt("好瓜", {"是": 0.5, "否": 0.5})
-        .set_cpt("甜度", {"高": 0.6, "低": 0.4})
-        .set_cpt("敲声", {"是": {"浊响": 0.75, "沉闷": 0.25}, "否": {"浊响": 0.4, "沉闷": 0.6}})
-        .set_cpt(
-            "色泽",
-            {
-                ("是", "高"): {"青绿": 0.3, "乌黑": 0.7},
-                ("是", "低"): {"青绿": 0.5, "乌黑": 0.5},
-                ("否", "高"): {"青绿": 0.6, "乌黑": 0.4},
-                ("否", "低"): {"青绿": 0.8, "乌黑": 0.2},
-            },
-        )
-        .set_cpt("根蒂", {"高": {"硬挺": 0.1, "蜷缩": 0.9}, "低": {"硬挺": 0.7, "蜷缩": 0.3}})
+    network = BayesianNetwork(parents, states=states, name="melon")
+    network.set_cpt("好瓜", {"是": 0.5, "否": 0.5})
+    network.set_cpt("甜度", {"高": 0.6, "低": 0.4})
+    network.set_cpt("敲声", {"是": {"浊响": 0.75, "沉闷": 0.25}, "否": {"浊响": 0.4, "沉闷": 0.6}})
+    network.set_cpt(
+        "色泽",
+        {
+            ("是", "高"): {"青绿": 0.3, "乌黑": 0.7},
+            ("是", "低"): {"青绿": 0.5, "乌黑": 0.5},
+            ("否", "高"): {"青绿": 0.6, "乌黑": 0.4},
+            ("否", "低"): {"青绿": 0.8, "乌黑": 0.2},
+        },
     )
+    network.set_cpt("根蒂", {"高": {"硬挺": 0.1, "蜷缩": 0.9}, "低": {"硬挺": 0.7, "蜷缩": 0.3}})
+    return network

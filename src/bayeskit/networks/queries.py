@@ -290,7 +290,8 @@ class Queries:
         Examples
         --------
         >>> from bayeskit import BayesianNetwork
-        >>> coin = BayesianNetwork({"coin": []}).set_cpt("coin", {"heads": 0.5, "tails": 0.5})
+        >>> coin = BayesianNetwork({"coin": []})
+        >>> coin.set_cpt("coin", {"heads": 0.5, "tails": 0.5})
         >>> round(coin.log_likelihood({"coin": ["heads", None, "tails"]}), 4)
         -1.3863
         """

@@ -325,7 +325,8 @@ def kl(self: Asked, other: BayesianNetwork) -> float:
     Examples
     --------
     >>> from bayeskit.networks.examples import wet_grass
-    >>> dry = wet_grass().set_cpt("rain", [0.9, 0.1])
+    >>> dry = wet_grass()
+    >>> dry.set_cpt("rain", [0.9, 0.1])
     >>> round(wet_grass().kl(dry), 4), wet_grass().kl(wet_grass())
     (0.0444, 0.0)
     """
