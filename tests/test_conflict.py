@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -56,11 +57,11 @@ def test_every_proper_part_of_the_evidence_named_is_possible(seed):
     hard, soft, likelihoods = random_evidence(rng, network, share=0.9)
     asked = public(network)
     if told(network, likelihoods).sum() > 0:
-        asked.posteriors(hard, soft)
+        asked.posteriors(hard, soft=soft)
         return
-    for ask in (asked.posteriors, asked.mpe, lambda *e: asked.query("x0", evidence=e[0], soft=e[1])):
+    for ask in (asked.posteriors, asked.mpe, partial(asked.query, "x0")):
         with pytest.raises(ImpossibleEvidence) as caught:
-            ask(hard, soft)
+            ask(hard, soft=soft)
     items = []  # each piece of evidence counts as one; a node may be named for two
     for name, value in caught.value.evidence.items():
         if isinstance(value, tuple):
@@ -71,7 +72,7 @@ def test_every_proper_part_of_the_evidence_named_is_possible(seed):
     def log_p(some):
         return asked.log_probability(
             {name: hard[name] for kind, name in some if kind is hard},
-            {name: soft[name] for kind, name in some if kind is soft},
+            soft={name: soft[name] for kind, name in some if kind is soft},
         )
 
     assert items and log_p(items) == -math.inf

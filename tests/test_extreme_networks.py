@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -90,26 +91,26 @@ def code_of(state):
 def check(rng, network, log_z):
     told = Told(rng, network)
     evidence, soft, logs = told.hard, told.soft, told.logs
-    assert near(network.log_probability(evidence, soft), told.total - log_z)
+    assert near(network.log_probability(evidence, soft=soft), told.total - log_z)
     targets = rng.permutation(told.n)[: int(rng.integers(1, 4))].tolist()
     asked = [told.names[v] for v in targets]
     if told.total == -math.inf:
-        for ask in (network.posteriors, network.mpe, lambda *e: network.map(asked, *e)):
+        for ask in (network.posteriors, network.mpe, partial(network.map, asked)):
             with pytest.raises(ImpossibleEvidence):
-                ask(evidence, soft)
+                ask(evidence, soft=soft)
         with pytest.raises(ImpossibleEvidence):
-            network.query(*asked, evidence=evidence, soft=soft)
+            network.query([*asked], evidence=evidence, soft=soft)
         return
-    for v, (name, found) in enumerate(network.posteriors(evidence, soft).items()):
+    for v, (name, found) in enumerate(network.posteriors(evidence, soft=soft).items()):
         assert name == told.names[v]
         assert found == pytest.approx(np.exp(log_margin(logs, v) - told.total), abs=1e-9)
     table = log_margin(logs, *targets)
-    joint = network.query(*asked, evidence=evidence, soft=soft).values
+    joint = network.query([*asked], evidence=evidence, soft=soft).values
     assert joint == pytest.approx(np.exp(table - told.total), abs=1e-9)
-    best = network.mpe(evidence, soft)
+    best = network.mpe(evidence, soft=soft)
     assert near(best.log_probability, logs.max() - log_z)
     assert near(logs[tuple(code_of(best[name]) for name in told.names)], logs.max())
-    some = network.map(asked, evidence, soft)
+    some = network.map(asked, evidence, soft=soft)
     assert near(some.log_probability, table.max() - log_z)
     assert near(table[tuple(code_of(some[name]) for name in asked)], table.max())
 

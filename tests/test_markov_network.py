@@ -74,20 +74,22 @@ def test_every_answer_equals_enumeration(seed):
     hard, soft, likelihoods = random_evidence(rng, value)
     joint = with_evidence(table, {}, likelihoods)
     expected = log_total(joint)
-    assert math.isclose(network.log_partition(hard, soft), expected, rel_tol=1e-11, abs_tol=1e-11)
-    assert math.isclose(network.log_probability(hard, soft), expected - log_z, rel_tol=1e-10, abs_tol=1e-10)
+    assert math.isclose(network.log_partition(hard, soft=soft), expected, rel_tol=1e-11, abs_tol=1e-11)
+    assert math.isclose(
+        network.log_probability(hard, soft=soft), expected - log_z, rel_tol=1e-10, abs_tol=1e-10
+    )
     if expected == -math.inf:
         with pytest.raises(ImpossibleEvidence):
-            network.mpe(hard, soft)
+            network.mpe(hard, soft=soft)
         return
-    for axis, (name, found) in enumerate(network.posteriors(hard, soft).items()):
+    for axis, (name, found) in enumerate(network.posteriors(hard, soft=soft).items()):
         assert np.allclose(found, margin(joint, axis) / joint.sum(), rtol=1e-11, atol=1e-13)
         alone = network.query(name, evidence=hard, soft=soft)
         assert np.allclose(alone.values, found, rtol=1e-11, atol=1e-13)
         top = margin(joint, axis).max()
-        best = network.map(name, hard, soft)
+        best = network.map(name, hard, soft=soft)
         assert math.isclose(best.log_probability, math.log(top) - log_z, rel_tol=1e-10, abs_tol=1e-10)
-    best = network.mpe(hard, soft)
+    best = network.mpe(hard, soft=soft)
     assert math.isclose(best.log_probability, math.log(joint.max()) - log_z, rel_tol=1e-10, abs_tol=1e-10)
     cell = tuple(network.states(name).index(best[name]) for name in network.variables)
     assert math.isclose(joint[cell], joint.max(), rel_tol=1e-11)
@@ -132,11 +134,11 @@ def test_a_bayesian_network_s_tables_are_factors(seed):
     hard, soft, _ = random_evidence(rng, network)
     directed, undirected = public(network), MarkovNetwork.of(public(network))
     assert abs(undirected.log_partition()) < 1e-12
-    log_p = directed.log_probability(hard, soft)
-    assert math.isclose(undirected.log_probability(hard, soft), log_p, rel_tol=1e-11, abs_tol=1e-11)
+    log_p = directed.log_probability(hard, soft=soft)
+    assert math.isclose(undirected.log_probability(hard, soft=soft), log_p, rel_tol=1e-11, abs_tol=1e-11)
     if log_p > -math.inf:
-        expected = directed.posteriors(hard, soft)
-        for name, values in undirected.posteriors(hard, soft).items():
+        expected = directed.posteriors(hard, soft=soft)
+        for name, values in undirected.posteriors(hard, soft=soft).items():
             assert np.allclose(values, expected[name], rtol=1e-11, atol=1e-13)
 
 

@@ -78,7 +78,7 @@ def test_continuous_answers_are_mixtures():
     assert isinstance(height, GaussianMixturePosterior) and math.isclose(float(height.mean), 178.0)
     mixture = people().query("weight")
     assert math.isclose(float(mixture.mean), float(P @ MEAN) - 100.0, rel_tol=1e-12)
-    assert people().query("height", "weight").means.shape[1] == 2
+    assert people().query(["height", "weight"]).means.shape[1] == 2
     assert float(people().posteriors({"height": 3})["height"].variance) == 0.0
 
 
@@ -113,7 +113,7 @@ def test_most_probable_states_and_values():
     with refuses(SettingError, "height", "continuous"):
         people().map(["sex", "height"])
     with refuses(SettingError, "sex", "height", "discrete", "continuous"):
-        people().query("sex", "height")
+        people().query(["sex", "height"])
 
 
 def test_rows_complete_in_the_blanket_or_not():

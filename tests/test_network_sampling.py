@@ -191,7 +191,7 @@ def test_observed_numbers():
 
 def test_observed_numbers_weigh():
     p, _, _ = posterior_of_mixed(1.2)
-    found = public(mixed()).approximate("a", "b", evidence={"y": 1.2}, n_samples=40_000)
+    found = public(mixed()).approximate(["a", "b"], evidence={"y": 1.2}, n_samples=40_000)
     assert within(found, p) and found.standard_error.max() < 0.02
     with refuses(SettingError, "y", "continuous", "method='gibbs'"):
         public(mixed()).approximate("a", evidence={"y": 1.2}, method="gibbs")
@@ -361,7 +361,7 @@ def test_suspect_results():
     assert not found.converged
     sticky = Network((binary("x", [0.5, 0.5]), binary("y", [[1 - 1e-6, 1e-6], [1e-6, 1 - 1e-6]], "x")))
     with warns_of(SuspectResult, "n_samples", "burn_in"):
-        public(sticky).approximate("x", "y", method="gibbs", n_samples=400, n_chains=8)
+        public(sticky).approximate(["x", "y"], method="gibbs", n_samples=400, n_chains=8)
     # One row in a thousand has the rare class, and weighs a hundred million times as much as the others.
     rare = Network(
         (
@@ -444,8 +444,8 @@ def test_standard_errors_are_honest(method, sharpness, n_samples):
         (lambda d: d.sample(2, evidence={"R": "maybe"}), UnseenState, ["R", "maybe"]),
         (lambda d: d.sample(2, evidence={"Q": "yes"}), SettingError, ["Q", "R", "S"]),
         (lambda d: d.sample(2, evidence={"B": "yes"}, max_memory=20), TooLarge, ["max_memory", 20]),
-        (lambda d: d.approximate(), SettingError, ["node"]),
-        (lambda d: d.approximate("R", "R"), SettingError, ["R", "twice"]),
+        (lambda d: d.approximate([]), SettingError, ["node"]),
+        (lambda d: d.approximate(["R", "R"]), SettingError, ["R", "twice"]),
         (lambda d: d.approximate("Q"), SettingError, ["Q", "R", "S"]),
         (lambda d: d.approximate("R", method="exact"), SettingError, ["method", "exact"]),
         (lambda d: d.approximate("R", n_samples=0), SettingError, ["n_samples", 0]),
@@ -453,7 +453,7 @@ def test_standard_errors_are_honest(method, sharpness, n_samples):
         (lambda d: d.approximate("R", method="gibbs", burn_in=-1), SettingError, ["burn_in", -1]),
         (lambda d: d.approximate("R", method="loopy", damping=1.0), SettingError, ["damping", 1.0]),
         (lambda d: d.approximate("R", method="loopy", tol=-1), SettingError, ["tol", -1]),
-        (lambda d: d.approximate("J", "S", method="loopy"), UsageError, ["J", "S"]),
+        (lambda d: d.approximate(["J", "S"], method="loopy"), UsageError, ["J", "S"]),
     ],
 )
 def test_errors(call, error, says):

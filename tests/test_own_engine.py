@@ -77,8 +77,8 @@ def test_it_equals_the_exact_one_on_random_networks(seed: int) -> None:
 
 def test_several_targets_make_a_joint() -> None:
     network = asia()
-    found = network.approximate("lung", "bronc", evidence={"dysp": "yes"}, method="enumeration")
-    exact = network.query("lung", "bronc", evidence={"dysp": "yes"})
+    found = network.approximate(["lung", "bronc"], evidence={"dysp": "yes"}, method="enumeration")
+    exact = network.query(["lung", "bronc"], evidence={"dysp": "yes"})
     np.testing.assert_allclose(found.values, exact.values, rtol=0, atol=1e-12)
 
 

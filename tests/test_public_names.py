@@ -168,3 +168,21 @@ def test_an_edit_returns_none_and_a_copy_stays_as_it_was():
     ]
     assert edits == [None] * len(edits)
     assert before == wet_grass() != network
+
+
+@pytest.mark.parametrize("kind", ["BayesianNetwork", "MarkovNetwork"])
+def test_questions_are_asked_alike(kind):
+    """A node or a list of nodes, then the evidence; all else by its name."""
+    network = getattr(bayeskit, kind)
+    for verb in ("query", "map", "approximate"):
+        _, targets, evidence, *rest = inspect.signature(getattr(network, verb)).parameters.values()
+        assert (targets.name, evidence.name, evidence.default) == ("targets", "evidence", None)
+        assert targets.kind is evidence.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        assert {each.kind for each in rest} == {inspect.Parameter.KEYWORD_ONLY}
+    grass = wet_grass() if kind == "BayesianNetwork" else bayeskit.MarkovNetwork.of(wet_grass())
+    for targets in ("rain", ["rain", "joe"], ("joe", "rain")):
+        best = grass.map(targets, {"wet": "yes"})
+        names = (targets,) if isinstance(targets, str) else tuple(targets)
+        answer = grass.query(targets, {"wet": "yes"})
+        assert answer.names == names == tuple(best)[: len(names)]
+        assert answer[tuple(best[name] for name in names)] == answer.values.max()

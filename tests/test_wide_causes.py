@@ -139,7 +139,7 @@ def answers(network, rng):
     holes = np.where(rng.random(rows.shape) < 0.3, -1, rows)
     asked = [
         lambda: network.query(target, evidence=evidence).values,
-        lambda: network.query(target, other, evidence=evidence).values,
+        lambda: network.query([target, other], evidence=evidence).values,
         lambda: network.query(target, evidence=evidence, soft=soft).values,
         lambda: np.concatenate(list(network.posteriors(evidence).values())),
         lambda: network.log_probability(evidence),
@@ -264,7 +264,7 @@ def test_questions_that_do_not_need_it(n):
     assert network.query("smoke").values == pytest.approx([0.7, 0.3])
     smoke = np.array([0.7 * 0.1, 0.3 * 0.75])
     assert network.query("smoke", evidence={"cough": "yes"}).values == pytest.approx(smoke / smoke.sum())
-    assert network.query("cough", "c1").values.sum() == pytest.approx(1)
+    assert network.query(["cough", "c1"]).values.sum() == pytest.approx(1)
     # Separated by what is observed: whatever the fever says of its causes, smoke is known.
     seen = {"fever": "yes", "smoke": "yes"}
     assert network.query("cough", evidence=seen).values == pytest.approx([0.25, 0.75])
@@ -300,7 +300,7 @@ def test_the_slice_of_what_is_observed(n):
     prior = np.outer([1 - 2 / n, 2 / n], [1 - 2 / n, 2 / n])
     fever = 1 - 0.95 * 0.4 ** np.array([[0, 1], [1, 2]])
     expected = prior * fever / (prior * fever).sum()
-    assert network.query("c1", "c2", evidence=seen).values == pytest.approx(expected)
+    assert network.query(["c1", "c2"], evidence=seen).values == pytest.approx(expected)
     assert network.posteriors(seen)["c1"] == pytest.approx(expected.sum(axis=1))
     assert network.posteriors(two)["fever"] == pytest.approx([0.152, 0.848])
     assert network.mpe(seen)["c1"] == "no"

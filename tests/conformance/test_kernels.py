@@ -133,8 +133,8 @@ def network_questions() -> None:
         seen = {first: network.states(first)[rows[0, 0]]}
         soft = {middle: np.arange(1.0, 1.0 + len(network.states(middle)))}
         network.query(last, evidence=seen, soft=soft)
-        network.query(last, first, max_memory=3e5)
-        network.posteriors(seen, soft)
+        network.query([last, first], max_memory=3e5)
+        network.posteriors(seen, soft=soft)
         network.mpe(seen)
         network.sample(20, random_state=1, evidence=seen)
         for method in ("likelihood weighting", "gibbs", "rejection", "loopy"):

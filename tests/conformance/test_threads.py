@@ -117,10 +117,10 @@ def test_pipeline_and_cross_validation(cls: Any) -> None:
 
 @pytest.mark.parametrize("cls", [MultinomialNB, ComplementNB])
 def test_grid_search_also_over_class_weight(cls: Any) -> None:
-    grid = {"smoothing": [0.1, 1.0], "class_weight": [None, "balanced", {0: 3.0}]}
+    grid = {"alpha": [0.1, 1.0], "class_weight": [None, "balanced", {0: 3.0}]}
     search = GridSearchCV(cls(), grid, cv=3, error_score="raise").fit(ROWS, LABELS)
     assert len(search.cv_results_["params"]) == 6
-    assert set(search.best_params_) == {"smoothing", "class_weight"}
+    assert set(search.best_params_) == {"alpha", "class_weight"}
     best = cls(**search.best_params_).fit(ROWS, LABELS)
     np.testing.assert_array_equal(search.predict_proba(ROWS), best.predict_proba(ROWS))
 

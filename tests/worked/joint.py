@@ -94,6 +94,6 @@ def check(network, made, targets=None, given=()):
 
 def check_joint(network, made):
     names = list(made.tables)
-    joint = network.query(*names)
+    joint = network.query([*names])
     for row, share in made.rows.items():
         assert joint[row] == pytest.approx(float(share), rel=1e-13, abs=1e-16)

@@ -122,7 +122,7 @@ def test_three_nodes_hold_any_distribution(order):
     made = chain_rule("abc", order, joint)
     network = made.network()
     assert network.n_parameters == 1 + 2 + 4 == 2**3 - 1
-    found = network.query("a", "b", "c")
+    found = network.query(["a", "b", "c"])
     for row, share in joint.items():
         assert found[row] == pytest.approx(float(share), rel=1e-13)
     for a, b in combinations("abc", 2):

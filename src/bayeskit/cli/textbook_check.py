@@ -139,7 +139,7 @@ def structures() -> Numbers:
     for name, network in _basic().items():
         for about, given, seen in (("", "", {}), (" | c", " | c", {"c": 1})):
             a, b = (network.query(node, evidence=seen)[1] for node in "ab")
-            found[f"{name}: P(a, b{about})"] = network.query("a", "b", evidence=seen)[1, 1]
+            found[f"{name}: P(a, b{about})"] = network.query(["a", "b"], evidence=seen)[1, 1]
             found[f"{name}: P(a{given}) P(b{given})"] = a * b
     for about, seen in (
         ("c", {"c": 1}),

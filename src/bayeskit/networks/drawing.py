@@ -28,7 +28,7 @@ class Drawn(Protocol):
     @property
     def n_parameters(self) -> int: ...
 
-    def posteriors(self, evidence: Given = None, soft: Given = None) -> dict[Name, Any]: ...
+    def posteriors(self, evidence: Given = None, *, soft: Given = None) -> dict[Name, Any]: ...
 
 
 def plot(
@@ -94,7 +94,7 @@ def _beliefs(drawn: Drawn, evidence: Given, soft: Given) -> Mapping[Any, Any] | 
             raise  # evidence was given to be reckoned with
         return None
     try:
-        return drawn.posteriors(evidence, soft)
+        return drawn.posteriors(evidence, soft=soft)
     except TooLarge as error:
         warnings.warn(
             SuspectResult(

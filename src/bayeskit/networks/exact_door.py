@@ -154,12 +154,10 @@ class Door(ABC):
     def log_evidence(self, evidence: Given, soft: Given, limit: float) -> float:
         """Return the logarithm of the evidence's probability, not normalised; −inf where it is impossible."""
 
-    def targets(self, names: tuple[Any, ...]) -> tuple[int, ...]:
-        """Return the places of the nodes asked for: at least one, none twice; one list of them is taken apart."""
-        if len(names) == 1 and (
-            isinstance(names[0], list) or (isinstance(names[0], tuple) and names[0] not in self.reader)
-        ):
-            names = tuple(names[0])
+    def targets(self, given: Any) -> tuple[int, ...]:
+        """Return the places of the nodes asked for, one or a list of them: at least one, none twice."""
+        several = isinstance(given, list) or (isinstance(given, tuple) and given not in self.reader)
+        names = tuple(given) if several else (given,)
         if not names:
             raise SettingError("No node was asked for. Name one or more.")
         places = tuple(self.reader.place(name) for name in names)
@@ -258,8 +256,8 @@ class DiscreteDoor(Door):
             raise self.impossible(evidence, None, limit)
         return margins, log_p + log_scale
 
-    def query(self, names: tuple[Any, ...], evidence: Given, soft: Given, limit: float) -> Factor:
-        places = self.targets(names)
+    def query(self, targets: Any, evidence: Given, soft: Given, limit: float) -> Factor:
+        places = self.targets(targets)
         if len(places) > MOST_AXES:
             raise SettingError(
                 "{n} nodes were asked for together; a table has at most {most_axes} axes. Ask for fewer.",
@@ -290,8 +288,8 @@ class DiscreteDoor(Door):
         states = {v.name: v.states[code] for v, code in zip(self.variables, best.codes.tolist())}
         return MostProbable(states, best.log_probability + log_scale - self.log_total(limit))
 
-    def map(self, names: tuple[Any, ...], evidence: Given, soft: Given, limit: float) -> MostProbable:
-        places = self.targets(names)
+    def map(self, targets: Any, evidence: Given, soft: Given, limit: float) -> MostProbable:
+        places = self.targets(targets)
         found, log_scale = self.reader.read(evidence, soft)
         codes = found.codes.copy()
         free = tuple(place for place in places if codes[place] < 0)

@@ -111,6 +111,7 @@ class MarkovNetwork(Queries):
     def log_partition(
         self,
         evidence: Mapping[Any, Any] | None = None,
+        *,
         soft: Mapping[Any, Any] | None = None,
         max_memory: float | None = None,
     ) -> float:

@@ -122,9 +122,9 @@ class MixedDoor(Door):
         both: dict[int, Any] = {**answers.discrete, **answers.continuous}
         return {variable.name: both[place] for place, variable in enumerate(self.variables)}
 
-    def query(self, names: tuple[Any, ...], evidence: Given, soft: Given, limit: float) -> Any:
+    def query(self, targets: Any, evidence: Given, soft: Given, limit: float) -> Any:
         """Return a Factor of discrete targets, a GaussianMixturePosterior of continuous ones."""
-        places = self.targets(names)
+        places = self.targets(targets)
         found, log_scale = self._read(evidence, soft)
         asked = [self.variables[place] for place in places]
         if any(v.kind != "categorical" for v in asked):
@@ -145,8 +145,8 @@ class MixedDoor(Door):
             raise self.impossible(evidence, soft, limit)
         return MostProbable(self._named(range(len(self.variables)), best.codes, best.values), log_p)
 
-    def map(self, names: tuple[Any, ...], evidence: Given, soft: Given, limit: float) -> MostProbable:
-        places = self.targets(names)
+    def map(self, targets: Any, evidence: Given, soft: Given, limit: float) -> MostProbable:
+        places = self.targets(targets)
         numeric = next((p for p in places if self.variables[p].kind != "categorical"), None)
         if numeric is not None:
             raise SettingError(

@@ -50,13 +50,18 @@ class Queries:
     _kept: Kept
 
     def query(
-        self, *targets: NamesLike, evidence: Given = None, soft: Given = None, max_memory: float | None = None
+        self,
+        targets: NamesLike,
+        evidence: Given = None,
+        *,
+        soft: Given = None,
+        max_memory: float | None = None,
     ) -> Any:
         """Return P(targets | evidence).
 
         Parameters
         ----------
-        *targets : nodes, or one list of nodes
+        targets : a node or a list of nodes
             Observed nodes are allowed: all the probability lies on what was observed.
         evidence, soft, max_memory : see the class
 
@@ -76,7 +81,7 @@ class Queries:
         return self._door.query(targets, evidence, soft, allowed(max_memory))
 
     def posteriors(
-        self, evidence: Given = None, soft: Given = None, max_memory: float | None = None
+        self, evidence: Given = None, *, soft: Given = None, max_memory: float | None = None
     ) -> dict[Name, Any]:
         """Return P(node | evidence) of every node.
 
@@ -88,7 +93,7 @@ class Queries:
         return self._door.posteriors(evidence, soft, allowed(max_memory))
 
     def log_probability(
-        self, evidence: Given = None, soft: Given = None, max_memory: float | None = None
+        self, evidence: Given = None, *, soft: Given = None, max_memory: float | None = None
     ) -> float:
         """Return log P(evidence), −inf where it is impossible.
 
@@ -100,7 +105,7 @@ class Queries:
         return door.log_evidence(evidence, soft, limit) - door.log_total(limit)
 
     def mpe(
-        self, evidence: Given = None, soft: Given = None, max_memory: float | None = None
+        self, evidence: Given = None, *, soft: Given = None, max_memory: float | None = None
     ) -> MostProbable:
         """Return the most probable state of all nodes together.
 
@@ -113,7 +118,12 @@ class Queries:
         return self._door.mpe(evidence, soft, allowed(max_memory))
 
     def map(
-        self, targets: NamesLike, evidence: Given = None, soft: Given = None, max_memory: float | None = None
+        self,
+        targets: NamesLike,
+        evidence: Given = None,
+        *,
+        soft: Given = None,
+        max_memory: float | None = None,
     ) -> MostProbable:
         """Return the most probable states of some nodes together, all others summed out.
 
@@ -127,14 +137,14 @@ class Queries:
         dict of node → state: the targets in the order asked, then what was observed, with ``.log_probability`` =
         log P(targets, evidence). Ties go to the lowest states, nodes in order.
         """
-        return self._door.map((targets,), evidence, soft, allowed(max_memory))
+        return self._door.map(targets, evidence, soft, allowed(max_memory))
 
     def explain(
         self,
         target: Name,
         evidence: Given = None,
-        soft: Given = None,
         *,
+        soft: Given = None,
         lang: str = "en",
         max_cells: int = 2000,
         max_memory: float | None = None,
@@ -163,7 +173,7 @@ class Queries:
 
         page = explain_query(self._network, self._door, target, evidence, soft, lang, max_cells)
         if not page.normaliser or (
-            page.cancelled and self.log_probability(evidence, soft, max_memory) == -math.inf
+            page.cancelled and self.log_probability(evidence, soft=soft, max_memory=max_memory) == -math.inf
         ):
             raise self._door.impossible(evidence, soft, allowed(max_memory))
         return page

@@ -98,8 +98,9 @@ def sample(
 
 def approximate(
     self: Keeping,
-    *targets: NamesLike,
+    targets: NamesLike,
     evidence: Given = None,
+    *,
     soft: Given = None,
     method: str | None = None,
     n_samples: int = 10_000,
@@ -114,7 +115,7 @@ def approximate(
 
     Parameters
     ----------
-    *targets : nodes with states, or one list of them
+    targets : a node with states, or a list of them
     evidence, soft : as in `query`
     method : str
         - ``"likelihood weighting"`` (the default of a Bayesian network): free nodes are drawn after their

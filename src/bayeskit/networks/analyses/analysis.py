@@ -174,13 +174,13 @@ def _largest_change(joint: Floats, belief: Floats) -> tuple[float, int]:
     return float(changes[code]), code
 
 
-def entropy(self: Asked, *names: NamesLike, evidence: Given = None) -> float:
+def entropy(self: Asked, targets: NamesLike | None = None, evidence: Given = None) -> float:
     r"""Return :math:`H = -\sum_x P(x \mid e) \log P(x \mid e)` of these nodes together.
 
     Parameters
     ----------
-    *names : names of nodes
-        None at all: the whole network, for which no joint table is made.
+    targets : a node or a list of nodes
+        None: the whole network, for which no joint table is made.
     evidence : {node: state}, optional
 
     Examples
@@ -190,12 +190,12 @@ def entropy(self: Asked, *names: NamesLike, evidence: Given = None) -> float:
     (0.5004, 1.2518)
     """
     network = self._network
-    wanted = known_nodes(network.dag, names[0] if len(names) == 1 else names, "names")
+    wanted = () if targets is None else known_nodes(network.dag, targets, "targets")
     refuse_continuous(network, wanted or network.dag.nodes, "entropy")
     network.require_distributions()
-    if not names:
+    if targets is None:
         return whole_entropy(self, evidence)
-    return entropy_of(self.query(*wanted, evidence=evidence).values)
+    return entropy_of(self.query(list(wanted), evidence=evidence).values)
 
 
 def mutual_information(self: Asked, a: NamesLike, b: NamesLike, evidence: Given = None) -> float:
@@ -214,7 +214,7 @@ def mutual_information(self: Asked, a: NamesLike, b: NamesLike, evidence: Given 
     """
     first, second = two_groups(self._network.dag, a, b)
     refuse_continuous(self._network, (*first, *second), "mutual information")
-    joint = self.query(*first, *second, evidence=evidence)
+    joint = self.query([*first, *second], evidence=evidence)
     rows = 1
     for size in joint.sizes[: len(first)]:
         rows *= size

@@ -23,7 +23,7 @@ class Asked(Protocol):
     @classmethod
     def _of(cls, network: Network) -> Any: ...
 
-    def query(self, *targets: NamesLike, evidence: Given = None) -> Any: ...
+    def query(self, targets: NamesLike, evidence: Given = None) -> Any: ...
 
     def posteriors(self, evidence: Given = None) -> dict[Name, Any]: ...
 
@@ -110,7 +110,7 @@ def divergence(p: Asked, other: Network) -> float:
             table = table.transpose([theirs.index(name) for name in mine])
             total += _expected_log(joint, own, table)
         else:
-            total += _expected_log(joint, own) - _expected_log(p.query(*theirs).values, table)
+            total += _expected_log(joint, own) - _expected_log(p.query(list(theirs)).values, table)
     return max(total, 0.0)
 
 

@@ -189,7 +189,7 @@ class Parameters:
         log = asked.log_probability(evidence)
         if log == -math.inf:
             return np.zeros(network.shape_of(node.name))
-        joint = asked.query(*node.parents, node.name, evidence=evidence).values
+        joint = asked.query([*node.parents, node.name], evidence=evidence).values
         return np.asarray(joint * (node.variable.size * math.exp(log - self._log_evidence)))
 
 

@@ -372,7 +372,7 @@ def imaginary_rows(prior: BayesianNetwork, network: Network, ess: float) -> dict
                 network[name].variable.states
             ):
                 raise Incompatible("The prior network has no node {name!r} with the same states.", name=name)
-        joint = prior.query(*family)
+        joint = prior.query(list(family))
         order = [
             [theirs[name].variable.codes[state] for state in network[name].variable.states] for name in family
         ]

@@ -131,7 +131,7 @@ def answers_of(
     """
     found = []
     for group in groups:
-        answer = network.query(*group, evidence=dict(evidence))
+        answer = network.query(list(group), evidence=dict(evidence))
         nodes = [plain(name) for name in group]
         if hasattr(answer, "states"):
             cells = zip(product(*answer.states), answer.values.ravel().tolist())
