@@ -73,7 +73,7 @@ def test_sample_learn_show_and_convert(grass: Path, tmp_path: Path) -> None:
         3,
         2,
     ]
-    names = ["many", "--discretize 'many=5'"]
+    names = ["many", "--discretize 'many'=5"]
     refused("network", "learn", tmp_path / "numbers.csv", "-o", tmp_path / "n.bif", names=names)
     shown = done("network", "show", tmp_path / "l.json", "--svg", tmp_path / "l.svg", "--given", "wet=yes")
     assert "rain, sprinkler" in shown

@@ -27,7 +27,7 @@ from bayeskit.cli.main import COMMANDS, NETWORK_COMMANDS
 from bayeskit.cli.options import FileUse, spread
 from bayeskit.cli.row_writing import RowWriter
 from bayeskit.data.file_rows import FileRows
-from bayeskit.messages import COMMAND_LINE, text_in
+from bayeskit.messages import COMMAND_LINE, speaking, text_in
 from bayeskit.networks.examples import wet_grass
 from cli_run import done, refused, run, write_table
 
@@ -228,7 +228,8 @@ def test_both_languages_say_the_same_things() -> None:
     for module in pkgutil.walk_packages(bayeskit.cli.commands.__path__, "bayeskit.cli.commands."):
         words = getattr(importlib.import_module(module.name), "WORDS", {})
         for key, en in words.items():
-            zh = text_in("zh", en, COMMAND_LINE)
+            with speaking("zh", COMMAND_LINE):
+                zh = text_in("zh", en)
             fields = [{name for _, name, _, _ in string.Formatter().parse(text) if name} for text in (en, zh)]
             assert fields[0] == fields[1], (module.name, key)
             assert en != zh

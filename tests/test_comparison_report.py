@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from bayeskit import TAN
-from bayeskit.cli.language import in_flags
 from bayeskit.decision import bayes_risk
+from bayeskit.messages import COMMAND_LINE, speaking
 from bayeskit.report import information
 from bayeskit.report.comparison_report import (
     Column,
@@ -189,7 +189,8 @@ def test_a_rare_class_may_be_known_though_no_error_is_saved(auc: Measure, tellin
     said = verdict(found)
     assert ("AUC 0.60" in said and "loss=" in said) is telling
     assert ("holds for new rows" in said) is not telling
-    assert ("--loss" in verdict(replace(found, spell=in_flags))) is telling
+    with speaking("en", COMMAND_LINE):
+        assert ("--loss" in verdict(found)) is telling
 
 
 def test_very_many_columns_unfold() -> None:

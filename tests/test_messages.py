@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 
 import bayeskit
 from bayeskit import errors, messages
-from bayeskit.cli.language import in_flags
 from bayeskit.errors import DataError, ModelFormatError, SettingError, SuspectResult, set_language
 from bayeskit.messages import COMMAND_LINE, Joined, Message, Term, catalogue, entries_of, fields_of, speaking
 from bayeskit.visible import visible_lines
@@ -30,8 +29,9 @@ from refusals import refuses
 CJK = re.compile("[\u4e00-\u9fff]")
 CHINESE = re.compile("[\u4e00-\u9fff、。，：；（）]")  # with its signs
 SOURCE = Path(bayeskit.__file__).parent
-# Words of the system and of Python's codecs, which are looked up as they come.
+# Words of the system, of Python's codecs and of Typer, which are looked up as they come.
 FOREIGN = {os.strerror(code) for code in errno.errorcode} | {
+    "Missing command.",
     "invalid start byte",
     "invalid continuation byte",
     "unexpected end of data",
@@ -61,7 +61,8 @@ def kinds() -> dict[str, type[Exception]]:
 
 def test_every_entry_is_a_text_of_the_source() -> None:
     """A message that is written anew must be translated anew."""
-    assert {template for _, template in catalogue("zh_CN")} - texts() - FOREIGN == set()
+    for folder in messages.LANGUAGES.values():
+        assert {template for _, template in catalogue(folder)} - texts() - FOREIGN == set()
 
 
 @pytest.mark.parametrize("template", sorted({template for _, template in catalogue("zh_CN")}))
@@ -91,7 +92,6 @@ _CHINESE = {
     *(f"report/textbook/{page}.py" for page in ("em_page", "lihang", "melon3", "melon8", "sheet", "spam")),
     "report/textbook/structure_page.py",
     "report/charts/legend.py",
-    "cli/language.py",
 }
 
 
@@ -145,11 +145,22 @@ def test_words_are_read_in_the_language_of_a_report() -> None:
     assert CJK.search(Message("There are none.").told_in("zh"))
 
 
-def test_an_entry_stands_once() -> None:
-    path = SOURCE / "locale/zh_CN/LC_MESSAGES/bayeskit.po"
+@pytest.mark.parametrize("template", sorted({template for _, template in catalogue("en")}))
+def test_the_command_line_loses_no_value_of_a_message(template: str) -> None:
+    told = catalogue("en")[COMMAND_LINE, template]
+    assert {field[0] for field in fields_of(told)} == {field[0] for field in fields_of(template)}
+    assert told != template and not re.search(r"\b(drop|keep|target|exclude|separator)=", told)
+    with speaking("zh", COMMAND_LINE):
+        chinese = messages.text_in("zh", template)
+    assert chinese == template or not re.search(r"\b(drop|keep|target|exclude|separator)=", chinese)
+
+
+@pytest.mark.parametrize(("folder", "contexts"), [("zh_CN", {None, COMMAND_LINE}), ("en", {COMMAND_LINE})])
+def test_an_entry_stands_once(folder: str, contexts: set[str | None]) -> None:
+    path = SOURCE / f"locale/{folder}/LC_MESSAGES/bayeskit.po"
     keys = [key for key, _ in entries_of(path.read_text("utf-8"))]
-    assert len(keys) == len(set(keys)) > 400
-    assert {context for context, _ in keys} == {None, COMMAND_LINE}
+    assert len(keys) == len(set(keys)) > (400 if None in contexts else 50)
+    assert {context for context, _ in keys} == contexts
 
 
 def test_every_message_has_the_values_of_its_template() -> None:
@@ -298,9 +309,11 @@ def test_english_never_reads_a_catalogue() -> None:
 
 def test_flags_are_put_into_both_languages() -> None:
     error = errors.InfiniteValue("a", 3, float("inf"))
-    assert "row 4" in in_flags(str(error))
+    assert "row 3 (the first is 0)" in str(error) and error.row == 3
+    with speaking("en", COMMAND_LINE):
+        assert "row 4." in str(error) and str(pickle.loads(pickle.dumps(error))) == str(error)
     with speaking("zh", COMMAND_LINE):
-        assert "第 4 行" in in_flags(str(error))
+        assert "第 4 行" in str(error)
 
 
 def test_a_warning_is_told_in_the_language_too() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayeskit import messages
-from bayeskit.messages import Joined, Message, as_message, listed
+from bayeskit.messages import Joined, Message, RowNumber, as_message, listed
 from bayeskit.visible import visible_lines
 
 
@@ -109,11 +109,11 @@ class InfiniteValue(DataError):
     def __init__(self, column: object, row: int, value: float) -> None:
         self.column, self.row, self.value = column, row, value
         super().__init__(
-            "Column {column!r} holds {value} in row {row} (the first is 0). "
+            "Column {column!r} holds {value} in {place}. "
             "Replace infinite values, or make them NaN, which means missing.",
             column=column,
             value=value,
-            row=row,
+            place=RowNumber(row),
         )
 
 

@@ -24,8 +24,8 @@ from typing import Any
 from bayeskit.visible import visible_lines
 
 VARIABLE = "BAYESKIT_LANG"
-# Language → folder of its catalogue; English needs none.
-LANGUAGES = {"en": None, "zh": "zh_CN"}
+# Language → folder of its catalogue. That of English holds only what the command line words otherwise.
+LANGUAGES = {"en": "en", "zh": "zh_CN"}
 # Where messages may be worded otherwise (msgctxt): whoever types commands has flags in the place of arguments.
 COMMAND_LINE = "command line"
 # So many names are listed where none is near.
@@ -148,6 +148,29 @@ class Term(Message):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Term, (self.template,)
+
+
+class RowNumber(Message):
+    """Which row of a table it is: Python counts from 0, and says so; whoever types commands counts from 1.
+
+    Examples
+    --------
+    >>> print(RowNumber(3))
+    row 3 (the first is 0)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, row: int) -> None:
+        super().__init__("row {row} (the first is 0)", row=int(row))
+
+    def said(self, translate: _Translate) -> str | None:
+        if _Choice.context != COMMAND_LINE:
+            return super().said(translate)
+        return Message("row {row}", row=self.values["row"] + 1).said(translate)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowNumber, (self.values["row"],)
 
 
 class Joined:
@@ -306,18 +329,19 @@ def _unchanged(template: str) -> str:
 
 def translator(language: str, context: str | None = None) -> _Translate:
     """Return what gives a template in a language, as it is worded in some place where it is worded otherwise there."""
-    folder = LANGUAGES[language]
-    if folder is None:
+    is_english = language == "en"
+    if is_english and context is None:
         return _unchanged
-    entries = catalogue(folder)
+    entries = catalogue(LANGUAGES[language])
 
     def translate(template: str) -> str | None:
-        return entries.get((context, template)) or entries.get((None, template))
+        found = entries.get((context, template)) or entries.get((None, template))
+        return template if found is None and is_english else found
 
     return translate
 
 
-def text_in(lang: str, template: str, context: str | None = None) -> str:
+def text_in(lang: str, template: str) -> str:
     """Return a text of ours in a language that is an argument; what has no translation stays English.
 
     Examples
@@ -325,7 +349,7 @@ def text_in(lang: str, template: str, context: str | None = None) -> str:
     >>> text_in("zh", "posterior"), text_in("en", "posterior")
     ('后验概率', 'posterior')
     """
-    return translator(lang, context)(template) or template
+    return translator(lang, _Choice.context)(template) or template
 
 
 def run_on(sentences: Iterable[str], lang: str) -> str:

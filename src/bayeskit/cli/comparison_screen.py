@@ -152,7 +152,7 @@ def print_comparison(
     if any(s.tied and s.p is not None for s in found.standings):
         screen.print(say(WORDS["tie_note"]), style="dim")
     for name, why in found.failed:
-        screen.print(say(WORDS["failed"], name=name, why=found.spell(why)))
+        screen.print(say(WORDS["failed"], name=name, why=why))
     screen.print(f"\n{verdict(found)}", style="bold")
     screen.print(ceiling_text(found))
     if found.uncounted_pairs is not None:

@@ -15,80 +15,24 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import inspect
 import os
-import re
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any
+from difflib import get_close_matches
+from enum import Enum
+from typing import Any, Literal, get_args
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from bayeskit.cli.ctrl_c import Press
-from bayeskit.cli.language import in_flags, spoken
+from bayeskit.cli.language import spoken
 from bayeskit.cli.output import note
 from bayeskit.cli.start import INTERRUPTED, INTERRUPTION
-from bayeskit.messages import Joined, Message, Term, fields_of
+from bayeskit.errors import UsageError
+from bayeskit.messages import Joined, Message, Term
 from bayeskit.visible import visible_lines
-
-TEMPLATES = (
-    "Missing argument {name}.",
-    "Missing option {name}.",
-    "Missing command.",
-    "No such option: {name} (Possible options: {names}).",
-    "No such option: {name} Did you mean {other}?",
-    "No such option: {name}.",
-    "No such option {name}. (Did you mean one of: {names}?).",
-    "No such option {name}. Did you mean {other}?",
-    "No such option {name}.",
-    "No such command {name}. Did you mean {names}?",
-    "No such command {name}.",
-    "Option {name} requires an argument.",
-    "Option {name} does not take a value.",
-    "Got unexpected extra argument(s) ({extra}).",
-    "Got unexpected extra argument ({extra}).",
-    "Got unexpected extra arguments ({extra}).",
-    "Invalid value for {name}: {value} is not one of {names}.",
-    "Invalid value for {name}: Input should be a valid integer, unable to parse string as an integer.",
-    "Invalid value for {name}: Input should be a valid number, unable to parse string as a number.",
-    "Invalid value for {name}: Input should be greater than or equal to {least}.",
-    "Invalid value for {name}: Input should be less than or equal to {most}.",
-    "Invalid value for {name}: {value} is not a valid integer.",
-    "Invalid value for {name}: {value} is not a valid integer range.",
-    "Invalid value for {name}: {value} is not a valid float.",
-    "Invalid value for {name}: {value} is not in the range {range}.",
-)
-_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-
-
-def read_usage(sentence: str) -> Message:
-    """Return what Typer says as a message: a template and values, where it is known.
-
-    Examples
-    --------
-    >>> read_usage("Missing option '--target'")
-    Message('Missing option {name}.', name="'--target'")
-    """
-    # Some of Typer's messages end without a stop, and some tell whose error it is.
-    text = sentence.replace(": Value error, ", ": ").rstrip(".")
-    text += "" if text.endswith("?") else "."
-    for template in TEMPLATES:
-        if found := re.fullmatch(_pattern(template), text):
-            values = {
-                k: Joined(re.split(", | or ", v)) if k == "names" else v for k, v in found.groupdict().items()
-            }
-            return Message(template, **values)
-    return Message(text)
-
-
-@cache
-def _pattern(template: str) -> str:
-    pattern = re.escape(template)
-    for name, _, _ in fields_of(template):
-        pattern = pattern.replace(re.escape(f"{{{name}}}"), f"(?P<{name}>{_QUOTED}|.+?)")
-    return pattern
-
 
 DONE, REFUSED, UNFORESEEN = 0, 2, 3
 STANDARD_OUTPUT = "standard output"
@@ -117,7 +61,32 @@ def set_debugging(wanted: bool) -> bool:
     return wanted
 
 
-class Door(TyperGroup):
+class Command(TyperCommand):
+    """A command that says in our words what is wrong with what was typed."""
+
+    allow_extra_args = True  # they are refused here
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        rest = _parsed(super().parse_args, self, ctx, args)
+        if rest and not ctx.resilient_parsing:
+            raise _refusal(ctx, Message("Got unexpected extra arguments ({extra}).", extra=" ".join(rest)))
+        return rest
+
+
+class Group(TyperGroup):
+    """A group of commands that says in our words what is wrong with what was typed."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return _parsed(super().parse_args, self, ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
+            raise _refusal(ctx, _no_such("command", name, get_close_matches(name, self.list_commands(ctx))))
+        return super().resolve_command(ctx, args)
+
+
+class Door(Group):
     """The root of the commands: whatever one of them raises ends here."""
 
     def main(
@@ -134,6 +103,88 @@ class Door(TyperGroup):
 
         with spoken(sys.argv[1:] if args is None else list(args)):
             return sys.exit(guarded(run)) if standalone_mode else run()
+
+
+def _parsed(
+    parse: Callable[[Any, list[str]], list[str]], command: Any, ctx: Any, args: list[str]
+) -> list[str]:
+    """Let Typer read the arguments; where it refuses them, say why from what its error holds, not from its sentence."""
+    typed = list(args)
+    try:
+        return parse(ctx, args)
+    except Exception as error:
+        what = _mistake(error, command, ctx, typed)
+        if what is None:
+            raise
+        raise _refusal(ctx, what) from error
+
+
+def _refusal(ctx: Any, what: Message) -> UsageError:
+    return UsageError("{path}: {what} See '{path} --help'.", path=ctx.command_path, what=what)
+
+
+def _mistake(error: Any, command: Any, ctx: Any, typed: Sequence[str]) -> Message | None:
+    # Newer releases of Typer have a Click of their own, so a class of errors is known by its name.
+    kinds = [kind.__name__ for kind in type(error).__mro__]
+    if "NoSuchOption" in kinds:
+        return _no_such("option", error.option_name, error.possibilities or ())
+    if "MissingParameter" in kinds:
+        is_option = error.param.param_type_name == "option"
+        return Message(
+            "Missing option {name}." if is_option else "Missing argument {name}.", name=_called(error.param)
+        )
+    if "BadOptionUsage" in kinds:
+        option = next(each for each in command.get_params(ctx) if error.option_name in each.opts)
+        return Message(
+            "Option {name!r} does not take a value."
+            if option.is_flag
+            else "Option {name!r} requires an argument.",
+            name=error.option_name,
+        )
+    if "BadParameter" in kinds:
+        options, _, _ = command.make_parser(ctx).parse_args(args=list(typed))
+        value, _ = error.param.consume_value(ctx, options)
+        return Message(
+            "Invalid value for {name}: {value!r} is not {wanted}.",
+            name=_called(error.param),
+            value=value,
+            wanted=_wanted(inspect.signature(command.callback).parameters[error.param.name].annotation),
+        )
+    return None
+
+
+def _no_such(what: Literal["command", "option"], name: str, near: Sequence[str]) -> Message:
+    there = {
+        "command": ("No such command {name!r}.", "No such command {name!r}. Did you mean {names}?"),
+        "option": ("No such option {name!r}.", "No such option {name!r}. Did you mean {names}?"),
+    }
+    if not near:
+        return Message(there[what][0], name=name)
+    return Message(there[what][1], name=name, names=Joined(map(repr, near), " or "))
+
+
+def _called(param: Any) -> str:
+    if param.param_type_name != "option":
+        return repr(param.metavar or param.name.upper())
+    names = " / ".join(map(repr, param.opts))
+    return f"{names} ({param.envvar})" if param.envvar else names
+
+
+def _wanted(annotation: Any) -> Message:
+    """Say what can be read as an option of a type: ``Annotated[int, typer.Option(min=1)]``."""
+    kinds, option = annotation.__origin__, annotation.__metadata__[0]
+    kind = next(each for each in (*get_args(kinds), kinds) if each is not type(None))
+    if issubclass(kind, Enum):
+        return Message("one of {names}", names=Joined(repr(each.value) for each in kind))
+    number = Message("a whole number" if kind is int else "a number")
+    least, most = option.min, option.max
+    if least is None and most is None:
+        return number
+    if most is None:
+        return Message("{number} of at least {least}", number=number, least=least)
+    if least is None:
+        return Message("{number} of at most {most}", number=number, most=most)
+    return Message("{number} from {least} to {most}", number=number, least=least, most=most)
 
 
 def guarded(run: Callable[[], Any]) -> int:
@@ -195,9 +246,7 @@ def _told(error: Any) -> str | Message:
     if _is_usage(error):
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "bayeskit"
-        return Message(
-            "{path}: {what} See '{path} --help'.", path=path, what=read_usage(error.format_message())
-        )
+        return Message("{path}: {what} See '{path} --help'.", path=path, what=Term(error.format_message()))
     if isinstance(error, OSError):
         return Message(
             "{file}: {what}. {way_out}",
@@ -210,7 +259,7 @@ def _told(error: Any) -> str | Message:
             "There is not enough memory for this. Use fewer columns (--drop), or fewer rows (--limit)."
         )
     if is_foreseen(error):
-        return in_flags(str(error))
+        return str(error)
     return Message(
         "Unforeseen {kind}: {error}. Please report it, with what --debug prints.",
         kind=type(error).__name__,

@@ -28,7 +28,7 @@ from bayeskit.cli.commands.textbook import textbook
 from bayeskit.cli.commands.update import forget, update
 from bayeskit.cli.commands.warmup import warmup
 from bayeskit.cli.completing import mend_scripts
-from bayeskit.cli.door import Door
+from bayeskit.cli.door import Command, Door, Group
 from bayeskit.cli.options import spread
 from bayeskit.version import __version__
 
@@ -74,6 +74,7 @@ app = typer.Typer(
 )
 network = typer.Typer(
     name="network",
+    cls=Group,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Bayesian networks: learn them, ask them, draw them.",
@@ -97,9 +98,9 @@ def root(
 
 
 for command in COMMANDS:
-    app.command()(spread(command))
+    app.command(cls=Command)(spread(command))
 for command in NETWORK_COMMANDS:
-    network.command()(spread(command))
+    network.command(cls=Command)(spread(command))
 app.add_typer(network)
 mend_scripts()
 

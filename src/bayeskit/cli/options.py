@@ -21,7 +21,7 @@ from bayeskit.cli.completing import columns
 from bayeskit.cli.door import STANDARD_OUTPUT, set_debugging
 from bayeskit.cli.output import noting_warnings
 from bayeskit.errors import UsageError
-from bayeskit.messages import COMMAND_LINE, VARIABLE, Message, text_in
+from bayeskit.messages import VARIABLE, Message, text_in
 
 
 class FileUse(Enum):
@@ -90,7 +90,7 @@ class Common:
         >>> Common(lang=Lang.zh).say("Written to {path}.", path="a.csv")
         '已写入 a.csv。'
         """
-        return text_in(self.lang.value, template, COMMAND_LINE).format(**values)
+        return text_in(self.lang.value, template).format(**values)
 
     def listed(self, names: Iterable[object]) -> str:
         """Return names in a row."""

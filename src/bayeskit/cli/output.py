@@ -10,7 +10,6 @@ from typing import Any
 
 import typer
 
-from bayeskit.cli.language import in_flags
 from bayeskit.messages import Message
 from bayeskit.visible import json_text, visible, visible_lines
 
@@ -68,7 +67,7 @@ def noting_warnings() -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught):
-        note(in_flags(text))
+        note(text)
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> Any:

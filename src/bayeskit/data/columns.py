@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import ColumnError, DataError, DataTypeError, InfiniteValue
-from bayeskit.messages import Message
+from bayeskit.messages import Message, RowNumber
 from bayeskit.schema import Kind, Label, Name
 
 # Integers are coded by subtraction where the span of values is small; otherwise they are sorted.
@@ -288,10 +288,10 @@ def refuse_beyond(values: NDArray[np.float64], names: Sequence[Name], largest: f
     if np.isinf(value):
         raise InfiniteValue(names[j], row, value)
     raise DataError(
-        "Column {name!r} holds {value:g} in row {row} (the first is 0): squares of numbers beyond {largest:g} "
+        "Column {name!r} holds {value:g} in {place}: squares of numbers beyond {largest:g} "
         "cannot be summed. Correct it, make it missing, or divide the column by a constant.",
         name=names[j],
         value=value,
-        row=row,
+        place=RowNumber(row),
         largest=largest,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -77,7 +76,6 @@ def compare(
     cannot tell from the best are called ties. With --loss the cost of the decisions decides, else the error.
     """
     from bayeskit.cli.comparison_screen import Asked, Teller, next_lines, print_comparison, typed
-    from bayeskit.cli.language import in_flags
     from bayeskit.cli.output import note, noting_compilation, print_json
     from bayeskit.cli.row_writing import replaced
     from bayeskit.cli.table_rows import opened, read_losses
@@ -112,7 +110,6 @@ def compare(
                 lang=common.lang.value,
                 watcher=Teller(common, bar),
             )
-        found = replace(found, spell=in_flags)
         doubtful = int(found.held.rows[found.held.posterior.max(axis=1).argmin()])
         left_out = [column.name for column in found.columns if column.left_out is not None]
         lines = next_lines(asked, found.pick, left_out, doubtful, found.table.unlabelled > 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
@@ -164,8 +164,6 @@ class Comparison:
         known about how attributes depend on one another. None where it was looked at.
     run : Rerun or None
         What fits the models again.
-    spell : callable
-        How texts are put that name arguments of ``compare``: as they are, or with the flags of a command.
     """
 
     table: Table
@@ -186,11 +184,10 @@ class Comparison:
     uncounted_pairs: int | None = None
     lang: str = "en"
     run: Rerun | None = None
-    spell: Callable[[str], str] = str
 
     def __getstate__(self) -> dict[str, Any]:
         # Rows and fitted models stay where they are: a copy in another process is the values alone.
-        return vars(self) | {"run": None, "spell": str}
+        return vars(self) | {"run": None}
 
     def of(self, key: str) -> ModelStanding:
         """Return the figures of one model."""
@@ -306,7 +303,7 @@ class Comparison:
             "folds": self.folds,
             "random_state": self.random_state,
             "models": [standing.to_dict() for standing in self.standings],
-            "failed": [{"model": name, "why": self.spell(why)} for name, why in self.failed],
+            "failed": [{"model": name, "why": why} for name, why in self.failed],
             "not_looked_at": unseen,
             "pick": self.pick,
             "ceiling": {"accuracy": self.ceiling.ceiling, "interval": [1.0 - high, 1.0 - low]}

@@ -136,7 +136,7 @@ def _read(findings: Findings, notes: Footnotes) -> Html:
     if left:
         reasons = [(each.name, words[str(each.left_out)].format(target=c.target)) for each in left]
         parts += [tag("h3", words["left_out"]), _folded([words["column"], words["why"]], reasons, 2, words)]
-        parts.append(tag("p", c.spell(words["keep"]), cls="faint"))
+        parts.append(tag("p", words["keep"], cls="faint"))
     else:
         parts.append(tag("p", words["none_left_out"], cls="faint"))
     return join(parts)
@@ -167,7 +167,7 @@ def _family(family: str, words: Mapping[str, str], lang: str) -> str:
 
 def _compared(findings: Findings, notes: Footnotes) -> Html:
     c, words = findings.comparison, findings.words
-    failed = [tag("p", filled(words["failed"], name=n, why=c.spell(why)), cls="faint") for n, why in c.failed]
+    failed = [tag("p", filled(words["failed"], name=n, why=why), cls="faint") for n, why in c.failed]
     return join([Html(bars_svg(c)), standings_html(c, notes), *failed])
 
 

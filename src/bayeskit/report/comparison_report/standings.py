@@ -61,7 +61,7 @@ def standings_text(found: Comparison) -> str:
         cells += [figure(s.error, True), spread_text(s.log_loss), spread_text(s.brier)]
         cells += ["–" if s.auc is None else spread_text(s.auc)]
         rows.append((*cells, chance_text(s, words["is_best"], words["is_tied"])))
-    failed = [words["failed"].format(name=name, why=found.spell(why)) for name, why in found.failed]
+    failed = [words["failed"].format(name=name, why=why) for name, why in found.failed]
     notes = (ceiling_text(found), *failed)
     header = tuple(words[key].format(fn="") for key in keys)
     return as_text(Page(verdict(found), header, tuple(rows), (), notes))

@@ -96,7 +96,7 @@ def verdict(found: Comparison) -> str:
         # By folds the spread is that of one fold, by rows of a file already that of the whole.
         least = pick.auc.value - 2.0 * (pick.auc.deviation or 0.0) / found.folds**0.5
         told = words["telling" if least > 0.5 else "useless"]
-        return found.spell(told).format(auc=f"{pick.auc.value:.2f}", **said)
+        return told.format(auc=f"{pick.auc.value:.2f}", **said)
     text = words[("wrong" if share else "costs") + ("_own" if pick.own else "")].format(**said)
     rivals = [s for s in found.standings if s.tied and s.key != pick.key]
     if not pick.tied:
@@ -115,7 +115,7 @@ def verdict(found: Comparison) -> str:
 
 def uncounted_text(found: Comparison) -> str:
     """Say that dependence between attributes was not looked at, and why."""
-    return found.spell(WORDS.of(found.lang)["uncounted"]).format(
+    return WORDS.of(found.lang)["uncounted"].format(
         target=found.target, n=found.attributes, size=bytes_text(found.uncounted_pairs or 0)
     )
 
