@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,11 +49,27 @@ def run_plain(deferred: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 @contextmanager
+def called_by(call: Callable[..., Any]) -> Iterator[None]:
+    """Let ``call(deferred, *arguments)`` make every call of a kernel from Python, compiled or not."""
+    original, aside = module.Deferred.__call__, module.Deferred._step_aside
+    made = [type(one) for one in set(module._deferred.values()) if "__call__" in vars(type(one))]
+    replaced = {own: vars(own)["__call__"] for own in made}
+    for own in made:
+        del own.__call__
+    module.Deferred.__call__ = call  # type: ignore[method-assign]
+    module.Deferred._step_aside = lambda self: None  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        module.Deferred.__call__, module.Deferred._step_aside = original, aside  # type: ignore[method-assign]
+        for own, found in replaced.items():
+            own.__call__ = found
+
+
+@contextmanager
 def both_ways() -> Iterator[set[Any]]:
     """Let every kernel that is called from Python run both ways; give the code objects that ran plain."""
     ran: set[Any] = set()
-    original, aside = module.Deferred.__call__, module.Deferred._step_aside
-    made = [type(one) for one in set(module._deferred.values()) if "__call__" in vars(type(one))]
 
     def call(self: Any, *arguments: Any) -> Any:
         compiled = self.made()
@@ -70,18 +86,9 @@ def both_ways() -> Iterator[set[Any]]:
         expected = compiled(*arguments)
         if answer is not None:
             assert bits(answer[0]) == bits(expected), f"{self.__name__}: {answer[0]!r}, compiled {expected!r}"
-            for number, (mine, theirs) in enumerate(zip(plain, arguments)):
+            for number, (mine, theirs) in enumerate(zip(plain, arguments, strict=True)):
                 assert bits(mine) == bits(theirs), f"{self.__name__}: argument {number} differs"
         return expected
 
-    replaced = {own: vars(own)["__call__"] for own in made}
-    for own in made:
-        del own.__call__
-    module.Deferred.__call__ = call  # type: ignore[method-assign]
-    module.Deferred._step_aside = lambda self: None  # type: ignore[method-assign]
-    try:
+    with called_by(call):
         yield ran
-    finally:
-        module.Deferred.__call__, module.Deferred._step_aside = original, aside  # type: ignore[method-assign]
-        for own, found in replaced.items():
-            own.__call__ = found

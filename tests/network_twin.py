@@ -22,6 +22,13 @@ def joint_table(network):
     return joint
 
 
+def long_chain(n):
+    """Return x_0 → x_1 → …, each in the state of the one before with probability 0.9."""
+    first, other = Table([0.5, 0.5]), Table([[0.9, 0.1], [0.1, 0.9]])
+    nodes = [Node(discrete(i, [0, 1]), (i - 1,) if i else (), other if i else first) for i in range(n)]
+    return Network(tuple(nodes))
+
+
 def with_evidence(joint, codes, likelihoods=None):
     """Return the joint table times the evidence, not normalised. ``codes``: {axis: state}."""
     n = joint.ndim

@@ -6,7 +6,6 @@ import math
 import os
 import signal
 import threading
-import time
 import warnings
 
 import numpy as np
@@ -14,6 +13,7 @@ import pytest
 from sklearn.mixture import GaussianMixture
 
 from bayeskit.errors import DataError, SettingError
+from bayeskit.learning import em
 from bayeskit.learning.em import Climbing, climb, climb_best
 from refusals import refuses
 
@@ -21,12 +21,12 @@ from refusals import refuses
 class Scripted:
     """Parameters are whole numbers, a step adds one, and the values are written down."""
 
-    def __init__(self, values, wait=0.0):
-        self.values, self.wait, self.calls = values, wait, 0
+    def __init__(self, values, then=lambda: None):
+        self.values, self.then, self.calls = values, then, 0
 
     def expect(self, parameters):
         self.calls += 1
-        time.sleep(self.wait)
+        self.then()
         value = self.values(parameters) if callable(self.values) else self.values[parameters]
         if isinstance(value, Exception):
             raise value
@@ -139,24 +139,45 @@ def test_a_start_that_the_prior_forbids_is_left():
     assert (found.parameters, found.value, found.fell) == (2, -4.0, False)
 
 
-def test_the_time_limit_ends_it_after_a_step():
-    found = climb(
-        Scripted(lambda step: -1.0 / (1 + step), wait=0.01), 0, Climbing(0.0, 10**6, time_limit=0.05)
-    )
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that goes on only when it is told to: ``clock.pass_(seconds)``."""
+
+    class Clock:
+        now = 100.0
+
+        def monotonic(self):
+            return self.now
+
+        def pass_(self, seconds):
+            self.now += seconds
+
+    clock = Clock()
+    monkeypatch.setattr(em, "time", clock)
+    return clock
+
+
+def test_the_time_limit_ends_it_after_a_step(clock):
+    problem = Scripted(lambda step: -1.0 / (1 + step), lambda: clock.pass_(2.0))
+    found = climb(problem, 0, Climbing(0.0, 10**6, time_limit=7.0))
     assert found.stopped == "time"
     assert not found.converged
-    assert 1 <= found.n_iter <= 10
-    assert climb(Scripted([-3.0, -2.0, -1.0]), 0, Climbing(0.0, 2, time_limit=0.0)).n_iter == 1
+    assert (problem.calls, found.n_iter) == (4, 3)
+    at_once = Scripted([-3.0, -2.0, -1.0], lambda: clock.pass_(2.0))
+    assert climb(at_once, 0, Climbing(0.0, 2, time_limit=0.0)).n_iter == 1
 
 
 def test_interrupting_it_gives_the_best_so_far():
     before = signal.getsignal(signal.SIGINT)
-    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+
+    def press():
+        if problem.calls == 8:
+            os.kill(os.getpid(), signal.SIGINT)
+
     # Every second value falls, so that the last is not the best.
-    found = climb(Scripted(lambda step: float(step - 10 * (step % 2)), wait=0.005), 0, Climbing(0.0, 10**6))
-    timer.join()
-    assert found.stopped == "interrupt"
+    problem = Scripted(lambda step: float(step - 10 * (step % 2)), press)
+    found = climb(problem, 0, Climbing(0.0, 10**6))
+    assert found.stopped == "interrupt" and problem.calls == 8
     assert found.value == max(found.history)
     assert found.parameters == int(np.argmax(found.history))
     assert signal.getsignal(signal.SIGINT) is before
@@ -239,10 +260,9 @@ def test_one_start_is_one_climb():
     assert (found.history, values) == ((-5.0, -4.0, -3.9), [-3.9])
 
 
-def test_time_is_one_budget_for_all_starts():
-    found, values = climb_best(
-        Scripted(lambda step: float(step), wait=0.02), starts_at(*range(0, 10000, 100)), Climbing(0.0, 5, 0.1)
-    )
+def test_time_is_one_budget_for_all_starts(clock):
+    problem = Scripted(lambda step: float(step), lambda: clock.pass_(2.0))
+    found, values = climb_best(problem, starts_at(*range(0, 10000, 100)), Climbing(0.0, 5, 10.0))
     assert found.stopped == "time"
     assert len(values) < 5
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from bayeskit.inference.gaussian.elimination import plan
 from bayeskit.inference.gaussian.hybrid import Hybrid, HybridEvidence
 from hybrid_twin import conditioned, dense
 from outside import DATA
+from work import check_growth
 
 
 def random_gaussian(rng, n, max_parents=3, certain=0.0):
@@ -113,7 +113,6 @@ def test_a_chain_of_ten_thousand():
     for i in range(1, n):
         mean[i], variance[i] = 0.5 + 0.9 * mean[i - 1], 1.0 + 0.81 * variance[i - 1]
     engine = Hybrid(chain(n))
-    started = time.process_time()
     answers = engine.posteriors(HybridEvidence.nothing(n))
     np.testing.assert_allclose([answers.continuous[v].mean for v in range(n)], mean, rtol=1e-12)
     np.testing.assert_allclose([answers.continuous[v].variance for v in range(n)], variance, rtol=1e-12)
@@ -121,7 +120,6 @@ def test_a_chain_of_ten_thousand():
     known = HybridEvidence.nothing(n)
     known.values[-1] = 9.0
     answers = engine.posteriors(known)
-    assert time.process_time() - started < 20.0  # two seconds of work; the room is for crowded machines
     log = -0.5 * (math.log(2 * math.pi * variance[-1]) + (9.0 - mean[-1]) ** 2 / variance[-1])
     assert answers.log_density == pytest.approx(log, abs=1e-9)
     smooth, spread = 9.0, 0.0
@@ -155,13 +153,24 @@ def test_a_long_chain_with_an_observation_beside_every_node():
     assert answers.continuous[n - 1].variance == pytest.approx(variance, rel=1e-12)
 
 
+@pytest.mark.parametrize("seen", [False, True])
+def test_the_work_for_a_chain_is_linear(seen):
+    def asking(n):
+        engine, known = Hybrid(chain(n)), HybridEvidence.nothing(n)
+        if seen:
+            known.values[-1] = 9.0
+        return lambda: engine.posteriors(known)
+
+    check_growth(asking, 50)
+
+
 def test_a_tree_of_causes_keeps_its_cliques_small():
     """Two thousand roots flow together in pairs: eliminated from the sink up, one clique would hold half of them."""
     nodes, layer, count = [], [f"r{i}" for i in range(2048)], 0
     nodes += [Node(continuous(name), (), LinearGaussian(1.0, [], 1.0)) for name in layer]
     while len(layer) > 1:
         merged = []
-        for a, b in zip(layer[::2], layer[1::2]):
+        for a, b in zip(layer[::2], layer[1::2], strict=True):
             count += 1
             merged.append(f"m{count}")
             nodes.append(Node(continuous(merged[-1]), (a, b), LinearGaussian(0.0, [0.5, 0.5], 0.0)))

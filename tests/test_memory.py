@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 import tracemalloc
 
 import numpy as np
 import pytest
 
 import bayeskit.inference.exact as exact
+import bayeskit.inference.most_probable as most_probable
 from bayeskit import MarkovNetwork, read_network
 from bayeskit.errors import TooLarge
 from bayeskit.inference.clique_tree import guarded_shape, require_table
@@ -21,6 +21,7 @@ from bayeskit.kernel import compiling
 from engine_twin import every_pair, window
 from network_files import NETWORKS
 from refusals import refuses
+from work import steps
 
 
 def some(p, *places):
@@ -129,15 +130,28 @@ def test_a_refusal_makes_nothing_and_names_the_largest_clique():
         assert "approximate" in str(error) and repr(error.largest[0]) in str(error)
 
 
+@pytest.fixture
+def planned(monkeypatch):
+    """The names of what was called to plan an answer: orders that were looked for, trees that were made."""
+    calls = []
+    for module in (exact, most_probable):
+        for name in ("triangulate", "make_tree"):
+            true = getattr(module, name)
+            monkeypatch.setattr(
+                module, name, lambda *given, true=true: calls.append(true.__name__) or true(*given)
+            )
+    return calls
+
+
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "most probable targets"])
-def test_beyond_any_number_is_refused_at_once(name):
+def test_beyond_any_number_is_refused_at_once(name, planned):
     """Two thousand variables, every two of them in a factor: 2**2000 cells, which no float holds."""
     p = every_pair(2_000)
-    begun = time.process_time()
     engine = Exact(p)
     with pytest.raises(TooLarge) as caught:
         QUESTIONS[name](engine, p, 2**30)
-    assert time.process_time() - begun < 3.0
+    # That an order is given up soon is a matter of tests/test_triangulation.py.
+    assert planned == ["triangulate"] * len(planned) and len(planned) <= 2
     assert len(caught.value.largest) >= 1_998
     assert caught.value.bytes_needed >= 8 * caught.value.cells and caught.value.cells >= 2**1_998
     assert "1e+60" in str(caught.value) or "e+59" in str(caught.value)
@@ -153,16 +167,16 @@ def test_without_a_limit_what_cannot_be_counted_is_refused_all_the_same():
     assert Exact(window(8, 3)).marginals(some(window(8, 3)), math.inf)[1] < math.inf
 
 
-def test_a_markov_network_of_all_pairs_is_refused_at_its_door():
+def test_a_markov_network_of_all_pairs_is_refused_at_its_door(planned):
     n = 120
     network = MarkovNetwork(
         {i: [0, 1] for i in range(n)}, [([i, j], [[2, 1], [1, 2]]) for i in range(n) for j in range(i)]
     )
     for ask in (network.posteriors, network.mpe, network.log_partition, lambda: network.query(0)):
-        begun = time.process_time()
+        planned.clear()
         with pytest.raises(TooLarge) as caught:
             ask()
-        assert time.process_time() - begun < 1.0 and caught.value.cells == 2**n
+        assert "make_tree" not in planned and len(planned) <= 2 and caught.value.cells == 2**n
     # With all but a few observed there is nothing to refuse.
     seen = dict.fromkeys(range(4, n), 0)
     assert network.query(0, evidence=seen)[0] == pytest.approx(1.0, abs=1e-9)
@@ -172,10 +186,13 @@ def test_ten_thousand_targets_are_refused_before_they_are_joined():
     n = 10_000
     p = window(n, 2)
     engine = Exact(p)
-    begun = time.process_time()
-    with pytest.raises(TooLarge) as caught:
-        engine.joint(tuple(range(n)), some(p))
-    assert time.process_time() - begun < 2.0 and caught.value.cells == 2**n
+
+    def ask():
+        with pytest.raises(TooLarge) as caught:
+            engine.joint(tuple(range(n)), some(p))
+        assert caught.value.cells == 2**n
+
+    assert steps(ask) < 200 * n
 
 
 def test_one_state_variables_do_not_make_a_clique_larger():
@@ -224,9 +241,8 @@ def test_the_shape_is_refused_by_maps_and_separators_too():
 
 
 @pytest.mark.skipif(not NETWORKS.is_dir(), reason="the networks are not here: set BAYESKIT_DATA")
-def test_munin1_is_refused_in_less_than_a_second():
+def test_munin1_is_refused_before_a_tree_is_made(planned):
     network = read_network(NETWORKS / "bif" / "munin1.bif.gz")
-    begun = time.process_time()
     with refuses(TooLarge, "max_memory="):
         network.posteriors()
-    assert time.process_time() - begun < 1.0
+    assert "make_tree" not in planned and len(planned) <= 2

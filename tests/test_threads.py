@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -50,10 +49,14 @@ def test_what_is_no_number_of_threads(n_jobs):
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 4, -1])
 def test_results_come_in_order(n_jobs):
+    """Also where every third task ends only after the one behind it."""
     bounds = [(i, i + 1) for i in range(23)]
+    ended = [threading.Event() for _ in bounds]
 
     def task(start, stop):
-        time.sleep(0.002 * (start % 3 == 0))
+        if start % 3 == 0 and thread_count(n_jobs) > 1:
+            ended[start + 1].wait()
+        ended[start].set()
         return start
 
     assert list(in_order(task, bounds, n_jobs)) == list(range(23))
@@ -67,13 +70,22 @@ def test_one_thread_is_the_callers_own():
 
 
 def test_only_a_few_tasks_wait():
-    started = []
-    results = in_order(lambda a, b: started.append(a), [(i, i + 1) for i in range(50)], 2)
+    taken, done = [], []
+
+    def bounds():
+        for i in range(50):
+            taken.append(i)
+            yield i, i + 1
+
+    class Bounds(list):
+        def __iter__(self):
+            return bounds()
+
+    results = in_order(lambda a, b: done.append(a), Bounds([None] * 50), 2)
     next(results)
-    time.sleep(0.05)
-    assert len(started) <= 4
+    assert len(taken) == 4
     list(results)
-    assert sorted(started) == list(range(50))
+    assert sorted(done) == list(range(50))
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])

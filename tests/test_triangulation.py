@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -26,6 +25,7 @@ from bayeskit.inference.triangulation import (
 )
 from engine_twin import cells_of, eliminate_by_sets, every_pair, neighbours, random_field
 from network_files import NETWORKS
+from work import steps
 
 RULES = [MIN_FILL, WEIGHTED_MIN_FILL, MIN_WEIGHT, MIN_DEGREE]
 
@@ -171,12 +171,13 @@ def test_one_state_variables_stay_alone():
 
 
 def test_a_graph_beyond_all_bounds_is_given_up_at_once():
+    n = 80
+    problem = problem_of(every_pair(n))
+    # 1,300 steps a pair were counted; a graph half as large, which is not given up, takes 150,000.
+    assert steps(lambda: triangulate(problem)) < 4_000 * n * (n - 1) / 2
     problem = problem_of(every_pair(2_000))
-    triangulate(problem_of(every_pair(3)))  # compiled
-    begun = time.process_time()
     made = triangulate(problem)
     members, cells = made.largest(problem.sizes)
-    assert time.process_time() - begun < 2.0
     assert made.cells == math.inf and len(members) == 2_000 and cells == 2**2_000
 
 

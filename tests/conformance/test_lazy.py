@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 from estimators import CLASSES, same_labels, small_labels, small_rows
 
 from bayeskit import Batches, CategoricalNB, MultinomialNB, NaiveBayes
+from bayeskit.learning import lazy as lazy_module
 
 X = [["青绿", 0.7, 3], ["乌黑", 0.8, None], ["青绿", 0.2, 1], ["浅白", 0.3, 2], ["乌黑", 0.6, 3]]
 Y = ["好", "好", "坏", "坏", "好"]
@@ -130,12 +131,14 @@ def test_always_counts_before_every_question() -> None:
     assert model._lazy.passes == 2
 
 
-def test_seconds_count_again_when_they_are_over() -> None:
+def test_seconds_count_again_when_they_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=100.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(lazy_module, "time", clock)
     model, _ = lazy(refresh=0.2)
     model.predict(X)
     model.predict(X)
     assert model._lazy.passes == 1
-    time.sleep(0.25)
+    clock.now += 0.25
     model.predict(X)
     assert model._lazy.passes == 2
 
