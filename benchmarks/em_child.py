@@ -63,7 +63,7 @@ def pyagrum(given: dict[str, Any]) -> tuple[Learn, Tell]:
     import pyagrum as gum
 
     columns, sizes, codes = given["columns"].tolist(), given["sizes"].tolist(), given["codes"]
-    labels = {name: [f"s{i}" for i in range(size)] for name, size in zip(columns, sizes)}
+    labels = {name: [f"s{i}" for i in range(size)] for name, size in zip(columns, sizes, strict=True)}
     template = gum.BayesNet()
     for name in columns:
         template.add(gum.LabelizedVariable(name, "", labels[name]))

@@ -64,7 +64,8 @@ class Holed:
     @property
     def states(self) -> dict[str, list[str]]:
         return {
-            name: [f"s{i}" for i in range(size)] for name, size in zip(self.sample.columns, self.sample.sizes)
+            name: [f"s{i}" for i in range(size)]
+            for name, size in zip(self.sample.columns, self.sample.sizes, strict=True)
         }
 
     @property

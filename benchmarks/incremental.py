@@ -95,7 +95,7 @@ def race_river(report: Report, X: Any, y: Any) -> None:
 
     def learn_river() -> Any:
         model = river.GaussianNB()
-        for row, label in zip(rows, labels):
+        for row, label in zip(rows, labels, strict=True):
             model.learn_one(row, label)
         return model
 

@@ -65,14 +65,14 @@ def ask_engine(gum: Any, given: dict[str, Any]) -> tuple[Any, Any]:
 
     def flat(evidence: dict[str, str], target: str, found: list[Any]) -> list[Any]:
         asked = [target] if given["asks_one"] else [name for name in names if name not in evidence]
-        return [numbers[order[name]] for name, numbers in zip(asked, found)]
+        return [numbers[order[name]] for name, numbers in zip(asked, found, strict=True)]
 
     ask(*given["warm"])
     rounds = given["rounds"]
     first, seconds = turns(lambda: [ask(*asked) for asked in rounds[0]], given["turns"])
     for sets in rounds[1:]:
         seconds.append(timed(lambda sets=sets: [ask(*asked) for asked in sets])[1])
-    answers = [part for asked, found in zip(rounds[0], first) for part in flat(*asked, found)]
+    answers = [part for asked, found in zip(rounds[0], first, strict=True) for part in flat(*asked, found)]
     return np.concatenate(answers), seconds
 
 

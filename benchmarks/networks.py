@@ -201,7 +201,7 @@ def time_rows(report: Report, scale: float, half: bool) -> None:
     states = {name: list(case.network.states(name)) for name in case.nodes}
     shared = {"path": str(case.path), "states": states, "target": target, "turns": report.given.repeats}
     told = [
-        ({name: states[name][c] for name, c in zip(case.nodes, row) if c >= 0}, target)
+        ({name: states[name][c] for name, c in zip(case.nodes, row, strict=True) if c >= 0}, target)
         for row in codes.tolist()
     ]
     if half:

@@ -133,7 +133,7 @@ def weka(jars: tuple[Path, ...], task: Task, repeats: int, classifier: str, *opt
     with tempfile.TemporaryDirectory(prefix="bayeskit-") as folder:
         program, train, test = (Path(folder, name) for name in ("Timed.java", "train.arff", "test.arff"))
         program.write_text(_JAVA.replace("FACTORY", factory), encoding="utf-8")
-        sizes = [int(max(a.max(), b.max())) + 1 for a, b in zip(task.X.T, task.X_test.T)]
+        sizes = [int(max(a.max(), b.max())) + 1 for a, b in zip(task.X.T, task.X_test.T, strict=True)]
         _write_arff(train, task.X, task.y, sizes)
         _write_arff(test, task.X_test, task.y_test, sizes)
         machine = [java, "-Xmx6g", "--add-opens", "java.base/java.lang=ALL-UNNAMED"]

@@ -113,7 +113,9 @@ def compare(
         report.note(f"left out: bayeskit has no {name} yet")
     for run_name in mine:
         for peer, outcome in outcomes.items():
-            for stage, timing, least in zip(stages, (outcome.fit, outcome.predict), targets[peer]):
+            for stage, timing, least in zip(
+                stages, (outcome.fit, outcome.predict), targets[peer], strict=True
+            ):
                 ratio = timing.cpu / report.cpu(stage, run_name)
                 report.claim(f"{stage}: {run_name} against {peer}", ratio, "×", at_least=least)
     right = {n: float((p.argmax(axis=1) == task.y_test).mean()) for n, p in found.items()}
@@ -150,7 +152,7 @@ def time_tan(report: Report, scale: float) -> None:
     models = compare(report, title, task, "TAN", peers, TAN_TARGETS)
     report.note("R bnlearn, published and not of this run: fit {:.3f} s, predict {:.3f} s".format(*BNLEARN))
     for name, model in models.items():
-        for stage, figure in zip(("fit", f"predict_proba {len(task.X_test):g}"), BNLEARN):
+        for stage, figure in zip(("fit", f"predict_proba {len(task.X_test):g}"), BNLEARN, strict=True):
             cpu = report.cpu(f"{title}: {stage}", name)
             report.claim(f"{title}: {stage}, {name}: CPU", cpu, " s", at_most=figure / 2)
         learned = {frozenset((child, p)) for child, above in model.structure_.items() for p in above}

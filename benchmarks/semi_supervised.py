@@ -58,7 +58,9 @@ def drawn(n: int = 4_000, n_classes: int = 5, width: int = 2_000) -> Texts:
     y = rng.integers(0, n_classes, n)
     length = rng.geometric(1 / 60, n)
     X = csr_array(
-        np.array([rng.multinomial(m, 0.8 * common + 0.2 * own[c]) for m, c in zip(length, y)], float)
+        np.array(
+            [rng.multinomial(m, 0.8 * common + 0.2 * own[c]) for m, c in zip(length, y, strict=True)], float
+        )
     )
     names = np.array([f"class {c}" for c in y], dtype=object)
     return X[: n // 2], names[: n // 2], X[n // 2 :], names[n // 2 :]

@@ -55,7 +55,7 @@ def pyagrum(prepare: Callable[[Any], Any]) -> Callable[..., Learn]:
 
         rows = frame(columns, sizes, codes).astype(str)
         template = gum.BayesNet()
-        for name, size in zip(columns, sizes):
+        for name, size in zip(columns, sizes, strict=True):
             template.add(gum.LabelizedVariable(name, "", [f"s{i}" for i in range(size)]))
 
         def learn() -> Arcs:

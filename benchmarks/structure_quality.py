@@ -78,7 +78,8 @@ def learned(report: Report, samples: list[Sample], learners: Iterable[str] = (*O
             report.note(f"left out: {reason}")
             continue
         rows += [
-            graded(sample, learner, found.arcs, found.timing.cpu) for sample, found in zip(samples, answers)
+            graded(sample, learner, found.arcs, found.timing.cpu)
+            for sample, found in zip(samples, answers, strict=True)
         ]
     report.content.setdefault("graphs", []).extend(row.as_row() for row in rows)
     return rows

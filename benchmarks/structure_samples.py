@@ -47,7 +47,7 @@ class Sample:
         return pd.DataFrame(
             {
                 name: pd.Categorical.from_codes(self.codes[:, j], [f"s{i}" for i in range(size)])
-                for j, (name, size) in enumerate(zip(self.columns, self.sizes))
+                for j, (name, size) in enumerate(zip(self.columns, self.sizes, strict=True))
             }
         )
 
@@ -173,5 +173,5 @@ def real(name: str) -> Sample | None:
         tuple(frame.columns),
         tuple(len(frame[c].cat.categories) for c in frame),
         np.column_stack([frame[c].cat.codes for c in frame]).astype(np.int64),
-        tuple(zip(true["from"], true["to"])),
+        tuple(zip(true["from"], true["to"], strict=True)),
     )

@@ -73,7 +73,11 @@ def bars(title, notes, groups, columns):
     left = 26 + max(text_width(name, 12.0) for name, *_ in rows)
     width = (WIDTH - 16 - left) / len(columns)
     # After the longest bar there must be room for the longest number.
-    told = [text_width(column.written(x), 11.0) for column, values in zip(columns, numbers) for x in values]
+    told = [
+        text_width(column.written(x), 11.0)
+        for column, values in zip(columns, numbers, strict=True)
+        for x in values
+    ]
     longest = width - max(told) - 12
     y = top + 14
     marks += [Words(left + j * width, y, column.name, "chart-small") for j, column in enumerate(columns)]
@@ -83,7 +87,7 @@ def bars(title, notes, groups, columns):
         for label, *values in members:
             y += ROW
             marks.append(Words(left - 8, y, label, "chart-text", "end"))
-            for j, (column, value) in enumerate(zip(columns, values)):
+            for j, (column, value) in enumerate(zip(columns, values, strict=True)):
                 start, length = left + j * width, max(longest * column.share(value, numbers[j]), 1.0)
                 marks.append(Rectangle(start, y - 12, length, 15, f"fill-{colour_of(k)}", 2.0))
                 marks.append(Words(start + length + 5, y, column.written(value), "chart-small"))

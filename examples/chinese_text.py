@@ -56,7 +56,7 @@ def judge(texts, labels):
 def telling(model, most):
     """Return for each class the pairs that speak for it most, and how many times as frequent they are as elsewhere."""
     found, pairs, counts = [], model[0].get_feature_names_out(), model[1].feature_count_
-    for label, inside in zip(model.classes_, counts):
+    for label, inside in zip(model.classes_, counts, strict=True):
         outside = counts.sum(axis=0) - inside
         share, other = ((n + 1) / (n.sum() + len(n)) for n in (inside, outside))
         # What a pair adds in the long run: a rare one may speak loudly, but it seldom speaks.
@@ -98,7 +98,8 @@ else:
     ]
     print(
         "\n".join(
-            f"  {line}" for line in aligned([(a, f"{p:.2f}", f"{q:.2f}") for a, p, q in zip(asked, *shares)])
+            f"  {line}"
+            for line in aligned([(a, f"{p:.2f}", f"{q:.2f}") for a, p, q in zip(asked, *shares, strict=True)])
         )
     )
     say(

@@ -51,7 +51,7 @@ before = house.query("inside")
 low, high = before.interval(0.9)
 parts = " + ".join(
     f"{w:.1f} × N({m:.1f}, {v:.2f})"
-    for w, m, v in zip(before.weights, before.means.ravel(), before.variances.ravel())
+    for w, m, v in zip(before.weights, before.means.ravel(), before.variances.ravel(), strict=True)
 )
 say(
     f"\n3. Inside, nothing known: {parts}."

@@ -29,7 +29,7 @@ posterior = model.leave_one_out(credit.X, credit.y)
 
 def told(name, actions):
     """Make a line of the table: the mean cost, and how often each mistake was made."""
-    pairs = list(zip(actions, credit.y.tolist()))
+    pairs = list(zip(actions, credit.y.tolist(), strict=True))
     mean = sum(LOSS[action][label] for action, label in pairs) / len(pairs)
     return name, f"{mean:.3f}", str(pairs.count(("grant", "-"))), str(pairs.count(("refuse", "+")))
 
@@ -55,7 +55,7 @@ say(
 )
 unsure = abs(posterior[:, 0] - 0.75).argmin()
 choice = decide(posterior[unsure], LOSS)
-risks = dict(zip(choice.names, choice.risks.tolist()))
+risks = dict(zip(choice.names, choice.risks.tolist(), strict=True))
 say(
     f"\nApplication {unsure + 1}: P(+) = {posterior[unsure, 0]:.3f}, and yet it is refused: to grant it risks"
     f" {risks['grant']:.2f}, to refuse {risks['refuse']:.2f}.",

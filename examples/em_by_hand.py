@@ -21,7 +21,7 @@ n, d = X.shape
 def joint(weights, means, covariances):
     """Return log w_k N(x; μ_k, Σ_k) for every row and component."""
     columns = []
-    for w, mean, covariance in zip(weights, means, covariances):
+    for w, mean, covariance in zip(weights, means, covariances, strict=True):
         z = np.linalg.solve(np.linalg.cholesky(covariance), (X - mean).T)
         size = d * np.log(2 * np.pi) + np.linalg.slogdet(covariance)[1]
         columns.append(np.log(w) - 0.5 * (size + (z**2).sum(axis=0)))
@@ -72,7 +72,10 @@ for step in (0, 1, 2, 5, 10, 20, 40, 60):
 given = {"weights_init": start[0], "means_init": start[1], "precisions_init": np.linalg.inv(start[2])}
 warnings.simplefilter("ignore", NotConverged)  # sixty steps are asked for, still or not
 same = GaussianMixture(2, reg_covar=0, tol=0, max_iter=60, **given).fit(X)
-worst = max(np.abs(a - b).max() for a, b in zip(parameters, (same.weights_, same.means_, same.covariances_)))
+worst = max(
+    np.abs(a - b).max()
+    for a, b in zip(parameters, (same.weights_, same.means_, same.covariances_), strict=True)
+)
 assert worst < 1e-9
 quick = GaussianMixture(2, reg_covar=0, tol=1e-9, max_iter=1000, accelerate=True, **given).fit(X)
 slow = GaussianMixture(2, reg_covar=0, tol=1e-9, max_iter=1000, **given).fit(X)

@@ -25,7 +25,13 @@ say(
 table = [(say.text("component", "分量"), say.text("weight", "权重"), *columns)]
 for k, weight in enumerate(found.weights_):
     spread = np.sqrt(np.diag(found.covariances_[k]))
-    table.append((str(k), f"{weight:.3f}", *(f"{m:.1f} ± {s:.1f}" for m, s in zip(found.means_[k], spread))))
+    table.append(
+        (
+            str(k),
+            f"{weight:.3f}",
+            *(f"{m:.1f} ± {s:.1f}" for m, s in zip(found.means_[k], spread, strict=True)),
+        )
+    )
 print("\n".join(f"   {line}" for line in aligned(table)))
 say(
     f"\n   The log-likelihood rose from {found.history_[0]:.2f} to {found.history_[-1]:.2f}.",
@@ -40,7 +46,7 @@ say(
 )
 head = say.text("mean found", "求得的均值"), say.text("mean of the sex", "该性别的均值")
 table = [(say.text("component", "分量"), *matched.labels, *head)]
-for component, counts in zip(matched.components, matched.table.tolist()):
+for component, counts in zip(matched.components, matched.table.tolist(), strict=True):
     label = matched[component]
     means = found.means_[component], X[sex == label].mean(axis=0)
     table.append(
@@ -57,7 +63,9 @@ say(
 )
 
 # 3. Cells that are not there are summed over: nothing is filled in.
-shares = dict(zip((matched[k] for k in range(2)), found.predict_proba([[170.0, np.nan]])[0].tolist()))
+shares = dict(
+    zip((matched[k] for k in range(2)), found.predict_proba([[170.0, np.nan]])[0].tolist(), strict=True)
+)
 holes = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
 again = GaussianMixture(2, **settings).fit(holes)
 agreed = match_labels(again.predict(holes), sex).accuracy

@@ -69,7 +69,10 @@ say.end(
         x=Side(names[0], True, tuple(grid[0].tolist())),
         y=Side(names[1], True, tuple(grid[1].tolist())),
         posterior=model.predict_proba(points).reshape(80, 100, -1),
-        dots=tuple((*row, model.classes_.tolist().index(label)) for row, label in zip(X.tolist(), species)),
+        dots=tuple(
+            (*row, model.classes_.tolist().index(label))
+            for row, label in zip(X.tolist(), species, strict=True)
+        ),
         lang=say.lang,
     )
 )

@@ -37,8 +37,8 @@ say(
     f"\n2. Full covariances agree with the species in {matched.accuracy:.1%} of the flowers\n",
     f"\n2. 用任意协方差，{matched.accuracy:.1%} 的花与品种相符\n",
 )
-for component, counts in zip(matched.components, matched.table.tolist()):
-    fell = ", ".join(f"{label} {count}" for count, label in zip(counts, matched.labels) if count)
+for component, counts in zip(matched.components, matched.table.tolist(), strict=True):
+    fell = ", ".join(f"{label} {count}" for count, label in zip(counts, matched.labels, strict=True) if count)
     say(f"   component {component}: {fell}", f"   分量 {component}：{fell}")
 shares = found.predict_proba(X)
 doubtful = int(shares.max(axis=1).argmin())

@@ -56,7 +56,7 @@ say(
 )
 for known in (["色泽"], ["色泽", "纹理"], list(asked)):
     row = {name: [asked[name] if name in known else None] for name in asked}
-    posterior = dict(zip(model.classes_.tolist(), model.predict_proba(row)[0].tolist()))
+    posterior = dict(zip(model.classes_.tolist(), model.predict_proba(row)[0].tolist(), strict=True))
     choice = decide(posterior, loss, reject=0.6, actions=["buy", "leave", "knock"])
     listed = "、".join(known) if len(known) < len(asked) else say.text("everything", "全部")
     print(f"   {listed}: P(是) = {posterior['是']:.3f} → {say.text(*names[choice.actions])}")

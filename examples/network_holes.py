@@ -19,7 +19,7 @@ def untaught(network):
 lawn = wet_grass()
 mornings = {name: list(lawn.sample(3_000, random_state=4)[name]) for name in lawn.nodes}
 looked = [wet == "yes" for wet in mornings["wet"]]
-mornings["sprinkler"] = [s if there else None for s, there in zip(mornings["sprinkler"], looked)]
+mornings["sprinkler"] = [s if there else None for s, there in zip(mornings["sprinkler"], looked, strict=True)]
 say(
     f"1. Three thousand mornings; the sprinkler was looked at on {sum(looked)} of them, when the lawn was wet\n",
     f"1. 三千个早晨，只有 {sum(looked)} 个早晨草地湿了，才去看过洒水器\n",

@@ -47,7 +47,7 @@ say(
 
 # 2. Messages. Copies would be learned and judged at once: one of each is enough.
 messages = datasets.load_dataset("sms")
-label_of = dict(zip(messages.columns["text"], messages.y))
+label_of = dict(zip(messages.columns["text"], messages.y, strict=True))
 texts, labels = np.array(list(label_of), dtype=object), np.array(list(label_of.values()))
 order = np.random.default_rng(0).permutation(len(texts))
 learn, judge = np.array_split(order, 2)
@@ -63,13 +63,13 @@ say(
 
 def outcome(actions):
     """Return what each action cost, given what the message was."""
-    return np.array([ASK if a == "ask" else LOSS[a][c] for a, c in zip(actions, truth)])
+    return np.array([ASK if a == "ask" else LOSS[a][c] for a, c in zip(actions, truth, strict=True)])
 
 
 def tell(en, zh, actions):
     """Make a line of the table."""
-    lost = sum(a == "delete" and c == "ham" for a, c in zip(actions, truth))
-    kept = sum(a == "keep" and c == "spam" for a, c in zip(actions, truth))
+    lost = sum(a == "delete" and c == "ham" for a, c in zip(actions, truth, strict=True))
+    kept = sum(a == "keep" and c == "spam" for a, c in zip(actions, truth, strict=True))
     asked = sum(a == "ask" for a in actions)
     return (say.text(en, zh), str(lost), str(kept), str(asked), f"{outcome(actions).sum():.1f}")
 

@@ -75,7 +75,7 @@ def random_evidence(rng, network, share=0.5):
             given = rng.random(size) * 10.0 ** rng.integers(-3, 4)
             given[rng.random(size) < 0.3] = 0.0
             given[int(rng.integers(size))] += 0.5
-            soft[one.name] = given if rng.random() < 0.5 else dict(zip(states, given.tolist()))
+            soft[one.name] = given if rng.random() < 0.5 else dict(zip(states, given.tolist(), strict=True))
             total = total * given
         likelihoods[axis] = total
     return hard, soft, likelihoods

@@ -45,5 +45,5 @@ def write_table(path: Path, name: str, rows: slice = slice(None)) -> Path:
         writer = csv.writer(file)
         writer.writerow(names)
         cells = ([None if v is None or v != v else v for v in column[rows].tolist()] for column in columns)
-        writer.writerows(zip(*cells))
+        writer.writerows(zip(*cells, strict=True))
     return path

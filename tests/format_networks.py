@@ -27,8 +27,11 @@ C_GIVEN_A_B = np.array(
 def asymmetric(named=True):
     """Return the network that the golden files hold; ``named``: with text for names and states, not numbers."""
     names = ("a", "b", "c") if named else (0, 1, 2)
-    states = [[f"{n}{k}" for k in range(size)] if named else range(size) for n, size in zip("abc", (2, 3, 4))]
-    a, b, c = (discrete(name, s) for name, s in zip(names, states))
+    states = [
+        [f"{n}{k}" for k in range(size)] if named else range(size)
+        for n, size in zip("abc", (2, 3, 4), strict=True)
+    ]
+    a, b, c = (discrete(name, s) for name, s in zip(names, states, strict=True))
     return Network(
         (
             Node(a, (), Table([0.3, 0.7])),

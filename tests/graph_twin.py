@@ -27,7 +27,7 @@ def all_dags(n):
     pairs = list(itertools.combinations(nodes, 2))
     for choice in itertools.product((None, False, True), repeat=len(pairs)):
         parents = {node: [] for node in nodes}
-        for (x, y), back in zip(pairs, choice):
+        for (x, y), back in zip(pairs, choice, strict=True):
             if back is not None:
                 parents[x if back else y].append(y if back else x)
         try:
@@ -61,7 +61,7 @@ def all_paths(dag, a, b):
 
 def is_blocked(dag, path, given):
     arcs = set(dag.arcs)
-    for x, v, y in zip(path, path[1:], path[2:]):
+    for x, v, y in zip(path[:-2], path[1:-1], path[2:], strict=True):
         if (x, v) in arcs and (y, v) in arcs:
             if not below(dag, v) & set(given):
                 return True

@@ -36,7 +36,7 @@ class Design:
     def schema(self) -> Schema:
         variables = (
             Variable(f"x{j}", kind, states, n_declared=len(states))
-            for j, (kind, states) in enumerate(zip(self.kinds, self.declared))
+            for j, (kind, states) in enumerate(zip(self.kinds, self.declared, strict=True))
         )
         target = Variable("y", "categorical", self.classes, n_declared=len(self.classes))
         return Schema(tuple(variables), target)

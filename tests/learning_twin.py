@@ -31,7 +31,7 @@ def family_score(columns, sizes, child, parents, name, ess=1.0):
     q, r = table.shape
     above = table.sum(axis=1)
     if name in ("loglik", "aic", "bic"):
-        fit = sum(n * math.log(n / m) for line, m in zip(table, above) for n in line if n)
+        fit = sum(n * math.log(n / m) for line, m in zip(table, above, strict=True) for n in line if n)
         n_rows = columns.shape[1]
         return fit - {"loglik": 0.0, "aic": 1.0, "bic": 0.5 * math.log(n_rows)}[name] * (r - 1) * q
     seen = int((above > 0).sum())
@@ -72,7 +72,7 @@ def as_columns(codes, sizes, names=None):
     names = names or [f"x{v}" for v in range(len(codes))]
     variables = tuple(
         Variable(name, "categorical", tuple(range(int(size))), n_declared=int(size), closed=True)
-        for name, size in zip(names, sizes)
+        for name, size in zip(names, sizes, strict=True)
     )
     codes = tuple(np.ascontiguousarray(code, np.int64) for code in codes)
     return NodeColumns(variables, codes, (None,) * len(codes), len(codes[0]))
@@ -83,7 +83,7 @@ def all_parents(n, arcs):
     pairs = [*itertools.combinations(range(n), 2)]
     for kinds in itertools.product(range(3), repeat=len(pairs)):
         parents = [0] * n
-        for (a, b), kind in zip(pairs, kinds):
+        for (a, b), kind in zip(pairs, kinds, strict=True):
             if kind:
                 child, parent = (a, b) if kind == 1 else (b, a)
                 parents[child] |= 1 << parent

@@ -82,7 +82,7 @@ class Rows:
     def n(self, cells: dict[int, int], c: int | None = None) -> float:
         found = [
             w
-            for row, y, w in zip(self.codes, self.target, self.weights)
+            for row, y, w in zip(self.codes, self.target, self.weights, strict=True)
             if c in (None, y) and all(row[j] == v for j, v in cells.items())
         ]
         return math.fsum(found)
@@ -144,7 +144,7 @@ class Rows:
         total = 0.0
         for values in itertools.product(*([*self.states(j), *novel[j]] for j in holes)):
             full = [int(x) for x in query]
-            for j, v in zip(holes, values):
+            for j, v in zip(holes, values, strict=True):
                 full[j] = v
             share = 1.0
             for j, i in enumerate(parents):

@@ -66,7 +66,7 @@ def table_share(
 
     ``prior`` is the imaginary count of a state, as a number or a function of (state, number of states).
     """
-    seen = {v for v, w in zip(column, weights) if not is_gap(v) and w > 0}
+    seen = {v for v, w in zip(column, weights, strict=True) if not is_gap(v) and w > 0}
     states = [*declared, *(v for v in ordered(seen) if v not in declared)]
     imaginary = {v: exact(prior(v, len(states)) if callable(prior) else prior) for v in states}
     # One more state counts as the others do on average; where there is none, as it would alone.
@@ -75,14 +75,14 @@ def table_share(
         if states
         else exact(prior(value, 1) if callable(prior) else prior)
     )
-    gaps_count = missing == "state" and any(is_gap(v) and w > 0 for v, w in zip(column, weights))
+    gaps_count = missing == "state" and any(is_gap(v) and w > 0 for v, w in zip(column, weights, strict=True))
     known = not is_gap(value) and value in states
     if not known and not is_gap(value) and unseen != "smooth":
         value = None  # an unseen value is taken for a missing one
     if is_gap(value) and not gaps_count:
         return Fraction(1)
     count = total = Fraction(0)
-    for v, own, w in zip(column, labels, weights):
+    for v, own, w in zip(column, labels, weights, strict=True):
         if own != label or (is_gap(v) and not gaps_count):
             continue
         total += exact(w)
@@ -97,7 +97,7 @@ def normal_density(
     x: float, values: Sequence[float], weights: Sequence[float], unbiased: bool = False
 ) -> float:
     """N(x; mean, variance) of the values given, the variance by the book."""
-    pairs = [(float(v), float(w)) for v, w in zip(values, weights) if not is_gap(v) and w > 0]
+    pairs = [(float(v), float(w)) for v, w in zip(values, weights, strict=True) if not is_gap(v) and w > 0]
     n = math.fsum(w for _, w in pairs)
     mean = math.fsum(w * v for v, w in pairs) / n
     variance = math.fsum(w * (v - mean) ** 2 for v, w in pairs) / (n - 1 if unbiased else n)
@@ -108,11 +108,11 @@ def class_share(
     labels: Sequence[Any], weights: Sequence[Any], label: Any, prior: Any, given: Any = None
 ) -> Fraction:
     """P(c) = (n(c) + a)/(N + Σa)."""
-    classes = ordered(own for own, w in zip(labels, weights) if w > 0)
+    classes = ordered(own for own, w in zip(labels, weights, strict=True) if w > 0)
     if given is not None:
         return exact(given[label] if isinstance(given, dict) else given[classes.index(label)])
     imaginary = exact(prior(label, len(classes)) if callable(prior) else prior)
-    count = sum((exact(w) for own, w in zip(labels, weights) if own == label), Fraction(0))
+    count = sum((exact(w) for own, w in zip(labels, weights, strict=True) if own == label), Fraction(0))
     total = sum((exact(w) for w in weights), Fraction(0))
     return (count + imaginary) / (total + imaginary * len(classes))
 
@@ -137,7 +137,7 @@ def naive_posterior(
     """
     weights = [1] * len(rows) if weights is None else list(weights)
     joint = []
-    for label in ordered(own for own, w in zip(labels, weights) if w > 0):
+    for label in ordered(own for own, w in zip(labels, weights, strict=True) if w > 0):
         product: Any = class_share(labels, weights, label, prior, class_prior)
         for j, value in enumerate(query):
             column = [row[j] for row in rows]
@@ -145,7 +145,7 @@ def naive_posterior(
                 mine = [i for i, own in enumerate(labels) if own == label and not is_gap(column[i])]
                 product = float(product)
                 if missing == "state" and any(map(is_gap, column)):
-                    all_mine = sum(w for own, w in zip(labels, weights) if own == label)
+                    all_mine = sum(w for own, w in zip(labels, weights, strict=True) if own == label)
                     present = sum(weights[i] for i in mine)
                     hit = all_mine - present if is_gap(value) else present
                     product *= float((exact(hit) + exact(prior)) / (exact(all_mine) + 2 * exact(prior)))

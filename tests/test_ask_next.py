@@ -31,13 +31,13 @@ def by_enumeration(model: Any, row: dict[str, Any], name: str) -> tuple[float, f
     joint = np.exp(model.predict_joint_log_proba(rows))
     joint /= joint.sum()
     p, now = joint.sum(axis=1), joint.sum(axis=0)
-    told = entropy(now, base=2) - sum(q * entropy(j / q, base=2) for q, j in zip(p, joint))
+    told = entropy(now, base=2) - sum(q * entropy(j / q, base=2) for q, j in zip(p, joint, strict=True))
     bad, good = (list(model.classes_).index(c) for c in ("否", "是"))
 
     def risk(posterior: Any) -> float:
         return min(5 * posterior[bad], posterior[good])
 
-    return told, risk(now) - sum(q * risk(j / q) for q, j in zip(p, joint))
+    return told, risk(now) - sum(q * risk(j / q) for q, j in zip(p, joint, strict=True))
 
 
 @pytest.mark.parametrize("model", [NaiveBayes(), TAN(), KDB()], ids=lambda m: type(m).__name__)

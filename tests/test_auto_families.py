@@ -75,10 +75,10 @@ def test_the_poisson_loss_equals_refits_at_the_pooled_rate(weighted):
     labels = [str(c) for c in np.arange(40) % 2]
     x = [float(v) for v in rng.poisson([2.0 + 4.0 * int(c) for c in labels])]
     weights = rng.choice([1.0, 2.0, 0.5], 40).tolist() if weighted else [1.0] * 40
-    pooled = math.fsum(w * v for v, w in zip(x, weights)) / math.fsum(weights)
+    pooled = math.fsum(w * v for v, w in zip(x, weights, strict=True)) / math.fsum(weights)
 
     def density(value, values, own):
-        rate = (math.fsum(w * v for v, w in zip(values, own)) + pooled) / (math.fsum(own) + 1.0)
+        rate = (math.fsum(w * v for v, w in zip(values, own, strict=True)) + pooled) / (math.fsum(own) + 1.0)
         return math.exp(value * math.log(rate) - rate - math.lgamma(value + 1.0))
 
     losses, _ = compared({"x": x}, labels, weights)
@@ -94,11 +94,13 @@ def test_the_kernel_loss_is_near_refits_with_the_bandwidth_held(weighted):
     family = estimate_kernel(statistics.parts["grids"], np.array([0]))
     mean, sd = float(family.mean[0]), float(family.sd[0])
     by_class = {label: float(family.deviations[0, c]) * sd for c, label in enumerate(sorted(set(labels)))}
-    owner = dict(zip(x, labels))
+    owner = dict(zip(x, labels, strict=True))
 
     def density(value, values, own):
         deviation = by_class[owner[values[0]]]
-        kernels = (w * math.exp(-0.5 * ((value - v) / deviation) ** 2) for v, w in zip(values, own))
+        kernels = (
+            w * math.exp(-0.5 * ((value - v) / deviation) ** 2) for v, w in zip(values, own, strict=True)
+        )
         narrow = math.fsum(kernels) / (math.fsum(own) * deviation * math.sqrt(2 * math.pi))
         broad = 1.0 / (math.pi * sd * (1.0 + ((value - mean) / sd) ** 2))
         return (1.0 - BROAD_SHARE) * narrow + BROAD_SHARE * broad

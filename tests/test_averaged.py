@@ -47,7 +47,7 @@ def information(rows: Rows, i: int) -> float:
     table = np.array([[rows.n({i: v}, c) for c in range(rows.n_classes)] for v in rows.states(i)])
     total = table.sum() if table.size else 0.0
     found = 0.0
-    for v, c in zip(*np.nonzero(table)) if total > 0 else ():
+    for v, c in zip(*np.nonzero(table), strict=True) if total > 0 else ():
         n = table[v, c]
         found += n / total * math.log(n * total / (table[v].sum() * table[:, c].sum()))
     return found if found > 1e-13 else 0.0
@@ -364,7 +364,7 @@ def test_of_one_attribute_too():
 def test_the_excess_is_the_weight_of_the_super_parents(data, rows, how):
     model, asked = averaged(rows, **how), data.draw(queries(rows))
     weights = np.exp(model.log_weights[0])
-    for query, found in zip(asked, model.log_excess(rows.chunk(asked))):
+    for query, found in zip(asked, model.log_excess(rows.chunk(asked)), strict=True):
         left = without_general(rows, query, how["subsumption"])
         mine = [
             weights[i]

@@ -44,12 +44,12 @@ def slow_loss(sizes, n_classes, family, codes, target, weights, level, constants
     """The definition of the loss of one family at one level, by dictionaries."""
     child, *parents = family
     counts = [defaultdict(float) for _ in range(level + 1)]
-    for row, y, w in zip(codes, target, weights):
+    for row, y, w in zip(codes, target, weights, strict=True):
         for depth in range(level + 1):
             shown = [*parents[:depth], child]
             if all(row[j] < sizes[j] for j in shown):
                 counts[depth][tuple(row[j] for j in shown), y] += w
-    margin = [sum(w for y, w in zip(target, weights) if y == c) for c in range(n_classes)]
+    margin = [sum(w for y, w in zip(target, weights, strict=True) if y == c) for c in range(n_classes)]
 
     def left(held, d):
         return held - d if held - d > 4e-15 * held else 0.0
@@ -112,7 +112,7 @@ def test_losses_equal_the_slow_twin(case, below):
     for level in range(len(sizes)):
         constants = np.array(below)[:level]
         found = level_losses(trie, base_of(trie), counted.margin, range(len(families)), level, constants)
-        for c, loss in list(zip(GRID, found))[::5]:
+        for c, loss in list(zip(GRID, found, strict=True))[::5]:
             slow = sum(
                 slow_loss(sizes, n_classes, family, codes, target, weights, level, [*constants, c])
                 for family in families

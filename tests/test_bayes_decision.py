@@ -130,7 +130,9 @@ def test_score_is_minus_the_loss_suffered(mail):
     model = BayesDecision(LogisticRegression(), MAIL, reject=0.5).fit(X, y)
     table = {("delete", "ham"): 20, ("keep", "spam"): 1}
     weight = np.random.default_rng(0).random(len(y))
-    suffered = [0.5 if a == "reject" else table.get((a, c), 0) for a, c in zip(model.predict(X), y)]
+    suffered = [
+        0.5 if a == "reject" else table.get((a, c), 0) for a, c in zip(model.predict(X), y, strict=True)
+    ]
     assert model.score(X, y) == pytest.approx(-np.mean(suffered))
     assert model.score(X, y, weight) == pytest.approx(-np.average(suffered, weights=weight))
     strange = np.where(np.arange(len(y)) == 7, "eggs", y)

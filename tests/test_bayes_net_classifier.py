@@ -121,7 +121,7 @@ def brute_force(network: BayesianNetwork, row: dict[str, Any]) -> np.ndarray:
     total = np.zeros(len(network.states("y")))
     free = [[row[n]] if row.get(n) is not None else list(network.states(n)) for n in names]
     for values in itertools.product(*free):
-        here = dict(zip(names, values))
+        here = dict(zip(names, values, strict=True))
         p = 1.0
         for name in names:
             factor = network.cpt(name)

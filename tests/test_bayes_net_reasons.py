@@ -237,7 +237,7 @@ def test_missing_states_are_summed_under_every_draw(settings: dict[str, Any]) ->
         options = [states[name] if value is None else [value] for name, value in row.items()]
         filled = {name: [] for name in X}
         for values in itertools.product(*options):
-            for name, value in zip(X, values):
+            for name, value in zip(X, values, strict=True):
                 filled[name].append(value)
         np.testing.assert_allclose(
             found[i], np.logaddexp.reduce(drawn_logs(model, filled), axis=0), atol=1e-9

@@ -134,7 +134,7 @@ def test_several_super_parents(n, problem, prior, min_count):
     sheet = problem.sheet
     fitted = problem.fit("AnDE", n=n, min_count=min_count, smoothing=smoothing)
     found = fitted.predict_proba(objects(problem.queries))
-    for query, posterior in zip(problem.queries, found):
+    for query, posterior in zip(problem.queries, found, strict=True):
         joint = [sheet.averaged(query, c, imaginary, min_count, n) for c in sheet.classes]
         exact = [float(share / sum(joint)) for share in joint]
         np.testing.assert_allclose(posterior, exact, rtol=0, atol=1e-12)

@@ -117,10 +117,10 @@ def check(codes, values, target, sizes, n_classes=2, weights=None, removed=1.0, 
     settings = {"alpha": 1.0, "unbiased": False, "missing": "ignore", **how}
     gaussian = fitted(chunk, sizes, n_classes, **settings)
     kept = [Fraction(w) for w in chunk.row_weights]
-    rows = list(zip(chunk.codes.tolist(), chunk.values.tolist(), target, kept))
+    rows = list(zip(chunk.codes.tolist(), chunk.values.tolist(), target, kept, strict=True))
     asked = [row[:2] for row in rows] + list(unseen)
     wanted = np.array([slow_scores(rows, row, sizes, n_classes, **settings) for row in asked])
-    got = scored(gaussian, chunk_of(*zip(*asked)))
+    got = scored(gaussian, chunk_of(*zip(*asked, strict=True)))
     np.testing.assert_allclose(got, wanted, rtol=1e-11, atol=1e-11)
     nothing = scored(gaussian, chunk, np.zeros(len(rows)))
     np.testing.assert_allclose(nothing, got[: len(rows)], rtol=1e-12, atol=1e-12)

@@ -57,7 +57,7 @@ def count(codes, values, target, sizes, n_classes=2, weights=None, dtype=np.uint
 
 def exact(values, weights):
     """The slow twin: n, mean and Σw(x − mean)² of some values as fractions."""
-    rows = [(Fraction(w), Fraction(x)) for x, w in zip(values, weights) if x == x and w]
+    rows = [(Fraction(w), Fraction(x)) for x, w in zip(values, weights, strict=True) if x == x and w]
     n = sum((w for w, _ in rows), Fraction(0))
     mean = sum((w * x for w, x in rows), Fraction(0)) / n if n else Fraction(0)
     return n, mean, sum((w * (x - mean) ** 2 for w, x in rows), Fraction(0))
@@ -181,7 +181,7 @@ def test_embedding_is_counting_in_the_other_codes(case, random):
     recoded = [
         [
             b.size if code == a.size else b.code_of(code)
-            for a, b, code in zip(old.categorical, new.categorical, row)
+            for a, b, code in zip(old.categorical, new.categorical, row, strict=True)
         ]
         for row in codes
     ]

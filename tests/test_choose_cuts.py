@@ -36,7 +36,7 @@ def rows_of(n=300, seed=0):
 
 def batches(frame, y, cuts, w=None):
     """The same rows in several batches, opened anew each time."""
-    bounds = list(zip([0, *cuts], [*cuts, len(y)]))
+    bounds = list(zip([0, *cuts], [*cuts, len(y)], strict=True))
     parts = [(frame.iloc[a:b], y[a:b], *(() if w is None else (w[a:b],))) for a, b in bounds]
     return Source(Batches(lambda: parts))
 

@@ -93,10 +93,13 @@ def test_json_holds_the_whole_demonstration(melon: Any) -> None:
 
 def test_the_decision_is_that_of_the_posterior_shown(melon: Any) -> None:
     explanation, verdict = melon["explanation"], melon["decision"]
-    posterior = dict(zip(explanation["classes"], explanation["posterior"]))
+    posterior = dict(zip(explanation["classes"], explanation["posterior"], strict=True))
     assert verdict["taken"] == decide(posterior, story_of("melon8").loss).actions
     assert verdict["risks"] == pytest.approx(
-        [sum(c * p for c, p in zip(costs, explanation["posterior"])) for costs in verdict["costs"]]
+        [
+            sum(c * p for c, p in zip(costs, explanation["posterior"], strict=True))
+            for costs in verdict["costs"]
+        ]
     )
     assert explanation["prediction"] == "是"
     assert verdict["taken"] == "leave"  # the point of the story: the loss speaks against the likely class
@@ -157,7 +160,7 @@ def test_figures_agree_with_scikit_learn() -> None:
     assert error == np.mean(posterior.argmax(axis=1) != truth)
     assert loss == pytest.approx(log_loss(truth, posterior, labels=[0, 1, 2]))
     assert brier == pytest.approx(
-        np.mean([((p - np.eye(3)[c]) ** 2).sum() for p, c in zip(posterior, truth)])
+        np.mean([((p - np.eye(3)[c]) ** 2).sum() for p, c in zip(posterior, truth, strict=True)])
     )
 
 

@@ -173,7 +173,7 @@ def test_notes_are_told_in_chinese(place: Path) -> None:
     for command in (fit, explain):
         english, said = (run(*command, lang).stderr.splitlines() for lang in ("en", "zh"))
         assert len(english) == len(said)
-        for lines in zip(english, said):
+        for lines in zip(english, said, strict=True):
             check(*lines)
             n += 1
     assert n >= 5

@@ -45,7 +45,7 @@ def columns(n: int = 120, seed: int = 0) -> dict[str, list[Any]]:
 
 def write(path: Path, table: dict[str, list[Any]]) -> Path:
     with open(path, "w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([list(table), *zip(*table.values())])
+        csv.writer(file).writerows([list(table), *zip(*table.values(), strict=True)])
     return path
 
 
@@ -68,7 +68,9 @@ def test_the_figures_are_those_of_cross_validation_by_hand(data: Path) -> None:
     found = asked(data, "--models", "nb,tan", "--no-baselines", "--folds", "4", "--random-state", "3")
     X, y = arrays(columns())
     folds = list(StratifiedKFold(4, shuffle=True, random_state=3).split(y, y))
-    for standing, make in zip(sorted(found["models"], key=lambda m: m["key"]), (NaiveBayes, TAN)):
+    for standing, make in zip(
+        sorted(found["models"], key=lambda m: m["key"]), (NaiveBayes, TAN), strict=True
+    ):
         posterior, areas = np.zeros((len(y), 2)), []
         for train, test in folds:
             model = make().fit({n: c[train] for n, c in X.items()}, y[train])

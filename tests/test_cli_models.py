@@ -104,7 +104,7 @@ def test_nothing_is_printed_where_the_first_rows_cannot_be_predicted(
 ) -> None:
     header, *lines = melon.read_text("utf-8").splitlines()
     broken = tmp_path / "broken.csv"
-    cells = dict(zip(header.split(","), lines[0].split(","))) | {"密度": "inf"}
+    cells = dict(zip(header.split(","), lines[0].split(","), strict=True)) | {"密度": "inf"}
     broken.write_text("\n".join([header, ",".join(cells.values())]) + "\n", "utf-8")
     refused("predict", model, broken, names=["密度", "inf", 1])
 
@@ -225,7 +225,7 @@ def test_discretize_cuts_as_the_discretizer_does(tmp_path: Path) -> None:
     )
     cutter = bayeskit.Discretizer().fit(iris.X, iris.y)
     assert told["cut_points"] == {
-        name: cuts.tolist() for name, cuts in zip(iris.attributes, cutter.cut_points_.values())
+        name: cuts.tolist() for name, cuts in zip(iris.attributes, cutter.cut_points_.values(), strict=True)
     }
     rows = rows_of((tmp_path / "d.csv").read_text("utf-8"))
     codes = [[int(row[name]) for name in iris.attributes] for row in rows]
@@ -255,8 +255,13 @@ def test_a_table_of_many_columns_and_one_in_parquet(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     words = {f"w{i}": ["a", "b", "a", str(i)] for i in range(70)}
     numbers = {f"n{i}": [i, 1.5, 2.0, 3.0] for i in range(70)}
-    table = {name: column for pair in zip(words.items(), numbers.items()) for name, column in pair}
-    lines = [",".join([*table, "y"]), *(",".join(map(str, row)) for row in zip(*table.values(), "pqpq"))]
+    table = {
+        name: column for pair in zip(words.items(), numbers.items(), strict=True) for name, column in pair
+    }
+    lines = [
+        ",".join([*table, "y"]),
+        *(",".join(map(str, row)) for row in zip(*table.values(), "pqpq", strict=True)),
+    ]
     (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n", "utf-8")
     done("fit", tmp_path / "wide.csv", "--target", "y", "-o", tmp_path / "m.bayes")
     kinds = {str(v.name): v.kind for v in bayeskit.load(tmp_path / "m.bayes").schema_.attributes}

@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [
         ((SUN, RAIN)[a], ("calm", f"storm{STEER}")[b], f"{h:.3f}", (NO, YES)[k])
         for a, b, h, k in zip(
-            (y + rng.integers(0, 2, 60)) % 2, rng.integers(0, 2, 60), y + rng.normal(0, 1, 60), y
+            (y + rng.integers(0, 2, 60)) % 2, rng.integers(0, 2, 60), y + rng.normal(0, 1, 60), y, strict=True
         )
     ]
     with open(place / "t.csv", "w", encoding="utf-8", newline="") as file:
@@ -147,4 +147,4 @@ def test_rows_are_shown_on_a_terminal_and_kept_in_a_pipe(form: str, monkeypatch:
             assert list(csv.reader(io.StringIO(text)))[1:] == rows
         elif form != "csv":
             found: Any = json.loads(text)
-            assert (found if form == "jsonl" else found[0]) == dict(zip([SKY, "b"], rows[0]))
+            assert (found if form == "jsonl" else found[0]) == dict(zip([SKY, "b"], rows[0], strict=True))

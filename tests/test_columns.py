@@ -132,7 +132,7 @@ def test_integers_at_the_edges_come_back(array):
 @given(arrays(np.float64, st.integers(0, 20), elements=st.floats(allow_infinity=False, width=32)))
 def test_floats_come_back_and_nan_is_missing(array):
     values = decoded(factorize_array(array, "x"))
-    for value, wanted in zip(values, array.tolist()):
+    for value, wanted in zip(values, array.tolist(), strict=True):
         assert value is None if math.isnan(wanted) else value == wanted
 
 

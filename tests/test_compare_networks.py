@@ -143,7 +143,7 @@ def test_arrows_lead_from_box_to_box_in_both_panels(graphs: tuple[Dag, Dag], as_
     arrows = [g for g in scene.groups if " → " in g.title]
     assert len(arrows) == sum(len(graph.arcs) for graph in graphs)
     drawn = iter(arrows)
-    for graph, panel in zip(graphs, panels):
+    for graph, panel in zip(graphs, panels, strict=True):
         for parent, child in graph.arcs:
             group = next(drawn)
             assert group.title.startswith(f"{parent} → {child} (")

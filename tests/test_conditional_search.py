@@ -77,7 +77,7 @@ def test_the_score_is_that_of_the_network_fitted_and_asked(name: str) -> None:
     # Asked beside one another, a graph that cannot be better than the first may get an upper bound instead.
     for first in range(len(sets)):
         together = scores([deciding(parents, 0) for parents in (sets[first], *sets)])
-        for found, true in zip(together[1:], expected):
+        for found, true in zip(together[1:], expected, strict=True):
             assert found == pytest.approx(true, rel=1e-9) or true <= found <= together[0]
 
 

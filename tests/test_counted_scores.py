@@ -58,7 +58,7 @@ def test_counts_in_pieces_score_as_rows_in_memory(name):
     plain = FamilyScores(columns, sizes, Score(name, 3.0))
     pieces = counted(columns, sizes, Score(name, 3.0), [0, 40, 41, 200, 300])
     question = [Family(0, 0), Family(3, 0b00110), Family(2, 0b00001, (1, 3, 4)), Family(4, 0b01111)]
-    for a, b in zip(plain(question), pieces(question)):
+    for a, b in zip(plain(question), pieces(question), strict=True):
         assert a == pytest.approx(b, rel=1e-11)
     assert pieces.n_scored == 6
 

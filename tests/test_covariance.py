@@ -162,7 +162,7 @@ def test_gaps_are_integrated_out(shared):
     asked[7] = np.nan
     out = log_prob(model, asked)
     assert not out[7].any()
-    for row, got in zip(asked, out):
+    for row, got in zip(asked, out, strict=True):
         there = np.flatnonzero(~np.isnan(row))
         for c in range(3 if len(there) else 0):
             sd = np.sqrt(np.diagonal(model.covariance[c]))[there]

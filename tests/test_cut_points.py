@@ -30,7 +30,7 @@ rows_of = st.lists(
 
 
 def columns(rows):
-    values, codes, weights = (np.array(column) for column in zip(*rows))
+    values, codes, weights = (np.array(column) for column in zip(*rows, strict=True))
     return values.astype(float), codes, weights.astype(float)
 
 
@@ -45,7 +45,7 @@ def entropy(counts):
 
 def slow_mdl(values, codes):
     """Fayyad and Irani by exact fractions: 2^(−N·E) = Π l^l Π r^r / (L^L R^R) is compared, not its logarithm."""
-    pairs = sorted(zip(values, codes))
+    pairs = sorted(zip(values, codes, strict=True))
     found, best, where = [], None, None
     for i in range(1, len(pairs)):
         if pairs[i - 1][0] == pairs[i][0]:
@@ -56,14 +56,14 @@ def slow_mdl(values, codes):
             best, where, parts = score, i, sides
     if where is None:
         return found
-    n, whole = len(pairs), [a + b for a, b in zip(*parts)]
+    n, whole = len(pairs), [a + b for a, b in zip(*parts, strict=True)]
     e, e1, e2 = entropy(whole), entropy(parts[0]), entropy(parts[1])
     k, k1, k2 = (sum(c > 0 for c in counts) for counts in (whole, *parts))
     gain = e - (where * e1 + (n - where) * e2) / n
     if k > 1 and gain > (math.log2(n - 1) + math.log2(3**k - 2) - (k * e - k1 * e1 - k2 * e2)) / n:
         lower, upper = pairs[:where], pairs[where:]
         middle = (lower[-1][0] + upper[0][0]) / 2
-        return [*slow_mdl(*zip(*lower)), middle, *slow_mdl(*zip(*upper))]
+        return [*slow_mdl(*zip(*lower, strict=True)), middle, *slow_mdl(*zip(*upper, strict=True))]
     return found
 
 

@@ -47,7 +47,10 @@ def problems(draw):
 def slow_risks(posterior, loss):
     """The definition, in exact arithmetic."""
     return [
-        [sum(Fraction(cost) * Fraction(p) for cost, p in zip(action, row)) for action in loss.tolist()]
+        [
+            sum(Fraction(cost) * Fraction(p) for cost, p in zip(action, row, strict=True))
+            for action in loss.tolist()
+        ]
         for row in posterior.tolist()
     ]
 
@@ -108,8 +111,8 @@ def test_densities_too_small_to_multiply():
 def test_the_rule_is_joint_over_total(prior, data):
     likelihood = data.draw(arrays(np.float64, (3, prior.shape[1]), elements=st.floats(1e-3, 1e3)))
     found = bayes_rule(prior[0], likelihood)
-    for row, posterior, evidence in zip(likelihood, found, found.evidence):
-        joint = [Fraction(p) * Fraction(f) for p, f in zip(prior[0].tolist(), row.tolist())]
+    for row, posterior, evidence in zip(likelihood, found, found.evidence, strict=True):
+        joint = [Fraction(p) * Fraction(f) for p, f in zip(prior[0].tolist(), row.tolist(), strict=True)]
         assert evidence == pytest.approx(float(sum(joint)), rel=1e-12)
         np.testing.assert_allclose(posterior, [float(j / sum(joint)) for j in joint], rtol=1e-12)
 

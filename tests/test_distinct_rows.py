@@ -60,7 +60,7 @@ def test_scores_of_weighted_rows_are_those_of_repeated_ones(name, most_cells, mo
     columns, all_rows, weights, sizes = repeated(1)
     question = [Family(0, 0), Family(3, 0b00110), Family(2, 0b00001, (1, 3, 4)), Family(4, 0b01111)]
     plain = FamilyScores(all_rows, sizes, Score(name, 3.0))(question)
-    for a, b in zip(plain, FamilyScores(columns, sizes, Score(name, 3.0), weights)(question)):
+    for a, b in zip(plain, FamilyScores(columns, sizes, Score(name, 3.0), weights)(question), strict=True):
         assert a == pytest.approx(b, rel=1e-11, abs=1e-9)
 
 
@@ -86,7 +86,7 @@ def test_scores_of_mixed_columns_with_weights():
     more = {name: np.repeat(column, times) for name, column in data.items()}
     question = [Family(0, 0), Family(1, 0b101), Family(2, 0b010), Family(2, 0b001, (1,))]
     weighted = MixedScores(read_nodes(data), Score("bic"), times.astype(float))(question)
-    for a, b in zip(MixedScores(read_nodes(more), Score("bic"))(question), weighted):
+    for a, b in zip(MixedScores(read_nodes(more), Score("bic"))(question), weighted, strict=True):
         assert a == pytest.approx(b, rel=1e-11)
 
 

@@ -95,7 +95,7 @@ def test_rename_and_exchange():
 @given(seeds)
 def test_rename_there_and_back_is_equality(seed):
     network = random(seed)
-    names = dict(zip(network.nodes, ["self", "evidence", "class", "湿", 7]))
+    names = dict(zip(network.nodes, ["self", "evidence", "class", "湿", 7], strict=True))
     renamed = network.copy()
     renamed.rename(names)
     assert renamed != network and set(renamed.nodes) == set(names.values())

@@ -100,7 +100,7 @@ def check_rows(seed):
     engine = Exact(Potentials.of(case.network))
     rows, target = case.rows(37), int(case.rng.integers(case.n))
     found, logs = engine.batch(spare(rows, engine.potentials.sizes), target)
-    for row, answer, log_p in zip(rows, found, logs):
+    for row, answer, log_p in zip(rows, found, logs, strict=True):
         weighted = with_evidence(case.joint, {v: c for v, c in enumerate(row) if c >= 0 and v != target})
         assert same(log_p, log_total(weighted))
         if log_p > -math.inf:
@@ -264,7 +264,7 @@ def test_sixteen_threads_get_the_answers_of_one(monkeypatch):
         engine, wrong = Exact(potentials), []
 
         def work(engine=engine, alone=alone, wrong=wrong):
-            for question, answer in zip(questions, alone):
+            for question, answer in zip(questions, alone, strict=True):
                 if not np.array_equal(engine.marginals(question)[0], answer):
                     wrong.append(question)
 

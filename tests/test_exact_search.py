@@ -71,7 +71,7 @@ def test_no_parent_is_there_for_nothing():
         ]
         return [
             np.array([float(f.child == 3 and some in (0b001, 0b100)) for some in sets])
-            for f, sets in zip(question, each)
+            for f, sets in zip(question, each, strict=True)
         ]
 
     assert answer_all(exact(Arcs.all(4)), either) == Graph((0, 0, 0, 0b001))

@@ -31,14 +31,14 @@ def enumerated(network, rows, weights):
     scopes = [[*(position[p] for p in node.parents), k] for k, node in enumerate(network.nodes)]
     counts = [np.zeros(network.shape_of(node.name)) for node in network.nodes]
     margins, logs, best = [], [], []
-    for row, weight in zip(rows, weights):
+    for row, weight in zip(rows, weights, strict=True):
         left = with_evidence(joint, {v: code for v, code in enumerate(row) if code >= 0})
         total = float(left.sum())
         logs.append(math.log(total) if total > 0 else -math.inf)
         best.append(math.log(left.max()) if total > 0 else -math.inf)
         share = left / total if total > 0 else left
         margins.append(np.concatenate([margin(share, v) for v in range(joint.ndim)]))
-        for cells, scope in zip(counts, scopes):
+        for cells, scope in zip(counts, scopes, strict=True):
             cells += weight * margin(share, *scope)
     return np.concatenate([c.ravel() for c in counts]), np.array(margins), np.array(logs), np.array(best)
 

@@ -296,9 +296,10 @@ def test_the_page_is_aligned_also_in_chinese(lang: str) -> None:
     lines = as_text(page).splitlines()
     assert lines[0] == page.title
     table = [line for line in lines[2:] if not line.startswith("---")]
-    for line, cells in zip(table, (page.header, *page.rows, *page.totals)):
+    rows = (page.header, *page.rows, *page.totals)
+    for line, cells in zip(table[: len(rows)], rows, strict=True):  # notes come after
         start = 0
-        for cell, width in zip(cells, page.widths):
+        for cell, width in zip(cells, page.widths, strict=True):
             assert columns_of(line, start, width).strip() == cell
             start += width + 2
     assert ("后验概率" in lines[10]) is (lang == "zh")

@@ -131,10 +131,10 @@ def test_any_forest_over_any_small_table(
     rows: Any, row: Any, parents: Any, smoothing: str, missing: str, unseen: str
 ) -> None:
     columns = {name: np.array([r[j] for r in rows], dtype=object) for j, name in enumerate("pqrs")}
-    structure = {name: (parent,) for name, parent in zip("pqrs", parents) if parent is not None}
+    structure = {name: (parent,) for name, parent in zip("pqrs", parents, strict=True) if parent is not None}
     options = {"smoothing": smoothing, "missing": missing, "unseen": unseen, "categorical_features": "all"}
     y = np.array([r[4] for r in rows])
-    asked = dict(zip("pqrs", row))
+    asked = dict(zip("pqrs", row, strict=True))
     for make in (TAN, KDB):
         check(make(structure=structure, **options).fit(columns, y), asked)
     check(AODE(**options).fit(columns, y), asked)
@@ -356,7 +356,7 @@ def test_two_super_parents_at_a_time_are_explained_by_leaving_out() -> None:
     assert all(f.probability <= 1.0 for a in e.attributes for f in a.factors)
     impossible = AnDE(n=2, smoothing=0.0).fit(columns, y)
     for values in itertools.product(("青绿", "浅白"), ("硬挺", None), ("浊响",), ("模糊", "清晰")):
-        check(impossible, {**row, **dict(zip(row, values))})
+        check(impossible, {**row, **dict(zip(list(row)[:4], values, strict=True))})
 
 
 def test_a_lazy_model_explains_like_a_fitted_one() -> None:

@@ -126,15 +126,17 @@ def test_risks_are_those_of_the_prediction(calibration: Any, loss: Any, reject: 
         row = {name: column[i] for name, column in columns.items()}
         page = model.explain(row, loss=loss, reject=reject)
         posterior = model.predict_proba({name: [value] for name, value in row.items()})[0]
-        expected = decide(dict(zip(page.classes, posterior)), loss, reject)
+        expected = decide(dict(zip(page.classes, posterior, strict=True)), loss, reject)
         assert page.risks is not None
         assert page.risks.risks == pytest.approx(expected.risks, rel=1e-9)
         assert (page.risks.action, page.risks.rejected) == (expected.actions, expected.rejected)
         assert (page.calibrated is None) == (calibration is None)
         if calibration:
             assert page.calibrated == pytest.approx(posterior, rel=1e-9)
-        for costs, risk in zip(page.risks.costs, page.risks.risks):
-            assert math.fsum(c * p for c, p in zip(costs, posterior)) == pytest.approx(risk, rel=1e-9)
+        for costs, risk in zip(page.risks.costs, page.risks.risks, strict=True):
+            assert math.fsum(c * p for c, p in zip(costs, posterior, strict=True)) == pytest.approx(
+                risk, rel=1e-9
+            )
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -64,7 +64,7 @@ class Told:
         self.potentials = Potentials.of(network._network)
         names, sizes = self.potentials.names, self.potentials.sizes.tolist()
         self.hard, self.soft, codes, likelihoods = {}, {}, np.full(len(names), -1), {}
-        for v, (name, size) in enumerate(zip(names, sizes)):
+        for v, (name, size) in enumerate(zip(names, sizes, strict=True)):
             what = rng.random()
             code = int(rng.integers(size))
             if what < share / 2:
@@ -127,7 +127,7 @@ def check_rows(rng, network, log_z):
         warnings.simplefilter("ignore")
         found, logs = network.predict_proba(columns, p.names[target]), network.log_prob(columns)
     prior = log_margin(log_joint(p), target)
-    for row, answer, log_p in zip(codes, found, logs):
+    for row, answer, log_p in zip(codes, found, logs, strict=True):
         assert near(log_p, log_margin(log_joint(p, Evidence(row))) - log_z)
         row = row.copy()
         row[target] = -1

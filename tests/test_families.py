@@ -60,7 +60,7 @@ def slow(case):
     found = []
     for child, *parents in families:
         cells = defaultdict(float)
-        for i, (row, c) in enumerate(zip(codes, target)):
+        for i, (row, c) in enumerate(zip(codes, target, strict=True)):
             cells[(*(row[j] for j in parents), row[child], c)] += 1.0 if weights is None else weights[i]
         found.append({cell: w for cell, w in cells.items() if w})
     return found
@@ -71,7 +71,7 @@ def decoded(counted, f):
     names, radices = counted.names_of(f), counted.radices[counted.bounds[f] : counted.bounds[f + 1]]
     radices = [*radices[1:], radices[0], len(counted.margin)]
     cells = {}
-    for key, n in zip(*counted.cells(f)):
+    for key, n in zip(*counted.cells(f), strict=True):
         digits = []
         for radix in radices[::-1]:
             digits.append(int(key % radix))
@@ -214,7 +214,9 @@ def test_states_and_classes_move(case, data):
         grown.append(Variable(v.name, "categorical", tuple(sorted(kept + more))))
     classes = tuple(sorted([c for c in range(n_classes) if c in target or data.draw(st.booleans())] + [-1]))
     new = Schema(tuple(grown), Variable("y", "categorical", classes))
-    moved_codes = [[v.codes[c] if c < r else v.size for v, c, r in zip(grown, row, sizes)] for row in codes]
+    moved_codes = [
+        [v.codes[c] if c < r else v.size for v, c, r in zip(grown, row, sizes, strict=True)] for row in codes
+    ]
     moved_target = [classes.index(c) for c in target]
     embedded = count(case).embed(Embedding(old, new))
     chunk = chunk_of(moved_codes, moved_target, weights, d=len(sizes))

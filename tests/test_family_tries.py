@@ -143,7 +143,8 @@ class Twin:
             for j in needed
         ]
         choices = [
-            [*range(self.sizes[j]), *([self.sizes[j] + 1] if open_ else [])] for j, open_ in zip(needed, more)
+            [*range(self.sizes[j]), *([self.sizes[j] + 1] if open_ else [])]
+            for j, open_ in zip(needed, more, strict=True)
         ]
         n = math.prod(map(len, choices))
         if not 0 < n <= most or not needed <= parents_of.keys():
@@ -151,7 +152,7 @@ class Twin:
         total = 0.0
         for values in itertools.product(*choices):
             filled = list(codes)
-            for j, value in zip(needed, values):
+            for j, value in zip(needed, values, strict=True):
                 filled[j] = value
             total += math.prod(
                 self.level(family, len(family) - 1, filled, c)
@@ -191,7 +192,7 @@ def cases(draw, holes=True):
 
 def tries_of(sizes, n_classes, families, rows, prior, **how):
     schema = schema_of(sizes, n_classes)
-    codes, target, weights = zip(*rows) if rows else ((), (), ())
+    codes, target, weights = zip(*rows, strict=True) if rows else ((), (), ())
     counted = count_families(chunk_of(codes, target, weights, len(sizes)), schema, named(families))
     return estimate_families(counted, schema, Smoothing(prior, {}), **how)
 
@@ -236,16 +237,18 @@ def test_leaving_a_row_out_is_counting_without_it(case, prior, how, share):
     tries = tries_of(*case, prior, missing=missing, unseen=unseen)
     if not rows:
         return
-    codes, target, weights = zip(*rows)
+    codes, target, weights = zip(*rows, strict=True)
     own = share * np.array(weights)
     chunk = chunk_of(codes, target, weights)
     out = np.zeros((len(rows), n_classes))
     tries.add_left_out(chunk, own, out)
     left = [twin.without(i, w) for i, w in enumerate(own)]
-    wanted = [[log(t.joint(row, c)) for c in range(n_classes)] for t, row in zip(left, codes)]
+    wanted = [[log(t.joint(row, c)) for c in range(n_classes)] for t, row in zip(left, codes, strict=True)]
     np.testing.assert_allclose(out, wanted, rtol=1e-11, atol=1e-11)
     for f, family in enumerate(families):
-        slow = [[t.levels(family, row, c) for c in range(n_classes)] for t, row in zip(left, codes)]
+        slow = [
+            [t.levels(family, row, c) for c in range(n_classes)] for t, row in zip(left, codes, strict=True)
+        ]
         np.testing.assert_allclose(
             tries.level_probabilities(f, chunk, own), np.swapaxes(slow, 1, 2), rtol=1e-11
         )
@@ -261,7 +264,12 @@ def random_case(n=400, sizes=(3, 4, 2, 5, 3, 2), n_classes=3, k=2, seed=0, holes
     codes[rng.random(codes.shape) < holes] = 255
     codes = np.where(codes == 255, sizes, codes)
     families = [(j, *range(max(0, j - k), j)[::-1]) for j in range(len(sizes))]
-    return sizes, n_classes, families, [(tuple(map(int, row)), int(c), 1.0) for row, c in zip(codes, target)]
+    return (
+        sizes,
+        n_classes,
+        families,
+        [(tuple(map(int, row)), int(c), 1.0) for row, c in zip(codes, target, strict=True)],
+    )
 
 
 @pytest.mark.parametrize("prior", [Laplace(), BackOff(), WittenBell()])
@@ -269,7 +277,7 @@ def test_leaving_out_equals_counting_anew_on_many_rows(prior):
     case = random_case(holes=0.1)
     *shape, rows = case
     tries = tries_of(*case, prior)
-    codes, target, _ = zip(*rows)
+    codes, target, _ = zip(*rows, strict=True)
     out = np.zeros((len(rows), shape[1]))
     tries.add_left_out(chunk_of(codes, target), np.ones(len(rows)), out)
     constants = tries.constants[-3:]
@@ -284,7 +292,7 @@ def test_leaving_out_equals_counting_anew_on_many_rows(prior):
 )
 def test_without_parents_it_is_naive_bayes(prior, missing, unseen):
     sizes, n_classes, _, rows = random_case(holes=0.1)
-    codes, target, _ = zip(*rows)
+    codes, target, _ = zip(*rows, strict=True)
     schema, chunk = schema_of(sizes, n_classes), chunk_of(codes, target)
     families = [(j,) for j in range(len(sizes))]
     tries = tries_of(sizes, n_classes, families, rows, prior, missing=missing, unseen=unseen)
@@ -301,7 +309,7 @@ def test_without_parents_it_is_naive_bayes(prior, missing, unseen):
 def test_each_attribute_may_have_its_own_prior():
     case = random_case(n=60)
     schema = schema_of(*case[:2])
-    codes, target, _ = zip(*case[3])
+    codes, target, _ = zip(*case[3], strict=True)
     counted = count_families(chunk_of(codes, target), schema, named(case[2]))
     by_name = {"x1": BackOff(), "x2": WittenBell(), "x3": BackOff([5.0])}
     mixed = estimate_families(counted, schema, Smoothing(Laplace(), by_name), constants=np.array([2.0, 8.0]))

@@ -44,7 +44,7 @@ def test_cells_stand_where_libdai_puts_them(shape, random):
     assert factor.names == tuple(names)
     for place in np.ndindex(*shape):
         cell, step = 0, 1
-        for code, length in zip(place, shape):
+        for code, length in zip(place, shape, strict=True):
             cell += code * step
             step *= length
         assert factor.values[place] == cells.get(cell, 0.0)

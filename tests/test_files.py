@@ -191,7 +191,7 @@ def test_parquet_kinds(tmp_path, path_of_reading):
     )
     source = FileSource(put_parquet(tmp_path, select), missing=("", "?"))
     assert source.dtypes == dict(
-        zip(source.names, ["int64", "float64", "float64", "bool", "str", "float64", "str"])
+        zip(source.names, ["int64", "float64", "float64", "bool", "str", "float64", "str"], strict=True)
     )
     assert lists(source) == {
         "small": [1, 2],
@@ -239,7 +239,7 @@ def test_quoted_text_survives(tmp_path_factory, rows, size):
         put(tmp_path_factory.mktemp("any"), out.getvalue()), separator=",", rows_per_batch=size
     )
     data = whole(source)
-    assert list(zip(data["x,1"].tolist(), data["名 字"].tolist())) == rows
+    assert list(zip(data["x,1"].tolist(), data["名 字"].tolist(), strict=True)) == rows
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ def slow_rows(network, order, uniforms):
     """The same by the definition: the first state whose cumulative probability exceeds the uniform number."""
     position = network.dag.position
     codes = np.zeros((len(uniforms), len(network.nodes)), np.int64)
-    for row, numbers in zip(codes, uniforms):
-        for v, u in zip(order, numbers):
+    for row, numbers in zip(codes, uniforms, strict=True):
+        for v, u in zip(order, numbers, strict=True):
             node = network.nodes[v]
             p = node.distribution.table()[tuple(row[position[q]] for q in node.parents)]
             row[v] = np.searchsorted(np.cumsum(p), u * p.sum(), side="right")
@@ -80,7 +80,7 @@ def test_order_and_ancestors():
     assert all(place[position[p]] < place[position[c]] for p, c in network.dag.arcs)
     network = asia()
     found = ancestral(Potentials.of(network), [5])
-    assert [n.name for n, there in zip(network.nodes, found) if there] == [
+    assert [n.name for n, there in zip(network.nodes, found, strict=True) if there] == [
         "asia",
         "tub",
         "smoke",

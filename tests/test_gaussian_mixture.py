@@ -188,11 +188,11 @@ def test_missing_cells_are_summed_out(kind):
     holed = np.vstack([with_holes(IRIS[:25], 0.4), np.full(4, np.nan)])
     made = quiet(GaussianMixture(3, covariance_type=kind, **given_start(kind)).fit, IRIS)
     full = made._components().full_covariances
-    for row, density, shares in zip(holed, made.score_samples(holed), made.predict_proba(holed)):
+    for row, density, shares in zip(holed, made.score_samples(holed), made.predict_proba(holed), strict=True):
         there = ~np.isnan(row)
         joint = made.weights_ * [
             multivariate_normal(m[there], c[np.ix_(there, there)]).pdf(row[there]) if there.any() else 1.0
-            for m, c in zip(made.means_, full)
+            for m, c in zip(made.means_, full, strict=True)
         ]
         assert density == pytest.approx(np.log(joint.sum()), rel=1e-9, abs=1e-12)
         np.testing.assert_allclose(shares, joint / joint.sum(), rtol=1e-7, atol=1e-12)

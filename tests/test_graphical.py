@@ -94,7 +94,7 @@ class Case:
                 else continuous(name),
                 parents,
             )
-            for name, parents in zip(self.dag.nodes, self.dag.parents)
+            for name, parents in zip(self.dag.nodes, self.dag.parents, strict=True)
         )
         made = BayesianNetwork._of(Network(nodes))
         return made.fit({**self.X, "y": self.y}, smoothing=prior, sample_weight=self.weights)
@@ -154,9 +154,9 @@ def enumerated(case, prior):
                 size = len(codes[name])
                 options.append([c] if name == "y" else range(size) if value is None else [codes[name][value]])
             for states in itertools.product(*options):
-                state = dict(zip(nodes, states))
+                state = dict(zip(nodes, states, strict=True))
                 p = 1.0
-                for name, table, parents in zip(nodes, tables, case.dag.parents):
+                for name, table, parents in zip(nodes, tables, case.dag.parents, strict=True):
                     p *= table[(*(state[u] for u in parents), state[name])]
                 out[i, c] += p
     with np.errstate(divide="ignore"):
@@ -184,7 +184,7 @@ def test_leave_one_out_is_a_fit_without_the_row(seed, prior, shape, more, missin
     for own in (case.weights, 0.5 * case.weights):
         found = left_out.scores(chunk, own)
         wanted = by_refit(statistics, left_out.recipe, chunk, own)
-        for a, b in zip(found, wanted):
+        for a, b in zip(found, wanted, strict=True):
             close(a, b, 1e-9)
 
 
@@ -285,7 +285,7 @@ def test_an_explanation_shows_the_fractions(seed):
         row = {name: column[i] for name, column in case.X.items()}
         for attribute in explain(model, statistics, recipe, one_row(row)).attributes:
             parents = case.dag.parents_of(attribute.name)
-            for label, factor in zip(case.schema.target.states, attribute.factors):
+            for label, factor in zip(case.schema.target.states, attribute.factors, strict=True):
                 there = np.ones(30, bool)
                 for parent in parents:
                     there &= case.y == label if parent == "y" else case.X[parent] == row[parent]

@@ -52,7 +52,7 @@ def chunk_of(values, target, weights=None):
 
 def count_rows(rows):
     """Rows are (value, class, weight)."""
-    values, target, weights = zip(*rows) if rows else ((), (), ())
+    values, target, weights = zip(*rows, strict=True) if rows else ((), (), ())
     return count_grids(chunk_of(values, target, weights), schema_of(), ("x0",))
 
 
@@ -81,7 +81,8 @@ def at_most(cells):
 
 def same(a, b):
     return all(
-        np.array_equal(x, y) and x.dtype == y.dtype for x, y in zip(a.arrays().values(), b.arrays().values())
+        np.array_equal(x, y) and x.dtype == y.dtype
+        for x, y in zip(a.arrays().values(), b.arrays().values(), strict=True)
     )
 
 

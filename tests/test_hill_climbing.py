@@ -84,7 +84,7 @@ def test_only_candidates_are_tried_and_required_arcs_stay(arcs, seed):
     candidates = tuple((seed >> v) & ~(1 << v) for v in range(arcs.n))
     found = answer_all(hill_climbing(arcs, candidates=candidates), scores).parents
     assert all(some & ~(candidates[v] | arcs.required[v]) == 0 for v, some in enumerate(found))
-    assert all(required & ~some == 0 for required, some in zip(arcs.required, found))
+    assert all(required & ~some == 0 for required, some in zip(arcs.required, found, strict=True))
 
 
 def test_each_step_asks_for_what_it_does_not_know():
@@ -171,7 +171,7 @@ def test_legal_moves_are_those_that_lead_to_legal_graphs(arcs, seed):
     toggles = [toggled(here, u, v) for u, v in np.argwhere(position._may_toggle).tolist()]
     turns = [
         toggled(toggled(here, u, v), v, u)
-        for u, v in zip(position._turn_parent.tolist(), position._turn_child.tolist())
+        for u, v in zip(position._turn_parent.tolist(), position._turn_child.tolist(), strict=True)
     ]
     assert toggles + turns == [*neighbours(arcs, here)]
 

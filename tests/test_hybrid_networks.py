@@ -95,7 +95,7 @@ def test_random_networks_agree_with_enumeration(seed):
     if targets:
         joint, _ = engine.joint(targets, known)
         expected = np.zeros(joint.shape)
-        for (codes, *_), w in zip(found, weights):
+        for (codes, *_), w in zip(found, weights, strict=True):
             expected[tuple(codes[t] for t in targets)] += w
         np.testing.assert_allclose(joint, expected, atol=1e-10)
 

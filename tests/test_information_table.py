@@ -51,7 +51,7 @@ def test_the_rows_are_sums_over_rows(data):
     y = data.draw(st.lists(st.sampled_from(["no", "yes"]), min_size=n, max_size=n))
     table = by_name(information(NaiveBayes(categorical_features="all").fit(X, y)))
     for j, row in enumerate((table["x0"], table["x1"])):
-        there = [(v, c) for v, c in zip(X[:, j], y) if v is not None]
+        there = [(v, c) for v, c in zip(X[:, j], y, strict=True) if v is not None]
         values, classes = [v for v, _ in there], [c for _, c in there]
         told = slow_entropy(values) + slow_entropy(classes) - slow_entropy(there)
         assert row.states == len(set(values))
@@ -101,9 +101,9 @@ def test_pairs_are_sums_over_rows(model):
         if {row.first, row.second} <= set(GAIN):
             a, b, y = (list(melon.columns[name]) for name in (row.first, row.second, "好瓜"))
             slow = (
-                slow_entropy(zip(a, y))
-                + slow_entropy(zip(b, y))
-                - slow_entropy(zip(a, b, y))
+                slow_entropy(zip(a, y, strict=True))
+                + slow_entropy(zip(b, y, strict=True))
+                - slow_entropy(zip(a, b, y, strict=True))
                 - slow_entropy(y)
             )
             assert row.information == pytest.approx(slow, abs=1e-12)

@@ -232,7 +232,7 @@ plain = pytest.mark.skipif(module._must_compile(), reason="NumPy 1, or bounds ar
 @example([(1e308, 2.0, -1e308), (1e308, -2.0, -1e308)], "free")  # only the product is beyond it, or all is
 @given(st.lists(st.tuples(SIZES, SIZES, SIZES), min_size=1), st.sampled_from(["free", "error", "near"]))
 def test_fma_rounds_once_in_plain_python_too(numbers, kind):
-    a, b, c = map(np.array, zip(*numbers))
+    a, b, c = map(np.array, zip(*numbers, strict=True))
     with np.errstate(over="ignore", under="ignore"):
         product = a * b
     if kind != "free":
@@ -241,7 +241,7 @@ def test_fma_rounds_once_in_plain_python_too(numbers, kind):
     _fused.run_plain((a, b, c, out), 60.0)
     _fused.made()(a, b, c, expected)
     np.testing.assert_array_equal(out, expected)
-    for x, y, z, value in zip(*(part.tolist() for part in (a, b, c, out))):
+    for x, y, z, value in zip(*(part.tolist() for part in (a, b, c, out)), strict=True):
         if np.isfinite(x * y) and np.isfinite(value):
             assert value == float(Fraction(x) * Fraction(y) + Fraction(z))
 

@@ -243,7 +243,7 @@ def test_far_queries_are_finite_and_favour_no_class():
     st.lists(st.floats(), min_size=1, max_size=5),
 )
 def test_never_infinite_and_never_nan(rows, queries):
-    values, target = zip(*rows)
+    values, target = zip(*rows, strict=True)
     model = fit(values, target, 2)
     assert np.isfinite(score(model, [*queries, *values])).all()
 

@@ -95,7 +95,7 @@ def test_a_step_is_the_arithmetic_of_fractions():
     def estimates(share):
         total = [sum(r[k] for r in share) for k in (0, 1)]
         tables = [
-            {(j, s): sum(r[k] for row, r in zip(rows, share) if row[j] == s) / total[k]
+            {(j, s): sum(r[k] for row, r in zip(rows, share, strict=True) if row[j] == s) / total[k]
              for j, states in enumerate(("ab", "xy")) for s in states}
             for k in (0, 1)
         ]  # fmt: skip

@@ -90,7 +90,7 @@ def test_any_questions_in_any_order_are_answered_as_by_a_fitted_model(asked, how
 def test_only_what_was_never_counted_costs_a_pass(questions, passes):
     model = lazy()
     assert model._lazy.passes == 0
-    for question, wanted in zip(questions, passes):
+    for question, wanted in zip(questions, passes, strict=True):
         model.predict([question])
         assert model._lazy.passes == wanted
 

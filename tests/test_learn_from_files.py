@@ -65,7 +65,7 @@ def pieces(frame, cuts):
 
 def same(found, wanted):
     assert found.variables == wanted.variables and found.n_rows == wanted.n_rows
-    for mine, theirs in zip((*found.codes, *found.numbers), (*wanted.codes, *wanted.numbers)):
+    for mine, theirs in zip((*found.codes, *found.numbers), (*wanted.codes, *wanted.numbers), strict=True):
         assert (mine is None) == (theirs is None)
         if mine is not None:
             np.testing.assert_array_equal(mine, theirs)

@@ -46,7 +46,7 @@ def test_shuffled_and_renamed_columns_give_the_same_network():
     network = learn_network(ROWS)
     for _ in range(10):
         order = [str(name) for name in rng.permutation(ROWS.columns)]
-        names = dict(zip(order, (f"z{k}" for k in rng.permutation(4))))
+        names = dict(zip(order, (f"z{k}" for k in rng.permutation(4)), strict=True))
         other = learn_network(ROWS[order].rename(columns=names))
         assert {(names[a], names[b]) for a, b in network.edges} == set(other.edges)
         for node in network.nodes:

@@ -41,8 +41,15 @@ def test_mixed_rows_agree_with_the_dense_normal(seed):
         assert found[row] == pytest.approx(expected, rel=1e-9)
         # Evidence on every node is the same question.
         known = HybridEvidence(
-            np.array([c if node.is_discrete else -1 for c, node in zip(codes[row], network.nodes)]),
-            np.array([math.nan if node.is_discrete else v for v, node in zip(values[row], network.nodes)]),
+            np.array(
+                [c if node.is_discrete else -1 for c, node in zip(codes[row], network.nodes, strict=True)]
+            ),
+            np.array(
+                [
+                    math.nan if node.is_discrete else v
+                    for v, node in zip(values[row], network.nodes, strict=True)
+                ]
+            ),
         )
         assert Hybrid(network).log_probability(known) == pytest.approx(found[row], rel=1e-10)
 

@@ -45,7 +45,7 @@ def random_field(rng):
     n = int(rng.integers(1, 6))
     sizes = rng.integers(1, 4, n)
     names = [f"v{k}" for k in range(n)]
-    states = {name: [f"s{i}" for i in range(size)] for name, size in zip(names, sizes)}
+    states = {name: [f"s{i}" for i in range(size)] for name, size in zip(names, sizes, strict=True)}
     table, factors = np.ones(sizes), []
     for _ in range(int(rng.integers(0, 7))):
         scope = rng.permutation(n)[: int(rng.integers(1, min(n, 3) + 1))]
@@ -108,7 +108,7 @@ def test_rows_equal_enumeration(seed):
     codes[rng.random(codes.shape) < 0.3] = -1
     target = int(rng.integers(len(names)))
     found = network.predict_proba(codes, names[target])
-    for row, answer in zip(codes.tolist(), found):
+    for row, answer in zip(codes.tolist(), found, strict=True):
         part = margin(
             with_evidence(table, {v: c for v, c in enumerate(row) if c >= 0 and v != target}), target
         )

@@ -20,7 +20,7 @@ from refusals import refuses
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abcd")), min_size=1, max_size=30))
 def test_no_assignment_of_one_to_one_agrees_in_more_rows(rows):
-    components, labels = zip(*rows)
+    components, labels = zip(*rows, strict=True)
     found = match_labels(components, labels)
     table = found.table
     assert table.sum() == len(rows)
@@ -38,9 +38,9 @@ def test_no_assignment_of_one_to_one_agrees_in_more_rows(rows):
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=3, max_size=20), st.randoms())
 def test_rows_in_any_order_give_the_same(rows, random):
-    first = match_labels(*zip(*rows))
+    first = match_labels(*zip(*rows, strict=True))
     random.shuffle(rows)
-    again = match_labels(*zip(*rows))
+    again = match_labels(*zip(*rows, strict=True))
     assert dict(first) == dict(again) and first.accuracy == again.accuracy
 
 

@@ -104,7 +104,7 @@ def test_of_independent_columns_p_is_uniform():
         answers = MixedTests(read_nodes(rows))(
             [Question(0, 3, 0b00010), Question(2, 3, 0b10000), Question(0, 2, 0b00010)]
         )
-        for key, (_, _, p) in zip(found, answers):
+        for key, (_, _, p) in zip(found, answers, strict=True):
             found[key].append(p)
     for key, p in found.items():
         assert stats.kstest(p, "uniform").pvalue > 1e-3, key
@@ -120,7 +120,7 @@ def test_odd_columns_have_an_answer():
         for k in range(4)
         for z in itertools.combinations(set(range(5)) - {a, b}, k)
     ]
-    answers = dict(zip(every, tests(every)))
+    answers = dict(zip(every, tests(every), strict=True))
     assert np.isfinite([*answers.values()]).all()
     assert answers[Question(2, 3, 0)][2] < 1e-9  # a copy
     assert answers[Question(0, 1, 0)] == (0.0, 0.0, 1.0) and answers[Question(1, 2, 0)][2] == 1.0

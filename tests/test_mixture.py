@@ -73,7 +73,9 @@ def test_several_variables():
     means, covariance = [[0.0, 1.0], [3.0, -1.0]], [[2.0, 0.5], [0.5, 1.0]]
     joint = GaussianMixturePosterior([0.4, 0.6], means, [covariance, covariance])
     x = np.array([[0.0, 0.0], [1.0, -2.0]])
-    expected = sum(w * multivariate_normal(m, covariance).pdf(x) for w, m in zip([0.4, 0.6], means))
+    expected = sum(
+        w * multivariate_normal(m, covariance).pdf(x) for w, m in zip([0.4, 0.6], means, strict=True)
+    )
     np.testing.assert_allclose(joint.pdf(x), expected, rtol=1e-12)
     np.testing.assert_allclose(joint.mean, [1.8, -0.2])
     np.testing.assert_allclose(joint.variance, np.array(covariance) + 0.24 * np.outer([3, -2], [3, -2]))

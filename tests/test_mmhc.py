@@ -99,7 +99,7 @@ def test_an_oracle_finds_every_neighbour(dag):
 
     found = answer_all(mmpc(Arcs.all(n), 0.05, n), oracle)
     true = [bits([u for u in dag.nodes if (u, v) in dag.arcs or (v, u) in dag.arcs]) for v in range(n)]
-    assert all(mine & ~some == 0 for mine, some in zip(true, found))
+    assert all(mine & ~some == 0 for mine, some in zip(true, found, strict=True))
     for v in range(n):
         for u in members(found[v] & ~true[v]):
             others = [w for w in members(found[v]) if w != u]

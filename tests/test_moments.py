@@ -50,7 +50,9 @@ def count(values, target=None, weights=None, classes=2):
 def exact(values, weights=None):
     """The slow twin: n, mean and Σw(x − mean)² of one column as fractions, skipping what is missing."""
     weights = np.ones(len(values)) if weights is None else weights
-    rows = [(Fraction(float(w)), Fraction(float(x))) for x, w in zip(values, weights) if x == x and w]
+    rows = [
+        (Fraction(float(w)), Fraction(float(x))) for x, w in zip(values, weights, strict=True) if x == x and w
+    ]
     n = sum((w for w, _ in rows), Fraction(0))
     mean = sum((w * x for w, x in rows), Fraction(0)) / n if n else Fraction(0)
     return n, mean, sum((w * (x - mean) ** 2 for w, x in rows), Fraction(0))

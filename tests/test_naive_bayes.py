@@ -338,7 +338,7 @@ def test_samples_have_the_joint_distribution_of_the_model():
     assert X.shape == (n, 2)
     assert X.dtype == object
     drawn: dict = {}
-    for (a, b), label in zip(X.tolist(), y.tolist()):
+    for (a, b), label in zip(X.tolist(), y.tolist(), strict=True):
         drawn[a, b, label] = drawn.get((a, b, label), 0) + 1
     cells = [(a, b) for a in "abc" for b in "pq"]
     joint = np.exp(model.predict_joint_log_proba([list(cell) for cell in cells]))

@@ -87,7 +87,9 @@ def test_leaving_out_equals_refitting(rows, alpha, unbiased):
         got = NaiveBayes(**how).fit({"x": x}, y).leave_one_out({"x": x}, y)
     for i in range(len(y)):
         kept = np.arange(len(y)) != i
-        rest = NaiveBayes(**how).fit({"x": x[kept]}, [label for label, keep in zip(y, kept) if keep])
+        rest = NaiveBayes(**how).fit(
+            {"x": x[kept]}, [label for label, keep in zip(y, kept, strict=True) if keep]
+        )
         with np.errstate(all="ignore"):
             wanted = rest.predict_proba({"x": x[i : i + 1]})[0]
         np.testing.assert_allclose(got[i], wanted, rtol=1e-9, atol=1e-300)

@@ -149,7 +149,7 @@ def test_entropy_and_information_from_the_joint(seed):
     p = margin(net.joint(hidden), 0) / net.joint(hidden).sum()
     given_a = sum(
         w * net.mutual_information(b, c, evidence={**hidden, a: s})
-        for w, s in zip(p, net._network[a].variable.states)
+        for w, s in zip(p, net._network[a].variable.states, strict=True)
         if w > 0
     )
     whole = net.mutual_information([a, b], c, evidence=hidden)
@@ -176,7 +176,9 @@ def test_findings(seed):
         assert row.share == pytest.approx(share, abs=1e-12)
         changes = {
             s: np.abs(net.query(target, evidence={**evidence, row.node: s}).values - prior).max()
-            for s, p in zip(net._network[row.node].variable.states, net.posteriors(evidence)[row.node])
+            for s, p in zip(
+                net._network[row.node].variable.states, net.posteriors(evidence)[row.node], strict=True
+            )
             if p > 0
         }
         assert row.largest_change == pytest.approx(max(changes.values()), abs=1e-12)
@@ -224,7 +226,7 @@ def test_a_posterior_as_a_function_of_one_number(seed):
     target = net.nodes[int(rng.integers(4))]
     state = net._network[target].variable.states[0]
     evidence = some_evidence(net, rng, free=[target])
-    states = [net._network[p].variable.states[c] for p, c in zip(node.parents, place)]
+    states = [net._network[p].variable.states[c] for p, c in zip(node.parents, place[:-1], strict=True)]
     parameter = (node.name, states, node.variable.states[place[-1]])
     found = net.parameter_sensitivity((target, state), evidence, parameter)
     value = float(node.distribution.table()[place])
@@ -242,7 +244,7 @@ def test_a_posterior_as_a_function_of_one_number(seed):
         if 0.1 < x < 0.9:
             slope = (found.at(x + 1e-5) - found.at(x - 1e-5)) / 2e-5
             assert found.derivative_at(x) == pytest.approx(slope, abs=1e-6)
-    named = (node.name, dict(zip(node.parents, states)), parameter[2])
+    named = (node.name, dict(zip(node.parents, states, strict=True)), parameter[2])
     assert net.parameter_sensitivity((target, state), evidence, parameter=named) == found
 
 
@@ -259,7 +261,7 @@ def test_all_numbers_of_all_tables(seed):
     for node, place in cells(net):
         if node.variable.size < 2:
             continue
-        given = [net._network[p].variable.states[c] for p, c in zip(node.parents, place)]
+        given = [net._network[p].variable.states[c] for p, c in zip(node.parents, place[:-1], strict=True)]
         key = (node.name, tuple(given), node.variable.states[place[-1]])
         one = net.parameter_sensitivity((target, state), evidence, (node.name, given, key[2]))
         if key in by_cell:
@@ -478,9 +480,11 @@ def test_the_public_object_agrees_with_enumeration():
     evidence = {"xray": "yes", "dysp": Not("no")}
     mine, theirs = (one.sensitivity_to_findings("lung", evidence) for one in (network, slow))
     assert [row.node for row in mine] == [row.node for row in theirs]
-    for a, b in zip(mine, theirs):
+    for a, b in zip(mine, theirs, strict=True):
         assert a[1:4] == pytest.approx(b[1:4], abs=1e-12) and a.state == b.state
-    for a, b in zip(*(one.parameter_sensitivity(("lung", "yes"), evidence) for one in (network, slow))):
+    for a, b in zip(
+        *(one.parameter_sensitivity(("lung", "yes"), evidence) for one in (network, slow)), strict=True
+    ):
         assert (a.node, a.given, a.state) == (b.node, b.given, b.state)
         assert a.derivative == pytest.approx(b.derivative, abs=1e-11)
     assert network.entropy(evidence=evidence) == pytest.approx(slow.entropy(evidence=evidence), abs=1e-12)

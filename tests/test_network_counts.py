@@ -38,7 +38,7 @@ def chances(states, missing):
 
 def counted(data, weights=None, parents=PARENTS):
     columns = read_nodes(data, states=STATES)  # those declared are discrete
-    variables = dict(zip(columns.names, columns.variables))
+    variables = dict(zip(columns.names, columns.variables, strict=True))
     network = Network(tuple(Node(variables[name], parents[name]) for name in parents))
     return network, NetworkCounts.of(network, columns, weights)
 
@@ -53,7 +53,9 @@ def by_hand(data, family, weights):
     for i, weight in enumerate(weights):
         labels = [data[name][i] for name in family]
         if None not in labels:
-            found[tuple(STATES[name].index(label) for name, label in zip(family, labels))] += weight
+            found[tuple(STATES[name].index(label) for name, label in zip(family, labels, strict=True))] += (
+                weight
+            )
     return found
 
 

@@ -68,7 +68,7 @@ def by_enumeration(network, codes, values, weights):
         found, places = enumerated(network, HybridEvidence(codes[row], values[row]))
         shares, log = normalised(found)
         value += weights[row] * log
-        for share, (filled, _, mean, covariance) in zip(shares, found):
+        for share, (filled, _, mean, covariance) in zip(shares, found, strict=True):
             w = weights[row] * share
             for name, cells in tables.items():
                 cells[tuple(filled[position[p]] for p in (*network[name].parents, name))] += w
@@ -93,7 +93,7 @@ def about_zero(sums):
 
 
 def same_network(mine, theirs, rel=1e-8):
-    for a, b in zip(mine.nodes, theirs.nodes):
+    for a, b in zip(mine.nodes, theirs.nodes, strict=True):
         if a.is_discrete:
             np.testing.assert_allclose(a.distribution.table(), b.distribution.table(), rel, rel)
         else:
@@ -290,7 +290,7 @@ def test_a_chain_with_holes_ends_where_direct_maximisation_does():
     network = Network(
         tuple(
             Node(continuous(name), p, LinearGaussian(np.zeros(()), np.zeros(len(p)), np.ones(())))
-            for name, p in zip("xyw", above)
+            for name, p in zip("xyw", above, strict=True)
         )
     )
     problem = MixedNetworkProblem(network, columns_of(network, np.full((n, 3), -1), values))

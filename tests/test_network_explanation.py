@@ -52,7 +52,7 @@ def check(network: Any, target: str, page: NetworkExplanation, **known: Any) -> 
     for step in page.steps:
         assert step.variable not in step.result.names
         for cell in np.ndindex(*step.product.values.shape):
-            place = dict(zip(step.product.names, cell))
+            place = dict(zip(step.product.names, cell, strict=True))
             numbers = [p.values[tuple(place[n] for n in p.names)] for p in step.used]
             assert step.product.values[cell] == math.prod(numbers, start=Fraction(1))
         for cell in np.ndindex(*step.result.values.shape):

@@ -109,9 +109,9 @@ def table_of(data, family, cells):
     """Return (n + cells) / total by hand, uniform where there is nothing."""
     shape = [len(STATES[name]) for name in family]
     counts = np.zeros(shape)
-    for labels in zip(*(data[name] for name in family)):
+    for labels in zip(*(data[name] for name in family), strict=True):
         if None not in labels:
-            counts[tuple(STATES[name].index(label) for name, label in zip(family, labels))] += 1
+            counts[tuple(STATES[name].index(label) for name, label in zip(family, labels, strict=True))] += 1
     smoothed = counts + cells
     total = smoothed.sum(axis=-1, keepdims=True)
     return np.where(total > 0, smoothed / np.where(total > 0, total, 1), 1 / shape[-1])

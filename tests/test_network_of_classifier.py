@@ -107,7 +107,9 @@ def rows_of(name, most=300):
     data = load_dataset(name)
     step = -(-len(data) // 1000)
     columns = {a: data.columns[a][::step] for a in data.attributes}
-    whole = np.array([all(v is not None and v == v for v in row) for row in zip(*columns.values())])
+    whole = np.array(
+        [all(v is not None and v == v for v in row) for row in zip(*columns.values(), strict=True)]
+    )
     return columns, data.y[::step], {a: c[whole][:most] for a, c in columns.items()}
 
 

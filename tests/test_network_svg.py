@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -81,7 +82,7 @@ def test_light_and_dark():
     sheet = stylesheet()
     light, dark = sheet.split("@media (prefers-color-scheme:dark)")
     for name, style in STYLES.items():
-        for colour, part in zip(style.fill or style.stroke, (light, dark)):
+        for colour, part in zip(style.fill or style.stroke, (light, dark), strict=True):
             rule = re.search(rf"\.{ROOT} \.{name}\{{([^}}]*)\}}", part)[1]
             assert colour in rule
     assert all(f".{ROOT} " in rule for rule in re.findall(r"[^{}]+\{", light))
@@ -147,7 +148,7 @@ def test_all_is_inside_its_box_and_nothing_lies_on_another():
                     y = mark.y if isinstance(mark, Words) else mark.y + 8.5
                     rows.setdefault(y, []).append((left, left + width))
             for row in rows.values():
-                assert all(a[1] < b[0] for a, b in zip(sorted(row), sorted(row)[1:]))
+                assert all(a[1] < b[0] for a, b in pairwise(sorted(row)))
 
 
 def test_the_widest_percentage_fits():

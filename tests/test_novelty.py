@@ -77,7 +77,7 @@ def test_conflict_is_jensens_measure(model: Any) -> None:
     assert p.sum() == pytest.approx(1.0)
     found = model.novelty(every)
     for i, cell in enumerate(cells):
-        alone = [sum(q for q, c in zip(p, cells) if c[j] == cell[j]) for j in range(3)]
+        alone = [sum(q for q, c in zip(p, cells, strict=True) if c[j] == cell[j]) for j in range(3)]
         assert found.conflict[i] == pytest.approx(math.log(math.prod(alone) / p[i]), abs=1e-9)
     at = {cell: i for i, cell in enumerate(cells)}
     assert found.conflict[at["x", "y", "z"]] > 0.1

@@ -57,7 +57,9 @@ def test_a_value_never_learned_is_one_state_more(data, rows):
     """As a child it has a share, as a parent it is a context never seen. Holes are asked for below."""
     rows = replace(rows, codes=np.minimum(rows.codes, np.array(rows.sizes) - 1))
     parents = data.draw(forests(len(rows.sizes)))
-    asked = [[x + (x == r) for x, r in zip(query, rows.sizes)] for query in data.draw(queries(rows))]
+    asked = [
+        [x + (x == r) for x, r in zip(query, rows.sizes, strict=True)] for query in data.draw(queries(rows))
+    ]
     expected = [[rows.network(parents, query, c) for c in range(rows.n_classes)] for query in asked]
     agree(scores(rows, parents, asked), expected)
 

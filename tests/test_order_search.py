@@ -42,7 +42,7 @@ def test_parents_are_those_that_growing_and_shrinking_by_the_book_gives(arcs, se
     cases = [(v, some & ~(1 << v)) for some in sets for v in range(arcs.n)]
     for part in (cases[:5], cases, cases):  # asked before, or not, it is the same
         chosen = answer_all(chooser.choose(part), answers(score))
-        for (v, before), mine in zip(part, chosen):
+        for (v, before), mine in zip(part, chosen, strict=True):
             assert mine.chosen == grow_shrink_slowly(score, arcs, v, before)
             assert mine.score == score(v, mine.chosen)
 
@@ -107,7 +107,10 @@ def test_a_variable_goes_to_its_best_place(seed, n):
 
     def worth(order):
         sets = [sum(1 << u for u in order[:k]) for k in range(n)]
-        return sum(score(u, grow_shrink_slowly(score, arcs, u, before)) for u, before in zip(order, sets))
+        return sum(
+            score(u, grow_shrink_slowly(score, arcs, u, before))
+            for u, before in zip(order, sets, strict=True)
+        )
 
     others = [u for u in orders._order if u != v]
     before = worth(orders._order)

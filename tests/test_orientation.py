@@ -42,7 +42,7 @@ def all_of_class(dag):
     edges = [tuple(sorted(edge)) for edge in twin.skeleton(dag)]
     for turned in itertools.product((False, True), repeat=len(edges)):
         parents = [[] for _ in dag.nodes]
-        for (x, y), back in zip(edges, turned):
+        for (x, y), back in zip(edges, turned, strict=True):
             parents[x if back else y].append(y if back else x)
         if is_acyclic([bits(p) for p in parents]):
             other = Dag.of(dict(enumerate(parents)), dag.nodes)

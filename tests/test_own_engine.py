@@ -70,7 +70,7 @@ def test_it_equals_the_exact_one_on_random_networks(seed: int) -> None:
     network = BayesianNetwork(random_network(rng, 5))
     first, second, *_ = network.nodes
     states = network.states(second)
-    soft = {second: dict(zip(states, rng.random(len(states)) + 0.1))}
+    soft = {second: dict(zip(states, rng.random(len(states)) + 0.1, strict=True))}
     found = network.approximate(first, soft=soft, method="enumeration")
     np.testing.assert_allclose(found.values, network.query(first, soft=soft).values, rtol=0, atol=1e-12)
 

@@ -298,7 +298,9 @@ def test_cells_make_the_same_statistic() -> None:
     part, names = counted.parts["chains"], counted.plan.patterns[1].attributes
     tables = {table.term: table for table in part.cell_tables(counted.schema, names)}
     again = Chains.from_cell_tables(counted.schema, names, tables)
-    assert all(np.array_equal(a, b) for a, b in zip(part.arrays().values(), again.arrays().values()))
+    assert all(
+        np.array_equal(a, b) for a, b in zip(part.arrays().values(), again.arrays().values(), strict=True)
+    )
 
 
 def test_the_order_of_columns_is_the_order_of_the_chain() -> None:

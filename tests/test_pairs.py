@@ -49,8 +49,8 @@ def slow_pairs(codes, target, weights, sizes, n_classes):
     """n(v_i, v_j, c) by the definition, one row and one pair of cells at a time."""
     starts = [sum(sizes[:j]) + j for j in range(len(sizes) + 1)]
     counts = np.zeros((starts[-1], starts[-1], n_classes))
-    for i, (row, c) in enumerate(zip(codes, target)):
-        cells = [start + code for start, code in zip(starts, row)]
+    for i, (row, c) in enumerate(zip(codes, target, strict=True)):
+        cells = [start + code for start, code in zip(starts[:-1], row, strict=True)]
         for g in cells:
             for h in cells:
                 counts[g, h, c] += 1.0 if weights is None else weights[i]
@@ -185,7 +185,7 @@ def test_the_algebra(case, one_cut, other_cut, factor, data):
 def test_whole_weights_are_rows_that_come_again(case, way):
     sizes, n_classes, rows, target, weights = case
     times = np.array(weights, dtype=int)
-    again = [row for row, w in zip(rows, times) for _ in range(w)]
+    again = [row for row, w in zip(rows, times, strict=True) for _ in range(w)]
     same(
         count(rows, target, sizes, n_classes, weights),
         count(again, np.repeat(target, times), sizes, n_classes, way=way),
@@ -236,7 +236,7 @@ def test_embedding_is_counting_in_the_other_codes(case, random):
     recoded = [
         [
             after.size if code == before.size else after.code_of(code)
-            for before, after, code in zip(*both, row)
+            for before, after, code in zip(*both, row, strict=True)
         ]
         for row in rows
         for both in [(old.categorical, new.categorical)]

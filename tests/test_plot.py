@@ -117,7 +117,7 @@ def check_series_on_axes(axes, panel):
                 assert any(at.shape == wanted.shape and np.array_equal(at, wanted) for at in offsets)
                 assert not Counter(series.texts) - texts
             case Bars():
-                for at, value, width in zip(series.at, series.values, series.width):
+                for at, value, width in zip(series.at, series.values, series.width, strict=True):
                     box = (0.0, at - width / 2, value, width)
                     wanted = box if series.horizontal else (box[1], box[0], box[3], box[2])
                     assert any(np.allclose(found, wanted) for found in boxes)
@@ -143,7 +143,7 @@ def check_axis(axis, described):
     assert axis.get_label_text() == plain(described.title)
     assert tuple(axis.get_view_interval()) == pytest.approx((described.low, described.high))
     if described.ticks:
-        shown = zip(axis.get_ticklocs(), (text.get_text() for text in axis.get_ticklabels()))
+        shown = zip(axis.get_ticklocs(), (text.get_text() for text in axis.get_ticklabels()), strict=True)
         assert list(shown) == [(value, plain(text)) for value, text in described.ticks]
 
 
@@ -180,7 +180,7 @@ def test_matplotlib_shows_the_numbers_of_the_description(lang, pyplot):
         first = found[0] if isinstance(found, list) else found
         on = first.figure.axes
         assert len(on) == len(plot.panels)
-        for axes, panel in zip(on, plot.panels):
+        for axes, panel in zip(on, plot.panels, strict=True):
             check_panel_on_axes(axes, panel)
         legend = first.get_legend()
         names = [] if legend is None else [text.get_text() for text in legend.get_texts()]

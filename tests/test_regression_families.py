@@ -74,7 +74,7 @@ def slow(case, families=FAMILIES):
     for child, *parents in families:
         z = [*(NUMERIC.index(p) for p in parents if p in NUMERIC), NUMERIC.index(child)]
         cells = defaultdict(list)
-        for codes, values, c, w in zip(*case):
+        for codes, values, c, w in zip(*case, strict=True):
             if w and not any(np.isnan(values[j]) for j in z):
                 key = (*(codes[place[p]] for p in parents if p in place), c)
                 cells[key].append((w, [values[j] for j in z]))
@@ -91,7 +91,7 @@ def told(part):
     found = []
     for f, (keys, sums) in enumerate(part.cells):
         mean, scatter = sums._centred
-        digits = zip(*(d.tolist() for d in part.digits(f)))
+        digits = zip(*(d.tolist() for d in part.digits(f)), strict=True)
         found.append({key: (sums.n[i], mean[i], scatter[i]) for i, key in enumerate(digits)})
         assert (np.diff(keys) > 0).all()
     return found
@@ -102,7 +102,7 @@ def same(a, b, tolerance=1e-9):
     for mine, others in zip(first, second, strict=True):
         assert mine.keys() == others.keys()
         for key, numbers in mine.items():
-            for x, y in zip(numbers, others[key]):
+            for x, y in zip(numbers, others[key], strict=True):
                 np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
 
 
@@ -237,7 +237,9 @@ def test_states_and_classes_move(case, data):
     classes = (-1, *(c for c in range(2) if c in target or data.draw(st.booleans())))
     attributes = tuple(next((g for g in grown if g.name == v.name), v) for v in old.attributes)
     new = Schema(attributes, Variable("y", "categorical", classes))
-    codes = [[v.codes[c] if c < r else v.size for v, c, r in zip(grown, row, sizes)] for row in codes]
+    codes = [
+        [v.codes[c] if c < r else v.size for v, c, r in zip(grown, row, sizes, strict=True)] for row in codes
+    ]
     chunk = chunk_of(codes, values, [classes.index(c) for c in target], weights)
     moved = count(case).embed(Embedding(old, new))
     same_bits(moved, count_regressions(chunk, new, tuple(map(embedded, FAMILIES))))

@@ -57,7 +57,7 @@ def check_frequencies(expected: dict[tuple[Any, ...], float], drawn: list[tuple[
 
 
 def tuples_of(X: Any, y: Any) -> list[tuple[Any, ...]]:
-    return [(label, *row) for label, row in zip(y, X.itertuples(index=False, name=None))]
+    return [(label, *row) for label, row in zip(y, X.itertuples(index=False, name=None), strict=True)]
 
 
 STATES = {"a": ("x", "y", "z"), "b": ("x", "y"), "c": ("x", "y", "z")}
@@ -194,12 +194,12 @@ def test_tables_hold_probabilities_and_counts(model: Any) -> None:
         frame = table.to_frame()
         for key in itertools.product(model.classes_.tolist(), *(STATES[p] for p in parents), STATES[name]):
             there = y == key[0]
-            for column, value in zip((*parents, name), key[1:]):
+            for column, value in zip((*parents, name), key[1:], strict=True):
                 there = there & (columns[column] == value)
             axes = (table.classes, *table.parent_states, table.states)
-            place = tuple(axis.index(part) for axis, part in zip(axes, key))
+            place = tuple(axis.index(part) for axis, part in zip(axes, key, strict=True))
             assert table.counts[place] == there.sum()
-            row = {**dict.fromkeys(columns), **dict(zip((*parents, name), key[1:]))}
+            row = {**dict.fromkeys(columns), **dict(zip((*parents, name), key[1:], strict=True))}
             if model.missing == "ignore":
                 attribute = next(a for a in model.explain(row).attributes if a.name == name)
                 assert table[key] == pytest.approx(attribute.factors[place[0]].probability, rel=1e-12)

@@ -124,7 +124,7 @@ def same(a: Any, b: Any) -> bool:
         if (a.dtype, a.shape) != (b.dtype, b.shape):
             return False
         if a.dtype == object:
-            return all(same(x, y) for x, y in zip(a.ravel(), b.ravel()))
+            return all(same(x, y) for x, y in zip(a.ravel(), b.ravel(), strict=True))
         return a.tobytes() == b.tobytes()
     if isinstance(a, np.generic) and not isinstance(a, (str, bytes)):
         return a.dtype == b.dtype and a.tobytes() == b.tobytes()

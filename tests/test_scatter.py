@@ -40,11 +40,15 @@ def exact_moments(x, w):
     rows = [[Fraction(float(v)) for v in row] for row in x]
     w = [Fraction(float(v)) for v in w]
     n, d = sum(w), len(rows[0])
-    mean = [sum(a * r[i] for a, r in zip(w, rows)) / n for i in range(d)]
-    z = [[v - m for v, m in zip(r, mean)] for r in rows]
+    mean = [sum(a * r[i] for a, r in zip(w, rows, strict=True)) / n for i in range(d)]
+    z = [[v - m for v, m in zip(r, mean, strict=True)] for r in rows]
     pairs = [[(i, j) for j in range(d)] for i in range(d)]
-    covariance = [[sum(a * r[i] * r[j] for a, r in zip(w, z)) / n for i, j in row] for row in pairs]
-    fourth = [[sum(a * r[i] ** 2 * r[j] ** 2 for a, r in zip(w, z)) for i, j in row] for row in pairs]
+    covariance = [
+        [sum(a * r[i] * r[j] for a, r in zip(w, z, strict=True)) / n for i, j in row] for row in pairs
+    ]
+    fourth = [
+        [sum(a * r[i] ** 2 * r[j] ** 2 for a, r in zip(w, z, strict=True)) for i, j in row] for row in pairs
+    ]
     return (np.array(m, dtype=float) for m in (mean, covariance, fourth))
 
 
@@ -265,7 +269,7 @@ def test_moving_the_pivot_equals_counting_about_it():
     x = np.random.default_rng(8).normal(size=(15, 2))
     at = np.tile([3.0, -2.0], (K, 1))
     moved, z = count(x, np.zeros(15, int)).moved(at), x - at[0]
-    for sums, direct in zip(moved.sums, (15, z.sum(0), z.T @ z, (z**2).T @ z, (z**2).T @ z**2)):
+    for sums, direct in zip(moved.sums, (15, z.sum(0), z.T @ z, (z**2).T @ z, (z**2).T @ z**2), strict=True):
         np.testing.assert_allclose(sums.high[0], direct, rtol=1e-12)
 
 
@@ -294,11 +298,11 @@ def test_sums_and_products_of_two_doubles_lose_nothing(pairs):
     a, b = np.array(pairs).T
     a, b = np.where(np.abs(a) < 1e-60, 0, a), np.where(np.abs(b) < 1e-60, 0, b)  # no underflow
     for got, wanted in (
-        (Twofold.product(a, b), [Fraction(x) * Fraction(y) for x, y in zip(a, b)]),
-        (Twofold.difference(a, b), [Fraction(x) - Fraction(y) for x, y in zip(a, b)]),
+        (Twofold.product(a, b), [Fraction(x) * Fraction(y) for x, y in zip(a, b, strict=True)]),
+        (Twofold.difference(a, b), [Fraction(x) - Fraction(y) for x, y in zip(a, b, strict=True)]),
     ):
-        assert [Fraction(h) + Fraction(low) for h, low in zip(got.high, got.low)] == wanted
+        assert [Fraction(h) + Fraction(low) for h, low in zip(got.high, got.low, strict=True)] == wanted
     third = Twofold.exact(np.where(b == 0, 1.0, b))
     ratio = Twofold.exact(a) / third
-    for h, low, x, y in zip(ratio.high, ratio.low, a, third.high):
+    for h, low, x, y in zip(ratio.high, ratio.low, a, third.high, strict=True):
         assert abs((Fraction(h) + Fraction(low)) * Fraction(y) - Fraction(x)) <= abs(Fraction(x)) / 2**100

@@ -435,7 +435,7 @@ def test_soft_moments_keep_their_digits():
                 assert not soft.cells[:, c, j].any()
                 continue
             # Fractions: no rounding at all.
-            exact = [(Fraction(a), Fraction(b)) for a, b in zip(w.tolist(), x.tolist())]
+            exact = [(Fraction(a), Fraction(b)) for a, b in zip(w.tolist(), x.tolist(), strict=True)]
             total = sum(a for a, _ in exact)
             mean = sum(a * b for a, b in exact) / total
             variance = sum(a * (b - mean) ** 2 for a, b in exact) / total

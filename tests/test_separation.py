@@ -51,7 +51,7 @@ def test_textbook(dag, a, b, given, wanted):
 
 @given(dags(most=8))
 def test_local_markov(dag):
-    for node, parents in zip(dag.nodes, dag.parents):
+    for node, parents in zip(dag.nodes, dag.parents, strict=True):
         others = set(dag.nodes) - below(dag, node) - set(parents)
         assert d_separated(dag, [node], others, parents)
         for parent in parents:
@@ -73,7 +73,7 @@ def test_every_question_to_every_graph_of_four():
 @given(dags(least=2, most=7), st.data())
 def test_sets_of_nodes(dag, data):
     side = data.draw(st.lists(st.sampled_from("ab.z"), min_size=len(dag.nodes), max_size=len(dag.nodes)))
-    a, b, z = ([n for n, s in zip(dag.nodes, side) if s == which] for which in "abz")
+    a, b, z = ([n for n, s in zip(dag.nodes, side, strict=True) if s == which] for which in "abz")
     wanted = separated(dag, a, b, z)
     assert d_separated(dag, a, b, z) is wanted
     path = open_path(dag, a, b, z)

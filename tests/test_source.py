@@ -17,7 +17,9 @@ COLUMNS = {"a": ["p", "q", "p"], "b": [1.5, 2.0, 3.0], "w": [1, 2, 3], "y": ["u"
 
 def csv_at(folder):
     path = folder / "rows.csv"
-    path.write_text("a,b,w,y\n" + "".join(f"{a},{b},{w},{y}\n" for a, b, w, y in zip(*COLUMNS.values())))
+    path.write_text(
+        "a,b,w,y\n" + "".join(f"{a},{b},{w},{y}\n" for a, b, w, y in zip(*COLUMNS.values(), strict=True))
+    )
     return path
 
 

@@ -128,9 +128,9 @@ def brute_force_max(causes, leak):
     sizes = [len(cause) for cause in causes]
     table = np.zeros((*sizes, len(leak)))
     for place in np.ndindex(*sizes):
-        rows = [leak, *(cause[s] for cause, s in zip(causes, place))]
+        rows = [leak, *(cause[s] for cause, s in zip(causes, place, strict=True))]
         for effects in product(range(len(leak)), repeat=len(rows)):
-            table[(*place, max(effects))] += np.prod([row[e] for row, e in zip(rows, effects)])
+            table[(*place, max(effects))] += np.prod([row[e] for row, e in zip(rows, effects, strict=True)])
     return table
 
 
@@ -140,8 +140,8 @@ def test_noisy_max_is_the_largest_effect(seed):
     cold, flu, leak = rng.dirichlet(np.ones(3), 2), rng.dirichlet(np.ones(3), 3), rng.dirichlet(np.ones(3))
     states = {"cold": ["no", "yes"], "flu": ["a", "b", "c"], "fever": LEVELS}
     network = BayesianNetwork({"fever": ["cold", "flu"]}, states=states)
-    named = {"c": flu[2], "a": dict(zip(LEVELS, flu[0])), "b": flu[1].tolist()}
-    network.set_noisy_max("fever", {"flu": named, "cold": dict(zip(["no", "yes"], cold))}, leak)
+    named = {"c": flu[2], "a": dict(zip(LEVELS, flu[0], strict=True)), "b": flu[1].tolist()}
+    network.set_noisy_max("fever", {"flu": named, "cold": dict(zip(["no", "yes"], cold, strict=True))}, leak)
     assert network.cpt("fever").values == pytest.approx(brute_force_max([cold, flu], leak), abs=1e-14)
 
 

@@ -80,7 +80,7 @@ def test_the_state_space_is_that_of_the_rows_with_weight(case):
     left = (design.count([*kept, *gone]) - design.count(gone)).pruned()
     states, classes = laws.space(left)
     alive = [row for row in kept if row[2] > 0]
-    for j, (kind, declared) in enumerate(zip(design.kinds, design.declared)):
+    for j, (kind, declared) in enumerate(zip(design.kinds, design.declared, strict=True)):
         seen = {cells[j] for cells, _, _ in alive if not is_gap(cells[j])}
         wanted = (
             (*declared, *(v for v in ordered(seen) if v not in declared)) if kind == "categorical" else ()

@@ -90,7 +90,7 @@ def joint_of(network):
 def counted_by_hand(joint, codes, weights):
     """Expected counts of every configuration of all nodes together."""
     total = np.zeros(joint.shape)
-    for row, weight in zip(codes, weights):
+    for row, weight in zip(codes, weights, strict=True):
         seen = tuple(slice(None) if code < 0 else slice(code, code + 1) for code in row)
         total[seen] += weight * joint[seen] / joint[seen].sum()
     return total
@@ -120,7 +120,7 @@ def test_what_is_kept_changes_nothing(monkeypatch):
     kept = [families_of(network, codes, weights).table(some) for some in sets]
     monkeypatch.setattr(expected_families, "KEPT", 0)
     families = families_of(network, codes, weights)
-    for some, table in zip(sets, kept):
+    for some, table in zip(sets, kept, strict=True):
         np.testing.assert_allclose(families.table(some), table, rtol=1e-12, atol=1e-14)
 
 
@@ -135,7 +135,7 @@ def test_scores_of_complete_rows_are_the_scores_of_counts(name):
         codes.T.astype(np.uint8), np.array([n.variable.size for n in network.nodes]), score
     )
     question = [Family(0, 0b110, (3, 4, 5)), Family(2, 0b1011), Family(4, 0), Family(5, 0b1, (1, 2))]
-    for mine, theirs in zip(expected(question), counted(question)):
+    for mine, theirs in zip(expected(question), counted(question), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-11)
 
 
@@ -214,7 +214,10 @@ def test_the_score_of_the_rows_rises(seed, score, share, from_nothing):
     found = learned(rows, criterion=score, states=states, start={} if from_nothing else None, smoothing="mle")
     assert (np.diff(found.history_) > 0).all()
     if score in ("bic", "aic", "loglik"):
-        cost = {"bic": 0.5 * math.log(sum(any(c is not None for c in row) for row in zip(*rows.values())))}
+        cost = {
+            "bic": 0.5
+            * math.log(sum(any(c is not None for c in row) for row in zip(*rows.values(), strict=True)))
+        }
         each = cost.get(score, 1.0 if score == "aic" else 0.0)
         parameters = sum(
             (len(states[node]) - 1) * math.prod(len(states[p]) for p in found.parents(node))
@@ -240,7 +243,7 @@ def test_neither_order_nor_names_of_columns_matter():
     rng = np.random.default_rng(0)
     for _ in range(3):
         order = rng.permutation(list(rows))
-        new = dict(zip(order, rng.permutation([f"c{k}" for k in range(8)])))
+        new = dict(zip(order, rng.permutation([f"c{k}" for k in range(8)]), strict=True))
         again = learned({new[name]: rows[name] for name in order})
         assert {(new[a], new[b]) for a, b in first.edges} == {*again.edges}
         np.testing.assert_allclose(again.history_, first.history_, rtol=1e-9)

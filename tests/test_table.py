@@ -15,7 +15,7 @@ from refusals import refuses
 
 WORDS, NUMBERS = ["b", "a", None], [1.5, None, 2.0]
 COLUMNS = {"w": WORDS, "n": NUMBERS}
-ROWS = [list(pair) for pair in zip(WORDS, NUMBERS)]
+ROWS = [list(pair) for pair in zip(WORDS, NUMBERS, strict=True)]
 
 
 def words_of(table, j):

@@ -54,8 +54,8 @@ def slow_triples(codes, target, weights, sizes, parents, n_classes):
     pieces = [np.zeros((0, starts[-1], n_classes))]
     for i, j in itertools.combinations(parents, 2):
         counts = np.zeros((sizes[i] + 1, sizes[j] + 1, starts[-1], n_classes))
-        for at, (row, c) in enumerate(zip(codes, target)):
-            for start, code in zip(starts, row):
+        for at, (row, c) in enumerate(zip(codes, target, strict=True)):
+            for start, code in zip(starts[:-1], row, strict=True):
                 counts[row[i], row[j], start + code, c] += 1.0 if weights is None else weights[at]
         pieces.append(counts.reshape(-1, starts[-1], n_classes))
     return np.concatenate(pieces)
@@ -152,7 +152,7 @@ def test_the_algebra(case, one_cut, other_cut, factor, cells):
 def test_whole_weights_are_rows_that_come_again(case):
     sizes, parents, n_classes, rows, target, weights = case
     times = np.array(weights, dtype=int)
-    again = [row for row, w in zip(rows, times) for _ in range(w)]
+    again = [row for row, w in zip(rows, times, strict=True) for _ in range(w)]
     weighted = count(rows, target, sizes, parents, n_classes, weights)
     same(weighted, count(again, np.repeat(target, times), sizes, parents, n_classes))
 
@@ -188,7 +188,7 @@ def test_embedding_is_counting_in_the_other_codes(case, random):
     recoded = [
         [
             after.size if code == before.size else after.code_of(code)
-            for before, after, code in zip(old.categorical, new.categorical, row)
+            for before, after, code in zip(old.categorical, new.categorical, row, strict=True)
         ]
         for row in rows
     ]
@@ -312,7 +312,7 @@ def test_the_budget_takes_the_best_that_fit(attributes, data):
     prefixes = [tuple(f"x{j}" for j in sorted(ranked[:m])) for m in range(len(ranked) + 1)]
     sizes = [Triples.memory(schema, prefix) for prefix in prefixes]
     budget = data.draw(st.sampled_from(sizes)) + data.draw(st.sampled_from([-1, 0, 1]))
-    fitting = [prefix for prefix, size in zip(prefixes, sizes) if size <= budget]
+    fitting = [prefix for prefix, size in zip(prefixes, sizes, strict=True) if size <= budget]
     best = max([*fitting, prefixes[min(2, len(ranked))]], key=len)
     assert within_budget(schema, information, budget) == best
 

@@ -89,7 +89,7 @@ def slow(x, rows, target, weights, schema, smoothing, parents, votes, min_count,
         """The weight of the rows with these codes and class."""
         return math.fsum(
             w
-            for row, c, w in zip(rows, target, weights)
+            for row, c, w in zip(rows, target, weights, strict=True)
             if all((c if key == "c" else row[int(key[1:])]) == code for key, code in fixed.items())
         )
 
@@ -120,14 +120,14 @@ def slow(x, rows, target, weights, schema, smoothing, parents, votes, min_count,
             cells = np.concatenate([cells, [extra * state[k]], [extra * (unseen == "smooth")]])
             cells = np.moveaxis(cells, 0, axis)
         total = n_classes * cells.sum() + math.fsum(
-            w for row, w in zip(rows, weights) if present(i, row[i]) and present(j, row[j])
+            w for row, w in zip(rows, weights, strict=True) if present(i, row[i]) and present(j, row[j])
         )
         if total == 0:
             return 1 / max(n_classes * sizes[i] * sizes[j], 1), cells
         return (weight(**{"c": c, f"x{i}": x[i], f"x{j}": x[j]}) + cells[x[i], x[j]]) / total, cells
 
     summands, heard = [[] for _ in range(n_classes)], 0.0
-    for (i, j), vote in zip(itertools.combinations(parents, 2), votes):
+    for (i, j), vote in zip(itertools.combinations(parents, 2), votes, strict=True):
         never = [k for k in (i, j) if x[k] > sizes[k] and unseen != "smooth"]
         if never or not all(present(k, x[k]) or x[k] > sizes[k] for k in (i, j)) or not vote:
             continue
@@ -301,7 +301,7 @@ def test_all_that_could_be_adds_up_to_one(case, smoothing, state):
         case["parents"] = [0, 1]
     model = estimate(case, how)
     more = [state and any(row[k] == r for row in case["rows"]) for k, r in enumerate(case["sizes"])]
-    every = list(itertools.product(*(range(r + e) for r, e in zip(case["sizes"], more))))
+    every = list(itertools.product(*(range(r + e) for r, e in zip(case["sizes"], more, strict=True))))
     assert math.isclose(np.exp(log_prob(model, every, case["n_classes"])).sum(), 1.0, rel_tol=1e-12)
 
 
@@ -339,11 +339,13 @@ def test_three_pairs_are_averaged_in_exact_fractions():
     target = [0, 1, 1, 0, 1, 0]
     case = case_of(sizes=[2, 2, 2], parents=[0, 1, 2], n_classes=2, rows=rows, target=target)
     found = np.exp(log_prob(estimate(case, {"smoothing": Smoothing(MEstimate(1), {})}), rows, 2))
-    for x, answer in zip(rows, found):
+    for x, answer in zip(rows, found, strict=True):
         for c in (0, 1):
             total = Fraction(0)
             for i, j, k in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
-                seen = [row for row, y in zip(rows, target) if (row[i], row[j], y) == (x[i], x[j], c)]
+                seen = [
+                    row for row, y in zip(rows, target, strict=True) if (row[i], row[j], y) == (x[i], x[j], c)
+                ]
                 both = (len(seen) + Fraction(1, 8)) / Fraction(6 + 1)
                 total += both * (sum(row[k] == x[k] for row in seen) + Fraction(1, 2)) / (len(seen) + 1)
             assert math.isclose(answer[c], total / 3, rel_tol=1e-14)

@@ -88,7 +88,10 @@ def slow_loss(weights: Any, prior: Any, terms: Any, target: Any, rows: Any) -> f
     """The mean of −log P(y | x), by the definition."""
     total = 0.0
     for i, label in enumerate(target):
-        scores = [p + math.fsum(w * t for w, t in zip(weights, terms[i, :, k])) for k, p in enumerate(prior)]
+        scores = [
+            p + math.fsum(w * t for w, t in zip(weights, terms[i, :, k], strict=True))
+            for k, p in enumerate(prior)
+        ]
         top = max(scores)
         total += rows[i] * (top + math.log(math.fsum(math.exp(s - top) for s in scores)) - scores[label])
     return total / sum(rows)
@@ -112,7 +115,7 @@ def test_the_loss_is_that_of_the_posteriors(how):
     """What is made small is the loss of the very model that answers."""
     X, y = some_rows(seed=1)
     loss = loss_of(WeightedNB(**how), X, y)
-    weights = dict(zip(loss.names, (0.3, 1.0, 0.0, 0.7, 0.1)))
+    weights = dict(zip(loss.names, (0.3, 1.0, 0.0, 0.7, 0.1), strict=True))
     answer = WeightedNB(weights=weights, **how).fit(X, y).predict_log_proba(X)
     own = answer[np.arange(len(y)), [CLASSES.index(label) for label in y]]
     assert loss(np.array(list(weights.values())))[0] == pytest.approx(-own.mean(), rel=1e-12)
@@ -355,7 +358,7 @@ def test_leaving_a_row_out_is_counting_without_it(how):
     for own in (rows, np.minimum(rows, 0.5)):
         with np.errstate(divide="ignore"):
             fast, slow = left.scores(chunk, own), by_refit(left.statistics, left.recipe, chunk, own)
-        for a, b in zip(fast, slow):
+        for a, b in zip(fast, slow, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
     nothing = left.scores(chunk, np.zeros(len(y)))[0]
     np.testing.assert_allclose(nothing, left.model.joint_chunk(chunk), rtol=1e-12, atol=1e-12)

@@ -36,7 +36,7 @@ def test_written_read_written_is_the_same(network):
     text = xmlbif_text(network)
     back = read_xmlbif(text.encode())
     assert xmlbif_text(back) == text
-    for node, again in zip(as_text(network).nodes, back.nodes):
+    for node, again in zip(as_text(network).nodes, back.nodes, strict=True):
         assert (again.variable, again.parents) == (node.variable, node.parents)
         assert (again.distribution.table() == node.distribution.table()).all()
 

@@ -187,9 +187,9 @@ def heights() -> str:
     order = np.argsort(found.means_[:, 0])
     panel = Panel(60, 20, 460, 300, (145, 190), (35, 95))
     lines = panel.axes(range(150, 191, 10), range(40, 91, 10))
-    for (x, y), sex in zip(X.tolist(), np.asarray(people.y).tolist()):
+    for (x, y), sex in zip(X.tolist(), np.asarray(people.y).tolist(), strict=True):
         lines.append(dot(*panel.at(x, y), GREY, "white" if sex == 0 else GREY, 3))
-    for k, colour in zip(order, (ORANGE, BLUE)):
+    for k, colour in zip(order, (ORANGE, BLUE), strict=True):
         lines.append(panel.ellipse(found.means_[k], found.covariances_[k], colour))
         lines.append(dot(*panel.at(*found.means_[k].tolist()), colour, radius=5))
     lines += [text(290, 358, "cm"), text(16, 170, "kg")]
@@ -234,8 +234,8 @@ def labels() -> str:
         lines.append(text(panel.left + 130, 24, title, "title"))
         for weight, colour in ((0.0, BLUE), (1.0, ORANGE)):
             found = [100 * _error(drawn, n, weight) for n in numbers]
-            lines.append(panel.line(zip(numbers, found), colour))
-            lines += [dot(*panel.at(n, error), colour) for n, error in zip(numbers, found)]
+            lines.append(panel.line(zip(numbers, found, strict=True), colour))
+            lines += [dot(*panel.at(n, error), colour) for n, error in zip(numbers, found, strict=True)]
     lines.append(text(350, 304, "labels among 3,000 rows"))
     lines.append(text(660, 90, "labelled rows alone (λ = 0)", "left", BLUE))
     lines.append(text(660, 112, "all rows (λ = 1)", "left", ORANGE))

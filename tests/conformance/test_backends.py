@@ -119,7 +119,9 @@ class Records:
 
 
 def as_records(rows: Rows) -> Records:
-    return Records(tuple(rows.types), tuple(dict(zip(rows.types, row)) for row in rows.rows), rows.types)
+    return Records(
+        tuple(rows.types), tuple(dict(zip(rows.types, row, strict=True)) for row in rows.rows), rows.types
+    )
 
 
 class Dictionaries:
@@ -153,7 +155,10 @@ class Dictionaries:
                 label = schema.target.states[0] if source.target is None else record[source.target]
                 values = [label, *(record[name] for name in term.cells[1:])]
                 cells[
-                    tuple(v.size if is_missing(x) else v.code_of(x) for v, x in zip(variables, values))
+                    tuple(
+                        v.size if is_missing(x) else v.code_of(x)
+                        for v, x in zip(variables, values, strict=True)
+                    )
                 ] += weight
             codes = np.array(list(cells), np.int64).reshape(-1, len(variables))
             tables.append(CellTable(term, codes, np.array(list(cells.values()), float)))
@@ -170,7 +175,7 @@ class Dictionaries:
         weights = [1 if source.weights is None else record[source.weights] for record in records]
         if any(is_missing(w) or w < 0 for w in weights) or not any(weights):
             raise WeightError("Some weight is none.")
-        return [(record, w) for record, w in zip(records, weights) if w]
+        return [(record, w) for record, w in zip(records, weights, strict=True) if w]
 
 
 BACKENDS = {
@@ -306,7 +311,9 @@ def test_one_class(name):
 @every
 def test_a_row_of_weight_zero_is_absent(name):
     rows = Rows(
-        {**COLOURS.types, "n": "whole"}, [(*row, n) for row, n in zip(COLOURS.rows, (2, 0, 1, 0))], "n"
+        {**COLOURS.types, "n": "whole"},
+        [(*row, n) for row, n in zip(COLOURS.rows, (2, 0, 1, 0), strict=True)],
+        "n",
     )
     found = counted(name, rows)
     assert (found.schema["colour"].states, found.schema.target.states) == (("red",), ("yes",))
@@ -418,7 +425,7 @@ def test_regressions_without_numeric_parents_are_counted_where_the_rows_are():
         with_regressions(name, rows, ("u",), ("v", "a")).parts["regressions"]
         for name in ("duckdb", "threads")
     )
-    for (keys, mine), (others, theirs) in zip(there.cells, here.cells):
+    for (keys, mine), (others, theirs) in zip(there.cells, here.cells, strict=True):
         np.testing.assert_array_equal(keys, others)
         np.testing.assert_array_equal(mine.n, theirs.n)
         np.testing.assert_allclose(mine.mean, theirs.mean, rtol=1e-13)
@@ -452,7 +459,10 @@ def test_a_forgotten_outlier_does_no_harm():
 )
 def test_numbers_are_learned_where_they_are(model):
     rng = np.random.default_rng(8)
-    rows = [(1e8 + v, "xy"[k], "np"[c]) for v, k, c in zip(rng.normal(size=50), *rng.integers(0, 2, (2, 50)))]
+    rows = [
+        (1e8 + v, "xy"[k], "np"[c])
+        for v, k, c in zip(rng.normal(size=50), *rng.integers(0, 2, (2, 50)), strict=True)
+    ]
     table = Rows(
         {"u": "float", "a": "text", "class": "text"}, [*rows, (None, "x", "n"), (float("nan"), None, "p")]
     )
@@ -499,7 +509,9 @@ def random_rows(seed: int, n: int, coded: bool) -> Rows:
         for w in rng.integers(0, 4, n)
     ]
     kinds = ("whole", "whole", "whole") if coded else ("text", "text", "bool")
-    return Rows(dict(zip(("a", "A", "select", "class", "n"), (*kinds, "text", "whole"))), rows, "n")
+    return Rows(
+        dict(zip(("a", "A", "select", "class", "n"), (*kinds, "text", "whole"), strict=True)), rows, "n"
+    )
 
 
 def answers(model: Any, rows: Rows) -> Any:

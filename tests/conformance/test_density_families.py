@@ -88,7 +88,7 @@ def test_leave_one_out_equals_fits_without_the_row(family: str, settings: dict[s
     for i in range(0, len(y), 5):
         kept = np.arange(len(y)) != i
         rest = {name: values[kept] for name, values in X.items()}
-        labels = [label for label, keep in zip(y, kept) if keep]
+        labels = [label for label, keep in zip(y, kept, strict=True) if keep]
         without = NaiveBayes(numeric=family, **settings).fit(rest, labels, weights[kept])
         one = {name: values[i : i + 1] for name, values in X.items()}
         np.testing.assert_allclose(got[i], without.predict_proba(one)[0], rtol=1e-9)

@@ -137,7 +137,7 @@ def test_every_way_gives_the_same_model(
     fresh = make().fit(X, y, w)
 
     cuts = sorted(data.draw(st.sets(st.integers(1, n - 1), max_size=4), label="cuts"))
-    pieces = [(X[a:b], y[a:b], w[a:b]) for a, b in zip([0, *cuts], [*cuts, n])]
+    pieces = [(X[a:b], y[a:b], w[a:b]) for a, b in zip([0, *cuts], [*cuts, n], strict=True)]
     batched = make()
     for rows, labels, weights in pieces:
         batched.partial_fit(rows, labels, sample_weight=weights)

@@ -54,7 +54,7 @@ def check(tests, names, rows):
         Question(position[r["x"]], position[r["y"]], bits([position[z] for z in r["z"].split("|") if z]))
         for r in rows
     ]
-    for row, (statistic, degrees, p) in zip(rows, tests(asked)):
+    for row, (statistic, degrees, p) in zip(rows, tests(asked), strict=True):
         assert statistic == pytest.approx(float(row["statistic"]), rel=1e-10, abs=0), row
         assert degrees == float(row["df"]), row
         assert p == pytest.approx(float(row["p_value"]), rel=0, abs=1e-11), row

@@ -97,7 +97,7 @@ def test_uai_models(path):
         # Only a model whose exact answer nobody here could compute may be too large.
         assert not checked["log10_Z_exact"] or "slow" in checked["max_marginal_diff_vs_MAR_file"]
         return
-    for marginal, wanted in zip(found.values(), read_marginals(Path(f"{path}.MAR"))):
+    for marginal, wanted in zip(found.values(), read_marginals(Path(f"{path}.MAR")), strict=True):
         assert np.abs(marginal - wanted).max() < 1e-6
     if checked["log10_Z_exact"]:
         total = network.log_partition if hasattr(network, "log_partition") else network.log_probability

@@ -140,7 +140,7 @@ def test_glass_between_classes_that_vary(model):
     data, expected, usable = answer("glass", model)
     constant = [[len(set(v[data.y == c])) == 1 for v in data.numeric.values()] for c in data.classes]
     vary = ~np.array(constant).any(axis=1)
-    assert [c for c, v in zip(data.classes, vary) if not v] == ["tableware"]
+    assert [c for c, v in zip(data.classes, vary, strict=True) if not v] == ["tableware"]
     found = NaiveBayes(**SETTINGS[model]).fit(data.X, data.y).predict_proba(first(data.X, len(expected)))
     found, expected = found[usable][:, vary], expected[usable][:, vary]
     assert len(expected) == 36

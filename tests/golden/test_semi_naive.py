@@ -80,8 +80,8 @@ class Case:
     def information(self, i: str, j: str) -> float:
         """I(x_i; x_j | y) = Σ n/N log(n·n_c/(n_ic·n_jc)), by counting."""
         n = len(self.labels)
-        all_three = Counter(zip(self.columns[i], self.columns[j], self.labels))
-        first, second = (Counter(zip(self.columns[name], self.labels)) for name in (i, j))
+        all_three = Counter(zip(self.columns[i], self.columns[j], self.labels, strict=True))
+        first, second = (Counter(zip(self.columns[name], self.labels, strict=True)) for name in (i, j))
         of_class = Counter(self.labels)
         return math.fsum(
             count / n * math.log(count * of_class[c] / (first[u, c] * second[v, c]))

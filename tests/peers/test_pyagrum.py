@@ -192,7 +192,7 @@ def compelled(network):
 
     edges, shared = list(network.edges), set(network.edges)
     for turned in itertools.product([False, True], repeat=len(edges)):
-        arcs = [(b, a) if turn else (a, b) for turn, (a, b) in zip(turned, edges)]
+        arcs = [(b, a) if turn else (a, b) for turn, (a, b) in zip(turned, edges, strict=True)]
         # What is turned in no member so far is all that matters.
         if not shared <= set(arcs) and colliders(arcs) == colliders(edges) and is_acyclic(arcs):
             shared &= set(arcs)

@@ -23,7 +23,7 @@ class Page:
         self.states, self.tables = states, tables
         self.rows = {}  # the joint distribution: states of all nodes → product of one number from each table
         for row in product(*(states[name] for name in tables)):
-            at = dict(zip(tables, row))
+            at = dict(zip(tables, row, strict=True))
             cells = (
                 numbers[tuple(at[p] for p in parents)][states[name].index(at[name])]
                 for name, (parents, numbers) in tables.items()

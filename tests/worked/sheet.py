@@ -59,7 +59,9 @@ class Sheet:
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
-        return [dict(zip(self.columns, cells)) for cells in zip(*self.columns.values())]
+        return [
+            dict(zip(self.columns, cells, strict=True)) for cells in zip(*self.columns.values(), strict=True)
+        ]
 
     def without(self, i: int) -> Sheet:
         """The sheet with row i crossed out: its states and classes stay."""
@@ -84,7 +86,7 @@ class Sheet:
             self._counted[key] = sum(
                 (
                     Fraction(weight)
-                    for row, c, weight in zip(self.rows, self.y, weights)
+                    for row, c, weight in zip(self.rows, self.y, weights, strict=True)
                     if label in (None, c) and all(row[name] == value for name, value in cells.items())
                 ),
                 Fraction(0),
@@ -111,7 +113,7 @@ class Sheet:
         size = len(self.classes) * math.prod(len(self.states[name]) for name in cells)
         a = prior(size, 1)
         every = product(*(self.states[name] for name in cells))
-        total = sum(self.n(dict(zip(cells, values))) for values in every) + size * a
+        total = sum(self.n(dict(zip(cells, values, strict=True))) for values in every) + size * a
         return (self.n(cells, label) + a) / total if total else Fraction(1, size)
 
     def backed_off(
@@ -146,7 +148,7 @@ class Sheet:
         holes = [name for name in self.names if query.get(name) is None]
         total = Fraction(0)
         for values in product(*(self.states[name] for name in holes)):
-            full = {**query, **dict(zip(holes, values))}
+            full = {**query, **dict(zip(holes, values, strict=True))}
             share = self.class_share(label, prior)
             for name in self.names:
                 parents = {p: full[p] for p in structure.get(name, ())}

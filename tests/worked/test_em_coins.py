@@ -27,8 +27,8 @@ def by_hand(pi, p, q):
     n, b = len(THROWS), sum(shares)
     return (
         b / n,
-        sum(mu * y for mu, y in zip(shares, THROWS)) / b,
-        sum((1 - mu) * y for mu, y in zip(shares, THROWS)) / (n - b),
+        sum(mu * y for mu, y in zip(shares, THROWS, strict=True)) / b,
+        sum((1 - mu) * y for mu, y in zip(shares, THROWS, strict=True)) / (n - b),
     )
 
 

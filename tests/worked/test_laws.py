@@ -21,7 +21,7 @@ priors = st.one_of(
 
 
 def table_of(cells, **options):
-    x, y = zip(*cells)
+    x, y = zip(*cells, strict=True)
     return NaiveBayes(states={"x": list("abcd")}, **options).fit({"x": list(x)}, list(y)).table("x")
 
 
@@ -96,7 +96,7 @@ def test_another_loss_may_choose_a_less_probable_class():
 @QUICK
 @given(rows)
 def test_predict_is_the_decision_of_least_zero_one_risk(cells):
-    x, y = zip(*cells)
+    x, y = zip(*cells, strict=True)
     model = NaiveBayes().fit({"x": list(x)}, list(y))
     query = {"x": list("abcd")}
     chosen = decide(model.predict_proba(query)).indices

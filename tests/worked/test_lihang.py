@@ -65,7 +65,7 @@ def test_twelve_and_nine_not_eleven_and_eight():
     probabilities of x1 would sum to 12/11 and 9/8."""
     counts = fit(1).table("x1").counts
     assert counts.tolist() == [[3, 2, 1], [2, 3, 4]]
-    for row, total, wrong in zip(counts, (9, 12), (Fraction(9, 8), Fraction(12, 11))):
+    for row, total, wrong in zip(counts, (9, 12), (Fraction(9, 8), Fraction(12, 11)), strict=True):
         np.testing.assert_allclose(fit(1).table("x1").probabilities.sum(axis=1), 1.0, rtol=1e-15)
         assert sum(Fraction(int(n) + 1, total) for n in row) == 1
         assert sum(Fraction(int(n) + 1, int(row.sum()) + 2) for n in row) == wrong

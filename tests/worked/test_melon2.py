@@ -25,7 +25,7 @@ def sheet(name):
 
 
 WHOLE, HOLED = sheet("melon2"), sheet("melon2-missing")
-ONE = dict(zip(WHOLE.names, ["青绿", "蜷缩", "浊响", "清晰", "凹陷", "硬滑"]))
+ONE = dict(zip(WHOLE.names, ["青绿", "蜷缩", "浊响", "清晰", "凹陷", "硬滑"], strict=True))
 CLASSES = ("否", "是")
 PRIORS = {
     "laplace": ("laplace", add(1)),
@@ -116,7 +116,7 @@ def test_one_super_parent_of_aode():
     only = [name for name in WHOLE.names if name != "色泽"]
     share = WHOLE.together({"色泽": "青绿"}, "是", add(1))
     assert share == Fraction(3 + 1, 17 + 2 * 3)
-    for name, n, r in zip(only, (2, 2, 3, 2, 2), (3, 3, 3, 3, 2)):
+    for name, n, r in zip(only, (2, 2, 3, 2, 2), (3, 3, 3, 3, 2), strict=True):
         factor = WHOLE.given(name, ONE[name], {"色泽": "青绿"}, "是", add(1))
         assert factor == Fraction(n + 1, 3 + r)
 

@@ -13,7 +13,7 @@ from bayeskit import NaiveBayes, datasets
 DATA = datasets.load_dataset("melon3")
 COLUMNS = {name: DATA.columns[name].tolist() for name in DATA.attributes}
 LABELS = DATA.y.tolist()
-ONE = dict(zip(COLUMNS, ["青绿", "蜷缩", "浊响", "清晰", "凹陷", "硬滑", 0.697, 0.460]))
+ONE = dict(zip(COLUMNS, ["青绿", "蜷缩", "浊响", "清晰", "凹陷", "硬滑", 0.697, 0.460], strict=True))
 CRISP = {**ONE, "敲声": "清脆"}
 DISCRETE = list(COLUMNS)[:6]
 CLASSES = ("否", "是")

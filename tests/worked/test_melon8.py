@@ -92,6 +92,6 @@ def test_the_same_state_undeclared():
 
 
 def test_the_densities():
-    yes = [v for v, c in zip(COLUMNS["密度"], LABELS) if c == "是"]
+    yes = [v for v, c in zip(COLUMNS["密度"], LABELS, strict=True) if c == "是"]
     assert round(density(yes, 0.6, unbiased=True), 4) == 0.7840
     assert round(density(yes, 0.6, unbiased=False), 4) == 0.5188

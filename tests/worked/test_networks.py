@@ -109,7 +109,7 @@ def chain_rule(names, order, joint):
         above = order[:i]
         numbers = {}
         for row in product(BITS, repeat=i):
-            at = dict(zip(above, row))
+            at = dict(zip(above, row, strict=True))
             numbers[row] = tuple(p({**at, name: s}) / p(at) for s in BITS)
         tables[name] = (above, numbers)
     return Page(dict.fromkeys(names, BITS), tables)
@@ -190,7 +190,7 @@ def test_what_the_book_says_of_seven_nodes():
     made, network = seven(), examples.seven()
     three = made.margin("x1", "x2", "x3")
     for row, share in three.items():
-        assert share == math.prod(made.p({name: s}) for name, s in zip(("x1", "x2", "x3"), row))
+        assert share == math.prod(made.p({name: s}) for name, s in zip(("x1", "x2", "x3"), row, strict=True))
     assert network.independent("x1", ["x2", "x3"])
     assert network.independent("x6", "x7", given="x4")
     assert not network.independent("x6", "x7")
@@ -288,7 +288,7 @@ def test_three_structures(made, given, independent, kind):
     assert made.independent("a", "b", given) == independent
     assert network.independent("a", "b", given) == independent
     for row in product(BITS, repeat=len(given)):
-        found = network.mutual_information("a", "b", dict(zip(given, row)))
+        found = network.mutual_information("a", "b", dict(zip(given, row, strict=True)))
         assert (found < 1e-12) == independent
     why = network.why_independent("a", "b", given)
     (path,) = why.paths

@@ -115,7 +115,7 @@ class AODE(SemiNaive):
         if not names or not hasattr(conditionals[0], "log_weights"):
             return {}
         found = np.exp(conditionals[0].log_weights[0])
-        return dict(zip(names, (found / found.sum()).tolist()))
+        return dict(zip(names, (found / found.sum()).tolist(), strict=True))
 
     def _form(self, schema: Schema) -> Form:
         least = float(self.subsumption) if self.subsumption is not False else None

@@ -145,7 +145,7 @@ class _Nodes:
         old = self.found.pop(self.target.name)
         self.target = discrete(_free(self.target.name, set(names), "class"), self.target.states)
         self.found[self.target.name] = Node(self.target, (), old.distribution)
-        for name, table in zip(names, tables):
+        for name, table in zip(names, tables, strict=True):
             self.add(discrete(name, (0, 1)), (self.target.name,), Table(normalised(table)))
 
     def refusal(self, conditional: Conditional, what: str, way_out: str) -> NotSupported:

@@ -187,8 +187,8 @@ class AutoBayes(SemiNaive):
         found = pool_weights(p, weights)
         names = list(self.members)
         return {
-            "weights": dict(zip(names, found.tolist())),
-            "scores": {name: tuple(row) for name, row in zip(names, scores.tolist())},
+            "weights": dict(zip(names, found.tolist(), strict=True)),
+            "scores": {name: tuple(row) for name, row in zip(names, scores.tolist(), strict=True)},
         }
 
     def _form(self, schema: Schema) -> Form:

@@ -532,7 +532,7 @@ class CountClassifier(Asked):
             pieces.append((posterior, encoded.target.astype(np.intp), weights))
         if not pieces:
             raise DataError("The source gave no batch, so there is no row to leave out.")
-        parts = [np.concatenate(arrays) for arrays in zip(*pieces)]
+        parts = [np.concatenate(arrays) for arrays in zip(*pieces, strict=True)]
         return parts[0], parts[1], parts[2]
 
     def _log_excess(self, X: TableLike, model: Model) -> Floats:

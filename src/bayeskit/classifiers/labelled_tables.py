@@ -60,8 +60,10 @@ class LabelledTable:
         from bayeskit.report.page import Page
         from bayeskit.report.page_html import as_html
 
-        pairs = zip(self.classes, self.probabilities.tolist(), self.counts.tolist())
-        rows = tuple((str(c), *(f"{p:.4g} ({n:g})" for p, n in zip(ps, ns))) for c, ps, ns in pairs)
+        pairs = zip(self.classes, self.probabilities.tolist(), self.counts.tolist(), strict=True)
+        rows = tuple(
+            (str(c), *(f"{p:.4g} ({n:g})" for p, n in zip(ps, ns, strict=True))) for c, ps, ns in pairs
+        )
         title = f"P({self.name} | class), with counts"
         return as_html(Page(title, ("class", *map(str, self.states)), rows, (), ()))
 

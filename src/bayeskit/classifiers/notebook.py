@@ -103,7 +103,7 @@ def _families(schema: Schema, recipe: Recipe) -> Iterator[str]:
     elif schema.numeric:
         families = [recipe.family(v.name) for v in schema.numeric]
         same = len(set(families)) == 1
-        pairs = (f"{v.name} {family}" for v, family in zip(schema.numeric, families))
+        pairs = (f"{v.name} {family}" for v, family in zip(schema.numeric, families, strict=True))
         yield f"Numbers: {families[0] if same else ', '.join(pairs)}."
 
 

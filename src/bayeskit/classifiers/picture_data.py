@@ -231,7 +231,7 @@ def _dots(
             names=Joined(map(repr, classes[:8])),
         )
     columns = [_column(table, model.schema_, name) for name in (x, y)]
-    return tuple((a, b, classes.index(label)) for a, b, label in zip(*columns, found))
+    return tuple((a, b, classes.index(label)) for a, b, label in zip(*columns, found, strict=True))
 
 
 def _column(table: Table, schema: Schema, name: Name) -> list[Any]:

@@ -143,7 +143,7 @@ class SPODE(Structured):
         else:
             losses = losses_by_folds(trial.statistics, trial.recipe, lambda: learned_chunks(trial, source))
         best = names[int(np.round(losses, 12).argmin())]
-        return {"super_parent": best, "losses": dict(zip(names, losses.tolist()))}
+        return {"super_parent": best, "losses": dict(zip(names, losses.tolist(), strict=True))}
 
     def _form(self, schema: Schema) -> Form:
         if self.structure is not None:

@@ -30,7 +30,7 @@ def given_dag(structure: Mapping[Any, Any], schema: Schema, most: int | None) ->
     """Read a structure that was given: no cycles, parents that are discrete, not more of them than allowed."""
     dag = Dag.of(structure, (v.name for v in schema.attributes))
     discrete = {v.name for v in schema.categorical}
-    for node, parents in zip(dag.nodes, dag.parents):
+    for node, parents in zip(dag.nodes, dag.parents, strict=True):
         if most is not None and len(parents) > most:
             raise SettingError(
                 "structure gives {node!r} the parents {parents!r}; at most {most} "
@@ -112,7 +112,7 @@ def network_edges(
     lines = {statistics.schema.numeric[family.child].name: family for family in numbers}
     number = {target: -1, **{v.name: j for j, v in enumerate(statistics.schema.categorical)}}
     found = []
-    for child, parents in zip(dag.nodes, dag.parents):
+    for child, parents in zip(dag.nodes, dag.parents, strict=True):
         axes = () if child in lines else tuple(number[name] for name in (*parents, child))
         counts = _family_counts(statistics, axes) if axes[:-1] else None
         for place, parent in enumerate(parents):

@@ -182,11 +182,13 @@ def as_text(rule: Rule, columns: int = COLUMNS, lines: int = LINES) -> str:
     for line in range(lines, 0, -1):
         cells = (
             _filled(i, height - line, line == 1 and f > 0) * width
-            for i, (width, height, f) in enumerate(zip(widths, heights, rule.likelihood.values()))
+            for i, (width, height, f) in enumerate(
+                zip(widths, heights, rule.likelihood.values(), strict=True)
+            )
         )
         rows.append(f"│{''.join(cells)}│")
     labels, at = "", 0
-    for name, width in zip(rule.prior, widths):
+    for name, width in zip(rule.prior, widths, strict=True):
         if width:
             name = name if display_width(name) < width else name[: max(1, width // 2 - 1)]
             labels = padded(labels, at) + name

@@ -135,7 +135,8 @@ def print_comparison(
     """Print all of it."""
     say, screen = common.say, console()
     counts = common.listed(
-        say(WORDS["count"], label=label, n=n) for label, n in zip(found.classes, found.class_counts)
+        say(WORDS["count"], label=label, n=n)
+        for label, n in zip(found.classes, found.class_counts, strict=True)
     )
     values = {"path": found.table.path, "n": found.table.rows, "d": found.attributes, "target": found.target}
     screen.print(say(WORDS["rows"], counts=counts, **values), style="bold")

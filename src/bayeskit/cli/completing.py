@@ -174,7 +174,8 @@ def _argument(ctx: typer.Context, name: str) -> str:
     found = ctx.params.get(name)
     if found is None and ctx.args:
         names = [each.name for each in ctx.command.params if each.param_type_name == "argument"]
-        found = dict(zip(names, ctx.args)).get(name)
+        # A line that is being typed need not give every argument yet.
+        found = dict(zip(names, ctx.args, strict=False)).get(name)
     return str(found or "")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from itertools import pairwise
 
 from bayeskit.messages import COMMAND_LINE, VARIABLE, speaking
 
@@ -32,7 +33,7 @@ def asked_for(arguments: Sequence[str], otherwise: str = "") -> str:
     ('en', 'en')
     """
     found = otherwise
-    for argument, following in zip(arguments, [*arguments[1:], ""]):
+    for argument, following in pairwise([*arguments, ""]):
         if argument == "--":  # what follows are names, not options
             break
         if argument == "--lang":

@@ -71,7 +71,7 @@ class RowWriter:
             self.began = True
             return
         for row in rows:
-            text = json_text(dict(zip(self.header, row)))
+            text = json_text(dict(zip(self.header, row, strict=True)))
             if self.form == "jsonl":
                 self.stream.write(text + "\n")
             else:

@@ -159,7 +159,7 @@ def write_cut(
                     )
                 else:
                     columns.append([None if cell != cell else cell for cell in column.tolist()])
-            writer.write(list(zip(*columns)))
+            writer.write(list(zip(*columns, strict=True)))
             n += len(columns[0])
         writer.close()
     return n

@@ -98,7 +98,7 @@ def melon8() -> Numbers:
 def melon3() -> Numbers:
     """Naive Bayes on seventeen melons."""
     names = ("色泽", "根蒂", "敲声", "纹理", "脐部", "触感", "密度", "含糖率")
-    row = dict(zip(names, ("青绿", "蜷缩", "浊响", "清晰", "凹陷", "硬滑", 0.697, 0.46)))
+    row = dict(zip(names, ("青绿", "蜷缩", "浊响", "清晰", "凹陷", "硬滑", 0.697, 0.46), strict=True))
     found: Numbers = {}
     for alpha in (0, 1):
         for divisor, unbiased in (("n − 1", True), ("n", False)):
@@ -167,7 +167,7 @@ def em() -> Numbers:
             warnings.simplefilter("ignore", SuspectResult)
             made = coins.fit(throws, method="em", smoothing="mle", start=coins.copy())
         cells = made.cpt("coin")["B"], made.cpt("throw")["B", 1], made.cpt("throw")["C", 1]
-        found |= {f"{start}: {letter}": float(cell) for letter, cell in zip("πpq", cells)}
+        found |= {f"{start}: {letter}": float(cell) for letter, cell in zip("πpq", cells, strict=True)}
     return found
 
 
@@ -209,7 +209,7 @@ def naive_bayes(
     )
     fitted.absorb(Source({name: data.columns[name] for name in data.attributes}, data.y))
     log, model = fitted.joint(open_table({name: [value] for name, value in row.items()}))
-    return {c: math.exp(value) for c, value in zip(model.schema.target.states, log[0].tolist())}
+    return {c: math.exp(value) for c, value in zip(model.schema.target.states, log[0].tolist(), strict=True)}
 
 
 def _seen(wet: dict[Any, Any], both: dict[Any, Any]) -> tuple[tuple[str, dict[Any, Any]], ...]:

@@ -311,5 +311,5 @@ def boosting(categorical: Sequence[int], states: Sequence[int], seed: int) -> An
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    taken = [place for place, n in zip(categorical, states) if n <= MOST_STATES]
+    taken = [place for place, n in zip(categorical, states, strict=True) if n <= MOST_STATES]
     return HistGradientBoostingClassifier(categorical_features=taken or None, random_state=seed)

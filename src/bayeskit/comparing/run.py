@@ -203,8 +203,8 @@ def _losses(loss: LossLike | Callable[[Sequence[Label]], LossLike], classes: NDA
     if loss is None:
         return None
     table = read_loss(loss, len(classes), classes)
-    costs = [dict(zip(classes.tolist(), row)) for row in table.values.tolist()]
-    return dict(zip(table.labels.tolist(), costs))
+    costs = [dict(zip(classes.tolist(), row, strict=True)) for row in table.values.tolist()]
+    return dict(zip(table.labels.tolist(), costs, strict=True))
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def _is_copy(cells: Sequence[Any], classes: Sequence[Any], distinct: set[Any]) -
     labels = set(classes)
     if len(labels) < 2 or len(labels) != len(distinct) or len(distinct) * 2 > len(cells):
         return False
-    return len(set(zip(cells, classes))) == len(distinct)
+    return len(set(zip(cells, classes, strict=True))) == len(distinct)
 
 
 def _is_date(values: Values, distinct: set[Any]) -> bool:

@@ -334,7 +334,7 @@ def count_cell_moments(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...
     # An exponent depends on the column alone, but only an attribute whose sums left the range has asked for it.
     exponents = np.stack([moments.exponent for moments in found])
     exponent = np.take_along_axis(exponents, np.abs(exponents).argmax(axis=0)[None], axis=0)[0]
-    for moments, begin, end in zip(found, schema.offsets, schema.offsets[1:]):
+    for moments, begin, end in zip(found, schema.offsets[:-1], schema.offsets[1:], strict=True):
         cells = zero.cells[:, int(begin) : int(end)]
         cells[:] = moments.rescaled(exponent).cells.reshape(cells.shape)
     return CellMoments(zero.cells, exponent)

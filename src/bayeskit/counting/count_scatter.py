@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +100,7 @@ def _by_class(
     if taken is not None:
         order = order[taken[order]]
     ends = np.cumsum(np.bincount(target[order], minlength=n_classes))
-    for c, (begin, end) in enumerate(zip(np.concatenate([[0], ends[:-1]]), ends)):
+    for c, (begin, end) in enumerate(pairwise([0, *ends])):
         if end > begin:
             yield c, order[begin:end]
 

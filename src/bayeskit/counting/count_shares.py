@@ -325,7 +325,7 @@ def _sum(cells: Floats, values: Floats, shares: Floats, pivot: Floats) -> None:
     sum_shares(values, shares, packed.reshape(-1), n_blocks)
     planes = packed.transpose(2, 0, 1, 3).reshape(double.PLANES, n_classes, -1)[:, :, :width]
     # The loop has the pivot first, so that all its sums lie side by side.
-    for place, plane in zip((double.PIVOT, double.WEIGHT, double.WEIGHT_LOW), planes):
+    for place, plane in zip((double.PIVOT, double.WEIGHT, double.WEIGHT_LOW), planes[:3], strict=True):
         cells[place] = plane
     cells[double.FIRST :] = planes[3:]
     cells[:, cells[double.WEIGHT] == 0.0] = 0.0

@@ -106,7 +106,7 @@ def count_tables(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> 
     margin, counts = np.zeros(k), np.zeros((int(schema.offsets[-1]), k))
     if isinstance(chunk.codes, tuple):
         count_classes(chunk.target, margin)
-        for column, start, stop in zip(chunk.codes, schema.offsets, schema.offsets[1:]):
+        for column, start, stop in zip(chunk.codes, schema.offsets[:-1], schema.offsets[1:], strict=True):
             part = counts[int(start) : int(stop)]
             if part.size > LARGEST_COPIED:
                 count_column(column.own, column.table, chunk.target, k, 0, part.reshape(-1))
@@ -252,7 +252,9 @@ def _count_bits(
     pack_planes(columns, first, words, planes, singles)
 
     rows = schema.offsets[which]
-    diagonal = np.concatenate([np.arange(g, g + w) for g, w in zip(rows, widths)]).astype(np.intp)
+    diagonal = np.concatenate([np.arange(g, g + w) for g, w in zip(rows, widths, strict=True)]).astype(
+        np.intp
+    )
     counts[diagonal, diagonal] = singles
     among = np.ascontiguousarray(wanted[np.ix_(which, which)])
     alive = np.zeros((len(which), int(widths.max()) + 1), dtype=np.uintp)

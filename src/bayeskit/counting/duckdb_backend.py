@@ -86,7 +86,7 @@ def _numbers(rows: _Rows, schema: Schema, terms: list[Term]) -> Iterator[CellTab
     exponent = int(exponent_for(np.array([_BITS * (largest + 1.0)]))[0])
     for term, codes, cells in found:
         total: dict[tuple[int, ...], tuple[int, Fraction, Fraction]] = {}
-        for code, cell in zip(map(tuple, codes.tolist()), cells):
+        for code, cell in zip(map(tuple, codes.tolist()), cells, strict=True):
             n, first, second = total.get(code, (0, Fraction(0), Fraction(0)))
             more_n, more_first, more_second = _exact_sums(*cell)
             total[code] = n + more_n, first + more_first, second + more_second
@@ -115,7 +115,7 @@ def _cells(
             codes = [
                 [
                     0 if rows.target is None else _code(schema.target, values[0]),
-                    *(_code(v, values[place]) for v, place in zip(variables, places)),
+                    *(_code(v, values[place]) for v, place in zip(variables, places, strict=True)),
                 ]
                 for values, _ in cells
             ]
@@ -155,7 +155,7 @@ def _exact_sums(scale: float, n: int, *pieces: int) -> tuple[int, Fraction, Frac
     first = sum(h << _BITS * (_PIECES - 1 - k) for k, h in enumerate(pieces[:_PIECES]))
     second = sum(
         (h << _BITS * (2 * _PIECES - 2 - j - k)) * (1 if j == k else 2)
-        for (j, k), h in zip(_PAIRS, pieces[_PIECES:])
+        for (j, k), h in zip(_PAIRS, pieces[_PIECES:], strict=True)
     )
     unit = Fraction(2) ** (_BITS * (int(scale) - _PIECES + 1))
     return n, first * unit, second * unit**2
@@ -246,7 +246,7 @@ class _Rows:
             )
         with self.relation.explained():
             (answer,) = self.relation.native.aggregate(", ".join(asked.values())).fetchall()
-        found = dict(zip(asked, answer))
+        found = dict(zip(asked, answer, strict=True))
         self._refuse(found)
         for name in floats:
             if found[f"infinite {place[name]}"]:

@@ -182,7 +182,7 @@ def encode(
     places = [j for j, v in enumerate(schema.attributes) if v.kind == "categorical"]
     variables, codes = _encode_categorical(table, schema, places, policy)
     attributes = list(schema.attributes)
-    for j, variable in zip(places, variables):
+    for j, variable in zip(places, variables, strict=True):
         attributes[j] = variable
     values = _numbers(table, schema)
     if policy == "grow":
@@ -375,12 +375,17 @@ def _encode_integers(
     if max(spans) > min(LARGEST_SPAN, 64 + 16 * len(matrix)):
         return None
     if policy == "grow" and all(v.dense for v in variables):
-        grown = [v.grown(bounds) for v, bounds in zip(variables, zip(low.tolist(), high.tolist()))]
+        grown = [
+            v.grown(bounds)
+            for v, bounds in zip(variables, zip(low.tolist(), high.tolist(), strict=True), strict=True)
+        ]
         return _code_by_span(matrix, np.zeros_like(low), grown)
     if policy == "grow" and all(v.size == 0 and not v.closed and not v.dense for v in variables):
         # Every value of the span for now: states without weight are let go after the counting.
-        spans = [range(a, b + 1) for a, b in zip(low.tolist(), high.tolist())]
-        return _code_by_span(matrix, low, [replace(v, states=tuple(s)) for v, s in zip(variables, spans)])
+        spans = [range(a, b + 1) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+        return _code_by_span(
+            matrix, low, [replace(v, states=tuple(s)) for v, s in zip(variables, spans, strict=True)]
+        )
     return _code_by_table(matrix, low, high, variables, policy)
 
 
@@ -400,7 +405,7 @@ def _code_by_table(
     matrix: NDArray[Any], low: NDArray[Any], high: NDArray[Any], variables: list[Variable], policy: Policy
 ) -> tuple[list[Variable], NDArray[Any]]:
     variables = list(variables)
-    bounds = list(zip(low.tolist(), high.tolist()))
+    bounds = list(zip(low.tolist(), high.tolist(), strict=True))
     if policy in ("grow", "error"):
         for j, (a, b) in enumerate(bounds):
             if all(value in variables[j].codes for value in range(a, b + 1)):
@@ -414,7 +419,7 @@ def _code_by_table(
                     raise _unseen(variables[j], label, int((matrix[:, j] == label).argmax()))
     unseen = 1 if policy == "smooth" else 0
     tables = []
-    for variable, (a, b) in zip(variables, bounds):
+    for variable, (a, b) in zip(variables, bounds, strict=True):
         other = variable.size + unseen
         tables.append(np.array([variable.codes.get(value, other) for value in range(a, b + 1)]))
     dtype = np.uint8 if max(v.size for v in variables) <= LARGEST_BYTE_TABLE else np.uint32

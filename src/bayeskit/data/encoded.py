@@ -136,14 +136,17 @@ class Encoded:
         """
         if schema is self.schema:
             return self
-        tables = [code_moves(a, b) for a, b in zip(self.schema.categorical, schema.categorical)]
+        tables = [code_moves(a, b) for a, b in zip(self.schema.categorical, schema.categorical, strict=True)]
         if isinstance(self.codes, np.ndarray):
             matrix = np.empty(self.codes.shape, dtype=schema.code_dtype)
             for j, table in enumerate(tables):
                 matrix[:, j] = table[self.codes[:, j]]
             codes: Columns = matrix
         else:
-            codes = [CodeColumn(column.own, table[column.table]) for column, table in zip(self.codes, tables)]
+            codes = [
+                CodeColumn(column.own, table[column.table])
+                for column, table in zip(self.codes, tables, strict=True)
+            ]
         target = self.target
         if target is not None and schema.target is not self.schema.target:
             classes = code_moves(self.schema.target, schema.target)

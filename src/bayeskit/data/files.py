@@ -48,13 +48,18 @@ def _by_arrow(
     with open_reader(size) as reader:
         for batch in reader:
             arrays = (column.to_numpy(zero_copy_only=False) for column in batch.columns)
-            yield [np.array(array, dtype=dtype_of(field)) for field, array in zip(fields, arrays)]
+            yield [
+                np.array(array, dtype=dtype_of(field)) for field, array in zip(fields, arrays, strict=True)
+            ]
 
 
 def _by_rows(connection: DuckDBPyConnection, query: str, fields: Sequence[Field]) -> Iterator[Arrays]:
     result = connection.execute(query)
     while rows := result.fetchmany(_ROWS_AT_ONCE):
-        yield [np.array(column, dtype=dtype_of(field)) for field, column in zip(fields, zip(*rows))]
+        yield [
+            np.array(column, dtype=dtype_of(field))
+            for field, column in zip(fields, zip(*rows, strict=True), strict=True)
+        ]
 
 
 def dtype_of(field: Field) -> Any:
@@ -79,13 +84,15 @@ def rebatched(parts: Iterable[Arrays], size: int) -> Iterator[Arrays]:
         count += len(part[0])
         if count < size:
             continue
-        joined = [np.concatenate(column) if len(held) > 1 else column[0] for column in zip(*held)]
+        joined = [
+            np.concatenate(column) if len(held) > 1 else column[0] for column in zip(*held, strict=True)
+        ]
         whole = count - count % size
         for start in range(0, whole, size):
             yield [column[start : start + size] for column in joined]
         held, count = [[column[whole:] for column in joined]], count - whole
     if count:
-        yield [np.concatenate(column) for column in zip(*held)]
+        yield [np.concatenate(column) for column in zip(*held, strict=True)]
 
 
 Batch = dict[str, NDArray[Any]]
@@ -242,7 +249,7 @@ class FileSource:
         with self._opened() as (connection, table):
             parts = pieces(connection, f"SELECT {query} FROM {table}", self._fields, self.rows_per_batch)
             for arrays in rebatched(parts, self.rows_per_batch):
-                yield dict(zip(self.names, arrays))
+                yield dict(zip(self.names, arrays, strict=True))
 
     def _survey(
         self, columns: Sequence[Hashable] | None, exclude: Sequence[Hashable] | None
@@ -271,7 +278,9 @@ class FileSource:
             if not self._format.mend():
                 raise
             return self._survey(columns, exclude)
-        return [self._format.typed(field, rows, *count) for field, count in zip(fields, counts)], rows
+        return [
+            self._format.typed(field, rows, *count) for field, count in zip(fields, counts, strict=True)
+        ], rows
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Any, str]]:
@@ -402,7 +411,7 @@ def _count(
     for first in range(0, len(fields), _COLUMNS_AT_ONCE):
         some, kept = fields[first : first + _COLUMNS_AT_ONCE], tests[first : first + _COLUMNS_AT_ONCE]
         asked = ["count(*)"]
-        for field, kinds in zip(some, kept):
+        for field, kinds in zip(some, kept, strict=True):
             asked.append(f"count({field.column})")
             # Not FILTER: each such aggregate holds a buffer for all columns (500 of them took 5 GB).
             asked += [f"count(CASE WHEN {LOOKS[kind].format(field.column)} THEN 1 END)" for kind in kinds]

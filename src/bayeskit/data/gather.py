@@ -90,7 +90,9 @@ def _joined(
         (codes if isinstance(cells, CodeColumn) else values).append(cells)
     together = None
     if any(some is not None for some in weights):
-        together = np.concatenate([np.ones(n) if w is None else w for w, n in zip(weights, sizes)])
+        together = np.concatenate(
+            [np.ones(n) if w is None else w for w, n in zip(weights, sizes, strict=True)]
+        )
     return Encoded(Schema(tuple(variables), target), sum(sizes), codes, values, weights=together)
 
 

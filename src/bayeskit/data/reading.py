@@ -107,7 +107,7 @@ class Reading:
             return Schema(
                 tuple(
                     Variable(name, "categorical", tuple(range(r)), n_declared=r, dense=True)
-                    for name, r in zip(table.names, least)
+                    for name, r in zip(table.names, least, strict=True)
                 ),
                 target,
             )

@@ -58,7 +58,9 @@ def load_dataset(name: str) -> Dataset:
             names=Joined(REGISTRY),
         )
     header, *rows = csv.reader(io.StringIO(_text(name), newline=""))
-    columns = {column: as_array(list(cells)) for column, cells in zip(header, zip(*rows), strict=True)}
+    columns = {
+        column: as_array(list(cells)) for column, cells in zip(header, zip(*rows, strict=True), strict=True)
+    }
     index = np.arange(len(rows)) if entry.index is None else columns.pop(entry.index)
     return Dataset(
         name=name,

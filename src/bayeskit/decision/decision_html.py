@@ -36,7 +36,8 @@ def decision_html(decision: Decision) -> str:
     title = f"{n:,} decision{'' if n == 1 else 's'}" + (f", {rejected:,} rejected" if rejected else "")
     names = [f"risk of {name}" for name in decision.names[:MOST_COLUMNS]]
     rows = [
-        (i, a, _number(r), *map(_number, all_)) for i, (a, r, all_) in enumerate(zip(actions, risk, risks), 1)
+        (i, a, _number(r), *map(_number, all_))
+        for i, (a, r, all_) in enumerate(zip(actions, risk, risks, strict=True), 1)
     ]
     return _table(title, ("", "action", "risk", *names), rows) + _more(
         n, "objects", len(decision.names), "actions"
@@ -49,7 +50,7 @@ def posterior_html(posterior: Posterior) -> str:
     n, k = values.shape
     names = posterior.names if posterior.names is not None else range(k)
     head = ("", *(f"P({name} | x)" for name in list(names)[:MOST_COLUMNS]), "P(x)")
-    pairs = zip(values[:MOST_ROWS, :MOST_COLUMNS].tolist(), evidence.tolist())
+    pairs = zip(values[:MOST_ROWS, :MOST_COLUMNS].tolist(), evidence[:MOST_ROWS].tolist(), strict=True)
     rows = [(i, *map(_number, row), _number(e)) for i, (row, e) in enumerate(pairs, 1)]
     title = f"{n:,} posterior{'' if n == 1 else 's'} over {k:,} class{'' if k == 1 else 'es'}"
     return _table(title, head, rows) + _more(n, "objects", k, "classes")
@@ -57,7 +58,9 @@ def posterior_html(posterior: Posterior) -> str:
 
 def loss_html(table: LossTable, classes: Sequence[Any]) -> str:
     """Return the costs: a row for each action, a column for each class that may be the truth."""
-    shown = zip(table.labels.tolist()[:MOST_ROWS], table.values[:, :MOST_COLUMNS].tolist())
+    shown = zip(
+        table.labels[:MOST_ROWS].tolist(), table.values[:MOST_ROWS, :MOST_COLUMNS].tolist(), strict=True
+    )
     head = ("action", *(f"if {name}" for name in classes[:MOST_COLUMNS]))
     rows = [(action, *map(_number, costs)) for action, costs in shown]
     return _table("Costs", head, rows) + _more(len(table.labels), "actions", len(classes), "classes")

@@ -90,7 +90,7 @@ class ClassFamily:
         """Return the configuration of the parents of each row, −1 where one has a state that was never seen."""
         digits = [codes[:, j].astype(np.int64) for j in self.parents]
         seen = np.ones(len(codes), np.bool_)
-        for digit, radix in zip(digits, self.radices):
+        for digit, radix in zip(digits, self.radices, strict=True):
             seen &= digit < radix
         return np.where(seen, key_of(digits, self.radices), -1)
 
@@ -124,7 +124,7 @@ def estimate_class_family(
     table = np.zeros((len(contexts) + 1, k))
     np.add.at(table, (which.ravel(), keys % max(k, 1)), counts)
     there = np.ones(len(contexts), np.bool_)
-    for j, radix, code in zip(parents, radices, digits_of(contexts, radices)):
+    for j, radix, code in zip(parents, radices, digits_of(contexts, radices), strict=True):
         there &= (code != radix - 1) | is_state[j]
     kept = np.append(np.flatnonzero(there), len(contexts))
     configurations = math.prod(schema.categorical[j].size + bool(is_state[j]) for j in parents)

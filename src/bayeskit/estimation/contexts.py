@@ -128,7 +128,7 @@ def find_contexts(triples: Triples, layout: Layout, which: Ints, votes: Floats, 
     pair, source, own = ([np.empty(0, dtype=np.intp)] for _ in range(3))
     alike = 1.0 / np.maximum(k * layout.sizes[pairs].prod(axis=1), 1)
     n_rows = 0
-    for q, (p, (i, j), shape) in enumerate(zip(which, pairs, shapes)):
+    for q, (p, (i, j), shape) in enumerate(zip(which, pairs, shapes, strict=True)):
         imaginary = layout.joint(i, j)
         valid = np.logical_and.outer(layout.counts_of(i), layout.counts_of(j))
         n = np.zeros((*shape, k))

@@ -360,7 +360,7 @@ def shapes_of(names: Iterable[Name], values: Floats) -> dict[Name, Shape]:
         skew = (square * deviation).sum(axis=0) / n / second**1.5
         tail = (square * square).sum(axis=0) / n / second**2 - 3.0
     numbers = np.stack((top, mean, second, skew, tail), axis=1).tolist()
-    every = zip(names, n.tolist(), whole.tolist(), numbers)
+    every = zip(names, n.tolist(), whole.tolist(), numbers, strict=True)
     return {
         name: Shape(size, is_whole, *rest)
         for name, size, is_whole, rest in every

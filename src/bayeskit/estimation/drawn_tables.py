@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 from typing import Protocol
 
 import numpy as np
@@ -165,7 +165,7 @@ class TrieShares:
         self.tries, self.above_mode, self._by_rows = tries, above_mode, by_rows
         trie = tries.trie
         self.children = [int(j) for j in trie.child]
-        bounds = zip(trie.first_parent[:-1], trie.first_parent[1:])
+        bounds = pairwise(trie.first_parent)
         self.parents = [[int(j) for j in trie.parents[a:b]] for a, b in bounds]
         self._open = {child: bool(tries.rule.is_open[f]) for f, child in enumerate(self.children)}
 
@@ -217,7 +217,7 @@ class TrieShares:
         """Return the number of a context, −1 where it was never seen."""
         trie, key = self.tries.trie, 0
         g = int(trie.first_parent[f]) + f + len(context)
-        for parent, u in zip(self.parents[f], context.tolist()):
+        for parent, u in zip(self.parents[f][: len(context)], context.tolist(), strict=True):
             if u > int(trie.sizes[parent]):
                 return -1
             key = key * (int(trie.sizes[parent]) + 1) + u
@@ -278,7 +278,7 @@ def _needed(shares: Shares, holes: NDArray[np.bool_]) -> NDArray[np.bool_]:
     needed = np.zeros_like(holes)
     while True:
         before = needed.sum()
-        for child, parents in zip(shares.children, shares.parents):
+        for child, parents in zip(shares.children, shares.parents, strict=True):
             there = ~holes[:, child] | needed[:, child]
             for parent in parents:
                 needed[:, parent] |= there & holes[:, parent]
@@ -310,7 +310,7 @@ def _completed(
 
 def _add_whole(shares: Shares, codes: Codes, holes: NDArray[np.bool_], draws: Draws, out: Floats) -> None:
     """Add rows in which every parent of an attribute that is there is there too."""
-    for f, (child, parents) in enumerate(zip(shares.children, shares.parents)):
+    for f, (child, parents) in enumerate(zip(shares.children, shares.parents, strict=True)):
         states = np.asarray(shares.codes(child))
         place = np.full(int(max(codes[:, child].max(initial=0), states.max(initial=0))) + 1, -1)
         place[states] = np.arange(len(states))

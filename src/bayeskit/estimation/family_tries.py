@@ -217,7 +217,7 @@ class FamilyTries(DiscreteConditional):
             cells = np.arange(start, min(start + _BLOCK_CELLS, len(out)))
             # Parents that are not among those given stay missing.
             rows = np.tile(self.trie.sizes.astype(np.uint32), (len(cells), 1))
-            for i, some, place in zip((*parents, j), codes, np.unravel_index(cells, shape)):
+            for i, some, place in zip((*parents, j), codes, np.unravel_index(cells, shape), strict=True):
                 rows[:, i] = np.array(some, np.uint32)[place]
             chunk = Chunk(len(cells), rows, np.empty((len(cells), 0)))
             out[cells] = self.level_probabilities(self._place(j), chunk)[:, -1]
@@ -373,7 +373,8 @@ def make_rule(
         mass_total=totals,
         mass=np.concatenate([np.empty(0), *masses]),
         is_open=np.array(
-            [unseen and (mode != PLAIN or masses[g][-1] > 0.0) for mode, g in zip(modes, first)], np.bool_
+            [unseen and (mode != PLAIN or masses[g][-1] > 0.0) for mode, g in zip(modes, first, strict=True)],
+            np.bool_,
         ),
     )
 

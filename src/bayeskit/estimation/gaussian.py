@@ -438,7 +438,7 @@ def estimate_gaussian(
         absolute_floor = float(floor_share * pooled.variance().max(initial=0.0))
     moments = moments.rescaled(pooled.exponent)
     absent = moments.weight <= 0.0
-    mean, mean_low = (np.where(absent, b, a) for a, b in zip(moments.mean(), pooled.mean()))
+    mean, mean_low = (np.where(absent, b, a) for a, b in zip(moments.mean(), pooled.mean(), strict=True))
     overall = pooled.held_variance()
     variance = moments.held_variance(unbiased)
     unknown = moments.weight <= ONE_ROW if unbiased else absent

@@ -381,7 +381,7 @@ def _tabulate(
     spacing = max(min(deviation, 1.0) / KNOTS_PER_DEVIATION, covered / MOST_KNOTS)
     ends = np.flatnonzero(gaps > 2.0 * pad) + 1
     segments = []
-    for cells, p in zip(np.split(z, ends), np.split(shares, ends)):
+    for cells, p in zip(np.split(z, ends), np.split(shares, ends), strict=True):
         left = float(cells[0] - pad)
         at = left + spacing * np.arange(math.ceil((cells[-1] + pad - left) / spacing) + 2)
         density, slope = np.zeros(len(at)), np.zeros(len(at))

@@ -156,7 +156,7 @@ class LinearFamily:
         first = key_of([*digits, np.zeros(len(codes), np.int64)], self.radices)
         classes = np.arange(self.n_classes)
         seen = np.ones(len(codes), np.bool_)
-        for digit, radix in zip(digits, self.radices):
+        for digit, radix in zip(digits, self.radices[:-1], strict=True):
             seen &= digit < radix
         return np.where(seen[:, None], first[:, None] + classes, -1 - classes)
 
@@ -309,7 +309,8 @@ def estimate_linear(
     *above, child = counted.numeric_of(f)
     discrete, radices, (keys, sums) = counted.discrete_of(f), counted.radices_of(f), counted.cells[f]
     there = np.ones(len(keys), np.bool_)
-    for j, radix, code in zip(discrete, radices, digits_of(keys, radices)):
+    *codes, _ = digits_of(keys, radices)
+    for j, radix, code in zip(discrete, radices[:-1], codes, strict=True):
         there &= (code != radix - 1) | is_state[j]
     keys, sums = keys[there], sums.take(np.flatnonzero(there))
     if not has_class:

@@ -215,7 +215,7 @@ def pair_cells(
     priors = [smoothing.of(v) for v in variables]
     modes = [_mode(prior) for prior in priors]
     mass, extra = np.zeros(int(offsets[-1])), np.zeros(len(variables))
-    for j, (variable, prior) in enumerate(zip(variables, priors)):
+    for j, (variable, prior) in enumerate(zip(variables, priors, strict=True)):
         if modes[j] != IMAGINARY:
             continue
         cells = prior.cells(variable, n_classes)

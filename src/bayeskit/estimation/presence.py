@@ -98,7 +98,7 @@ class Presence(Component):
 
     def add_nodes(self, nodes: Nodes) -> None:
         tables = np.exp(np.stack([self.log_present, self.log_missing], axis=-1))
-        for column, table in zip(self.columns.tolist(), tables):
+        for column, table in zip(self.columns.tolist(), tables, strict=True):
             nodes.add_missingness(column, table)
 
     def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:

@@ -63,7 +63,7 @@ class WeightedTables(Conditional):
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
-        for j, (single, weight) in enumerate(zip(self._singles, self.weights)):
+        for j, (single, weight) in enumerate(zip(self._singles, self.weights, strict=True)):
             alone = np.zeros(out.shape)
             column = np.ascontiguousarray(chunk.codes[:, j : j + 1])
             single.add_left_out(replace(chunk, codes=column), own, alone)
@@ -109,7 +109,7 @@ class WeightedGaussian(Conditional):
 
     def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
         """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight."""
-        for single, weight in zip(self._singles, self.weights):
+        for single, weight in zip(self._singles, self.weights, strict=True):
             alone = np.zeros(out.shape)
             single.add_left_out(chunk, own, alone)
             out += powered(alone, weight)

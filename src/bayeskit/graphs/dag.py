@@ -113,7 +113,7 @@ class Dag:
                 listing=_listing(self.nodes),
                 n=len(self.parents),
             )
-        for node, parents in zip(self.nodes, self.parents):
+        for node, parents in zip(self.nodes, self.parents, strict=True):
             for parent in parents:
                 if parent not in known:
                     raise SettingError(
@@ -158,10 +158,12 @@ class Dag:
     @cached_property
     def arcs(self) -> tuple[tuple[Name, Name], ...]:
         """(parent, child) of every arc."""
-        return tuple((p, node) for node, parents in zip(self.nodes, self.parents) for p in parents)
+        return tuple(
+            (p, node) for node, parents in zip(self.nodes, self.parents, strict=True) for p in parents
+        )
 
     def as_mapping(self) -> dict[Name, tuple[Name, ...]]:
-        return dict(zip(self.nodes, self.parents))
+        return dict(zip(self.nodes, self.parents, strict=True))
 
     @cached_property
     def children(self) -> dict[Name, tuple[Name, ...]]:
@@ -208,7 +210,7 @@ def topological_order(dag: Dag) -> tuple[Name, ...]:
     >>> topological_order(Dag.of({"wet": ["rain"]}, ["wet", "rain", "wind"]))
     ('rain', 'wet', 'wind')
     """
-    waiting = {node: len(parents) for node, parents in zip(dag.nodes, dag.parents)}
+    waiting = {node: len(parents) for node, parents in zip(dag.nodes, dag.parents, strict=True)}
     free = [place for place, parents in enumerate(dag.parents) if not parents]
     order = []
     while free:
@@ -267,7 +269,7 @@ def moral_neighbours(dag: Dag) -> dict[Name, tuple[Name, ...]]:
     {'a': ('b', 'c'), 'b': ('a', 'c'), 'c': ('a', 'b')}
     """
     found: dict[Name, set[Name]] = {node: set() for node in dag.nodes}
-    for node, parents in zip(dag.nodes, dag.parents):
+    for node, parents in zip(dag.nodes, dag.parents, strict=True):
         family = (node, *parents)
         for member in family:
             found[member].update(family)

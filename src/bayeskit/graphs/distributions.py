@@ -208,9 +208,9 @@ class NoisyMax:
         *parents, child = codes
         leak, *effects = self._log_below()
         # Sums of logs, for a product over hundreds of causes would round to nothing.
-        seen = [effect[code] for effect, code in zip(effects, parents) if code >= 0]
+        seen = [effect[code] for effect, code in zip(effects, parents, strict=True) if code >= 0]
         below = np.sum([leak[0], *seen], axis=0)
-        for effect, code in zip(effects, parents):
+        for effect, code in zip(effects, parents, strict=True):
             if code < 0:
                 below = below[..., None, :] + effect
         return np.asarray(self._log_differences(below)[(..., *place_of([child]))])
@@ -218,7 +218,7 @@ class NoisyMax:
     def log_rows(self, parents: Ints) -> Floats:
         leak, *effects = self._log_below()
         below = np.repeat(leak, len(parents), axis=0)
-        for effect, codes in zip(effects, parents.T):
+        for effect, codes in zip(effects, parents.T, strict=True):
             below += effect[codes]
         return self._log_differences(below)
 
@@ -236,7 +236,8 @@ class NoisyMax:
             return self.turned().is_positive([*codes[:-1], last - codes[-1] if codes[-1] >= 0 else -1])
         *parents, child = codes
         said = [
-            cause[place_of([code])].reshape(-1, len(self.leak)) for cause, code in zip(self.causes, parents)
+            cause[place_of([code])].reshape(-1, len(self.leak))
+            for cause, code in zip(self.causes, parents, strict=True)
         ]
         said.append(self.leak[None, :])
         wanted = range(len(self.leak)) if child < 0 else [int(child)]
@@ -272,7 +273,7 @@ class NoisyMax:
             and self.rising == other.rising
             and len(self.causes) == len(other.causes)
             and np.array_equal(self.leak, other.leak)
-            and all(np.array_equal(a, b) for a, b in zip(self.causes, other.causes))
+            and all(np.array_equal(a, b) for a, b in zip(self.causes, other.causes, strict=True))
         )
 
     __hash__ = None  # type: ignore[assignment]

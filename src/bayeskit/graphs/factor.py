@@ -66,7 +66,7 @@ class Factor:
                 states=states,
                 names=Joined(map(repr, self.names)),
             )
-        place = tuple(state_code(n, s, v) for n, s, v in zip(self.names, self.states, states))
+        place = tuple(state_code(n, s, v) for n, s, v in zip(self.names, self.states, states, strict=True))
         return float(self.values[place])
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
@@ -149,8 +149,11 @@ class Factor:
         """Return state → number, or (state, …) → number where there are several variables."""
         cells = np.ndindex(*self.sizes)
         if len(self.names) == 1:
-            return {state: float(v) for state, v in zip(self.states[0], self.values)}
-        return {tuple(s[i] for s, i in zip(self.states, cell)): float(self.values[cell]) for cell in cells}
+            return {state: float(v) for state, v in zip(self.states[0], self.values, strict=True)}
+        return {
+            tuple(s[i] for s, i in zip(self.states, cell, strict=True)): float(self.values[cell])
+            for cell in cells
+        }
 
     def to_frame(self) -> Any:
         """Return a data frame with a row for each cell: a column for each variable, and ``probability``."""
@@ -164,7 +167,8 @@ class Factor:
             return f"Factor({self.values:.6g})"
         if len(self.names) == 1:
             cells = ", ".join(
-                f"{state!r}: {value:.6g}" for state, value in zip(self.states[0], self.values.tolist())
+                f"{state!r}: {value:.6g}"
+                for state, value in zip(self.states[0], self.values.tolist(), strict=True)
             )
             return f"Factor({self.names[0]!r}: {{{cells}}})"
         return f"Factor over {', '.join(map(repr, self.names))}:\n{self._rows()}"
@@ -178,7 +182,7 @@ class Factor:
             if row == most:
                 lines.append("…")
                 break
-            key = " ".join(visible(s[i]) for s, i in zip(first, cell))
+            key = " ".join(visible(s[i]) for s, i in zip(first, cell, strict=True))
             lines.append(key + " | " + "  ".join(f"{v:.6g}" for v in self.values[cell]))
         return "\n".join(lines)
 
@@ -204,7 +208,9 @@ def factor_frame(factor: Factor) -> Any:
     1  yes          0.2
     """
     cells = np.indices(factor.sizes).reshape(len(factor.names), factor.values.size)
-    columns = {name: _labels(s, codes) for name, s, codes in zip(factor.names, factor.states, cells)}
+    columns = {
+        name: _labels(s, codes) for name, s, codes in zip(factor.names, factor.states, cells, strict=True)
+    }
     numbers: Any = "probability"
     while numbers in columns:
         numbers += "_"
@@ -255,7 +261,7 @@ def factor_html(factor: Factor, caption: str | None = None, most_rows: int = MOS
             rest = f"… {n_rows - most_rows} more rows"
             rows.append(f'<tr><td colspan="{max(len(first), 1) + len(shown)}">{rest}</td></tr>')
             break
-        labels = "".join(f"<th>{_text(s[i])}</th>" for s, i in zip(given, cell)) or "<th></th>"
+        labels = "".join(f"<th>{_text(s[i])}</th>" for s, i in zip(given, cell, strict=True)) or "<th></th>"
         numbers = "".join(f"<td>{value:.6g}</td>" for value in factor.values[cell][: len(shown)].tolist())
         rows.append(f"<tr>{labels}{numbers}</tr>")
     said = " × ".join(map(str, factor.names)) if caption is None else caption

@@ -125,7 +125,7 @@ class Field:
         if twice is not None:
             raise SettingError("Two variables are named {twice!r}. Rename one of them.", twice=twice)
         for factor in self.factors:
-            for name, states in zip(factor.names, factor.states):
+            for name, states in zip(factor.names, factor.states, strict=True):
                 if name not in self.position:
                     raise SettingError("A factor is over {name!r}, which is no variable here.", name=name)
                 if states != self.variables[self.position[name]].states:

@@ -271,7 +271,7 @@ def paths_between(
     judge = Judge(dag, given)
     near = {
         node: sorted((*parents, *dag.children[node]), key=dag.position.__getitem__)
-        for node, parents in zip(dag.nodes, dag.parents)
+        for node, parents in zip(dag.nodes, dag.parents, strict=True)
     }
     effort = Effort(max(_EFFORT, 20 * len(near)))
     every = heapq.merge(*(simple_paths(near, x, y, effort) for x in a for y in b), key=len)
@@ -345,7 +345,7 @@ class Path:
 
     def __str__(self) -> str:
         arrows = [" → " if forward else " ← " for forward in self.forward]
-        after = "".join(f"{arrow}{node}" for arrow, node in zip(arrows, self.nodes[1:]))
+        after = "".join(f"{arrow}{node}" for arrow, node in zip(arrows, self.nodes[1:], strict=True))
         return visible(f"{self.nodes[0]}{after}")
 
 
@@ -372,7 +372,7 @@ class Judge:
     def path(self, nodes: tuple[Name, ...]) -> Path:
         """Judge one path: neighbouring nodes are joined by an arc, one way or the other."""
         forward = tuple(arc in self._arcs for arc in pairwise(nodes))
-        inner = zip(nodes[1:-1], forward, forward[1:])
+        inner = zip(nodes[1:-1], forward[:-1], forward[1:], strict=True)
         return Path(nodes, forward, tuple(self._turn(*parts) for parts in inner))
 
     def _turn(self, node: Name, enters: bool, leaves: bool) -> Turn:

@@ -232,7 +232,7 @@ class Exact:
             joint, log_p = self.joint(several, evidence, max_memory)
         except TooLarge:
             return most_probable_targets(self.potentials, targets, evidence, max_memory)
-        best = dict(zip(several, (found := first_of_best(joint, several, log_p)).codes))
+        best = dict(zip(several, (found := first_of_best(joint, several, log_p)).codes, strict=True))
         return Assignment(np.array([best.get(v, 0) for v in targets], np.int64), found.log_probability)
 
     def batch(self, rows: Ints, target: int, max_memory: float = MAX_MEMORY) -> tuple[Floats, Floats]:

@@ -219,7 +219,7 @@ def log_prob(network: Network, codes: Ints, values: Floats | None = None) -> Flo
     position = network.dag.position
     columns = [position[node.name] for node in network.nodes]
     total = np.zeros(len(codes))
-    for k, node in zip(columns, network.nodes):
+    for k, node in zip(columns, network.nodes, strict=True):
         parents = [position[p] for p in node.parents]
         _check(node, k, codes, values)
         if isinstance(node.distribution, LinearGaussian):
@@ -257,7 +257,7 @@ def _check(node: Node, k: int, codes: Ints, values: Floats | None) -> None:
 def _cells(codes: Ints, nodes: list[int], shape: tuple[int, ...]) -> Ints:
     """Return the flat place of each row's configuration in an array with one axis for each node."""
     place = np.zeros(len(codes), np.int64)
-    for v, size in zip(nodes, shape):
+    for v, size in zip(nodes, shape, strict=True):
         place = place * size + codes[:, v]
     return place
 

@@ -126,7 +126,7 @@ class GaussianMixturePosterior:
                 shape=x.shape,
             )
         total = np.zeros(x.shape[:-1])
-        for w, mean, covariance in zip(self.weights, self.means, self.variances):
+        for w, mean, covariance in zip(self.weights, self.means, self.variances, strict=True):
             try:
                 root = np.linalg.cholesky(covariance)
             except np.linalg.LinAlgError:
@@ -214,7 +214,7 @@ class GaussianMixturePosterior:
             )
         shown = " + ".join(
             f"{w:.4g} × N({m:.4g}, {s:.4g}²)"
-            for w, m, s in zip(self.weights[:6], self.means[:6], np.sqrt(self.variances[:6]))
+            for w, m, s in zip(self.weights[:6], self.means[:6], np.sqrt(self.variances[:6]), strict=True)
         )
         if len(self.weights) == 1:
             return f"GaussianMixturePosterior(N({self.means[0]:.4g}, {float(self.sd):.4g}²))"

@@ -82,7 +82,7 @@ def _message(
     for v in tree.axes_of(c)[int(shape.separated[c]) :]:
         if v in shift:
             states = (cells // strides[v] % int(shape.problem.sizes[v])).tolist()
-            numbers = [number + (state << shift[v]) for number, state in zip(numbers, states)]
+            numbers = [number + (state << shift[v]) for number, state in zip(numbers, states, strict=True)]
     kept = [True] * len(cells)
     for child in tree.children[c]:
         from_child = best[child]
@@ -93,7 +93,7 @@ def _message(
                 kept[i] = False
     found: dict[int, tuple[int, int]] = {}
     each = int(shape.edge[c, EACH])
-    for cell, number, keep in zip(cells.tolist(), numbers, kept):
+    for cell, number, keep in zip(cells.tolist(), numbers, kept, strict=True):
         s = cell // each
         if keep and (s not in found or number < found[s][0]):
             found[s] = number, cell

@@ -204,7 +204,7 @@ class Potentials:
         if factor in self.rules:
             return self.rules[factor].log_prob(codes[:, columns])
         cells = np.zeros(len(codes), np.int64)
-        for v, column in zip(self.scope_of(factor), columns):
+        for v, column in zip(self.scope_of(factor), columns, strict=True):
             cells = cells * self.sizes[v] + codes[:, column]
         flat = self.values[self.value_start[factor] : self.value_start[factor + 1]]
         with np.errstate(divide="ignore"):

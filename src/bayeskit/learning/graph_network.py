@@ -30,7 +30,7 @@ def network_of_graph(graph: GraphFactors) -> Network:
     """
     _refuse_large(graph)
     nodes = []
-    for name, parents in zip(graph.dag.nodes, graph.dag.parents):
+    for name, parents in zip(graph.dag.nodes, graph.dag.parents, strict=True):
         if name == graph.target:
             variable = discrete(name, graph.schema.target.states)
             nodes.append(Node(variable, parents, Table(class_table(graph, parents))))
@@ -54,7 +54,7 @@ def _refuse_large(graph: GraphFactors) -> None:
     sizes[graph.target] = float(graph.schema.n_classes)
     cells = {
         node: math.prod(sizes.get(name, 1.0) for name in (node, *parents))
-        for node, parents in zip(graph.dag.nodes, graph.dag.parents)
+        for node, parents in zip(graph.dag.nodes, graph.dag.parents, strict=True)
     }
     if 8.0 * sum(cells.values()) > get_max_memory():
         largest = max(cells, key=cells.__getitem__)
@@ -94,7 +94,7 @@ def _configurations(graph: GraphFactors, names: Sequence[Name]) -> tuple[NDArray
     shape = [len(graph.codes_of(j)) for j in places]
     rows = np.zeros((math.prod(shape), len(graph.schema.categorical)), np.int64)
     behind = len(rows)
-    for j, size in zip(places, shape):
+    for j, size in zip(places, shape, strict=True):
         behind //= size
         rows[:, j] = np.resize(np.repeat(graph.codes_of(j), behind), len(rows))
     return rows, shape
@@ -195,7 +195,7 @@ class LogTables:
                 rest.append(f)
                 continue
             place = np.zeros(len(codes), np.intp)
-            for i, size in zip((*tries.parents_of(j), j), table.shape):
+            for i, size in zip((*tries.parents_of(j), j), table.shape[:-1], strict=True):
                 place = place * size + codes[:, i]
             logs += table.reshape(-1, tries.n_classes)[place]
         if rest:

@@ -229,7 +229,9 @@ def _searched(
         max_memory=search.max_memory,
     )
     found = search_network(columns, arcs, settings, weights=weights)
-    return {name: tuple(names[p] for p in mine) for name, mine in zip(names, found.parents)}, found.stopped
+    return {
+        name: tuple(names[p] for p in mine) for name, mine in zip(names, found.parents, strict=True)
+    }, found.stopped
 
 
 def _told_best(
@@ -248,7 +250,10 @@ def _told_best(
     left = None if search.time_limit is None else search.time_limit - (time.monotonic() - start)
     steps: Any = conditional(arcs, target, graph)
     outcome = run_search(steps, scores, time_limit=left)
-    after = {name: tuple(names[p] for p in members(mine)) for name, mine in zip(names, outcome.graph.parents)}
+    after = {
+        name: tuple(names[p] for p in members(mine))
+        for name, mine in zip(names, outcome.graph.parents, strict=True)
+    }
     return after, outcome.stopped
 
 

@@ -59,7 +59,11 @@ def by_holes(factors: GraphFactors, hidden: Flags) -> Iterator[tuple[NDArray[np.
     patterns, which = np.unique(hidden, axis=0, return_inverse=True)
     for p, pattern in enumerate(patterns):
         if pattern.any():
-            nodes = [factors.places[name] for name, missing in zip(factors.dag.nodes, pattern) if missing]
+            nodes = [
+                factors.places[name]
+                for name, missing in zip(factors.dag.nodes, pattern, strict=True)
+                if missing
+            ]
             discrete = [j for is_discrete, j in nodes if is_discrete]
             holes = Holes(
                 discrete,
@@ -179,7 +183,7 @@ def integrals(
         found, which = np.unique(keys, axis=0, return_inverse=True)
         for i, configuration in enumerate(found.tolist()):
             rows = np.flatnonzero(which.ravel() == i)
-            lines = [line_of(family, key) for family, key in zip(families, configuration)]
+            lines = [line_of(family, key) for family, key in zip(families, configuration, strict=True)]
             out[rows, :, c] = log_integral(families, lines, kept, chunk.values[rows])
     return out
 
@@ -206,16 +210,16 @@ def log_integral(
     place = {family.child: i for i, family in enumerate(families)}
     n, d, m = len(values), len(lines[0].mean), len(families)
     mean, covariance = np.zeros((n, d, m)), np.zeros((d, m, m))
-    for i, (family, line) in enumerate(zip(families, lines)):
+    for i, (family, line) in enumerate(zip(families, lines, strict=True)):
         mean[:, :, i] = line.mean
         own = line.variance.copy()
-        for slope, parent, centre in zip(line.slopes.T, family.above, line.centre):
+        for slope, parent, centre in zip(line.slopes.T, family.above, line.centre, strict=True):
             if parent in place:
                 mean[:, :, i] += slope * (mean[:, :, place[parent]] - centre)
                 covariance[:, i] += slope[:, None] * covariance[:, place[parent]]
             else:
                 mean[:, :, i] += slope * (values[:, parent, None] - centre)
-        for slope, parent in zip(line.slopes.T, family.above):
+        for slope, parent in zip(line.slopes.T, family.above, strict=True):
             if parent in place:
                 own += slope * covariance[:, i, place[parent]]
         covariance[:, :, i] = covariance[:, i]
@@ -264,7 +268,7 @@ def _inferred(factors: GraphFactors, chunk: Chunk, hidden: Flags) -> Floats:
 def _log_prob(factors: GraphFactors, codes: Codes, values: Floats, sizes: Codes) -> Floats:
     """Return log P of rows that all lack a discrete node (the code after its last state), or have numbers."""
     if not factors.network.is_discrete:
-        rows = (HybridEvidence.of_row(*row, sizes) for row in zip(codes, values))
+        rows = (HybridEvidence.of_row(*row, sizes) for row in zip(codes, values, strict=True))
         return np.array([factors.hybrid.log_probability(row, get_max_memory()) for row in rows])
     out, missing = np.empty(len(codes)), codes >= sizes
     left = np.ones(len(codes), np.bool_)

@@ -227,7 +227,7 @@ def _with_states(dag: Dag, schema: Schema) -> Dag:
         return dag
     kept = {
         node: tuple(p for p in parents if p not in gone)
-        for node, parents in zip(dag.nodes, dag.parents)
+        for node, parents in zip(dag.nodes, dag.parents, strict=True)
         if node not in gone
     }
     return Dag(tuple(kept), tuple(kept.values()))
@@ -247,7 +247,7 @@ def check_graph(dag: Dag, schema: Schema) -> None:
             strange=strange[0],
             target=target,
         )
-    for name, parents in zip(dag.nodes, dag.parents):
+    for name, parents in zip(dag.nodes, dag.parents, strict=True):
         numeric = [p for p in parents if p in schema.numeric_index]
         if numeric and name not in schema.numeric_index:
             raise SettingError(

@@ -171,6 +171,6 @@ def numeric_places(dag: Dag, schema: Schema) -> Any:
 def _parent_numbers(dag: Dag, schema: Schema, children: tuple[Variable, ...]) -> Any:
     # A column that is missing in every row has no states, so nothing could be summed over: it is nobody's parent.
     number = {v.name: j for j, v in enumerate(schema.categorical) if v.size}
-    above = dict(zip(dag.nodes, dag.parents))
+    above = dict(zip(dag.nodes, dag.parents, strict=True))
     parents = [[number[p] for p in above[v.name] if p in number] for v in children]
     return np.array([p[0] if p else -1 for p in parents], dtype=np.int64)

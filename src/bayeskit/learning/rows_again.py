@@ -58,4 +58,7 @@ def spread(
             pieces.append(score(chunk.take(chosen)))
             held.append(numbers[chosen])
     kept = [n % step == 0 for n in held]
-    return [np.concatenate([a[k] for a, k in zip(arrays, kept)]) for arrays in zip(*pieces)]
+    return [
+        np.concatenate([a[k] for a, k in zip(arrays, kept, strict=True)])
+        for arrays in zip(*pieces, strict=True)
+    ]

@@ -310,7 +310,7 @@ class _Judge:
         self.total = sum(float(chunk.row_weights.sum()) for chunk in chunks)
         self.shares = [np.empty((chunk.n_rows, n_models, k)) for chunk in chunks]
         self.steps = [np.zeros((chunk.n_rows, n_models, k), np.uint16) for chunk in chunks]
-        for chunk, shares in zip(chunks, self.shares):
+        for chunk, shares in zip(chunks, self.shares, strict=True):
             shares[:] = self._priors(chunk)[:, None]
 
     def _priors(self, chunk: Chunk) -> Floats:

@@ -240,7 +240,7 @@ def choose_weights(loss: Loss) -> dict[Name, float]:
         # A loss that is level to the last digit ends the search too.
         options={"maxiter": MOST_STEPS, "gtol": LEVEL / max(1.0, unit.max()), "ftol": 1e-15},
     )
-    return dict(zip(loss.names, best[1].tolist()))
+    return dict(zip(loss.names, best[1].tolist(), strict=True))
 
 
 def _terms(statistics: Statistics, recipe: Recipe) -> Terms:

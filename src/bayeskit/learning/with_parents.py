@@ -69,7 +69,7 @@ class WithParents(Form):
 
     def _families(self, schema: Schema) -> tuple[tuple[Name, ...], ...]:
         discrete = {v.name for v in schema.categorical}
-        pairs = zip(self.dag.nodes, self.dag.parents)
+        pairs = zip(self.dag.nodes, self.dag.parents, strict=True)
         return tuple((node, *parents) for node, parents in pairs if node in discrete)
 
     def _tries(self, statistics: Statistics, recipe: Recipe) -> Any:

@@ -126,7 +126,9 @@ class GaussianFitting(GaussianAnswers):
         self.rows_seen_ = total
         warn_of_climb(climb, settings, total, stacklevel=4)
         if self.collapsed_:
-            constant = [name for name, c in zip(columns.labels, values.T) if np.nanmin(c) == np.nanmax(c)]
+            constant = [
+                name for name, c in zip(columns.labels, values.T, strict=True) if np.nanmin(c) == np.nanmax(c)
+            ]
             warn_of_collapse(self.collapsed_, constant, stacklevel=4)
         warn_of_ridge(climb.parameters, float(self.reg_covar), columns.labels, stacklevel=4)
         if all_equal(climb.parameters) and not self.collapsed_:

@@ -50,7 +50,7 @@ class Matching(dict[Label, Label]):
 
         rows = tuple(
             (str(c), "" if self[c] is None else str(self[c]), *(f"{n:,}" for n in counts))
-            for c, counts in zip(self.components, self.table.tolist())
+            for c, counts in zip(self.components, self.table.tolist(), strict=True)
         )
         title = f"Components matched to labels: {self.accuracy:.1%} of the rows agree"
         return as_html(Page(title, ("component", "label", *map(str, self.labels)), rows, (), ()))
@@ -117,7 +117,7 @@ def match_labels(components: LabelsLike, labels: LabelsLike) -> Matching:
                 row=row,
                 component=component,
             )
-    known = [(c, label) for c, label in zip(mine, its) if not is_missing(label)]
+    known = [(c, label) for c, label in zip(mine, its, strict=True) if not is_missing(label)]
     if not known:
         raise DataError("No row has a label, so there is nothing to match components with.")
     rows, columns = _sorted(mine), _sorted([label for _, label in known])
@@ -126,10 +126,10 @@ def match_labels(components: LabelsLike, labels: LabelsLike) -> Matching:
     np.add.at(table, ([at_row[c] for c, _ in known], [at_column[label] for _, label in known]), 1)
     majority = table.argmax(axis=1)
     chosen = np.where(table.any(axis=1), majority, -1)
-    for i, j in zip(*linear_sum_assignment(table, maximize=True)):
+    for i, j in zip(*linear_sum_assignment(table, maximize=True), strict=True):
         if table[i, j] > 0:
             chosen[i] = j
-    pairs = {c: columns[j] if j >= 0 else None for c, j in zip(rows, chosen.tolist())}
+    pairs = {c: columns[j] if j >= 0 else None for c, j in zip(rows, chosen.tolist(), strict=True)}
     return Matching(pairs, rows, columns, table)
 
 

@@ -134,7 +134,7 @@ def known_nodes(dag: Dag, given: NamesLike, what: str) -> tuple[Name, ...]:
 def two_groups(dag: Dag, a: NamesLike, b: NamesLike) -> tuple[tuple[Name, ...], tuple[Name, ...]]:
     """Return the nodes of two arguments ``a`` and ``b``, of which none is empty and which share no node."""
     groups = known_nodes(dag, a, "a"), known_nodes(dag, b, "b")
-    for what, group in zip("ab", groups):
+    for what, group in zip("ab", groups, strict=True):
         if not group:
             raise SettingError("{what} names no node. Give one name, or a list of names.", what=what)
     both = next((name for name in groups[0] if name in groups[1]), None)

@@ -75,7 +75,7 @@ def read_likelihoods(variable: Variable, given: object) -> Floats:
             names=Joined(map(repr, variable.states[:12])),
             word=", …" if size > 12 else "",
         )
-    for state, value in zip(variable.states, values.tolist()):
+    for state, value in zip(variable.states, values.tolist(), strict=True):
         if not 0 <= value < math.inf:  # also where it is NaN
             raise SettingError(
                 "The soft evidence on {name!r} gives {state!r} the likelihood {value!r}. Likelihoods are finite "

@@ -221,7 +221,9 @@ class DiscreteDoor(Door):
         self.exact: Exact = kept.get("exact", lambda: Exact(Potentials.of(network)))
         self.has_rules = bool(self.exact.potentials.rules)
         bounds = self.exact.potentials.offsets.tolist()
-        self._parts = [(v.name, slice(a, b)) for v, a, b in zip(self.variables, bounds, bounds[1:])]
+        self._parts = [
+            (v.name, slice(a, b)) for v, a, b in zip(self.variables, bounds[:-1], bounds[1:], strict=True)
+        ]
 
     def log_total(self, limit: float) -> float:
         """Return the logarithm of what the probabilities sum to without evidence: 0, or a Markov network's log Z."""
@@ -285,7 +287,7 @@ class DiscreteDoor(Door):
         best = self.exact.mpe(found, limit)
         if best.log_probability + log_scale == -math.inf:
             raise self.impossible(evidence, soft, limit)
-        states = {v.name: v.states[code] for v, code in zip(self.variables, best.codes.tolist())}
+        states = {v.name: v.states[code] for v, code in zip(self.variables, best.codes.tolist(), strict=True)}
         return MostProbable(states, best.log_probability + log_scale - self.log_total(limit))
 
     def map(self, targets: Any, evidence: Given, soft: Given, limit: float) -> MostProbable:

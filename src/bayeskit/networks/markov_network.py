@@ -241,7 +241,7 @@ def _factor(given: Any, variables: Mapping[Name, Variable], place: int) -> Facto
 def _aligned(factor: Factor, variables: Mapping[Name, Variable], place: int) -> Factor:
     """Return a factor with the states of each variable in the network's order."""
     values = factor.values
-    for axis, (name, states) in enumerate(zip(factor.names, factor.states)):
+    for axis, (name, states) in enumerate(zip(factor.names, factor.states, strict=True)):
         own = variables[_known(name, variables, place)].states
         if set(own) != set(states):
             raise SettingError(

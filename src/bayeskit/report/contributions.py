@@ -102,7 +102,9 @@ class Contributions:
         shown = (
             self.values[0] if n == 1 else np.abs(self.values).mean(axis=0) if n else self.values.sum(axis=0)
         )
-        rows = tuple((str(name), *map(_signed, line)) for name, line in zip(self.columns, shown.tolist()))
+        rows = tuple(
+            (str(name), *map(_signed, line)) for name, line in zip(self.columns, shown.tolist(), strict=True)
+        )
         last = (("log-odds", *map(_signed, self.log_odds[0].tolist())),) if n == 1 else ()
         title = "Contributions to the log-odds" + ("" if n == 1 else f": mean size over {n:,} rows")
         return as_html(Page(title, ("", *map(str, self.classes)), rows, last, ()))
@@ -180,7 +182,7 @@ def explained_logs(pages: Sequence[Explanation], names: Sequence[Name]) -> tuple
     place = {name: 1 + j for j, name in enumerate(names)}
     last = 1 + len(place)
     logs = np.zeros((len(pages), last + 1, len(pages[0].classes) if pages else 0))
-    for out, page in zip(logs, pages):
+    for out, page in zip(logs, pages, strict=True):
         out[0] = [f.log for f in page.prior]
         for attribute in page.attributes:
             _share(out, place, attribute)
@@ -212,7 +214,7 @@ def _average(out: Floats, place: Mapping[Name, int], page: Explanation) -> None:
     total = np.array([f.log for f in average.factors])
     shares = np.array([average.shares(k) for k in range(len(total))]).T
     before = out.sum(axis=0) - prior
-    for weight, parent in zip(shares, average.super_parents):
+    for weight, parent in zip(shares, average.super_parents, strict=True):
         out[place[parent.name]] += _times(weight, np.array([f.log for f in parent.first]) - prior)
         said = said_by(parent.attributes)
         if said:

@@ -125,7 +125,7 @@ def _super_parent(e: Explanation, i: int) -> dict[str, Any]:
 
 
 def _factors(factors: Iterable[PageFactor]) -> list[dict[str, Any]]:
-    logs, workings = zip(*factors)
+    logs, workings = zip(*factors, strict=True)
     return factors_to_dicts(logs, workings)
 
 
@@ -137,8 +137,10 @@ def factors_to_dicts(logs: Sequence[float], workings: Sequence[str]) -> list[dic
     """
     if -math.inf not in logs and max(logs) < 700.0:  # so that no number needs a look of its own
         exp = math.exp
-        return [{"probability": exp(log), "log": log, "working": w} for log, w in zip(logs, workings)]
+        return [
+            {"probability": exp(log), "log": log, "working": w} for log, w in zip(logs, workings, strict=True)
+        ]
     return [
         {"probability": plain(PageFactor(log).probability), "log": plain(log), "working": w}
-        for log, w in zip(logs, workings)
+        for log, w in zip(logs, workings, strict=True)
     ]

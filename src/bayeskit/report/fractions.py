@@ -51,7 +51,7 @@ def fractions(
 ) -> list[str]:
     """Write many fractions of the same imaginary counts, as ``fraction`` writes one."""
     above, below = _sums(imaginary), _sums(imaginary_total)
-    return [f"{above[n]}/{below[total]}" for n, total in zip(counts, totals)]
+    return [f"{above[n]}/{below[total]}" for n, total in zip(counts, totals, strict=True)]
 
 
 def back_off(count: float, constant: float, below: float | str, total: float) -> str:

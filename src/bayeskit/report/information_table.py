@@ -166,7 +166,7 @@ def _categorical(statistics: Statistics) -> list[Told]:
     schema = statistics.schema
     tell = class_information(statistics.tables.counts, schema.offsets)
     rows = []
-    for variable, told in zip(schema.categorical, tell.tolist()):
+    for variable, told in zip(schema.categorical, tell.tolist(), strict=True):
         counts = statistics.table(variable.name)
         of_class = float(entropy(counts.sum(axis=0)))
         rows.append(
@@ -292,7 +292,7 @@ def chance_information(counts: NDArray[np.float64]) -> float:
     sizes, times = np.unique(rows[rows > 0], return_counts=True)
     mean = 0.0
     for b in columns[columns > 0].tolist():
-        for a, m in zip(sizes.tolist(), times.tolist()):
+        for a, m in zip(sizes.tolist(), times.tolist(), strict=True):
             if a * b / total > MANY:
                 mean += m * (1.0 - a / total) * (1.0 - b / total) / (2.0 * total)
             else:

@@ -163,7 +163,9 @@ class Questions(Sequence[Question]):
             (str(q.name), self._likeliest(q), _signed(q.value), number(q.cost), _signed(q.net))
             for q in self.rows
         )
-        beliefs = ", ".join(f"{c} {_signed(p)}" for c, p in zip(self.classes[:8], self.posterior))
+        beliefs = ", ".join(
+            f"{c} {_signed(p)}" for c, p in zip(self.classes[:8], self.posterior[:8], strict=True)
+        )
         notes = [words[self.unit], words["now"].format(beliefs=beliefs)]
         if self.left_out:
             notes.append(words["left_out"].format(names=", ".join(map(str, self.left_out))))
@@ -227,7 +229,10 @@ def question(
     answers = (
         ()
         if states is None
-        else tuple(Answer(state, float(q), tuple(row.tolist())) for state, q, row in zip(states, p, given))
+        else tuple(
+            Answer(state, float(q), tuple(row.tolist()))
+            for state, q, row in zip(states, p, given, strict=True)
+        )
     )
     # Information is never negative; what is less is rounding.
     return Question(name, max(value, 0.0), cost, answers)

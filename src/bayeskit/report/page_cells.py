@@ -107,4 +107,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ['纹理  1', 'a     2']
     """
     widths = [max(display_width(row[j]) for row in rows) for j in range(len(rows[0]))]
-    return ["  ".join(padded(cell, width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    return [
+        "  ".join(padded(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

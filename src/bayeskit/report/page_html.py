@@ -80,7 +80,9 @@ def _shortened(page: Page) -> Page:
 
 def _row(cells: tuple[str, ...], heads: int) -> str:
     tags = ("th" if j < heads else "td" for j in range(len(cells)))
-    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for tag, cell in zip(tags, cells))}</tr>"
+    return (
+        f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for tag, cell in zip(tags, cells, strict=True))}</tr>"
+    )
 
 
 # So many tables of a network's answer are shown, the last of which is the answer.

@@ -33,7 +33,7 @@ def _line(cells: tuple[str, ...], widths: tuple[int, ...]) -> str:
     last = len(cells) - 1
     has_odds = last > 2
     return "  ".join(
-        padded(c, w, has_odds and j == last) for j, (c, w) in enumerate(zip(cells, widths))
+        padded(c, w, has_odds and j == last) for j, (c, w) in enumerate(zip(cells, widths, strict=True))
     ).rstrip()
 
 

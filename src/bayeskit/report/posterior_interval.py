@@ -84,7 +84,7 @@ class PosteriorInterval:
     def __str__(self) -> str:
         page = self._page()
         lines = [
-            "  ".join(padded(cell, width) for cell, width in zip(cells, page.widths)).rstrip()
+            "  ".join(padded(cell, width) for cell, width in zip(cells, page.widths, strict=True)).rstrip()
             for cells in (page.header, *page.rows)
         ]
         return "\n".join([page.title, "", *lines, *page.notes])
@@ -98,9 +98,9 @@ class PosteriorInterval:
         from bayeskit.report.page import Page
 
         n = len(self)
-        triples = zip(self.posterior[:MOST_ROWS], self.lower, self.upper)
+        triples = zip(*(a[:MOST_ROWS] for a in (self.posterior, self.lower, self.upper)), strict=True)
         rows = tuple(
-            (str(i), *(f"{p:.3f} {low:.3f}–{high:.3f}" for p, low, high in zip(*row)))
+            (str(i), *(f"{p:.3f} {low:.3f}–{high:.3f}" for p, low, high in zip(*row, strict=True)))
             for i, row in enumerate(triples, 1)
         )
         notes = (f"… and {n - MOST_ROWS} more rows.",) if n > MOST_ROWS else ()

@@ -82,7 +82,7 @@ def risk_rows(
 ) -> list[tuple[str, str, tuple[str, ...]]]:
     """Return a line for each action, its terms under the classes shown, and one for what is done."""
     rows = []
-    for action, costs, risk in zip(risks.actions, risks.costs, risks.risks):
+    for action, costs, risk in zip(risks.actions, risks.costs, risks.risks, strict=True):
         terms = tuple(
             f"{number(costs[k])}·{_written(posterior[k])} = {_written(costs[k] * posterior[k])}"
             for k in order

@@ -158,14 +158,16 @@ class Families(Part):
         """
         names, k = self.names_of(f), len(self.margin)
         radices = [int(r) for r in self.radices[self.bounds[f] : self.bounds[f + 1]]]
-        spare = [-1 if is_state is not None and is_state[j] else r - 1 for j, r in zip(names, radices)]
+        spare = [
+            -1 if is_state is not None and is_state[j] else r - 1 for j, r in zip(names, radices, strict=True)
+        ]
         keys, counts = self.cells(f)
         low = radices[0] * k  # of the child and the class
         found: list[Cells] = []
         for level in range(len(names) - 1, lowest - 1, -1):
             here = keys // k % radices[0] != spare[0]
             rest = keys // max(low, 1)
-            for radix, missing in zip(radices[level:0:-1], spare[level:0:-1]):
+            for radix, missing in zip(radices[level:0:-1], spare[level:0:-1], strict=True):
                 if missing >= 0:
                     here &= rest % radix != missing
                 rest = rest // radix
@@ -340,7 +342,7 @@ def _moved(keys: Ids, counts: Floats, names: tuple[int, ...], embedding: Embeddi
         radices.append(new.categorical[j].size + 1)
         rest = rest // (end - begin)
     moved = np.zeros(len(keys), np.int64)
-    for code, radix in zip(codes[::-1], radices[::-1]):
+    for code, radix in zip(codes[::-1], radices[::-1], strict=True):
         moved = moved * radix + code
     return _summed(moved[alive], counts[alive])
 

@@ -184,7 +184,7 @@ def gaussian_information(cell_moments: CellMoments, moments: Moments, schema: Sc
     least = np.where(overall > 0.0, FLOOR * overall, 1.0)
     k, width = schema.n_classes, len(overall)
     information = np.zeros((len(schema.categorical), width))
-    for j, (begin, end) in enumerate(zip(schema.offsets[:-1], schema.offsets[1:])):
+    for j, (begin, end) in enumerate(pairwise(schema.offsets)):
         states = cell_moments.of_states(int(begin), int(end) - 1).rescaled(pooled.exponent)
         classes = cell_moments.over_states(int(begin), int(end) - 1).rescaled(pooled.exponent)
         n = states.weight.reshape(-1, k, width)

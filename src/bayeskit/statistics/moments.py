@@ -80,7 +80,9 @@ class Moments(Part):
         """Take over sums about a pivot that were counted elsewhere, each of shape (K, d)."""
         planes = [np.asarray(plane, dtype=np.float64) for plane in (weight, pivot, first, second)]
         cells = np.zeros((double.PLANES, *planes[0].shape))
-        for place, plane in zip((double.WEIGHT, double.PIVOT, double.FIRST, double.SECOND), planes):
+        for place, plane in zip(
+            (double.WEIGHT, double.PIVOT, double.FIRST, double.SECOND), planes, strict=True
+        ):
             cells[place] = np.where(planes[0] == 0.0, 0.0, plane)
         double.settle_cells(cells)
         return cls(cells, np.zeros(cells.shape[2], np.int64))
@@ -242,7 +244,7 @@ class Moments(Part):
         return mean, low, centred
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        planes: dict[str, NDArray[np.generic]] = dict(zip(_PLANE_NAMES, self.cells))
+        planes: dict[str, NDArray[np.generic]] = dict(zip(_PLANE_NAMES, self.cells, strict=True))
         return {**planes, "exponent": self.exponent}
 
     @classmethod
@@ -266,13 +268,13 @@ class Moments(Part):
 
 def moment_cells(term: Term, planes: Floats, exponent: int) -> CellTable:
     """List the cells of one attribute: n, pivot, first and second, and the binary exponent of their scale."""
-    table = of_planes(term, dict(zip(_PLANE_NAMES, planes)))
+    table = of_planes(term, dict(zip(_PLANE_NAMES, planes, strict=True)))
     return replace(table, sums={**table.sums, "exponent": np.full(len(table.n), float(exponent))})
 
 
 def put_moments(table: CellTable, planes: Floats) -> int:
     """Put the cells of one attribute in their places, and return the exponent of their scale."""
-    put_planes(table, dict(zip(_PLANE_NAMES, planes)))
+    put_planes(table, dict(zip(_PLANE_NAMES, planes, strict=True)))
     exponents = np.unique(table.plane("exponent", ()))
     if len(exponents) > 1:
         raise DataError(

@@ -52,7 +52,9 @@ class Embedding:
     def rows(self) -> NDArray[np.intp]:
         """The row of the new flat tables for each row of the old (spare cells included)."""
         pieces = []
-        for before, after, offset in zip(self.old.categorical, self.new.categorical, self.new.offsets):
+        for before, after, offset in zip(
+            self.old.categorical, self.new.categorical, self.new.offsets[:-1], strict=True
+        ):
             if before is after:
                 place = np.arange(before.size + 1)
             else:
@@ -289,7 +291,7 @@ class CellTable:
                 term=shown(self.term),
                 n=n[~np.isfinite(n)][0],
             )
-        for name, column, size in zip(self.term.cells, codes.T, shape_of(schema, self.term)):
+        for name, column, size in zip(self.term.cells, codes.T, shape_of(schema, self.term), strict=True):
             strange = column[(column < 0) | (column >= size)]
             if len(strange):
                 raise DataError(
@@ -356,7 +358,7 @@ def _check_totals(tables: Mapping[Term, CellTable], schema: Schema) -> None:
     """Refuse plain counts that are not all of the same rows, such as those of a table that changed meanwhile."""
     plain = [table for term, table in tables.items() if not term.values]
     totals = [np.bincount(table.codes[:, 0], table.n, schema.n_classes) for table in plain]
-    for table, total in zip(plain, totals):
+    for table, total in zip(plain, totals, strict=True):
         if not np.allclose(total, totals[0], rtol=_ROUNDING, atol=_ROUNDING):
             c = int(np.abs(total - totals[0]).argmax())
             raise DataError(
@@ -392,7 +394,7 @@ def put_planes(table: CellTable, planes: Mapping[str, Any]) -> None:
 def key_of(digits: Iterable[NDArray[np.int64]], sizes: Iterable[int]) -> NDArray[np.int64]:
     """Return the number of each cell, the last digit counting fastest."""
     key: Any = 0
-    for digit, size in zip(digits, sizes):
+    for digit, size in zip(digits, sizes, strict=True):
         key = key * size + digit
     return np.asarray(key, np.int64)
 
@@ -400,5 +402,5 @@ def key_of(digits: Iterable[NDArray[np.int64]], sizes: Iterable[int]) -> NDArray
 def digits_of(keys: NDArray[np.int64], sizes: list[int]) -> Iterator[NDArray[np.int64]]:
     """Take numbers apart: the inverse of :func:`key_of`."""
     rest = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
-    for size, behind in zip(sizes, rest):
+    for size, behind in zip(sizes, rest, strict=True):
         yield keys // behind % size

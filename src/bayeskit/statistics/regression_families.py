@@ -138,7 +138,7 @@ class RegressionFamilies(Part):
         return digits_of(self.cells[f][0], self.radices_of(f))
 
     def merge(self, other: Self) -> Self:
-        return self.with_cells(_added(a, b) for a, b in zip(self.cells, other.cells))
+        return self.with_cells(_added(a, b) for a, b in zip(self.cells, other.cells, strict=True))
 
     def subtract(self, other: Self, gone: Gone | None = None) -> Self:
         return self.with_cells(self._left(f, other.cells[f], gone) for f in range(len(self)))
@@ -191,7 +191,7 @@ class RegressionFamilies(Part):
         """Take keys apart under the old schema and put them together under the new one."""
         *codes, classes = self.digits(f)
         places = [embedding.classes[classes]]
-        for j, code in zip(self.discrete_of(f)[::-1], codes[::-1]):
+        for j, code in zip(self.discrete_of(f)[::-1], codes[::-1], strict=True):
             row = embedding.rows[int(embedding.old.offsets[j]) :][code]
             places.append(np.where(row < 0, -1, row - int(embedding.new.offsets[j])))
         alive = np.flatnonzero(np.all([place >= 0 for place in places], axis=0))
@@ -252,7 +252,7 @@ class RegressionFamilies(Part):
         if np.abs(arrays["pivot"]).max(initial=0.0) > LARGEST:
             return "its array regressions/pivot holds numbers whose squares cannot be summed"
         begin = 0
-        for cells, width in zip(n.tolist(), m.tolist()):
+        for cells, width in zip(n.tolist(), m.tolist(), strict=True):
             square = second[begin : begin + cells * width * width].reshape(cells, width, width)
             own = np.diagonal(square, axis1=1, axis2=2)
             if own.min(initial=0.0) < 0.0:

@@ -114,7 +114,7 @@ class Scatter(Part):
         mine = np.abs(self.weight) >= np.abs(other.weight)
         pivot = np.where(mine[:, None], self.pivot, other.pivot)
         a, b = self.moved(pivot).sums, other.moved(pivot).sums
-        n, s1, s2, s3, s4 = (x + y for x, y in zip(a, b))
+        n, s1, s2, s3, s4 = (x + y for x, y in zip(a, b, strict=True))
         return type(self)(pivot, (n, s1, s2, s3, s4))._settled(_squares(a) + _squares(b))
 
     def subtract(self, other: Self, gone: Gone | None = None) -> Self:
@@ -166,8 +166,8 @@ class Scatter(Part):
         return float(max(0.0, -self.weight.min(initial=0.0)))
 
     def arrays(self) -> dict[str, Any]:
-        high = {name: s.high for name, s in zip(_SUMS, self.sums)}
-        low = {f"{name}_low": s.low for name, s in zip(_SUMS, self.sums)}
+        high = {name: s.high for name, s in zip(_SUMS, self.sums, strict=True)}
+        low = {f"{name}_low": s.low for name, s in zip(_SUMS, self.sums, strict=True)}
         return {"pivot": self.pivot, **high, **low}
 
     @classmethod

@@ -82,7 +82,7 @@ def _lines(statistics: Statistics, variable: Variable, k: int) -> Iterator[tuple
             "mean ± sd",
             [
                 f"{m:.4g} ± {s:.3g}".replace("-", "−") if w > 0 else ""
-                for m, s, w in zip(mean, deviation, weight)
+                for m, s, w in zip(mean, deviation, weight, strict=True)
             ],
         )
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -58,14 +59,14 @@ class Tables(Part):
     def merge(self, other: Self) -> Self:
         if self.counts_low is None and other.counts_low is None:
             return type(self)(self.margin + other.margin, self.counts + other.counts)
-        return self._of(*(a + b for a, b in zip(self._twofold(), other._twofold())))
+        return self._of(*(a + b for a, b in zip(self._twofold(), other._twofold(), strict=True)))
 
     def subtract(self, other: Self, gone: Gone | None = None) -> Self:
         """Take counts away; refuse what was never there, clear what is left by rounding alone."""
         taken: Tables = other if gone is None else gone["tables"]
         rounding = ROUNDING * taken.margin, ROUNDING * taken.counts
-        margin, counts = (a - b for a, b in zip(self._twofold(), other._twofold()))
-        for left, before, doubt in zip((margin, counts), (self.margin, self.counts), rounding):
+        margin, counts = (a - b for a, b in zip(self._twofold(), other._twofold(), strict=True))
+        for left, before, doubt in zip((margin, counts), (self.margin, self.counts), rounding, strict=True):
             if (-left.high - 1e-9 * before - 1e-12 * self.margin - doubt > 0).any():
                 raise never_counted(left.high.min())
         margin = margin.cleared((other.margin != 0.0) & (margin.high <= rounding[0]))
@@ -121,7 +122,7 @@ class Tables(Part):
         whole = self.counts_low is None
         margin_low, counts_low = self._low()
         yield CellTable.of_array(margin, self.margin, None if whole else margin_low)
-        for term, start, stop in zip(terms, schema.offsets.tolist(), schema.offsets[1:].tolist()):
+        for term, (start, stop) in zip(terms, pairwise(schema.offsets.tolist()), strict=True):
             low = None if whole else counts_low[start:stop].T
             yield CellTable.of_array(term, self.counts[start:stop].T, low)
 

@@ -149,9 +149,12 @@ class Triples(Part):
         moved = self.zero(embedding.new, names)
         wide = embedding.move_classes(self.counts, axis=2)
         # Below zero where a state has left: its row is −1, before its attribute's beginning.
-        codes = [a - b for a, b in zip(np.split(embedding.rows, self.offsets[1:-1]), moved.offsets)]
+        codes = [
+            embedding.rows[a:b] - start
+            for (a, b), start in zip(itertools.pairwise(self.offsets), moved.offsets[:-1], strict=True)
+        ]
         contexts = np.full(len(wide), -1, dtype=np.intp)
-        for (i, j), old, new in zip(self.pairs, self.starts, moved.starts):
+        for (i, j), old, new in zip(self.pairs, self.starts[:-1], moved.starts[:-1], strict=True):
             here = np.where(
                 np.logical_and.outer(codes[i] >= 0, codes[j] >= 0),
                 new + np.add.outer(codes[i] * (moved.sizes[j] + 1), codes[j]),

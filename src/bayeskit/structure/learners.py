@@ -63,7 +63,7 @@ def tree(
     places = [names.index(name) for name in ranked]
     edges = _spanning_forest(weights[np.ix_(places, places)], at_least=0.0 if criterion else None)
     parents = _directed(edges, len(names), 0 if root is None else ranked.index(root))
-    above = {name: (ranked[i],) if i >= 0 else () for name, i in zip(ranked, parents)}
+    above = {name: (ranked[i],) if i >= 0 else () for name, i in zip(ranked, parents, strict=True)}
     return Dag(names, tuple(above[name] for name in names))
 
 

@@ -91,7 +91,7 @@ def _tell(estimator: CountClassifier, counts: list[float], shown: str, common: C
     from bayeskit.visible import plain
 
     schema = estimator.schema_
-    by_class = dict(zip(estimator.classes_.tolist(), counts))
+    by_class = dict(zip(estimator.classes_.tolist(), counts, strict=True))
     if common.as_json:
         classes = [{"label": plain(label), "rows": count} for label, count in by_class.items()]
         print_json(

@@ -55,7 +55,9 @@ def described(estimator: CountClassifier) -> dict[str, Any]:
         "model": type(estimator).__name__,
         "target": plain(schema.target.name),
         "rows": sum(counts),
-        "classes": [{"label": plain(c), "rows": n} for c, n in zip(estimator.classes_.tolist(), counts)],
+        "classes": [
+            {"label": plain(c), "rows": n} for c, n in zip(estimator.classes_.tolist(), counts, strict=True)
+        ],
         "parameters": {
             name: value if isinstance(value, dict) else plain(value) for name, value in changed.items()
         },

@@ -100,6 +100,6 @@ def _lines(
     if decides:
         table, label = prepare(read_loss(costs, len(classes), list(classes)), reject, None)
         decision = settle(found, table, reject, label)
-        more = list(zip(decision.actions.tolist(), decision.risk.tolist()))
-    for i, (k, row) in enumerate(zip(best, found.tolist())):
+        more = list(zip(decision.actions.tolist(), decision.risk.tolist(), strict=True))
+    for i, (k, row) in enumerate(zip(best, found.tolist(), strict=True)):
         yield [first + i, classes[k], *(row if proba else ()), *(more[i] if decides else ())]

@@ -113,7 +113,7 @@ def _score(
     begin = time.process_time()
     found = make().fit(X, y[:TRAINING]).predict(unseen).tolist()
     seconds = time.process_time() - begin
-    wrong = [{truth, said} for truth, said in zip(y[TRAINING:].tolist(), found) if truth != said]
+    wrong = [{truth, said} for truth, said in zip(y[TRAINING:].tolist(), found, strict=True) if truth != said]
     between = wrong.count({"alt.atheism", "talk.religion.misc"})
     told = {"model": name, "error": len(wrong) / len(found), "errors": len(wrong)}
     return told | {"between_religions": between, "cpu_seconds": seconds}
@@ -128,4 +128,6 @@ def _telling(model: Any, vocabulary: NDArray[Any]) -> dict[str, list[str]]:
     # A rare word has a large lift by accident: its own share weighs it.
     weight = lift * np.exp(logs)
     best = np.argsort(-weight, axis=1)[:, :MOST_WORDS]
-    return {str(group): vocabulary[places].tolist() for group, places in zip(model.classes_, best)}
+    return {
+        str(group): vocabulary[places].tolist() for group, places in zip(model.classes_, best, strict=True)
+    }

@@ -24,7 +24,7 @@ def tell(lang: str) -> Told:
         posterior = bayes_rule(PRIOR, {"spam": in_spam, "ham": in_ham})
         choice = decide(posterior, LOSS)
         careful = decide(posterior, LOSS, reject=ASKING, actions=["delete", "keep", "ask"])
-        risks = dict(zip(map(str, choice.names), map(float, choice.risks)))
+        risks = dict(zip(map(str, choice.names), map(float, choice.risks), strict=True))
         spam = float(posterior["spam"])
         found.append(
             {"word": word, "spam": spam, "risks": risks}

@@ -284,7 +284,7 @@ def _telling_row(posterior: NDArray[np.float64], classes: NDArray[Any], story: S
 
 
 def _decided(explanation: Explanation, story: Story) -> Verdict:
-    posterior = dict(zip(explanation.classes, explanation.posterior))
+    posterior = dict(zip(explanation.classes, explanation.posterior, strict=True))
     decision = decide(posterior, story.loss, reject=story.reject)
     if story.loss is None:
         costs = tuple(tuple(float(a != c) for c in explanation.classes) for a in decision.names)
@@ -382,8 +382,10 @@ def _print_verdict(screen: Console, demo: Demo, words: WordList) -> None:
     named = str if demo.story.loss is None else partial(text_in, demo.lang)
     shown = [share(p, sum(q for j, q in enumerate(e.posterior) if j != k)) for k, p in enumerate(e.posterior)]
     rows = []
-    for action, costs, risk in zip(verdict.actions, verdict.costs, verdict.risks):
-        terms = " + ".join(f"{number(cost)} · {_bracketed(p)}" for cost, p in zip(costs, shown) if cost)
+    for action, costs, risk in zip(verdict.actions, verdict.costs, verdict.risks, strict=True):
+        terms = " + ".join(
+            f"{number(cost)} · {_bracketed(p)}" for cost, p in zip(costs, shown, strict=True) if cost
+        )
         rows.append((named(str(action)), f"{terms or '0'} = {risk:.4g}"))
     screen.print(text_in(demo.lang, demo.story.stake))
     screen.print(table([words["action"], words["risk"]], rows, 2))

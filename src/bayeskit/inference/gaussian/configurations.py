@@ -99,7 +99,7 @@ class Configurations:
             found = {v: flat[starts[i] : starts[i + 1]] for i, v in enumerate(nodes)}
             return found, log + self._scaled.taken
         slow = [self._slow_joint((i,), max_memory) for i in range(len(nodes))]
-        return {v: p for v, (p, _) in zip(nodes, slow)}, slow[0][1]
+        return {v: p for v, (p, _) in zip(nodes, slow, strict=True)}, slow[0][1]
 
     def log_density(self, max_memory: float) -> float:
         if not self.part.nodes or self._scaled.taken == -math.inf:
@@ -119,7 +119,7 @@ class Configurations:
         engine, evidence = self._plain
         found = engine.mpe(evidence, max_memory)
         if self._trusted(found.log_probability):
-            codes = {v: int(code) for v, code in zip(nodes, found.codes)}
+            codes = {v: int(code) for v, code in zip(nodes, found.codes, strict=True)}
             return codes, found.log_probability + self._scaled.taken
         for tables, taken in self._slow_tables(range(len(nodes)), max_memory):
             chosen, log = tables.best(max_memory)

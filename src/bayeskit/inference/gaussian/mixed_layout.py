@@ -102,7 +102,7 @@ class Layout:
             intercept = intercept + terms.sum(axis=-1)
             size = np.maximum(size, np.abs(terms).max(axis=-1))
             coefficients = coefficients[..., ~mask]
-            variables = tuple(v for v, is_known in zip(variables, known) if not is_known)
+            variables = tuple(v for v, is_known in zip(variables, known, strict=True) if not is_known)
         value = float(evidence.values[k])
         observed = not np.isnan(value)
         if observed:

@@ -52,7 +52,7 @@ def spread(array: Floats, scope: Scope, wanted: Scope) -> Floats:
     """Return the array with an axis for each node wanted, of length one for those it does not depend on."""
     if scope == wanted:
         return array
-    sizes = dict(zip(scope, array.shape))
+    sizes = dict(zip(scope, array.shape[: len(scope)], strict=True))
     return array.reshape([sizes.get(node, 1) for node in wanted] + list(array.shape[len(scope) :]))
 
 

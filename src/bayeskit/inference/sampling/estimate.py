@@ -86,7 +86,7 @@ class Estimate:
             if row == _LINES:
                 lines.append("  …")
                 break
-            states = ", ".join(repr(s[i]) for s, i in zip(self.states, cell))
+            states = ", ".join(repr(s[i]) for s, i in zip(self.states, cell, strict=True))
             error = "" if self.standard_error is None else f" ± {self.standard_error[cell]:.2g}"
             lines.append(f"  {states}: {self.values[cell]:.4g}{error}")
         return "\n".join(lines)

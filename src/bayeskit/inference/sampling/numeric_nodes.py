@@ -144,7 +144,7 @@ class Part:
     def mend(self, codes: Ints, values: Floats) -> None:
         """Turn values drawn without the evidence into values drawn given it."""
         at = np.zeros(len(codes), np.int64)
-        for c, size in zip(self.cells, self.sizes):
+        for c, size in zip(self.cells, self.sizes, strict=True):
             at = at * size + codes[:, c]
         columns = np.array(self.nodes)
         observed = columns[self.seen]

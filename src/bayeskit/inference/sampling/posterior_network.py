@@ -126,7 +126,7 @@ def _eliminated(
     for scope, logs in pieces:
         buckets[min(place[v] for v in scope)].append((scope, logs))
     found = []
-    for v, bucket in zip(order, buckets):
+    for v, bucket in zip(order, buckets, strict=True):
         others = sorted({u for scope, _ in bucket for u in scope} - {v})
         scope = (*others, v)
         product = np.zeros([int(potentials.sizes[u]) for u in scope])

@@ -297,6 +297,6 @@ def _probability(
     words = [list(states[parent].values()) for parent in node.parents]
     for cell in np.ndindex(values.shape[:-1]):
         numbers = ", ".join(map(repr, values[cell].tolist()))
-        row = ", ".join(word[code] for word, code in zip(words, cell))
+        row = ", ".join(word[code] for word, code in zip(words, cell, strict=True))
         yield f"  ({row}) {numbers};" if node.parents else f"  table {numbers};"
     yield "}"

@@ -208,7 +208,7 @@ class Rows:
             if self.default is None:
                 missing = next(row for row in range(n_rows) if row not in self.rows)
                 codes = np.unravel_index(missing, self.sizes[:-1]) if self.parents else ()
-                states = Joined((p.states[int(code)] for p, code in zip(self.parents, codes)))
+                states = Joined((p.states[int(code)] for p, code in zip(self.parents, codes, strict=True)))
                 raise tokens.error(
                     Message(
                         "{name!r} has no probabilities for ({states}). Give that row, or a 'default'.",

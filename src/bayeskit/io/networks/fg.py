@@ -65,7 +65,7 @@ def _check_scope(
         raise words.refusal(
             Message("factor {number} has the variable {twice} twice.", number=number, twice=twice)
         )
-    for name, size in zip(scope, shape):
+    for name, size in zip(scope, shape, strict=True):
         if size == 0 or sizes.setdefault(name, size) != size:
             raise words.refusal(
                 f"factor {number} gives the variable {name} {size} states, and an earlier one {sizes[name]}."

@@ -105,7 +105,7 @@ Mend them, or pass normalize=True to divide them by their sum.
 def _states_of(row: int, parents: Sequence[Variable]) -> Joined:
     """Return which states of the parents a row is for."""
     codes = np.unravel_index(row, tuple(parent.size for parent in parents)) if parents else ()
-    return Joined(f"{p.name!s} = {p.states[int(code)]!s}" for p, code in zip(parents, codes))
+    return Joined(f"{p.name!s} = {p.states[int(code)]!s}" for p, code in zip(parents, codes, strict=True))
 
 
 def table_from(

@@ -240,7 +240,7 @@ def _noisy_max(
         )
     budget.take([sum(parent.size for parent in parents) + 1, variable.size], variable.name)
     found = []
-    for cause, parent in zip(causes, parents):
+    for cause, parent in zip(causes, parents, strict=True):
         rows = _matrix(cause, variable.size, where)
         if len(rows) != parent.size:
             raise ModelFormatError(
@@ -421,7 +421,7 @@ def _network(
             )
         variables[variable.name] = variable
     nodes = []
-    for item, variable in zip(plain, variables.values()):
+    for item, variable in zip(plain, variables.values(), strict=True):
         where = f"the node {variable.name!r}"
         parents = tuple(label_from(parent, where) for parent in listed(item, "parents", where))
         check_names(parents, variables, where)

@@ -141,6 +141,6 @@ def written_normal(
     """
     terms = "".join(
         f" {'-' if math.copysign(1, b) < 0 else '+'} {abs(b)!r} * {name}"
-        for b, name in zip(coefficients, names)
+        for b, name in zip(coefficients, names, strict=True)
     )
     return f"normal ( {intercept!r}{terms}, {variance!r} )"

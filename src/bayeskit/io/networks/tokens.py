@@ -142,7 +142,7 @@ name of a node.
                 return list(map(float, words))
             except ValueError:
                 pass
-        place = next(place for place, word in zip(places, words) if not is_number(word))
+        place = next(place for place, word in zip(places, words, strict=True) if not is_number(word))
         raise self.error(
             Message("there is {words} where a number must stand.", words=shown(self.words[place])), place
         )

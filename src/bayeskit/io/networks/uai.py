@@ -239,4 +239,4 @@ def read_uai_evidence(path: PathLike) -> dict[int, int]:
         raise ModelFormatError(
             Message("the variable {twice} is observed twice. Keep one of them.", twice=twice), path=path
         )
-    return dict(zip(names, states))
+    return dict(zip(names, states, strict=True))

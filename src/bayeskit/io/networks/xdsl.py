@@ -292,7 +292,7 @@ def _noisy_max(part: _Part, parents: Sequence[_Part], normalize: bool, budget: B
         normalize=normalize,
     )
     causes, start = [], 0
-    for parent, order in zip(parents, _strengths(part, sizes)):
+    for parent, order in zip(parents, _strengths(part, sizes), strict=True):
         block = weights[start : start + len(order)]
         start += len(order)
         if block[-1, -1] < 1 - ROUNDED:
@@ -475,7 +475,7 @@ def _noisy_lines(node: Node, distribution: NoisyMax) -> list[str]:
     """Return strengths and parameters: a column for each parent state, the one without effect last, then the leak."""
     strengths: list[int] = []
     columns: list[NDArray[np.float64]] = []
-    for cause, parent in zip(distribution.causes, node.parents):
+    for cause, parent in zip(distribution.causes, node.parents, strict=True):
         idle = [s for s, row in enumerate(cause) if row[-1] == 1.0 and not row[:-1].any()]
         if not idle:
             raise SettingError(

@@ -222,7 +222,7 @@ def _pieces(patterns: MissingPatterns, task: Callable[[int, int, int], T], n_job
     n = patterns.X.shape[0]
     bounds = [(start, min(start + _PIECE, n)) for start in range(0, n, _PIECE)]
     groups = np.searchsorted(patterns.starts, [start for start, _ in bounds], side="right") - 1
-    group_of = {start: int(group) for (start, _), group in zip(bounds, groups)}
+    group_of = {start: int(group) for (start, _), group in zip(bounds, groups, strict=True)}
     return in_order(lambda start, stop: task(start, stop, group_of[start]), bounds, n_jobs)
 
 
@@ -305,7 +305,7 @@ def expected_sums(
     _check(report, patterns)
     for more in pieces:
         _check(more[-1], patterns)
-        for total, part in zip((weight, seen, first, second, report), more):
+        for total, part in zip((weight, seen, first, second, report), more, strict=True):
             total += part
     if shape.whole:
         second = np.tril(second) + np.swapaxes(np.tril(second, -1), -1, -2)

@@ -426,7 +426,7 @@ class LatentProblem:
         results = in_order(one, bounds, self.n_jobs)
         totals = next(results)
         for sums in results:
-            for total, part in zip(totals, sums):
+            for total, part in zip(totals, sums, strict=True):
                 total += part
         return float(totals[0][0]), self._statistics(centre, *totals[1:])
 

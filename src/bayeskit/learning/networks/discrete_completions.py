@@ -121,7 +121,7 @@ class Completions:
         each = 8 * (2 * len(self.names) + 4)
         allowed = min(MOST_COMPLETIONS * each, max_memory)
         row = int(np.flatnonzero(self.row_of == most)[0])
-        absent = [name for name, gone in zip(self.names, missing[most]) if gone]
+        absent = [name for name, gone in zip(self.names, missing[most], strict=True) if gone]
         if ways[most] > 1.5 * MOST_COMPLETIONS or ways[most] * each > max_memory:
             raise TooLarge(
                 float(ways[most]) * each,

@@ -153,7 +153,7 @@ class ExpectedFamilies:
             total[np.searchsorted(joined, place)] += more
             places, counts = joined, total
         digits = np.empty((len(places), len(base)), np.int64)
-        for k, (stride, size) in enumerate(zip(strides, sizes)):
+        for k, (stride, size) in enumerate(zip(strides, sizes, strict=True)):
             digits[:, k] = places // stride % size
         return Extensions(digits, counts)
 
@@ -221,7 +221,7 @@ class ExpectedFamilies:
 def _places(codes: Ints, base: list[int], strides: list[int]) -> tuple[Ints, Ints]:
     """Return the numbers of the configurations that occur, and which of them each row has."""
     number = np.zeros(len(codes), np.int64)
-    for v, stride in zip(base, strides):
+    for v, stride in zip(base, strides, strict=True):
         number += codes[:, v] * stride
     place, inverse = np.unique(number, return_inverse=True)
     return place, inverse.ravel()

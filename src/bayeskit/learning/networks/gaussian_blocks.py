@@ -166,7 +166,7 @@ class GaussianBlock:
         """Return the normals of all configurations under a network, of numbers less their centre."""
         n, d = self.n_configurations, len(self.names)
         mean, root, log_root = np.zeros((n, d)), np.zeros((n, d, d)), np.zeros(n)
-        for k, (name, parents, cell) in enumerate(zip(self.names, self.parents, self._cells)):
+        for k, (name, parents, cell) in enumerate(zip(self.names, self.parents, self._cells, strict=True)):
             given = network[name].distribution
             assert isinstance(given, LinearGaussian)
             variance = given.variance.reshape(-1)

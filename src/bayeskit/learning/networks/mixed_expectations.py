@@ -98,7 +98,7 @@ class MixedRows:
         for found in in_order(lambda k, _: self._parts[k].weigh(log_slots, normals, hard), tasks, n_jobs):
             value += found.value
             slot_weights[found.slots] += found.slot_weights
-            sums = [mine.merge(theirs) for mine, theirs in zip(sums, found.sums)]
+            sums = [mine.merge(theirs) for mine, theirs in zip(sums, found.sums, strict=True)]
         return value, slot_weights, sums
 
     def _refuse(self, max_memory: float) -> None:
@@ -135,7 +135,7 @@ class _Part:
         self._local = np.repeat(np.arange(len(numbers)), many)
         self._slot = first[self._local] + np.arange(len(self._local)) - self._starts[self._local]
         self._slots = slice(int(self._slot.min()), int(self._slot.max()) + 1)
-        self._pairs = [self._paired(block, x) for block, x in zip(rows._blocks, rows._numbers)]
+        self._pairs = [self._paired(block, x) for block, x in zip(rows._blocks, rows._numbers, strict=True)]
 
     def _paired(self, block: GaussianBlock, x: Floats) -> Pairs:
         """Sort the pairs of a row and a configuration by what is missing, then by configuration."""
@@ -149,7 +149,7 @@ class _Part:
         stops = [*starts[1:], len(group)]
         groups = [
             Group(int(g % n), patterns[g // n], int(start), int(stop))
-            for g, start, stop in zip(found, starts, stops)
+            for g, start, stop in zip(found, starts, stops, strict=True)
         ]
         return Pairs(of_slot.reshape(-1), self._rows[local], groups)
 
@@ -159,7 +159,7 @@ class _Part:
         completed = []
         # Numbers beyond the range of doubles make a row impossible, which is told below.
         with np.errstate(over="ignore", invalid="ignore"):
-            for pairs, x, normal in zip(self._pairs, rows._numbers, normals):
+            for pairs, x, normal in zip(self._pairs, rows._numbers, normals, strict=True):
                 density, found = _densities(pairs, x, normal, hard)
                 log += density[pairs.of_slot]
                 completed.append(found)
@@ -181,10 +181,10 @@ class _Part:
             np.float64
         )
         sums = []
-        for block, pairs, found in zip(rows._blocks, self._pairs, completed):
+        for block, pairs, found in zip(rows._blocks, self._pairs, completed, strict=True):
             sums.append(BlockSums.zero(block))
             mine: Floats = np.bincount(pairs.of_slot, weights, len(pairs.row)).astype(np.float64)
-            for group, (away, covariance) in zip(pairs.groups, found):
+            for group, (away, covariance) in zip(pairs.groups, found, strict=True):
                 here = mine[group.start : group.stop]
                 sums[-1].add(group.configuration, away, here, group.hidden, covariance)
         return Weighed(value, self._slots, slot_weights, sums)

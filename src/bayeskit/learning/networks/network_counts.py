@@ -114,7 +114,7 @@ def _dense(part: RegressionFamilies, f: int) -> Regressions:
     keys, sums = part.cells[f]
     sizes = [radix - 1 for radix in part.radices_of(f)[:-1]]
     there = np.ones(len(keys), np.bool_)
-    for code, size in zip(codes, sizes):
+    for code, size in zip(codes, sizes, strict=True):
         there &= code < size
     some = np.flatnonzero(there)
     places = key_of([code[some] for code in codes], sizes) if codes else np.zeros(len(some), np.int64)

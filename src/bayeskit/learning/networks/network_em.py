@@ -113,7 +113,9 @@ class NetworkProblem:
         self._engine = Exact(_laid_out(network))
         p = self._engine.potentials
         starts = p.value_start.tolist()
-        self._part = {node.name: slice(a, b) for node, a, b in zip(network.nodes, starts, starts[1:])}
+        self._part = {
+            node.name: slice(a, b) for node, a, b in zip(network.nodes, starts[:-1], starts[1:], strict=True)
+        }
         each = np.ones(columns.n_rows) if weights is None else np.asarray(weights, np.float64)
         codes = codes_of(network, columns)
         seen = (codes < p.sizes).sum(axis=1)
@@ -326,9 +328,9 @@ def start_network(
     """
     counts = NetworkCounts.of(network, columns, weights)
     found = estimated(network, counts, BDeu(1.0), {}, "mle")
-    numbers = dict(zip(columns.names, columns.numbers))
+    numbers = dict(zip(columns.names, columns.numbers, strict=True))
     nodes = []
-    for before, node in zip(network.nodes, found.nodes):
+    for before, node in zip(network.nodes, found.nodes, strict=True):
         made: Any = node.distribution
         if isinstance(before.distribution, Deterministic):
             made = before.distribution

@@ -138,10 +138,10 @@ class MixedNetworkProblem:
         normals = [block.at(parameters) for block in self._blocks]
         value, slot_weights, sums = self._rows.expect(log_slots, normals, self.hard, self.n_jobs)
         regressions: dict[Name, Regressions] = {}
-        for block, normal, mine in zip(self._blocks, normals, sums):
+        for block, normal, mine in zip(self._blocks, normals, sums, strict=True):
             regressions |= block.regressions(normal, mine)
         counts = ExpectedCounts(self._completions.counts(share, slot_weights), regressions)
-        return counts, value + self._log_prior(dict(zip(self._completions.names, logs)))
+        return counts, value + self._log_prior(dict(zip(self._completions.names, logs, strict=True)))
 
     def maximise(self, statistics: ExpectedCounts) -> Network:
         """Return the network that the counts and moments speak for."""
@@ -255,7 +255,7 @@ def _impossible(network: Network, columns: NodeColumns, kept: NDArray[np.intp], 
     """Say which row it is, and what is in it."""
     row = int(kept[row])
     cells = []
-    for variable, codes, numbers in zip(columns.variables, columns.codes, columns.numbers):
+    for variable, codes, numbers in zip(columns.variables, columns.codes, columns.numbers, strict=True):
         if variable.name not in network.dag.position:
             continue
         if codes is not None and codes[row] < variable.size:

@@ -47,7 +47,7 @@ def score(
     place = {column: v for v, column in enumerate(columns.names)}
     parents = [0] * len(place)
     dag = _dag(network, columns.names)
-    for node, mine in zip(dag.nodes, dag.parents):
+    for node, mine in zip(dag.nodes, dag.parents, strict=True):
         parents[place[node]] = bits([place[p] for p in mine])
     if not columns.complete.any():
         raise DataError("Every row has a missing cell, so there is nothing to score.")

@@ -262,7 +262,7 @@ class _Turns:
 
     def _network(self, parents: Parents) -> Network:
         names = self.columns.names
-        nodes = zip(self.columns.variables, parents)
+        nodes = zip(self.columns.variables, parents, strict=True)
         return Network(tuple(Node(v, tuple(names[p] for p in members(mine))) for v, mine in nodes))
 
     def _left(self) -> float | None:
@@ -276,7 +276,7 @@ def _expected(network: Network, parents: Parents, families: ExpectedFamilies) ->
     """Return the expected counts of a graph's families under another's tables."""
     flat: list[Floats] = []
     part, start = {}, 0
-    for v, (node, mine) in enumerate(zip(network.nodes, parents)):
+    for v, (node, mine) in enumerate(zip(network.nodes, parents, strict=True)):
         flat.append(families.table([*members(mine), v]).ravel())
         part[node.name] = slice(start, start + len(flat[-1]))
         start += len(flat[-1])
@@ -339,7 +339,7 @@ def observed_score(
         return value - score.penalty(n_rows) * parameters
     prior = prior_of(score)
     counts, total = problem.expect(network)
-    for node, shape in zip(network.nodes, shapes):
+    for node, shape in zip(network.nodes, shapes, strict=True):
         n = counts.table(network, node.name).reshape(-1, shape[-1])
         table: Any = node.distribution
         cells, above = n.reshape(-1, 1), n.sum(axis=1)[:, None]

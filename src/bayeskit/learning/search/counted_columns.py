@@ -76,8 +76,8 @@ class CountedTests(RememberedTests):
             tables, _ = self._counted(sets)
             for k in made:
                 measured[k] = self._measured(tests[k], *tables[_all(tests[k])])
-        answers = zip(*measured.T.tolist(), p_values(measured[:, 0], measured[:, 1]).tolist())
-        self._known.update(zip(tests, answers))
+        answers = zip(*measured.T.tolist(), p_values(measured[:, 0], measured[:, 1]).tolist(), strict=True)
+        self._known.update(zip(tests, answers, strict=True))
 
     def _degrees(self, test: Test) -> float:
         a, b, given = test
@@ -101,7 +101,7 @@ class CountedTests(RememberedTests):
             child, *parents = members(some)
             order = (*parents, child)
             digits = np.unravel_index(keys, [int(self._sizes[v]) + 1 for v in order])
-            found[some] = dict(zip(order, digits)), counts
+            found[some] = dict(zip(order, digits, strict=True)), counts
         return found, statistics.total
 
     def _measured(

@@ -178,10 +178,10 @@ class FamilyScores:
                 known[child, parents] = float(self._count(child, parents, self._alone)[0])
             return np.array([known[child, parents]])
         sets = [parents | (1 << v) for v in more]
-        new = [v for v, some in zip(more, sets) if (child, some) not in known]
+        new = [v for v, some in zip(more, sets, strict=True) if (child, some) not in known]
         if new:
             found = self._count(child, parents, np.array(new, np.int64))
-            for v, score in zip(new, found.tolist()):
+            for v, score in zip(new, found.tolist(), strict=True):
                 known[child, parents | (1 << v)] = score
         return np.array([known[child, some] for some in sets])
 
@@ -303,7 +303,8 @@ class MixedScores:
         self._codes = codes
         self._tables = FamilyScores(codes, columns.sizes[self._discrete], score, weights)
         self._numbers = {
-            int(v): row for v, row in zip(np.flatnonzero(~columns.is_discrete), columns.number_matrix())
+            int(v): row
+            for v, row in zip(np.flatnonzero(~columns.is_discrete), columns.number_matrix(), strict=True)
         }
         self.n_rows = int(columns.complete.sum())
         self._weights = np.ones(self.n_rows) if weights is None else weights
@@ -350,7 +351,9 @@ class MixedScores:
                 n, scatter = shared[0], shared[1][:, places[:, :, None], places[:, None, :]]
             _, residual = regressed(scatter.reshape(-1, m + 1, m + 1))
             logs = _log_likelihood(n[:, None], m, residual.reshape(len(n), -1), self._spread(child))
-            yield from zip(some, (logs.sum(axis=0) - self._penalty * (m + 2) * float(declared)).tolist())
+            yield from zip(
+                some, (logs.sum(axis=0) - self._penalty * (m + 2) * float(declared)).tolist(), strict=True
+            )
 
     def _shared(self, given: int, asked: int) -> tuple[Floats, Floats] | None:
         """Return the moments of all columns in each configuration of ``given``, once enough families ask for them."""

@@ -108,7 +108,7 @@ class IndependenceTests(RememberedTests):
             groups[a, given].append(b)
         found = [self._measure(a, given, np.array(others, np.int64)) for (a, given), others in groups.items()]
         measured = np.concatenate(found)
-        answers = zip(*measured.T.tolist(), p_values(measured[:, 0], measured[:, 1]).tolist())
+        answers = zip(*measured.T.tolist(), p_values(measured[:, 0], measured[:, 1]).tolist(), strict=True)
         for (a, given), others in groups.items():
             for b in others:
                 self._known[Test(a, b, given)] = next(answers)
@@ -242,8 +242,8 @@ class MixedTests(RememberedTests):
 
     def _make(self, tests: list[Test]) -> None:
         measured = np.array([self._measure(test) for test in tests])
-        answers = zip(*measured.T.tolist(), p_values(measured[:, 0], measured[:, 1]).tolist())
-        self._known.update(zip(tests, answers))
+        answers = zip(*measured.T.tolist(), p_values(measured[:, 0], measured[:, 1]).tolist(), strict=True)
+        self._known.update(zip(tests, answers, strict=True))
 
     def _measure(self, test: Test) -> tuple[float, float]:
         a, b, z = test
@@ -369,7 +369,13 @@ class CorrelationTests(RememberedTests):
             groups[test.given.bit_count()].append(test)
         for k, some in groups.items():
             partial = self._partial(np.array([[a, b, *members(given)] for a, b, given in some]))
-            self._known.update(zip(some, zip(*(column.tolist() for column in self._tested(partial, k)))))
+            self._known.update(
+                zip(
+                    some,
+                    zip(*(column.tolist() for column in self._tested(partial, k)), strict=True),
+                    strict=True,
+                )
+            )
 
     def _partial(self, sets: NDArray[np.int64]) -> Floats:
         """Return the correlation of the first two of each set given the rest."""

@@ -303,7 +303,7 @@ def sealed(variable: Variable) -> Variable:
 
 def _note_gaps(rows: Encoded, reading: Reading) -> None:
     """Say which columns of a file that nobody spoke of hold whole numbers and gaps only, a few values in all."""
-    for variable, numbers in zip(rows.schema.numeric, rows.values):
+    for variable, numbers in zip(rows.schema.numeric, rows.values, strict=True):
         there = numbers[~np.isnan(numbers)]
         few = len(there) < len(numbers) and (there == np.rint(there)).all()
         if reading.tells(variable.name) or not few or len(np.unique(there)) > MOST_INTEGERS:

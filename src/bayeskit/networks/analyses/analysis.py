@@ -155,7 +155,7 @@ def findings(asked: Asked, target: Name, evidence: Given) -> Findings:
             left_out.append(name)
             continue
         joint = np.zeros((len(belief), node.variable.size))
-        for k, posteriors in zip(possible, given):
+        for k, posteriors in zip(possible, given, strict=True):
             joint[k] = belief[k] * posteriors[name]
         told = information_of(joint)
         change, code = _largest_change(joint, belief)

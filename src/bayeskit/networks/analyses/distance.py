@@ -70,7 +70,10 @@ def _same_distribution(one: Network, other: Network, a: Node, b: Node) -> bool:
         return (
             states == other_states  # the strongest effect is another one in another order
             and np.array_equal(mine.leak, yours.leak)
-            and all(np.array_equal(x, yours.causes[k][c]) for x, k, c in zip(mine.causes, axes, codes))
+            and all(
+                np.array_equal(x, yours.causes[k][c])
+                for x, k, c in zip(mine.causes, axes, codes, strict=True)
+            )
         )
     theirs_turned = _turned(b.distribution.table(), [*axes, len(axes)], [*codes, _codes(a, b)])
     return np.array_equal(a.distribution.table(), theirs_turned)

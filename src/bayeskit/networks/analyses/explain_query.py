@@ -60,8 +60,8 @@ def explain_query(
         )
     refuse_observed(target, read_mapping(evidence))
     found, values, _ = door.reader.read_mixed(evidence, soft)
-    codes = {v.name: int(code) for v, code in zip(door.variables, found.codes) if code >= 0}
-    numbers = {v.name: float(x) for v, x in zip(door.variables, values) if not math.isnan(x)}
+    codes = {v.name: int(code) for v, code in zip(door.variables, found.codes, strict=True) if code >= 0}
+    numbers = {v.name: float(x) for v, x in zip(door.variables, values, strict=True) if not math.isnan(x)}
     told = [door.variables[p].name for p in found.likelihoods]
     observed = _Observed({v.name: v for v in door.variables}, codes, numbers, lang)
     pieces: list[tuple[Name | None, Piece]]

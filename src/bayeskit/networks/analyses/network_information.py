@@ -92,7 +92,7 @@ def whole_entropy(asked: Asked, evidence: Given) -> float:
     """
     network = asked._network
     margins, told = asked._family_margins(evidence)
-    for node, joint in zip(network.nodes, margins):
+    for node, joint in zip(network.nodes, margins, strict=True):
         told -= _expected_log(joint, table_of(network, node.name))
     return max(told, 0.0)
 
@@ -102,7 +102,7 @@ def divergence(p: Asked, other: Network) -> float:
     _require_same_variables(p._network, other)
     total = 0.0
     margins, _ = p._family_margins(None)
-    for node, joint in zip(p._network.nodes, margins):
+    for node, joint in zip(p._network.nodes, margins, strict=True):
         own, twin = table_of(p._network, node.name), other[node.name]
         mine, theirs = (*node.parents, node.name), (*twin.parents, node.name)
         table = table_of(other, node.name)[np.ix_(*(_codes_of(p._network[n], other[n]) for n in theirs))]

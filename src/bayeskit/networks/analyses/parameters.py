@@ -159,7 +159,9 @@ class Parameters:
 
     def _at(self, node: Node, place: tuple[int, ...], parts: tuple[Floats, ...]) -> ParameterSensitivity:
         network = self._asked._network
-        given = {p: network[p].variable.states[code] for p, code in zip(node.parents, place)}
+        given = {
+            p: network[p].variable.states[code] for p, code in zip(node.parents, place[:-1], strict=True)
+        }
         value, *numbers = (float(part[place]) for part in parts)
         return ParameterSensitivity(
             self._target, self._evidence, node.name, given, node.variable.states[place[-1]], value, *numbers
@@ -223,7 +225,9 @@ def read_cell(network: Network, parameter: tuple[Name, object, object]) -> tuple
         raise SettingError("{name!r} has one state, whose probability cannot be changed.", name=name)
     family = (*node.parents, name)
     values = (*_parent_states(node, given), state)
-    return node, tuple(state_code(n, network[n].variable.states, value) for n, value in zip(family, values))
+    return node, tuple(
+        state_code(n, network[n].variable.states, value) for n, value in zip(family, values, strict=True)
+    )
 
 
 def _parent_states(node: Node, given: object) -> tuple[Any, ...]:

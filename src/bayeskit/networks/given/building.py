@@ -68,7 +68,7 @@ def network_of(
         return replace(known, name=name or known.name)
     graph = _graph_of(known)
     variables = _variables(states, graph.nodes)
-    return Network(tuple([Node(v, p) for v, p in zip(variables, graph.parents)]), name)
+    return Network(tuple([Node(v, p) for v, p in zip(variables, graph.parents, strict=True)]), name)
 
 
 def _graph_of(given: object) -> Dag:
@@ -202,7 +202,7 @@ class Axes:
         self.states: list[list[Label]] = [list(v.states) for v in variables]
         self.open_last = open_last
         closed = self.names[:-1] if open_last else self.names
-        for name, states in zip(closed, self.states):
+        for name, states in zip(closed, self.states[: len(closed)], strict=True):
             if not states:
                 raise UsageError(
                     "The table of {owner!r} needs the states of {name!r}, which are not known yet. Call "
@@ -226,7 +226,8 @@ class Axes:
 
     def where(self, place: Sequence[int]) -> str:
         """Say in words where a cell or a row is; nothing for a table without parents."""
-        pairs = zip(self.names, self.states, place)
+        n = len(place)  # a row has no place on the child's axis
+        pairs = zip(self.names[:n], self.states[:n], place, strict=True)
         return ", ".join(f"{name!r} = {states[int(k)]!r}" for name, states, k in pairs)
 
     def cells(self, given: Mapping[Any, Any]) -> list[tuple[Place, Any]]:

@@ -87,7 +87,7 @@ def cells_of_frame(axes: Axes, frame: TableLike) -> list[tuple[Place, float]]:
     """
     table = open_table(frame)
     parents = [_column(table, name) for name in axes.names[:-1]]
-    absent = [name for name, column in zip(axes.names, parents) if column is None]
+    absent = [name for name, column in zip(axes.names[:-1], parents, strict=True) if column is None]
     if absent:
         raise ColumnError(
             "The frame for {owner!r} has no column for its parent {absent!r}. It has {listing}.",
@@ -106,7 +106,7 @@ def cells_of_frame(axes: Axes, frame: TableLike) -> list[tuple[Place, float]]:
 
 def _long(axes: Axes, table: Rows, columns: list[int], number: int) -> list[tuple[Place, float]]:
     codes = [_codes_in(axes, axis, table, j) for axis, j in enumerate(columns)]
-    return list(zip(zip(*codes), _numbers_in(table, number, axes.owner)))
+    return list(zip(zip(*codes, strict=True), _numbers_in(table, number, axes.owner), strict=True))
 
 
 def _wide(axes: Axes, table: Rows, parents: list[int], columns: list[int]) -> list[tuple[Place, float]]:
@@ -121,10 +121,10 @@ def _wide(axes: Axes, table: Rows, parents: list[int], columns: list[int]) -> li
         )
     states = [axes.code(last, table.names[j]) for j in columns]
     codes = [_codes_in(axes, axis, table, j) for axis, j in enumerate(parents)]
-    rows: list[Place] = list(zip(*codes)) if codes else [()] * table.n_rows
+    rows: list[Place] = list(zip(*codes, strict=True)) if codes else [()] * table.n_rows
     found: list[tuple[Place, float]] = []
-    for state, j in zip(states, columns):
-        found += [((*row, state), p) for row, p in zip(rows, _numbers_in(table, j, axes.owner))]
+    for state, j in zip(states, columns, strict=True):
+        found += [((*row, state), p) for row, p in zip(rows, _numbers_in(table, j, axes.owner), strict=True)]
     return found
 
 
@@ -240,7 +240,7 @@ def _aligned(axes: Axes, factor: Factor) -> Floats:
         )
     values = factor.ordered(axes.names)
     codes = [[axes.code(k, state) for state in states] for k, states in enumerate(values.states)]
-    for name, found, states in zip(axes.names, codes, axes.states):
+    for name, found, states in zip(axes.names, codes, axes.states, strict=True):
         absent = [state for code, state in enumerate(states) if code not in found]
         if absent or len(set(found)) < len(found):
             told = (
@@ -354,7 +354,7 @@ def _outcomes(axes: Axes, rule: Callable[..., Any]) -> list[tuple[tuple[int, ...
             error=error,
         ) from None
     places = np.ndindex(*axes.shape)
-    return [(place, rule(*states)) for place, states in zip(places, product(*axes.states))]
+    return [(place, rule(*states)) for place, states in zip(places, product(*axes.states), strict=True)]
 
 
 def _of_parents(network: Network, name: Name, causes: object) -> list[tuple[Variable, Any]]:
@@ -581,7 +581,9 @@ def fitting(network: Network, name: Name, given: Deterministic | NoisyMax | Line
         )
     parents = [network[parent].variable for parent in network[name].parents]
     child = network[name].variable
-    causes = [checked_rows(Axes(name, [p, child]), c, None) for p, c in zip(parents, given.causes)]
+    causes = [
+        checked_rows(Axes(name, [p, child]), c, None) for p, c in zip(parents, given.causes, strict=True)
+    ]
     return NoisyMax(tuple(causes), checked_rows(Axes(name, [child]), given.leak, None), given.rising)
 
 

@@ -105,7 +105,7 @@ def read_hidden(network: Network, data: TableLike) -> NodeColumns:
         if node.is_discrete and not node.variable.size:
             raise _undeclared(node.name, f"There is no column {node.name!r}")
     columns = read_known(network, data, present)
-    for variable, numbers in zip(columns.variables, columns.numbers):
+    for variable, numbers in zip(columns.variables, columns.numbers, strict=True):
         if numbers is not None and network[variable.name].is_discrete and np.isnan(numbers).all():
             raise _undeclared(variable.name, f"The column {variable.name!r} is empty")
     n = columns.n_rows
@@ -129,7 +129,9 @@ def read_known(network: Network, data: TableLike, place: Mapping[Name, Name]) ->
         if node.variable.size or not node.is_discrete
     }
     columns = read_nodes(data, only=[*place.values()], known=known)
-    variables = (replace(variable, name=name) for variable, name in zip(columns.variables, place))
+    variables = (
+        replace(variable, name=name) for variable, name in zip(columns.variables, place, strict=True)
+    )
     return replace(columns, variables=tuple(variables))
 
 

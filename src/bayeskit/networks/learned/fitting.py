@@ -300,12 +300,14 @@ def _as_prior(prior: Any, ess: float | None) -> Any:
 def _columns_of(network: Network, data: TableLike) -> NodeColumns:
     """Read the columns of the nodes; every node must have one."""
     nodes = network.dag.nodes
-    return read_known(network, data, {**dict(zip(nodes, nodes)), **columns_of(nodes, open_table(data).names)})
+    return read_known(
+        network, data, {**dict(zip(nodes, nodes, strict=True)), **columns_of(nodes, open_table(data).names)}
+    )
 
 
 def _with_states(network: Network, columns: NodeColumns) -> Network:
     """Give nodes that have none the states of their columns."""
-    variables = dict(zip(columns.names, columns.variables))
+    variables = dict(zip(columns.names, columns.variables, strict=True))
     nodes, found_some = [], False
     for node in network.nodes:
         found = variables[node.name]

@@ -332,7 +332,7 @@ def _found_network(columns: NodeColumns | CountedColumns, found: Found) -> Bayes
         warnings.warn(SuspectResult("{why}: this is the best network found so far.", why=why), stacklevel=3)
     names = columns.names
     arcs = [tuple(names[p] for p in parents) for parents in found.parents]
-    nodes = [Node(variable, parents) for variable, parents in zip(columns.variables, arcs)]
+    nodes = [Node(variable, parents) for variable, parents in zip(columns.variables, arcs, strict=True)]
     return BayesianNetwork._of(Network(tuple(nodes)))
 
 

@@ -53,7 +53,7 @@ def with_hidden(columns: NodeColumns, hidden: tuple[Variable, ...]) -> NodeColum
     n = columns.n_rows
     variables = (*columns.variables, *hidden)
     numeric = next((v.name for v in variables if v.kind == "numeric"), None)
-    for variable, numbers in zip(columns.variables, columns.numbers):
+    for variable, numbers in zip(columns.variables, columns.numbers, strict=True):
         if numbers is not None and np.isnan(numbers).all():
             raise ColumnError(
                 "No cell of {name!r} is there, so its states are not known. Declare them, "
@@ -122,7 +122,7 @@ def _graph(start: GraphLike, names: tuple[Name, ...], limits: Arcs) -> tuple[int
     if strange is not None:
         raise SettingError("start names {strange!r}, which is no column.", strange=strange)
     found = list(limits.required)
-    for node, parents in zip(dag.nodes, dag.parents):
+    for node, parents in zip(dag.nodes, dag.parents, strict=True):
         child = place[node]
         for parent in parents:
             if not limits.allowed[child] >> place[parent] & 1:

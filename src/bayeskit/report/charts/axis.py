@@ -79,7 +79,7 @@ def ticks_of(low: float, high: float, most: int = 6, *, whole: bool = False) -> 
     ([(0.0, '0.0'), (0.5, '0.5'), (1.0, '1.0')], [(0.0, '0'), (1.0, '1')])
     """
     values = [value for value in round_numbers(low, high, most) if not whole or value == round(value)]
-    return list(zip(values, written_alike(values)))
+    return list(zip(values, written_alike(values), strict=True))
 
 
 Mark = Rectangle | Words | Line

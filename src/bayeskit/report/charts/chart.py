@@ -50,7 +50,7 @@ class PlotPicture(ChartPicture):
         on = [ax] if ax is not None else self._new_axes()
         draw_plot(self.description, on)
         set_fonts(on[0] if ax is not None else on[0].figure)
-        found = [axes for axes, panel in zip(on, self.description.panels) if not panel.beneath]
+        found = [axes for axes, panel in zip(on, self.description.panels, strict=False) if not panel.beneath]
         return found[0] if len(found) == 1 else found
 
     def _new_axes(self) -> list[Axes]:

@@ -114,7 +114,9 @@ class ClassProfile(Chart):
             at = np.arange(float(len(rows))) + width * (i + 0.5) - FILLED / 2
             shares = np.array([share[k] for _, share in rows])
             numbers = tuple(f"{100 * share:.0f}%" for share in shares) if few else ()
-            said = "; ".join(f"{text}: {100 * share:.1f}%" for (text, _), share in zip(rows, shares))
+            said = "; ".join(
+                f"{text}: {100 * share:.1f}%" for (text, _), share in zip(rows, shares, strict=True)
+            )
             label = str(self.classes[k])
             series.append(
                 Bars(

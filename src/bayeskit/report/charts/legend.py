@@ -35,7 +35,9 @@ def mixed(colour: str, page: str, share: float) -> str:
     '#808080'
     """
     ours, page_s = ([int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in (colour, page))
-    return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in zip(ours, page_s))
+    return "#" + "".join(
+        f"{round(share * a + (1 - share) * b):02x}" for a, b in zip(ours, page_s, strict=True)
+    )
 
 
 def _shade(colour: tuple[str, str], band: int) -> tuple[str, str]:

@@ -196,7 +196,7 @@ class Nomogram(Chart):
 
     def _states(self, ruler: Ruler) -> Lane:
         """States along a line, in the order of their points."""
-        placed = sorted(zip(self.points(ruler.name).tolist(), map(str, ruler.values)))
+        placed = sorted(zip(self.points(ruler.name).tolist(), map(str, ruler.values), strict=True))
         x = np.array([points for points, _ in placed])
         texts = tuple(enumerate(text for _, text in placed))
         told = "; ".join(f"{text}: {points:.1f}" for points, text in placed)
@@ -318,7 +318,7 @@ def nomogram(
             )
         # Far out a density may be 0 in both classes: the curve ends there, and a step after it has reached its end.
         kept = _near(odds, finite) if term.numeric else finite
-        values = tuple(v for v, there in zip(term.values, kept) if there)
+        values = tuple(v for v, there in zip(term.values, kept, strict=True) if there)
         if values:
             rulers.append(Ruler(term.name, term.numeric, values, odds[kept]))
     rulers.sort(key=lambda ruler: -ruler.spread)

@@ -197,7 +197,7 @@ class Panel:
         places = spread([up(float(curve.y[-1])) for curve in named], self.height)
         return [
             (curve, self.y.high + (self.y.low - self.y.high) * place / self.height)
-            for curve, place in zip(named, places)
+            for curve, place in zip(named, places, strict=True)
         ]
 
 

@@ -46,7 +46,7 @@ def _colour(number: int | None) -> str:
 
 def draw_plot(plot: Plot, on: Sequence[Axes]) -> None:
     """Draw as many panels as there are axes, the first ones first."""
-    for axes, panel in zip(on, plot.panels):
+    for axes, panel in zip(on, plot.panels, strict=False):
         match panel:
             case Panel():
                 _panel(axes, panel if plot.legend else _in_free_colours(panel, axes))
@@ -121,7 +121,7 @@ def _ticks(axis: Any, described: Axis) -> None:
     """Write what the description gives; round numbers are left to Matplotlib, so that they follow whoever zooms."""
     ticker = import_module("matplotlib.ticker")
     if described.ticks:
-        places, texts = zip(*described.ticks)
+        places, texts = zip(*described.ticks, strict=True)
         axis.set_ticks(places, [plain(text) for text in texts], parse_math=False)
     elif described.written == "percent":
         axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{100 * value:.4g}%"))
@@ -178,7 +178,7 @@ def _points(axes: Axes, points: Points, order: float) -> None:
     else:
         look |= {"color": _colour(points.colour), "edgecolors": "white", "linewidths": 0.6 * points.rim}
     axes.scatter(points.x, points.y, **look)
-    for x, y, text in zip(points.x, points.y, points.texts):
+    for x, y, text in zip(points.x, points.y, points.texts, strict=bool(points.texts)):
         _write(axes, text, (float(x), float(y)), (4, 4), INK)
 
 
@@ -188,7 +188,7 @@ def _bars(axes: Axes, bars: Bars, order: float) -> None:
         axes.barh(bars.at, bars.values, bars.width, **look)
     else:
         axes.bar(bars.at, bars.values, bars.width, edgecolor="white", **look)
-    for at, value, text in zip(bars.at.tolist(), bars.values.tolist(), bars.texts):
+    for at, value, text in zip(bars.at.tolist(), bars.values.tolist(), bars.texts, strict=bool(bars.texts)):
         if text:
             place, offset = ((value, at), (3, 0)) if bars.horizontal else ((at, value), (0, 2))
             _write(axes, text, place, offset, INK)
@@ -247,7 +247,7 @@ def _legend(axes: Axes, keys: Sequence[Key], title: str) -> None:
             words_only = key.colour is None and key.shape is None
             marker = "none" if words_only else _MARKERS[key.shape or "square"]
             axes.scatter([], [], s=30, marker=marker, color=_colour(key.colour), label=plain(key.name))
-    drawn = dict(zip(*reversed(axes.get_legend_handles_labels())))
+    drawn = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     names = [plain(key.name) for key in keys]
     found = axes.legend([drawn[name] for name in names], names, title=plain(title) or None)
     for text in (*found.get_texts(), found.get_title()):

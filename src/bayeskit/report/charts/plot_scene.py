@@ -159,17 +159,17 @@ def _line_style(curve: Curve) -> str:
 
 
 def _curve(curve: Curve, panel: Panel, x: Scale, y: Scale) -> list[Mark]:
-    at = [(x(a), y(b)) for a, b in zip(curve.x, curve.y)]
+    at = [(x(a), y(b)) for a, b in zip(curve.x, curve.y, strict=True)]
     if curve.dashed:
         inside = [
             point
-            for point, a, b in zip(at, curve.x, curve.y)
+            for point, a, b in zip(at, curve.x, curve.y, strict=True)
             if panel.x.holds(float(a)) and panel.y.holds(float(b))
         ]
         return [dashes(*inside[0], *inside[-1], _line_style(curve))] if inside else []
     marks: list[Mark] = []
     if curve.lower is not None and curve.upper is not None:
-        for (across, _), low, high in zip(at, curve.lower, curve.upper):
+        for (across, _), low, high in zip(at, curve.lower, curve.upper, strict=True):
             marks.append(straight(across, y(low), across, y(high), f"thin-{colour_of(curve.colour or 0)}"))
     kept = np.linspace(0, len(at) - 1, min(len(at), MOST_POINTS)).astype(int).tolist()
     marks.append(polyline([at[i] for i in kept], _line_style(curve)))
@@ -181,10 +181,13 @@ def _curve(curve: Curve, panel: Panel, x: Scale, y: Scale) -> list[Mark]:
 def _points(points: Points, x: Scale, y: Scale) -> list[Mark]:
     colour = None if points.colour is None else colour_of(points.colour)
     style = "chart-ring" if colour is None else f"dot-{colour}" if points.rim else f"fill-{colour}"
-    at = [(x(a), y(b)) for a, b in zip(points.x, points.y)]
+    at = [(x(a), y(b)) for a, b in zip(points.x, points.y, strict=True)]
     marks = [_shape(*place, points.shape, points.size, style) for place in at]
     # To the right and above.
-    marks += [Words(a + 6, b - 6, text, "chart-small") for (a, b), text in zip(at, points.texts)]
+    marks += [
+        Words(a + 6, b - 6, text, "chart-small")
+        for (a, b), text in zip(at, points.texts, strict=bool(points.texts))
+    ]
     return marks
 
 
@@ -217,7 +220,7 @@ def _bars(bars: Bars, x: Scale, y: Scale) -> list[Mark]:
     style = f"fill-{colour_of(bars.colour)}"
     along, across = (x, y) if bars.horizontal else (y, x)
     texts = bars.texts or ("",) * len(bars.at)
-    for at, value, width, text in zip(bars.at, bars.values, bars.width, texts):
+    for at, value, width, text in zip(bars.at, bars.values, bars.width, texts, strict=True):
         ends = sorted((across(at - width / 2), across(at + width / 2)))
         thick, long = max(ends[1] - ends[0] - 1, 1.0), max(abs(along(value) - along.start), 0.8)
         if bars.horizontal:

@@ -65,7 +65,8 @@ class Reliability(Chart):
         words = chart_words(self.lang)
         title, notes = self._texts()
         listed = "; ".join(
-            f"{p:.3f}: {s:.3f} ({n:,})" for p, s, n in zip(self.predicted, self.observed, self.counts)
+            f"{p:.3f}: {s:.3f} ({n:,})"
+            for p, s, n in zip(self.predicted, self.observed, self.counts, strict=True)
         )
         curve = Curve(
             self.predicted, self.observed, told=listed, size=4.5, lower=self.lower, upper=self.upper
@@ -80,9 +81,14 @@ class Reliability(Chart):
         inside = np.clip(np.searchsorted(self.edges[1:-1], self.predicted), 0, len(self.edges) - 2)
         left, right = self.edges[inside], self.edges[inside + 1]
         # A narrow bar has no room for its number.
-        texts = tuple(_short(int(n)) if wide >= NARROW else "" for n, wide in zip(self.counts, right - left))
+        texts = tuple(
+            _short(int(n)) if wide >= NARROW else ""
+            for n, wide in zip(self.counts, right - left, strict=True)
+        )
         most = max(int(self.counts.max(initial=1)), 1)
-        listed = "; ".join(f"{a:.3g}–{b:.3g}: {n:,}" for a, b, n in zip(left, right, self.counts))
+        listed = "; ".join(
+            f"{a:.3g}–{b:.3g}: {n:,}" for a, b, n in zip(left, right, self.counts, strict=True)
+        )
         bars = Bars(
             (left + right) / 2, self.counts.astype(np.float64), right - left, 0, texts=texts, told=listed
         )

@@ -71,7 +71,7 @@ def _level(lane: Lane, x: Scale, top: float) -> tuple[list[Mark], float]:
 def _curved(lane: Lane, x: Scale, top: float) -> tuple[list[Mark], float]:
     top += 8
     y = Scale(0.0, 1.0, top + CURVE, top)
-    line = [(x(across), y(up)) for across, up in zip(lane.x.tolist(), lane.up.tolist())]
+    line = [(x(across), y(up)) for across, up in zip(lane.x.tolist(), lane.up.tolist(), strict=True)]
     marks: list[Mark] = [_name(lane, top + CURVE / 2), polyline(line, "line-0")]
     mark = None if lane.mark is None else (x(lane.mark[0]), y(lane.mark[1]))
     for at, text in lane.texts:

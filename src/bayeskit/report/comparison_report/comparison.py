@@ -297,7 +297,8 @@ class Comparison:
             "test": asdict(self.test) if self.test else None,
             "target": self.target,
             "classes": [
-                {"label": plain(label), "rows": n} for label, n in zip(self.classes, self.class_counts)
+                {"label": plain(label), "rows": n}
+                for label, n in zip(self.classes, self.class_counts, strict=True)
             ],
             "columns": [asdict(column) for column in self.columns],
             "folds": self.folds,

@@ -116,7 +116,11 @@ def _section(title: str, body: Html) -> tuple[Html, Html]:
 def _read(findings: Findings, notes: Footnotes) -> Html:
     c, words = findings.comparison, findings.words
     # A colon, since a class may be a number itself.
-    each = [words["count"].format(label=k, n=f"{n:,}") for k, n in zip(c.classes, c.class_counts) if n]
+    each = [
+        words["count"].format(label=k, n=f"{n:,}")
+        for k, n in zip(c.classes, c.class_counts, strict=True)
+        if n
+    ]
     counts = words["separator"].join(each)
     said = [filled(words["read_text"], rows=f"{c.table.rows:,}", target=c.target, counts=counts)]
     if c.table.unlabelled:

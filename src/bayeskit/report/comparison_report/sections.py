@@ -95,8 +95,13 @@ def structure_svg(
     dag = Dag.of({name: [p for p in parents[name] if p in inside] for name in names}, names)
     cards = [Card(str(name)) for name in dag.nodes]
     layout = lay_out(dag, [card.size for card in cards])
-    arcs = [Group(f"{a} → {b}", _arrow(route, "down")) for (a, b), route in zip(dag.arcs, layout.routes)]
-    boxes = [card.drawn(MARGIN + box.x, MARGIN + box.y) for card, box in zip(cards, layout.boxes)]
+    arcs = [
+        Group(f"{a} → {b}", _arrow(route, "down"))
+        for (a, b), route in zip(dag.arcs, layout.routes, strict=True)
+    ]
+    boxes = [
+        card.drawn(MARGIN + box.x, MARGIN + box.y) for card, box in zip(cards, layout.boxes, strict=True)
+    ]
     told = ", ".join(group.title for group in arcs[:60])
     size = (layout.width + 2 * MARGIN, layout.height + 2 * MARGIN)
     return as_svg(Scene(*size, title, told, (*arcs, *boxes))), len(names)

@@ -87,7 +87,7 @@ def bars_scene(found: Comparison) -> Scene:
     bottom = top + LINE * len(names) + 4
     ends = [_ends(s) for s in found.standings]
     # Knowing nothing may be so much worse that the others would stand on one spot: then it is off the scale.
-    inner = [end for s, end in zip(found.standings, ends) if s.key != "majority"] or ends
+    inner = [end for s, end in zip(found.standings, ends, strict=True) if s.key != "majority"] or ends
     low = min([*(low for low, _ in inner), *([floor] if has_floor else [])])
     high = max(high for _, high in inner)
     far = high + 1.5 * (high - low)
@@ -104,7 +104,7 @@ def bars_scene(found: Comparison) -> Scene:
     if has_floor:
         marks.append(dashes(x(floor), bottom, x(floor), top, "chart-reference"))
     groups = [Group(title, tuple(marks))]
-    for i, (standing, name, told) in enumerate(zip(found.standings, names, figures)):
+    for i, (standing, name, told) in enumerate(zip(found.standings, names, figures, strict=True)):
         middle = top + LINE * (i + 0.5) + 2
         colour = 0 if standing.ours else 7
         bold = "chart-strong" if standing.key == found.pick else "chart-text"

@@ -56,11 +56,14 @@ def comparison_scene(
     kinds = _kinds(first, second, as_directed)
     left = max(layout.width, *(text_width(title, STYLES["name"].font_size) for title in titles))
     groups: list[Group] = []
-    for graph, title, shift in zip((first, second), titles, (0.0, left + GAP)):
+    for graph, title, shift in zip((first, second), titles, (0.0, left + GAP), strict=True):
         heading = Words(shift + MARGIN + left / 2, MARGIN + 16.0, plain(title), "name", "middle")
         inside = [
             *(_drawn(arc, layout, both, kinds[graph is second][arc]) for arc in graph.arcs),
-            *(card.drawn(MARGIN + box.x, MARGIN + box.y) for card, box in zip(cards, layout.boxes)),
+            *(
+                card.drawn(MARGIN + box.x, MARGIN + box.y)
+                for card, box in zip(cards, layout.boxes, strict=True)
+            ),
         ]
         groups += [Group(title, (heading,)), *(_moved(group, shift, HEADING) for group in inside)]
     height = layout.height + 2 * MARGIN + HEADING

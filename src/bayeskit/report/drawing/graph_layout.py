@@ -44,7 +44,7 @@ def component_layout(
     rows = uncrossed(layers)
     widths = [float(width) for width, _ in sizes] + [BEND] * (len(layers.above) - len(nodes))
     x = places(layers, rows, widths, NODE_GAP)
-    left = min((place - width / 2 for place, width in zip(x, widths)), default=0.0)
+    left = min((place - width / 2 for place, width in zip(x, widths, strict=True)), default=0.0)
     x = [place - left for place in x]
     starts, ends = _ports(layers, x, widths)
     tops, bottoms = _bands(layers, rows, sizes, starts, ends, x)
@@ -61,7 +61,7 @@ def component_layout(
             points += [(x[bend], tops[row_of[bend]]), (x[bend], bottoms[row_of[bend]])]
         routes.append([*points, (ends[a], tops[row_of[last]]), (ends[a], top_of(last))])
     return ComponentLayout(
-        max((place + width / 2 for place, width in zip(x, widths)), default=0.0),
+        max((place + width / 2 for place, width in zip(x, widths, strict=True)), default=0.0),
         bottoms[-1] if bottoms else 0.0,
         [(x[node] - widths[node] / 2, top_of(node)) for node in range(len(nodes))],
         routes,
@@ -98,12 +98,12 @@ def _bands(
     reach = [0.0] * len(rows)
     for a, route in enumerate(layers.routes):
         across = [starts[a], *(x[bend] for bend in route[1:-1]), ends[a]]
-        for vertex, here, there in zip(route, across, across[1:]):
+        for vertex, here, there in zip(route[:-1], across[:-1], across[1:], strict=True):
             reach[row_of[vertex]] = max(reach[row_of[vertex]], abs(there - here))
     tops: list[float] = []
     bottoms: list[float] = []
     y = 0.0
-    for row, farthest in zip(rows, reach):
+    for row, farthest in zip(rows, reach, strict=True):
         tops.append(y)
         bottoms.append(y + max((float(sizes[v][1]) for v in row if not layers.is_bend(v)), default=0.0))
         y = bottoms[-1] + min(max(LAYER_GAP, 0.2 * farthest), LARGEST_LAYER_GAP)
@@ -147,7 +147,7 @@ def components(n_nodes: int, arcs: Sequence[tuple[int, int]]) -> list[Component]
         nodes[each].append(node)
     for number, (parent, _) in enumerate(arcs):
         inside[part[parent]].append(number)
-    return [Component(tuple(n), tuple(a)) for n, a in zip(nodes, inside)]
+    return [Component(tuple(n), tuple(a)) for n, a in zip(nodes, inside, strict=True)]
 
 
 def on_shelves(
@@ -243,9 +243,9 @@ def lay_out(dag: Dag, sizes: Sequence[tuple[float, float]], direction: Direction
         for part in parts
     ]
     corners, width, height = on_shelves([(each.width, each.height) for each in drawn], GAP)
-    for part, each, (left, top) in zip(parts, drawn, corners):
-        for node, (x, y) in zip(part.nodes, each.corners):
+    for part, each, (left, top) in zip(parts, drawn, corners, strict=True):
+        for node, (x, y) in zip(part.nodes, each.corners, strict=True):
             boxes[node] = Box(left + x, top + y, *map(float, sizes[node]))
-        for a, route in zip(part.arcs, each.routes):
+        for a, route in zip(part.arcs, each.routes, strict=True):
             routes[a] = tuple((left + x, top + y) for x, y in route)
     return Layout(width, height, tuple(boxes), tuple(routes))

@@ -183,7 +183,7 @@ def in_layers(n_nodes: int, arcs: Sequence[Arc]) -> Layers:
             n += 1
     above: list[list[int]] = [[] for _ in range(n)]
     below: list[list[int]] = [[] for _ in range(n)]
-    for (parent, child), route in zip(arcs, routes):
+    for (parent, child), route in zip(arcs, routes, strict=True):
         if len(route) - 1 == layer[child] - layer[parent]:
             for upper, lower in pairwise(route):
                 below[upper].append(lower)
@@ -218,7 +218,7 @@ def places(layers: Layers, rows: list[list[int]], widths: Sequence[float], gap: 
     x = [0.0] * len(widths)
     for row in rows:
         offsets = _offsets(row, widths, gap)
-        for vertex, offset in zip(row, offsets):
+        for vertex, offset in zip(row, offsets, strict=True):
             x[vertex] = offset - offsets[-1] / 2
     pairs = _weighed(layers)
     down, up = range(len(rows)), range(len(rows) - 1, -1, -1)
@@ -262,9 +262,9 @@ def _move(
         goals.append(sum(x[u] * w for u, w in near) / total if near else x[vertex])
         weights.append(total if near else 1e-3)
     offsets = _offsets(row, widths, gap)
-    found = nondecreasing([goal - offset for goal, offset in zip(goals, offsets)], weights)
+    found = nondecreasing([goal - offset for goal, offset in zip(goals, offsets, strict=True)], weights)
     farthest = 0.0
-    for vertex, place, offset in zip(row, found, offsets):
+    for vertex, place, offset in zip(row, found, offsets, strict=True):
         farthest = max(farthest, abs(place + offset - x[vertex]))
         x[vertex] = place + offset
     return farthest
@@ -287,7 +287,7 @@ def nondecreasing(goals: Floats, weights: Floats) -> Floats:
     means: Floats = []
     masses: Floats = []
     counts: list[int] = []
-    for goal, weight in zip(goals, weights):
+    for goal, weight in zip(goals, weights, strict=True):
         mean, mass, count = goal, weight, 1
         while means and means[-1] > mean:
             before = masses.pop()
@@ -297,7 +297,7 @@ def nondecreasing(goals: Floats, weights: Floats) -> Floats:
         means.append(mean)
         masses.append(mass)
         counts.append(count)
-    return [mean for mean, count in zip(means, counts) for _ in range(count)]
+    return [mean for mean, count in zip(means, counts, strict=True) for _ in range(count)]
 
 
 # Sweeps without gain before giving up, and the arcs up to which adjacent vertices are tried in exchange.

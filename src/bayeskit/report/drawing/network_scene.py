@@ -44,9 +44,11 @@ def network_scene(
     layout = lay_out(network.dag, [card.size for card in cards], direction)
     arcs = [
         Group(f"{parent} → {child}", _arrow(route, layout.direction))
-        for (parent, child), route in zip(network.dag.arcs, layout.routes)
+        for (parent, child), route in zip(network.dag.arcs, layout.routes, strict=True)
     ]
-    boxes = [card.drawn(MARGIN + box.x, MARGIN + box.y) for card, box in zip(cards, layout.boxes)]
+    boxes = [
+        card.drawn(MARGIN + box.x, MARGIN + box.y) for card, box in zip(cards, layout.boxes, strict=True)
+    ]
     return Scene(
         layout.width + 2 * MARGIN,
         layout.height + 2 * MARGIN,

@@ -79,7 +79,7 @@ class Card:
         left, right, top = x + PAD, x + width - PAD, y + NAME_LINE + 5
         begin = left + self._label_width + 6
         room = right - PERCENT - begin
-        for k, (label, (_, p)) in enumerate(zip(self._labels, self.bars)):
+        for k, (label, (_, p)) in enumerate(zip(self._labels, self.bars, strict=True)):
             row = top + k * STATE_LINE
             marks.append(Words(left, row + 11.5, label, "state"))
             marks.append(Rectangle(begin, row + 3, room, 10.0, "track", 2.0))
@@ -103,7 +103,10 @@ def card_of(name: object, states: Sequence[object], belief: Any = None, finding:
     if belief is None:
         return Card(str(name), finding)
     if hasattr(belief, "means"):
-        parts = zip(*(np.ravel(getattr(belief, part)).tolist() for part in ("weights", "means", "variances")))
+        parts = zip(
+            *(np.ravel(getattr(belief, part)).tolist() for part in ("weights", "means", "variances")),
+            strict=True,
+        )
         return Card(str(name), finding, density=tuple(parts))
     p = np.asarray(belief, dtype=np.float64)
     shown = list(range(len(p)))
@@ -164,4 +167,4 @@ def _curve(
         spread = max(v, (deviation / 40) ** 2)  # a component of no width still shows
         total += w / math.sqrt(spread) * np.exp(-((at - m) ** 2) / (2 * spread))
     ys = ground - height * total / total.max()
-    return tuple(zip(np.linspace(left, right, 49).tolist(), ys.tolist()))
+    return tuple(zip(np.linspace(left, right, 49).tolist(), ys.tolist(), strict=True))

@@ -211,7 +211,7 @@ class _Items(NumericItems):
             if not isinstance(beside, Attribute):
                 told[name] = item
             elif isinstance(item, Attribute):
-                logs = [a.log + b.log for a, b in zip(beside.factors, item.factors)]
+                logs = [a.log + b.log for a, b in zip(beside.factors, item.factors, strict=True)]
                 told[name] = replace(item, factors=tuple(map(PageFactor, logs)))
         return told
 

@@ -129,7 +129,7 @@ class Average:
     @cached_property
     def factors(self) -> tuple[PageFactor, ...]:
         """The sum, one factor for each class."""
-        return tuple(PageFactor(_log_sum(terms)) for terms in zip(*self._terms))
+        return tuple(PageFactor(_log_sum(terms)) for terms in zip(*self._terms, strict=True))
 
     def shares(self, k: int) -> tuple[float, ...]:
         """Return the part of each super-parent in the sum of class k; 0 where the sum is."""

@@ -28,7 +28,7 @@ def shares(real: Floats, imaginary: Floats, total: Floats, prior_total: float, s
     """
     return [
         fraction(n, a, whole, prior_total) if whole + prior_total > 0 else fraction(1.0, 0.0, states, 0.0)
-        for n, a, whole in zip(real.tolist(), imaginary.tolist(), total.tolist())
+        for n, a, whole in zip(real.tolist(), imaginary.tolist(), total.tolist(), strict=True)
     ]
 
 
@@ -67,13 +67,16 @@ def pair_shares(cells: PairCells, j: int, x: int, i: int, u: int) -> list[Share]
     if cells.mode[j] != BACK_OFF:
         c0 = _distinct(cells, j, -1)
         c1 = np.where(total1 > 0.0, _distinct(cells, j, above), 0.0)
-    found = [_leaning(_even(cells, j), *level) for level in zip(*(a.tolist() for a in (n0, total0, c0)))]
+    found = [
+        _leaning(_even(cells, j), *level)
+        for level in zip(*(a.tolist() for a in (n0, total0, c0)), strict=True)
+    ]
     if i < 0:
         return found
-    levels = zip(*(a.tolist() for a in (n1, total1, c1)))
+    levels = zip(*(a.tolist() for a in (n1, total1, c1)), strict=True)
     return [
         _leaning((share[0], share[0]), *level) if level[1] + level[2] > 0.0 else share
-        for share, level in zip(found, levels)
+        for share, level in zip(found, levels, strict=True)
     ]
 
 
@@ -120,8 +123,8 @@ class LogShares:
         shown = (total.min(axis=1, initial=np.inf) + whole > 0.0).tolist()
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log((n + mass[:, None]) / (total + whole[:, None]))
-        parts = zip(*(part.tolist() for part in (logs, n, total, mass, whole)))
-        return {j: told for j, told, there in zip(js.tolist(), parts, shown) if there}
+        parts = zip(*(part.tolist() for part in (logs, n, total, mass, whole)), strict=True)
+        return {j: told for j, told, there in zip(js.tolist(), parts, shown, strict=True) if there}
 
 
 def pair_workings(cells: PairCells, j: int, x: int, i: int, u: int) -> list[str]:
@@ -137,7 +140,7 @@ def _even(cells: PairCells, j: int) -> Share:
 def _plain(n: list[float], total: list[float], mass: float, whole: float, even: Share) -> list[Share]:
     return [
         ((a + mass) / (b + whole), fraction(a, mass, b, whole)) if b + whole > 0.0 else even
-        for a, b in zip(n, total)
+        for a, b in zip(n, total, strict=True)
     ]
 
 
@@ -178,7 +181,7 @@ def family_shares(
         nothing = f"1/{size}" if x < size else "1"
         return [
             fraction(a, mass, b, whole) if b + whole > 0.0 else nothing
-            for a, b in zip(n.tolist(), total.tolist())
+            for a, b in zip(n.tolist(), total.tolist(), strict=True)
         ]
     base = f"1/{number(1.0 / float(rule.base[f]))}"
     return [_backed_off(found, c, rule, f, first, levels, base) for c in range(conditional.n_classes)]

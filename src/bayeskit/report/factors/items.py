@@ -60,9 +60,9 @@ def graph_items(graph: GraphFactors, statistics: Statistics, row: Shown) -> Grap
 
     Families that hold a missing node which something known depends on are one factor, a sum over its states.
     """
-    known = dict(zip(graph.dag.nodes, graph.known(row.chunk)[0].tolist()))
+    known = dict(zip(graph.dag.nodes, graph.known(row.chunk)[0].tolist(), strict=True))
     missing = graph.hidden(np.array([[*known.values()]]))[0]
-    hidden = {name for name, summed in zip(graph.dag.nodes, missing) if summed}
+    hidden = {name for name, summed in zip(graph.dag.nodes, missing, strict=True) if summed}
     writer = _Writer(graph, statistics, row)
     items: dict[Any, Item] = {}
     numbers: dict[int, Density] = {}
@@ -139,7 +139,7 @@ class _Writer:
         x = float(chunk.values[0, column])
         workings = [
             f"N({number(x)}; μ={centre(float(m), math.sqrt(v))}, σ²={short(float(v))})"
-            for m, v in zip(mean, variance)
+            for m, v in zip(mean, variance, strict=True)
         ]
         return Density(family.log_prob(chunk.codes, chunk.values)[0], workings, self._given(name))
 
@@ -154,7 +154,7 @@ class _Writer:
         mass, total = family.mass.tolist(), float(family.mass.sum())
         workings = [
             fraction(n, a, sum(counts), total) if sum(counts) + total > 0.0 else f"1/{self.k}"
-            for n, a in zip(counts, mass)
+            for n, a in zip(counts, mass, strict=True)
         ]
         logs = family.log_prob(self.row.chunk.codes)[0]
         return ClassFactor(with_workings(logs, workings), "counts", self._given(self.graph.target))

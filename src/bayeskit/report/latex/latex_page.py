@@ -141,7 +141,8 @@ def explanation_latex(explanation: Explanation, document: bool = False) -> str:
     e = explanation
     room = _room(document, e.lang)
     page = page_of(e)
-    shown = sum(str(e.classes[k]) == name for k, name in zip(e.ranking, page.header[2:]))
+    # The page may end in a column of odds, or show fewer classes than there are.
+    shown = sum(str(e.classes[k]) == name for k, name in zip(e.ranking, page.header[2:], strict=False))
     while shown > 2 and not laid_out(page, 2, room).fits:
         shown -= 1
         page = page_of(e, most=shown)

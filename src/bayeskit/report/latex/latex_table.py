@@ -119,7 +119,10 @@ def _height(line: Sequence[str], first: int, layout: Layout) -> float:
     scale = layout.size[1]
     formulas = (as_math(cell) for cell in line[first:] if cell)
     stacked = max((len(layout.stacking.lines(f)) for f in formulas if f is not None), default=1)
-    words = max((scale * text_width(c) / limit for c, limit in zip(line[:first], layout.limits)), default=1.0)
+    words = max(
+        (scale * text_width(c) / limit for c, limit in zip(line[:first], layout.limits[:first], strict=True)),
+        default=1.0,
+    )
     return scale * max(12.0 * STRETCH, 11.0 * stacked + 8.0 * (stacked > 1), 13.0 * math.ceil(words))
 
 
@@ -222,7 +225,10 @@ def cell_latex(text: str) -> str:
 
 def _lines(page: Page, first: int, layout: Layout) -> list[str]:
     """Return the header, the rows, and the totals under a line of their own; a line comes last."""
-    head = [_wrapped(name, limit, layout.size[1], "b") for name, limit in zip(page.header, layout.limits)]
+    head = [
+        _wrapped(name, limit, layout.size[1], "b")
+        for name, limit in zip(page.header, layout.limits, strict=True)
+    ]
     lines = [_joined(head), *(_row(cells, first, layout) for cells in page.rows), r"\hline"]
     if page.totals:
         lines += [*(_row(cells, first, layout) for cells in page.totals), r"\hline"]
@@ -232,9 +238,12 @@ def _lines(page: Page, first: int, layout: Layout) -> list[str]:
 def _row(cells: Sequence[str], first: int, layout: Layout) -> str:
     indent = r"\quad " if cells[0].startswith("  ") else ""
     parts = [
-        _wrapped(cell.strip(), limit, layout.size[1]) for cell, limit in zip(cells[:first], layout.limits)
+        _wrapped(cell.strip(), limit, layout.size[1])
+        for cell, limit in zip(cells[:first], layout.limits[:first], strict=True)
     ]
-    parts += [_number(cell, layout, limit) for cell, limit in zip(cells[first:], layout.limits[first:])]
+    parts += [
+        _number(cell, layout, limit) for cell, limit in zip(cells[first:], layout.limits[first:], strict=True)
+    ]
     return indent + _joined(parts)
 
 

@@ -107,7 +107,7 @@ _GREEK = {
     "Ψ": "Psi", "Ω": "Omega", "µ": "mu",
 }  # fmt: skip
 # Greek letters that look like Latin ones have no command of their own.
-_TWINS = dict(zip("οΑΒΕΖΗΙΚΜΝΟΡΤΧ", "oABEZHIKMNOPTX"))
+_TWINS = dict(zip("οΑΒΕΖΗΙΚΜΝΟΡΤΧ", "oABEZHIKMNOPTX", strict=True))
 _SIGNS = {
     "·": "cdot", "×": "times", "÷": "div", "±": "pm", "∏": "prod", "∑": "sum", "∞": "infty", "√": "surd",
     "→": "to", "←": "leftarrow", "↔": "leftrightarrow", "⇒": "Rightarrow", "≈": "approx", "∝": "propto",

@@ -87,7 +87,7 @@ class ClassProfiles:
     def __str__(self) -> str:
         page = self._page()
         lines = [
-            "  ".join(padded(cell, width) for cell, width in zip(cells, page.widths)).rstrip()
+            "  ".join(padded(cell, width) for cell, width in zip(cells, page.widths, strict=True)).rstrip()
             for cells in (page.header, *page.rows)
         ]
         return "\n".join([page.title, "", *lines])

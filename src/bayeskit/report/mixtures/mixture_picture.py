@@ -103,7 +103,7 @@ def mixture_picture(
 
 
 def _said(k: int, weight: float, mean: Floats, names: tuple[object, object]) -> str:
-    x, y = (f"{plain(name)} {value:.4g}" for name, value in zip(names, mean))
+    x, y = (f"{plain(name)} {value:.4g}" for name, value in zip(names, mean, strict=True))
     return f"component {k}: {weight:.1%}, {x}, {y}"
 
 

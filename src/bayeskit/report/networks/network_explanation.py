@@ -220,7 +220,7 @@ def elimination_order(pieces: Sequence[Piece], target: Name, max_cells: int) -> 
 
     Raises SettingError where the products have more than ``max_cells`` cells together.
     """
-    size = {name: len(states) for p in pieces for name, states in zip(p.names, p.states)}
+    size = {name: len(states) for p in pieces for name, states in zip(p.names, p.states, strict=True)}
     beside: dict[Name, set[Name]] = {name: set() for name in size}
     for p in pieces:
         for name in p.names:
@@ -266,7 +266,7 @@ def eliminate(pieces: Sequence[Piece], order: Sequence[Name]) -> tuple[list[Step
 
 def states_of(pieces: Sequence[Piece]) -> Mapping[Name, tuple[Label, ...]]:
     """Return the states of every variable of some factors."""
-    return {name: states for p in pieces for name, states in zip(p.names, p.states)}
+    return {name: states for p in pieces for name, states in zip(p.names, p.states, strict=True)}
 
 
 def multiply(pieces: Sequence[Piece], names: Sequence[Name], states: Mapping[Name, Any]) -> Fractions:

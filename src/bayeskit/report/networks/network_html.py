@@ -130,9 +130,9 @@ def _regression(network: Network, node: Node, d: LinearGaussian) -> str:
     rows = []
     for cell in np.ndindex(*d.intercept.shape):
         terms = [f"{float(d.intercept[cell]):.6g}"]
-        for b, parent in zip(d.coefficients[cell].tolist(), numeric):
+        for b, parent in zip(d.coefficients[cell].tolist(), numeric, strict=True):
             terms.append(f"{'−' if b < 0 else '+'} {abs(b):.6g} · {parent}")
-        states = [network[p].variable.states[i] for p, i in zip(chosen, cell)]
+        states = [network[p].variable.states[i] for p, i in zip(chosen, cell, strict=True)]
         cells = "".join(f"<th>{escape(visible(s))}</th>" for s in states)
         rows.append(
             f"<tr>{cells}<td>{escape(' '.join(terms))}</td><td>{float(d.variance[cell]):.6g}</td></tr>"

@@ -89,7 +89,7 @@ def _factor(piece: Piece, words: WordList) -> tuple[Page, int]:
     *over, last = piece.names
     *given, shown = piece.states
     rows = tuple(
-        (*(str(s[i]) for s, i in zip(given, cell)), *map(exact_text, piece.values[cell]))
+        (*(str(s[i]) for s, i in zip(given, cell, strict=True)), *map(exact_text, piece.values[cell]))
         for cell in np.ndindex(*(len(s) for s in given))
     )
     header = (*map(str, over), *(f"{last} = {state}" for state in shown))
@@ -106,7 +106,7 @@ def _step(step: Step, k: int, words: WordList) -> tuple[Page, int]:
             _times([o[(*cell, i)] for o in operands], step.product.values[(*cell, i)])
             for i in range(len(states[-1]))
         ]
-        labels = [str(s[i]) for s, i in zip(states[:-1], cell)]
+        labels = [str(s[i]) for s, i in zip(states[:-1], cell, strict=True)]
         rows.append((*labels, *cells, exact_text(step.result.values.item(cell))))
     title = words["step"].format(
         k=k, variable=step.variable, result=step.result.called, title=step.result.title
@@ -121,7 +121,7 @@ def _answer(e: NetworkExplanation, words: WordList) -> tuple[Page, int]:
     z = e.normaliser
     rows = tuple(
         (str(state), _times([o[i] for o in operands], p), _divided(p, z, e.exact_posterior[i]))
-        for i, (state, p) in enumerate(zip(e.states, e.product))
+        for i, (state, p) in enumerate(zip(e.states, e.product, strict=True))
     )
     normaliser = f"P({evidence_text(e.evidence)})" if e.is_evidence and e.evidence else words["sum"]
     title = words["answer"].format(

@@ -46,7 +46,7 @@ class Counts:
 
     def of_class(self, name: str, label: Label) -> list[Any]:
         """The cells of a column in the rows of a class."""
-        return [value for value, c in zip(self.columns[name], self.y) if c == label]
+        return [value for value, c in zip(self.columns[name], self.y, strict=True) if c == label]
 
     def prior(self, label: Label, alpha: int = 0) -> Found:
         """(|D_c| + α)/(|D| + αK)."""
@@ -124,7 +124,9 @@ class Joint:
     @cached_property
     def rows(self) -> tuple[tuple[dict[str, int], Fraction], ...]:
         """Every row of the joint distribution, and its probability."""
-        rows = [dict(zip(self.tables, states)) for states in product((0, 1), repeat=len(self.tables))]
+        rows = [
+            dict(zip(self.tables, states, strict=True)) for states in product((0, 1), repeat=len(self.tables))
+        ]
         return tuple(
             (row, math.prod((self.cell(name, row) for name in self.tables), start=Fraction(1)))
             for row in rows

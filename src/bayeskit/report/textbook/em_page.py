@@ -114,7 +114,7 @@ def page(lang: str) -> Sheet:
         results=tuple(
             Result(f"{name}: {key}", value, text)
             for name, end in ends.items()
-            for key, value, text in zip(("π", "p", "q"), end, PRINTED[name])
+            for key, value, text in zip(("π", "p", "q"), end, PRINTED[name], strict=True)
         ),
     )
 
@@ -122,7 +122,7 @@ def page(lang: str) -> Sheet:
 def _expected(coins: Coins, heads: str, tails: str) -> Grid:
     pi, p, q = coins
     rows = []
-    for name, b, c, share in zip((heads, tails), (p, 1 - p), (q, 1 - q), shares(coins)):
+    for name, b, c, share in zip((heads, tails), (p, 1 - p), (q, 1 - q), shares(coins), strict=True):
         left = line("{a} · {b} = {c}", a=exact(pi), b=exact(b), c=exact(pi * b))
         right = line("{a} · {b} = {c}", a=exact(1 - pi), b=exact(c), c=exact((1 - pi) * c))
         rows.append((name, left, right, exact(share)))

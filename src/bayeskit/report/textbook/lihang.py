@@ -97,6 +97,7 @@ def page(lang: str) -> Sheet:
                 ("y = 1", "y = −1", "P(y = −1 | x)"),
                 (*products.values(), _share(products)),
                 PRINTED[alpha],
+                strict=True,
             )
         ),
     )

@@ -84,15 +84,16 @@ def page(lang: str) -> Sheet:
         results=tuple(
             Result(f"{about}: {key}", value, text)
             for about, found in joints.items()
+            # Of the crisp melon only the first number is printed.
             for key, value, text in zip(
-                ("P(是 | x)", "是", "否"), (shares[about], *found.values()), CASES[about][3]
+                ("P(是 | x)", "是", "否"), (shares[about], *found.values()), CASES[about][3], strict=False
             )
         ),
     )
 
 
 def _rows(counts: Counts) -> list[tuple[Any, ...]]:
-    rows = zip(*counts.columns.values(), counts.y)
+    rows = zip(*counts.columns.values(), counts.y, strict=True)
     return [tuple(f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row) for row in rows]
 
 

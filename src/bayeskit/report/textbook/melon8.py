@@ -33,7 +33,7 @@ def page(lang: str) -> Sheet:
     }
     shares = {about: found["否"] / sum(found.values()) for about, found in joints.items()}
     yes, no = joints["clear, n − 1"].values()
-    rows = zip(*counts.columns.values(), counts.y)
+    rows = zip(*counts.columns.values(), counts.y, strict=True)
     printed = {
         "clear, n − 1": ("0.07350", "0.35239", "0.82741"),
         "clear, n": ("0.04864", "0.36243", "0.88169"),
@@ -123,7 +123,7 @@ def page(lang: str) -> Sheet:
             Result(f"{about}: {key}", value, text)
             for about, found in joints.items()
             for key, value, text in zip(
-                ("是", "否", "P(否 | x)"), (*found.values(), shares[about]), printed[about]
+                ("是", "否", "P(否 | x)"), (*found.values(), shares[about]), printed[about], strict=True
             )
         ),
     )

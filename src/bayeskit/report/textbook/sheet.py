@@ -184,7 +184,7 @@ def wrapped(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
 def _pieces(text: str) -> list[str]:
     """Where a line may end: after a blank or a Chinese character, not before a mark that closes something."""
     pieces, current = [], ""
-    for this, following in zip(text, text[1:] + " "):
+    for this, following in pairwise(text + " "):
         current += this
         wide = (display_width(this) == 2 and this not in "“（《") or display_width(following) == 2
         if (this == " " or wide) and following not in "，。：；？！、”）》)].,;:?! ":
@@ -243,7 +243,7 @@ def _paragraph(text: str) -> str:
 
 def _latex_grid(grid: Grid, hide: bool) -> str:
     lines = [[(name,) for name in grid.header], *grid.rows]
-    size = size_for([max(_width(cell, hide) for cell in column) for column in zip(*lines)])
+    size = size_for([max(_width(cell, hide) for cell in column) for column in zip(*lines, strict=True)])
     rows = [" & ".join(map(escaped, grid.header)) + r" \\", r"\hline"]
     rows += [" & ".join(_line(cell, hide) for cell in row) + r" \\" for row in grid.rows]
     return "\n".join(

@@ -42,6 +42,7 @@ def page(lang: str) -> Sheet:
             ("P(a, b)", "P(a) P(b)", "P(a, b | c)", "P(a | c) P(b | c)"),
             (*both(name, {}), *both(name, {"c": 1})),
             PRINTED[name],
+            strict=True,
         )
     ]
     return Sheet(

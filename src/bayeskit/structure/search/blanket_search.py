@@ -51,7 +51,9 @@ def iamb(n: int, target: int, significance: float = 0.01, inter: bool = False) -
         while True:
             outside = [Test(target, v, blanket) for v in range(n) if v != target and not blanket >> v & 1]
             answers = (yield outside) if outside else []
-            dependent = [(_weakness(a), t.b) for t, a in zip(outside, answers) if a[2] <= significance]
+            dependent = [
+                (_weakness(a), t.b) for t, a in zip(outside, answers, strict=True) if a[2] <= significance
+            ]
             if not dependent:
                 break
             blanket |= 1 << min(dependent)[1]
@@ -71,7 +73,9 @@ def _without_superfluous(target: int, blanket: int, significance: float) -> Blan
     while blanket:
         asked = [Test(target, v, blanket & ~(1 << v)) for v in members(blanket)]
         answers = yield asked
-        superfluous = [(_weakness(a), -t.b) for t, a in zip(asked, answers) if a[2] > significance]
+        superfluous = [
+            (_weakness(a), -t.b) for t, a in zip(asked, answers, strict=True) if a[2] > significance
+        ]
         if not superfluous:
             break
         blanket &= ~(1 << -max(superfluous)[1])

@@ -35,7 +35,7 @@ class Partial:
     @cached_property
     def joined(self) -> tuple[int, ...]:
         """For each variable all that an edge joins to it, whatever its direction."""
-        return tuple(a | b | c for a, b, c in zip(self.parents, self.near, self.children))
+        return tuple(a | b | c for a, b, c in zip(self.parents, self.near, self.children, strict=True))
 
     def is_clique(self, some: int) -> bool:
         """Tell whether every two of a set are joined."""
@@ -239,9 +239,9 @@ def insertions(
 
     def read(answers: Sequence[Any]) -> list[Change]:
         found = []
-        for question, alone, with_x in zip(questions[1::2], answers[::2], answers[1::2]):
+        for question, alone, with_x in zip(questions[1::2], answers[::2], answers[1::2], strict=True):
             base = float(alone[0]) + TIE
-            for x, score in zip(question.more or (), with_x.tolist()):
+            for x, score in zip(question.more or (), with_x.tolist(), strict=True):
                 if score > base:
                     found.append(Change(round(base - TIE - score, DIGITS), x, y, question.parents & ~above))
         return sorted(found)
@@ -263,7 +263,7 @@ def deletions(partial: Partial, y: int, max_parents: int) -> tuple[list[Family],
 
     def read(answers: Sequence[Any]) -> list[Change]:
         found = []
-        for (x, clique), without, with_x in zip(cases, answers[::2], answers[1::2]):
+        for (x, clique), without, with_x in zip(cases, answers[::2], answers[1::2], strict=True):
             loss = float(with_x[0] - without[0])
             if loss < -TIE:
                 found.append(Change(round(loss, DIGITS), x, y, clique))
@@ -403,7 +403,7 @@ class Classes:
             asked = [steps(self.partial, y, self.arcs.max_parents) for y in changed]
             answers = (yield [q for questions, _ in asked for q in questions]) if changed else []
             place = 0
-            for y, (questions, read) in zip(changed, asked):
+            for y, (questions, read) in zip(changed, asked, strict=True):
                 known[y] = read(answers[place : place + len(questions)])
                 place += len(questions)
             if not self._take_best(known, apply, is_valid):

@@ -115,7 +115,7 @@ def _score_all(v: int, arcs: Arcs, table: Floats) -> Generator[Question, list[An
             more = tuple(u for u in free if not chosen or u > chosen[-1])
             if more:
                 scores = (yield [Family(v, base, more)])[0]
-                for u, score in zip(more, scores.tolist()):
+                for u, score in zip(more, scores.tolist(), strict=True):
                     table[_without(base | (1 << u), v)] = score
 
 

@@ -72,7 +72,7 @@ def hill_climbing(
     F. Glover, "Tabu search: part I", ORSA Journal on Computing 1 (1989).
     """
     if candidates is not None:
-        arcs = replace(arcs, allowed=tuple(a & c for a, c in zip(arcs.allowed, candidates)))
+        arcs = replace(arcs, allowed=tuple(a & c for a, c in zip(arcs.allowed, candidates, strict=True)))
     rng = np.random.default_rng(0) if rng is None else rng
     best = arcs.required if start is None else tuple(start)
     position = Position(arcs, best)
@@ -192,7 +192,7 @@ class Position:
                 question.append(Family(child, parents, tuple(more)))
                 places.append((self._toggled[:, child], more))
         if question:
-            for (scores, where), found in zip(places, (yield question)):
+            for (scores, where), found in zip(places, (yield question), strict=True):
                 scores[where] = found
 
     def best_move(self, tie: float, visited: Collection[int] = ()) -> Move | None:

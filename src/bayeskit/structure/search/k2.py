@@ -58,7 +58,7 @@ def k2(arcs: Arcs, order: Sequence[int]) -> Search:
             if not question:
                 break
             growing = []
-            for (child, _, more), answer in zip(question, (yield question)):
+            for (child, _, more), answer in zip(question, (yield question), strict=True):
                 gained = np.asarray(answer)
                 best = float(gained.max())
                 if best > scores[child] + tie:

@@ -71,7 +71,7 @@ def mmpc(arcs: Arcs, significance: float = 0.05, max_given: int = 3) -> Neighbou
     def learn(tests: Iterable[Test]) -> Generator[Question, list[Any], None]:
         new = sorted({test for test in tests if test not in known})
         if new:
-            for test, (statistic, _, p) in zip(new, (yield new)):
+            for test, (statistic, _, p) in zip(new, (yield new), strict=True):
                 # With too few rows for a test p is no number: two variables are not joined on no grounds at all, and
                 # a set that cannot be given does not part them.
                 untested = _WEAKEST if test.given == 0 else _STRONGEST
@@ -83,7 +83,7 @@ def mmpc(arcs: Arcs, significance: float = 0.05, max_given: int = 3) -> Neighbou
         for size in range(max_given + 1):
             tests = [[*target.growing_tests(size)] for target in growing]
             yield from learn(test for each in tests for _, test in each)
-            for target, each in zip(growing, tests):
+            for target, each in zip(growing, tests, strict=True):
                 target.weaken(((u, known[test]) for u, test in each), significance)
         growing = [target for target in growing if target.take_strongest()]
 
@@ -91,7 +91,7 @@ def mmpc(arcs: Arcs, significance: float = 0.05, max_given: int = 3) -> Neighbou
         for size in range(max_given + 1):
             again = [[*target.shrinking_tests(place, size)] for target in targets]
             yield from learn(test for each in again for test in each)
-            for target, once_more in zip(targets, again):
+            for target, once_more in zip(targets, again, strict=True):
                 if any(known[test][0] > significance for test in once_more):
                     target.dropped.add(target.found[place])
 

@@ -56,7 +56,7 @@ class GrowShrink:
     def begin(self) -> Generator[Question, list[Any], None]:
         """Ask for the required parents of every variable. Comes first."""
         answers = yield [Family(v, mine) for v, mine in enumerate(self.arcs.required)]
-        for v, (mine, score) in enumerate(zip(self.arcs.required, answers)):
+        for v, (mine, score) in enumerate(zip(self.arcs.required, answers, strict=True)):
             self._roots.append(self._parents(v, mine, float(score[0])))
 
     def choose(self, cases: Sequence[tuple[int, int]]) -> Generator[Question, list[Any], list[Parents]]:
@@ -92,7 +92,7 @@ class GrowShrink:
             if more:
                 parents.open &= ~more
                 parents.was_asked = True
-                for u, score in zip(members(more), next(answers).tolist()):
+                for u, score in zip(members(more), next(answers).tolist(), strict=True):
                     if score > parents.score + TIE:
                         larger = self._parents(v, parents.chosen | 1 << u, score)
                         parents.larger.append((-round(score, DIGITS), 1 << u, larger))
@@ -224,7 +224,7 @@ class Orders:
         some = [centre, *self.rng.permutation(around)[:NEIGHBOURS].tolist()]
         order = list(self._order)
         places = sorted(order.index(int(v)) for v in some)
-        for place, v in zip(places, self.rng.permutation(some).tolist()):
+        for place, v in zip(places, self.rng.permutation(some).tolist(), strict=True):
             order[place] = int(v)
         return order
 
@@ -242,10 +242,10 @@ class Orders:
 
     def _settle(self) -> Steps:
         """Read the graph that the order gives."""
-        cases = list(zip(self._order, _before(self._order)))
+        cases = list(zip(self._order, _before(self._order)[:-1], strict=True))
         chosen = yield from self._chooser.choose(cases)
         parents = [0] * self.arcs.n
-        for (v, _), mine in zip(cases, chosen):
+        for (v, _), mine in zip(cases, chosen, strict=True):
             parents[v] = mine.chosen
         self._parents, self._score = tuple(parents), sum(mine.score for mine in chosen)
         self._keep(self._parents, self._score)
@@ -259,8 +259,8 @@ class Orders:
         before = _before(others)[first : last + 1]
         chosen = yield from self._chooser.choose(
             [(v, some) for some in before]
-            + [(u, some) for u, some in zip(between, before)]
-            + [(u, some | 1 << v) for u, some in zip(between, before)]
+            + [(u, some) for u, some in zip(between, before[:-1], strict=True)]
+            + [(u, some | 1 << v) for u, some in zip(between, before[:-1], strict=True)]
         )
         score = [mine.score for mine in chosen]
         n = len(between)

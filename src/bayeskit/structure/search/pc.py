@@ -96,7 +96,7 @@ def _part(skeleton: Skeleton, asked: list[Test], answers: list[Any], significanc
     """Take away the arcs that were found superfluous; tell whether any test could be made."""
     best: dict[tuple[int, int], tuple[float, int]] = {}
     made = False
-    for (a, b, given), (_, _, p) in zip(asked, answers):
+    for (a, b, given), (_, _, p) in zip(asked, answers, strict=True):
         made |= p == p
         pair = (min(a, b), max(a, b))
         if p > significance and (pair not in best or p > best[pair][0]):
@@ -208,7 +208,7 @@ def _separating(
     found: dict[Pair, list[int]] = {}
     if asked:
         answers = yield list(asked)
-        for (a, b, given), (_, _, p) in zip(asked, answers):
+        for (a, b, given), (_, _, p) in zip(asked, answers, strict=True):
             if p > significance:
                 found.setdefault((a, b), []).append(given)
     return found

@@ -134,7 +134,7 @@ def answers_of(
         answer = network.query(list(group), evidence=dict(evidence))
         nodes = [plain(name) for name in group]
         if hasattr(answer, "states"):
-            cells = zip(product(*answer.states), answer.values.ravel().tolist())
+            cells = zip(product(*answer.states), answer.values.ravel().tolist(), strict=True)
             told: dict[str, Any] = {
                 "cells": [{"states": plain(list(states)), "probability": p} for states, p in cells]
             }

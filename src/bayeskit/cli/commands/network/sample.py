@@ -44,7 +44,7 @@ def sample(
         columns.append([variable.states[int(code)] for code in cells] if is_state else cells)
     with opened_text(output) as stream:
         writer = RowWriter(stream, list(variables_of(network)), form, spreadsheet)
-        writer.write(zip(*columns))
+        writer.write(zip(*columns, strict=True))
         writer.close()
     if output in (None, "-"):
         return
