@@ -1,4 +1,4 @@
-"""LaTeX takes what is written for it and prints it on the page: ``pytest -m tex tests/test_latex_compiles.py``."""
+"""LaTeX takes what is written for it and prints it: ``pytest -m tex tests/test_latex_compiles.py``."""
 
 from __future__ import annotations
 
