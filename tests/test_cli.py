@@ -18,8 +18,8 @@ from bayeskit.cli.demos.table_demo import Score, figures, winner
 from bayeskit.cli.main import app
 from bayeskit.comparing.trials import as_matrix, folds_of
 from bayeskit.decision import decide
+from bayeskit.display_table import display_width
 from bayeskit.messages import text_in
-from bayeskit.report.page_cells import display_width
 from bayeskit.report.words import WORDS as REPORT_WORDS
 
 

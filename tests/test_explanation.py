@@ -28,14 +28,13 @@ from bayeskit import (
     NaiveBayes,
     datasets,
 )
+from bayeskit.display_table import as_rich, as_text, display_width
 from bayeskit.errors import DataError, SettingError, SuspectResult, UnseenState
 from bayeskit.priors import MAP, BDeu, Dirichlet, MEstimate
 from bayeskit.report import Explanation, one_row
 from bayeskit.report.fractions import fraction, magnitude, number, share
 from bayeskit.report.latex.latex_math import as_math
 from bayeskit.report.page import page_of
-from bayeskit.report.page_cells import display_width
-from bayeskit.report.page_text import as_rich, as_text
 from refusals import refuses
 
 

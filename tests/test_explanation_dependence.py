@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import AODE, KDB, SPODE, TAN, AnDE, datasets
+from bayeskit.display_table import as_text
 from bayeskit.errors import SuspectResult
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.estimation.one_parent import OneParent
@@ -26,7 +27,6 @@ from bayeskit.report import Attribute, Explanation, PageFactor, explain, one_row
 from bayeskit.report.factors import average_items as averaged_report
 from bayeskit.report.factors.cell_shares import pair_shares
 from bayeskit.report.page import page_of
-from bayeskit.report.page_text import as_text
 
 
 def mixed(n: int = 40, seed: int = 0) -> tuple[dict[str, Any], Any]:

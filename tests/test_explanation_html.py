@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from bayeskit import BayesianNetwork, NaiveBayes
 from bayeskit.cli.main import app
-from bayeskit.report.page_html import MOST_ROWS
+from bayeskit.display_table import MOST_ROWS
 
 N, K = 400, 50
 

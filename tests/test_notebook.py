@@ -29,6 +29,7 @@ from bayeskit.data.files import FileSource
 from bayeskit.decision import bayes_risk, bayes_rule, decide
 from bayeskit.errors import DataError, SuspectColumn
 from bayeskit.graphs.factor import Factor
+from bayeskit.markup import plain
 from bayeskit.messages import Joined, Message
 from bayeskit.mixtures import match_labels
 from bayeskit.networks import arc_strengths, compare_networks
@@ -37,7 +38,6 @@ from bayeskit.report import information, pairs
 from bayeskit.report.comparison_report.comparison import Comparison, Held, Measure, ModelStanding, Table
 from bayeskit.report.mixtures.class_profiles import ClassProfiles, Profile
 from bayeskit.report.posterior_interval import PosteriorInterval
-from bayeskit.report.scene import plain
 from bayeskit.schema import Schema, Variable
 from bayeskit.visible import visible
 

@@ -20,6 +20,7 @@ import bayeskit.report.charts as charts
 import bayeskit.report.mixtures as mixtures
 from bayeskit import GaussianMixture, NaiveBayes
 from bayeskit.datasets import load_dataset
+from bayeskit.markup import plain
 from bayeskit.report.charts import Chart
 from bayeskit.report.charts.axis import Scale, shortened
 from bayeskit.report.charts.plot import (
@@ -42,7 +43,7 @@ from bayeskit.report.charts.plot import (
 )
 from bayeskit.report.charts.plot_scene import MOST_POINTS
 from bayeskit.report.mixtures.component_chart import component_chart, curve_picture
-from bayeskit.report.scene import Line, Rectangle, Words, plain, text_width
+from bayeskit.report.scene import Line, Rectangle, Words, text_width
 
 MELON, IRIS, MUSHROOM = load_dataset("melon3"), load_dataset("iris"), load_dataset("mushroom")
 

@@ -16,7 +16,7 @@ import pytest
 
 from bayeskit.cli.demos import NAMES
 from bayeskit.cli.textbook_check import LIBRARY, compared
-from bayeskit.report.page_cells import display_width
+from bayeskit.display_table import display_width
 from bayeskit.report.textbook import em_page as em
 from bayeskit.report.textbook.found import Found, Line, exact, spoken
 from bayeskit.report.textbook.pages import PAGES

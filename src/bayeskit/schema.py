@@ -13,9 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.display_table import DisplayTable, as_html
 from bayeskit.errors import ColumnError, DataError, Incompatible, UnseenState
 from bayeskit.messages import Joined, Message, listed
-from bayeskit.visible import escape, visible
+from bayeskit.visible import shorter
 
 Kind = Literal["categorical", "numeric", "block"]
 Name = Hashable
@@ -418,27 +419,13 @@ class Schema:
     def _repr_html_(self) -> str:
         """Return a table for notebooks: the class, then a row for each attribute."""
         n = len(self.attributes)
-        rows = [_html_row(v, v is self.target) for v in (self.target, *self.attributes[:MOST_SHOWN])]
-        if n > MOST_SHOWN:
-            rows.append(f'<tr><td colspan="3">… {n - MOST_SHOWN:,} more attributes</td></tr>')
+        rows = tuple(_shown_row(v, v is self.target) for v in (self.target, *self.attributes[:MOST_SHOWN]))
+        notes = (f"… {n - MOST_SHOWN:,} more attributes",) if n > MOST_SHOWN else ()
         title = f"{n:,} attribute{'' if n == 1 else 's'}, {self.n_classes:,} class{'' if self.n_classes == 1 else 'es'}"
-        head = "<thead><tr><th></th><th>kind</th><th>states</th></tr></thead>"
-        return f"<table><caption>{title}</caption>{head}<tbody>{''.join(rows)}</tbody></table>"
+        return as_html(DisplayTable(title, ("", "kind", "states"), rows, notes=notes), whole=True)
 
 
-def _html_row(variable: Variable, is_class: bool) -> str:
+def _shown_row(variable: Variable, is_class: bool) -> tuple[str, str, str]:
     kind = "intervals" if variable.cuts is not None else variable.kind
     states = f"{variable.width:,} columns" if variable.kind == "block" else str(variable.listing())
-    cells = ("class" if is_class else kind), shorter(states, 200)
-    shown = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-    return f"<tr><th>{escape(shorter(variable.name))}</th>{shown}</tr>"
-
-
-def shorter(value: object, most: int = 60) -> str:
-    """Return a name as a notebook shows it: nothing in it hidden, and one that is very long is cut.
-
-    >>> shorter("a_very_long_name", 8)
-    'a_very_…'
-    """
-    text = visible(value)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return shorter(variable.name), "class" if is_class else kind, shorter(states, 200)

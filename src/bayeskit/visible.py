@@ -42,6 +42,16 @@ def visible_lines(text: object) -> str:
     return _HIDDEN_BUT_LINES.sub(_written, str(text))
 
 
+def shorter(value: object, most: int = 60) -> str:
+    """Return a name as a notebook shows it: nothing in it hidden, and one that is very long is cut.
+
+    >>> shorter("a_very_long_name", 8)
+    'a_very_…'
+    """
+    text = visible(value)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def escape(value: object) -> str:
     r"""Return a name or a text for HTML, nothing in it hidden and nothing a tag.
 

@@ -147,9 +147,8 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return _as_array(table, {j: _named(c, labels[j]) if named else _numbered(c) for j, c in cut.items()})
 
     def _card(self) -> str:
-        from bayeskit.report.page import Page
-        from bayeskit.report.page_html import as_html
-        from bayeskit.schema import shorter
+        from bayeskit.display_table import DisplayTable, as_html
+        from bayeskit.visible import shorter
 
         rows = tuple(
             (
@@ -161,7 +160,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         )
         n = len(rows)
         title = f"Discretizer: {n:,} of {self.n_features_in_:,} columns cut, method {self.method!r}"
-        return as_html(Page(title, ("column", "intervals", "cut at"), rows, (), ()))
+        return as_html(DisplayTable(title, ("column", "intervals", "cut at"), rows, (), ()))
 
     def _wanted_container(self) -> Any:
         """What ``set_output`` asked for: scikit-learn itself would take frames of other libraries for arrays."""

@@ -57,15 +57,14 @@ class LabelledTable:
         return pd.DataFrame(self.probabilities, index=list(self.classes), columns=list(self.states))
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.page import Page
-        from bayeskit.report.page_html import as_html
+        from bayeskit.display_table import DisplayTable, as_html
 
         pairs = zip(self.classes, self.probabilities.tolist(), self.counts.tolist(), strict=True)
         rows = tuple(
             (str(c), *(f"{p:.4g} ({n:g})" for p, n in zip(ps, ns, strict=True))) for c, ps, ns in pairs
         )
         title = f"P({self.name} | class), with counts"
-        return as_html(Page(title, ("class", *map(str, self.states)), rows, (), ()))
+        return as_html(DisplayTable(title, ("class", *map(str, self.states)), rows, (), ()))
 
 
 def labelled_table(model: Model, statistics: Statistics, name: Name) -> LabelledTable:

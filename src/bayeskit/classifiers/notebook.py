@@ -20,9 +20,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from bayeskit.learning.model import Recipe
-from bayeskit.schema import Schema, shorter
+from bayeskit.markup import Html, join, paragraphs, tag
+from bayeskit.schema import Schema
 from bayeskit.statistics.statistics_html import statistics_html
-from bayeskit.visible import escape
+from bayeskit.visible import escape, shorter
 
 if TYPE_CHECKING:
     from bayeskit.classifiers.base import CountClassifier
@@ -33,7 +34,7 @@ def html_repr(estimator: BaseEstimator) -> str:
     try:
         check_is_fitted(estimator)
     except NotFittedError:
-        return f"<pre>{escape(repr(estimator))}</pre>"
+        return tag("pre", Html(escape(repr(estimator))))
     card: str = estimator._card()
     return card
 
@@ -52,7 +53,7 @@ def told(title: str, lines: Iterable[str]) -> str:
     >>> told("TAN()", ["a < b"])
     '<p><b>TAN()</b></p><p>a &lt; b</p>'
     """
-    return f"<p><b>{escape(title)}</b></p>" + "".join(f"<p>{escape(line.strip())}</p>" for line in lines)
+    return join([tag("p", tag("b", title)), paragraphs(line.strip() for line in lines)])
 
 
 # So many characters of a line are enough for a glance.

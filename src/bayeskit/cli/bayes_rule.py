@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from bayeskit.display_table import display_width, padded
 from bayeskit.errors import DataError, SettingError
 from bayeskit.messages import did_you_mean, text_in
-from bayeskit.report.page_cells import display_width, padded
-from bayeskit.report.scene import shortened, xml
+from bayeskit.report.drawing.svg import as_svg as write_svg
+from bayeskit.report.scene import Group, Line, Rectangle, Scene, Style, Words, shortened
 
 # Beyond this a fraction is harder to read than its decimal.
 LARGEST_DENOMINATOR = 9_999
@@ -139,9 +140,6 @@ COLUMNS, LINES = 60, 15
 SIDE, LEFT, TOP, FOOT = 420, 20, 30, 70
 _COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#805ad5", "#b7791f", "#c53030")
 _FILLS = "█▓▒░"
-_FONT = (
-    "font-family=\"system-ui,'Noto Sans CJK SC','Microsoft YaHei','PingFang SC',sans-serif\" font-size=\"13\""
-)
 
 
 def widths_of(rule: Rule, columns: int) -> list[int]:
@@ -206,39 +204,39 @@ def _filled(i: int, above: int, last: bool) -> str:
 
 def as_svg(rule: Rule, lang: str = "en") -> str:
     """Draw the square as a picture that stands alone: a column a class, filled up to its likelihood."""
+    colours = {f"class-{i}": Style(fill=(each, each)) for i, each in enumerate(_COLOURS)}
+    return write_svg(square_scene(rule, lang), colours)
+
+
+def square_scene(rule: Rule, lang: str = "en") -> Scene:
+    """Describe the square: the columns, their frame and axes, and the posteriors in a list at its side."""
     total, high = float(sum(rule.prior.values())), float(max(rule.tallest, Fraction(1)))
-    title = text_in(lang, "Bayes' rule in the unit square")
-    across, up = text_in(lang, "prior P(c)"), text_in(lang, "likelihood P(x | c)")
-    parts, x = [], float(LEFT + 20)
-    base = TOP + SIDE
+    x, base, side = float(LEFT), TOP + SIDE, LEFT + SIDE + 40
+    groups = []
     for i, (name, p) in enumerate(rule.prior.items()):
         width, height = SIDE * float(p) / total, SIDE * float(rule.likelihood[name]) / high
-        colour = _COLOURS[i % len(_COLOURS)]
-        told = xml(f"{name}: P(c | x) = {shown(rule.posterior[name])}")
-        parts.append(
-            f'<rect x="{x:.2f}" y="{base - height:.2f}" width="{width:.2f}" height="{height:.2f}" fill="{colour}" '
-            f'fill-opacity="0.75"><title>{told}</title></rect>'
-            f'<line x1="{x:.2f}" y1="{TOP}" x2="{x:.2f}" y2="{base}" stroke="#888" stroke-dasharray="3 3"/>'
-        )
+        style, y = f"class-{i % len(_COLOURS)}", TOP + 14 + 22 * i
+        told = f"{name}: P(c | x) = {shown(rule.posterior[name])}"
+        marks: list[Rectangle | Words | Line] = [
+            Rectangle(x, base - height, width, height, style),
+            Line((("M", ((x, TOP),)), ("L", ((x, base),))), "arc"),
+            # Posteriors stand in a list: a column may be too narrow for a word.
+            Rectangle(side, y - 11, 12, 12, style),
+            Words(side + 18, y, told, "state"),
+        ]
         if width >= 24:
-            label = xml(shortened(name, width, 13))
-            parts.append(f'<text x="{x + width / 2:.2f}" y="{base + 18}" text-anchor="middle">{label}</text>')
-        # Posteriors stand in a list at the side: a column may be too narrow for a word.
-        y = TOP + 14 + 22 * i
-        side = LEFT + SIDE + 40
-        parts.append(
-            f'<rect x="{side}" y="{y - 11}" width="12" height="12" fill="{colour}" fill-opacity="0.75"/>'
-        )
-        parts.append(f'<text x="{side + 18}" y="{y}">{told}</text>')
+            marks.append(Words(x + width / 2, base + 18, shortened(name, width, 13), "state", "middle"))
+        groups.append(Group(told, tuple(marks)))
         x += width
-    width, height = LEFT + SIDE + 380, TOP + max(SIDE, 22 * len(rule.prior)) + FOOT
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" {_FONT} fill="#222"><title>{xml(title)}</title>'
-        f'<rect width="{width}" height="{height}" fill="#fff"/>{"".join(parts)}'
-        f'<rect x="{LEFT + 20}" y="{TOP}" width="{SIDE}" height="{SIDE}" fill="none" stroke="#222"/>'
-        f'<text x="{LEFT + 20 + SIDE / 2}" y="{base + 42}" text-anchor="middle">{xml(across)}</text>'
-        f'<text x="{LEFT}" y="{TOP + SIDE / 2}" transform="rotate(-90 {LEFT} {TOP + SIDE / 2})" '
-        f'text-anchor="middle" dy="8">{xml(up)}</text>'
-        f'<text x="{LEFT + 20}" y="{base + 62}">P(x) = {xml(shown(rule.total))}</text></svg>'
+    corners = ((LEFT, TOP), (LEFT + SIDE, TOP), (LEFT + SIDE, base), (LEFT, base))
+    frame = Line((("M", corners[:1]), *(("L", (corner,)) for corner in corners[1:]), ("Z", ())), "arc")
+    across, up = text_in(lang, "prior P(c)"), text_in(lang, "likelihood P(x | c)")
+    axes = (
+        frame,
+        Words(LEFT, TOP - 10, f"↑ {up}", "state"),
+        Words(LEFT + SIDE / 2, base + 42, across, "state", "middle"),
+        Words(LEFT, base + 62, f"P(x) = {shown(rule.total)}", "state"),
     )
+    size = LEFT + SIDE + 380, TOP + max(SIDE, 22 * len(rule.prior)) + FOOT
+    title = text_in(lang, "Bayes' rule in the unit square")
+    return Scene(*size, title, "", (*groups, Group(title, axes)))

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from bayeskit.messages import Message
-from bayeskit.visible import json_text, visible, visible_lines
+from bayeskit.visible import json_text, visible_lines
 
 # Wide enough for a page of fractions, and the same in a terminal, a pipe and a file.
 WIDTH = 100
@@ -72,16 +72,9 @@ def noting_warnings() -> Iterator[None]:
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> Any:
     """Make a table for a Rich console; the columns from ``right`` on hold numbers."""
-    from rich.box import SIMPLE
-    from rich.table import Table
-    from rich.text import Text
+    from bayeskit.display_table import DisplayTable, as_rich
 
-    made = Table(box=SIMPLE, pad_edge=False)
-    for j, header in enumerate(headers):
-        made.add_column(Text(visible(header)), justify="right" if j >= right else "left", overflow="fold")
-    for row in rows:
-        made.add_row(*(Text(visible(cell)) for cell in row))
-    return made
+    return as_rich(DisplayTable("", tuple(headers), tuple(map(tuple, rows)), right=right))
 
 
 def show(text: str) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.visible import escape, json_text
+from bayeskit.visible import json_text
 
 
 class Form(StrEnum):
@@ -33,7 +33,8 @@ def write_page(page: Any, title: str, form: Form, output: str | None) -> None:
     """Write an explanation or a list of questions; text on the screen is drawn by Rich where the page is a table."""
     from bayeskit.cli.output import console
     from bayeskit.cli.row_writing import opened_text
-    from bayeskit.report.page_text import as_rich
+    from bayeskit.display_table import as_rich
+    from bayeskit.markup import document
 
     if form is Form.text and output in (None, "-") and hasattr(page, "page"):
         console().print(as_rich(page.page()))
@@ -43,7 +44,7 @@ def write_page(page: Any, title: str, form: Form, output: str | None) -> None:
             text = str(page)
         case Form.html:
             whole = page.to_html() if hasattr(page, "to_html") else page._repr_html_()
-            text = as_document(title, whole, page.lang)
+            text = document(title, whole, _STYLE, page.lang)
         case Form.latex:
             text = page.to_latex()
         case Form.json:
@@ -91,19 +92,3 @@ _STYLE = (
     "thead th{border-bottom:1px solid #888}p{margin:.3rem 0;color:#666;font-size:.9rem}"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#111}p{color:#aaa}}"
 )
-
-
-def as_document(title: str, body: str, lang: str) -> str:
-    """Return the whole page; the title is escaped, the body is taken as it is.
-
-    Examples
-    --------
-    >>> as_document("<x>", "<p>1</p>", "en").count("&lt;x&gt;")
-    1
-    """
-    language = "zh-CN" if lang == "zh" else "en"
-    return (
-        f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>{body}</body></html>"
-    )

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayeskit.visible import escape, visible
+from bayeskit.display_table import DisplayTable, as_html
+from bayeskit.markup import Html
+from bayeskit.visible import shorter
 
 if TYPE_CHECKING:
     from bayeskit.decision.choice import Decision
@@ -20,7 +22,7 @@ MOST_ROWS = 20
 MOST_COLUMNS = 20
 
 
-def decision_html(decision: Decision) -> str:
+def decision_html(decision: Decision) -> Html:
     """Return a row for each object: what to do, at which risk, and what every action would risk.
 
     Examples
@@ -39,12 +41,11 @@ def decision_html(decision: Decision) -> str:
         (i, a, _number(r), *map(_number, all_))
         for i, (a, r, all_) in enumerate(zip(actions, risk, risks, strict=True), 1)
     ]
-    return _table(title, ("", "action", "risk", *names), rows) + _more(
-        n, "objects", len(decision.names), "actions"
-    )
+    more = _more(n, "objects", len(decision.names), "actions")
+    return _table(title, ("", "action", "risk", *names), rows, more)
 
 
-def posterior_html(posterior: Posterior) -> str:
+def posterior_html(posterior: Posterior) -> Html:
     """Return a row for each object: P(c | x) of every class, and P(x)."""
     values, evidence = np.atleast_2d(posterior.probabilities), np.atleast_1d(posterior.evidence)
     n, k = values.shape
@@ -53,20 +54,20 @@ def posterior_html(posterior: Posterior) -> str:
     pairs = zip(values[:MOST_ROWS, :MOST_COLUMNS].tolist(), evidence[:MOST_ROWS].tolist(), strict=True)
     rows = [(i, *map(_number, row), _number(e)) for i, (row, e) in enumerate(pairs, 1)]
     title = f"{n:,} posterior{'' if n == 1 else 's'} over {k:,} class{'' if k == 1 else 'es'}"
-    return _table(title, head, rows) + _more(n, "objects", k, "classes")
+    return _table(title, head, rows, _more(n, "objects", k, "classes"))
 
 
-def loss_html(table: LossTable, classes: Sequence[Any]) -> str:
+def loss_html(table: LossTable, classes: Sequence[Any]) -> Html:
     """Return the costs: a row for each action, a column for each class that may be the truth."""
     shown = zip(
         table.labels[:MOST_ROWS].tolist(), table.values[:MOST_ROWS, :MOST_COLUMNS].tolist(), strict=True
     )
     head = ("action", *(f"if {name}" for name in classes[:MOST_COLUMNS]))
     rows = [(action, *map(_number, costs)) for action, costs in shown]
-    return _table("Costs", head, rows) + _more(len(table.labels), "actions", len(classes), "classes")
+    return _table("Costs", head, rows, _more(len(table.labels), "actions", len(classes), "classes"))
 
 
-def risk_html(risk: BayesRisk) -> str:
+def risk_html(risk: BayesRisk) -> Html:
     """Return the least possible risk, where it comes from, and the best accuracy."""
     low, high = risk.interval
     rows = [("Bayes risk", _number(risk.value))]
@@ -78,24 +79,17 @@ def risk_html(risk: BayesRisk) -> str:
     return _table(f"The least risk, {source}", (), rows)
 
 
-def _table(title: str, head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    above = f"<thead><tr>{''.join(f'<th>{_text(cell)}</th>' for cell in head)}</tr></thead>" if head else ""
-    body = "".join(
-        f"<tr><th>{_text(first)}</th>{''.join(f'<td>{_text(cell)}</td>' for cell in rest)}</tr>"
-        for first, *rest in rows
-    )
-    return f"<table><caption>{_text(title)}</caption>{above}<tbody>{body}</tbody></table>"
+def _table(
+    title: str, head: Sequence[object], rows: Iterable[Sequence[object]], notes: tuple[str, ...] = ()
+) -> Html:
+    cells = tuple(tuple(map(shorter, row)) for row in rows)
+    return as_html(DisplayTable(shorter(title), tuple(map(shorter, head)), cells, notes=notes), whole=True)
 
 
-def _more(n: int, rows: str, k: int, columns: str) -> str:
+def _more(n: int, rows: str, k: int, columns: str) -> tuple[str, ...]:
     left = [f"{n - MOST_ROWS:,} more {rows}"] if n > MOST_ROWS else []
     left += [f"{k - MOST_COLUMNS:,} more {columns}"] if k > MOST_COLUMNS else []
-    return f"<p>… {', '.join(left)} not shown.</p>" if left else ""
-
-
-def _text(value: object) -> str:
-    text = visible(value)
-    return escape(text if len(text) <= 60 else text[:59] + "…")
+    return (f"… {', '.join(left)} not shown.",) if left else ()
 
 
 def _number(value: float) -> str:

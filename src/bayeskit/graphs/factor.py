@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bayeskit.data.native_frames import as_array, to_native
+from bayeskit.display_table import DisplayTable, as_html, table_html
 from bayeskit.errors import SettingError
 from bayeskit.graphs.distributions import frozen
+from bayeskit.markup import Html
 from bayeskit.messages import Joined
 from bayeskit.schema import Label, Name, first_twice, state_code
-from bayeskit.visible import escape, visible
+from bayeskit.visible import visible
 
 
 class Factor:
@@ -229,7 +232,7 @@ def _labels(states: tuple[Any, ...], codes: NDArray[np.int64]) -> Any:
     return labels[codes]
 
 
-def factor_html(factor: Factor, caption: str | None = None, most_rows: int = MOST_ROWS) -> str:
+def factor_html(factor: Factor, caption: str | None = None, most_rows: int = MOST_ROWS) -> Html:
     """Return a table: a row for each configuration of all but the last variable, whose states are the columns.
 
     Parameters
@@ -244,30 +247,22 @@ def factor_html(factor: Factor, caption: str | None = None, most_rows: int = MOS
     <table><thead><tr><th>rain</th><th>no</th><th>&lt;yes&gt;</th></tr></thead><tbody><tr><th></th><td>0.8</td><td>0.2</td></tr></tbody></table>
     """
     if not factor.names:
-        return f"<table><tbody><tr><td>{float(factor.values):.6g}</td></tr></tbody></table>"
+        return table_html(DisplayTable("", (), ((f"{float(factor.values):.6g}",),), names=0))
     *first, last = factor.names
     *given, states = factor.states
     shown = states[:MOST_COLUMNS]
-    beyond = f"… {len(states) - len(shown)} more" if len(states) > len(shown) else ""
+    beyond = [f"… {len(states) - len(shown)} more"] if len(states) > len(shown) else []
     most_rows = min(most_rows, max(MOST_CELLS // max(len(shown), 1), 1))
-    head = "".join(f"<th>{_text(name)}</th>" for name in first) + ("" if first else f"<th>{_text(last)}</th>")
     # The states of the last variable head the columns; where there are parents, its name stands before them.
-    head += "".join(f"<th>{_text(f'{last} = {s}' if first else s)}</th>" for s in shown)
-    head += f"<th>{beyond}</th>" if beyond else ""
-    rows: list[str] = []
+    header = (*(first or [last]), *(f"{last} = {s}" if first else s for s in shown), *beyond)
     n_rows = int(np.prod(factor.sizes[:-1], dtype=np.int64))
-    for cell in np.ndindex(*factor.sizes[:-1]):
-        if len(rows) == most_rows and n_rows > most_rows:
-            rest = f"… {n_rows - most_rows} more rows"
-            rows.append(f'<tr><td colspan="{max(len(first), 1) + len(shown)}">{rest}</td></tr>')
-            break
-        labels = "".join(f"<th>{_text(s[i])}</th>" for s, i in zip(given, cell, strict=True)) or "<th></th>"
-        numbers = "".join(f"<td>{value:.6g}</td>" for value in factor.values[cell][: len(shown)].tolist())
-        rows.append(f"<tr>{labels}{numbers}</tr>")
-    said = " × ".join(map(str, factor.names)) if caption is None else caption
-    above = f"<caption>{_text(said)}</caption>" if said else ""
-    return f"<table>{above}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-
-
-def _text(value: object) -> str:
-    return escape(visible(value))
+    rows = []
+    for cell in islice(np.ndindex(*factor.sizes[:-1]), most_rows):
+        labels = [s[i] for s, i in zip(given, cell, strict=True)] or [""]
+        rows.append(
+            (*map(str, labels), *(f"{value:.6g}" for value in factor.values[cell][: len(shown)].tolist()))
+        )
+    title = " × ".join(map(str, factor.names)) if caption is None else caption
+    more = (f"… {n_rows - most_rows} more rows",) if n_rows > most_rows else ()
+    table = DisplayTable(title, tuple(map(str, header)), tuple(rows), notes=more, names=max(len(first), 1))
+    return as_html(table, whole=True)

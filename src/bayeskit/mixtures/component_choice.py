@@ -118,17 +118,17 @@ class ComponentChoice:
         return component_chart(found, self.criterion.upper(), lang=lang)
 
     def __str__(self) -> str:
-        from bayeskit.report.page_text import as_text
+        from bayeskit.display_table import as_text
 
         return as_text(self._page())
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.page_html import as_html
+        from bayeskit.display_table import as_html
 
         return as_html(self._page())
 
     def _page(self) -> Any:
-        from bayeskit.report.page import Page
+        from bayeskit.display_table import DisplayTable
 
         typed = any(c.covariance_type for c in self.candidates)
         header = ["components", "log-likelihood", "parameters", "BIC", "AIC", ""]
@@ -136,7 +136,7 @@ class ComponentChoice:
             header.insert(1, "covariance")
         rows = tuple(_row(c, typed) for c in self.candidates)
         best = (*_row(self.best, typed)[:-1], "best")
-        return Page(f"Components by {self.criterion.upper()}", tuple(header), rows, (best,), ())
+        return DisplayTable(f"Components by {self.criterion.upper()}", tuple(header), rows, (best,), ())
 
 
 def _row(c: Candidate, typed: bool) -> tuple[str, ...]:

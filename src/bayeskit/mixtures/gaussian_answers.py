@@ -15,6 +15,7 @@ from bayeskit.classifiers.notebook import html_repr, mimebundle
 from bayeskit.data.columns import is_missing
 from bayeskit.data.native_frames import to_native
 from bayeskit.data.source import as_weights
+from bayeskit.display_table import DisplayTable, as_html, as_text
 from bayeskit.errors import DataError
 from bayeskit.learning.mixtures.components import Components
 from bayeskit.learning.mixtures.gaussian_problem import log_joint, shares_of
@@ -22,9 +23,6 @@ from bayeskit.mixtures.component_choice import candidate
 from bayeskit.mixtures.label_matching import listed
 from bayeskit.mixtures.mixture_door import random_state_of, whole
 from bayeskit.mixtures.numeric_rows import NumericColumns, read_numbers
-from bayeskit.report.page import Page
-from bayeskit.report.page_html import as_html
-from bayeskit.report.page_text import as_text
 from bayeskit.schema import Name
 from bayeskit.typing import Floats, LabelsLike, PathLike, TableLike, WeightsLike
 
@@ -69,7 +67,7 @@ class ComponentTable:
     def _repr_html_(self) -> str:
         return as_html(self._page())
 
-    def _page(self) -> Page:
+    def _page(self) -> DisplayTable:
         found, names = self.components, self.names[:MOST_SHOWN]
         variances, w = found.variances, found.weights
         rows = tuple(
@@ -88,7 +86,7 @@ class ComponentTable:
         notes = (f"{more} more columns are not shown; frame() has them.",) if more else ()
         many = "component" if len(rows) == 1 else "components"
         title = f"{len(rows)} Gaussian {many}, {found.covariance_type} covariances"
-        return Page(title, ("component", "weight", *map(str, names)), rows, (last,), notes)
+        return DisplayTable(title, ("component", "weight", *map(str, names)), rows, (last,), notes)
 
 
 def _cell(mean: float, variance: float) -> str:

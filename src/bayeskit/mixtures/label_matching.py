@@ -45,15 +45,14 @@ class Matching(dict[Label, Label]):
         self.accuracy = right / int(table.sum())
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.page import Page
-        from bayeskit.report.page_html import as_html
+        from bayeskit.display_table import DisplayTable, as_html
 
         rows = tuple(
             (str(c), "" if self[c] is None else str(self[c]), *(f"{n:,}" for n in counts))
             for c, counts in zip(self.components, self.table.tolist(), strict=True)
         )
         title = f"Components matched to labels: {self.accuracy:.1%} of the rows agree"
-        return as_html(Page(title, ("component", "label", *map(str, self.labels)), rows, (), ()))
+        return as_html(DisplayTable(title, ("component", "label", *map(str, self.labels)), rows, (), ()))
 
     def translate(self, components: LabelsLike) -> NDArray[Any]:
         """Return the label of each component; a component that was not there when matching is an error."""

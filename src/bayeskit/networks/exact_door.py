@@ -93,12 +93,11 @@ class MostProbable(dict[Name, Label]):
         return f"MostProbable({super().__repr__()}, log_probability={self.log_probability:.6g})"
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.page import Page
-        from bayeskit.report.page_html import as_html
+        from bayeskit.display_table import DisplayTable, as_html
 
         rows = tuple((str(name), str(state)) for name, state in self.items())
         last = ("log probability", f"{self.log_probability:.6g}".replace("-", "−"))
-        return as_html(Page("Most probable states", ("node", "state"), rows, (last,), ()))
+        return as_html(DisplayTable("Most probable states", ("node", "state"), rows, (last,), ()))
 
 
 def minimal_conflict(items: Sequence[T], impossible: Callable[[list[T]], bool]) -> list[T]:

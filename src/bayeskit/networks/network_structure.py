@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from bayeskit.display_table import DisplayTable, table_html
 from bayeskit.errors import SettingError, UsageError
 from bayeskit.graphs import cpdag as classes
 from bayeskit.graphs import dag as relations
@@ -15,6 +16,7 @@ from bayeskit.graphs.cpdag import Cpdag
 from bayeskit.graphs.distributions import Deterministic, NoisyMax
 from bayeskit.graphs.network import Network, Node
 from bayeskit.graphs.separation import Path, d_separated, paths_between
+from bayeskit.markup import BREAK, join, tag
 from bayeskit.messages import Joined, Message
 from bayeskit.networks.analyses import distance
 from bayeskit.networks.analyses.distance import WithArcs
@@ -22,7 +24,7 @@ from bayeskit.networks.arguments import known_node, known_nodes, two_groups, who
 from bayeskit.networks.exact_door import Kept
 from bayeskit.schema import Name
 from bayeskit.typing import NamesLike
-from bayeskit.visible import escape, visible
+from bayeskit.visible import visible
 
 
 @dataclass(frozen=True)
@@ -118,19 +120,17 @@ class Independence:
         return self.text()
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr>{_LEFT}{escape(str(path))}</td>{_LEFT}{_state(path).told_in('en')}</td>"
-            f"{_LEFT}{'<br>'.join(escape(reason.told_in('en')) for reason in _reasons(path))}</td></tr>"
+        rows = tuple(
+            (
+                str(path),
+                _state(path).told_in("en"),
+                join((reason.told_in("en") for reason in _reasons(path)), BREAK),
+            )
             for path in self.paths
         )
-        heads = "".join(f"{_LEFT.replace('td', 'th')}{name}</th>" for name in ("path", "", "why"))
-        head = f"<thead><tr>{heads}</tr></thead>"
-        table = f"<table>{head}<tbody>{rows}</tbody></table>" if self.paths else ""
-        return f"<p><b>{escape(self.title)}</b> {escape(self.summary)}</p>{table}"
-
-
-# Notebooks set the cells of a table to the right, where numbers are to be; these are sentences.
-_LEFT = '<td style="text-align:left">'
+        table = DisplayTable("", ("path", "", "why"), rows, names=0, of_texts=True)
+        said = tag("p", tag("b", self.title), " ", self.summary)
+        return join([said, *([table_html(table)] if rows else [])])
 
 
 def _verdict(path: Path, lang: str) -> str:

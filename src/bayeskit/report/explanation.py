@@ -277,13 +277,13 @@ class Explanation:
         return explanation_latex(self, document)
 
     def page(self) -> Any:
-        """Return the page as words in cells: a :class:`~bayeskit.report.page.Page`."""
+        """Return the page as words in cells: a :class:`~bayeskit.report.page.DisplayTable`."""
         from bayeskit.report.page import page_of
 
         return page_of(self)
 
     def __str__(self) -> str:
-        from bayeskit.report.page_text import as_text
+        from bayeskit.display_table import as_text
 
         return as_text(self.page())
 

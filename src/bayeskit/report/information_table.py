@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from bayeskit.display_table import DisplayTable
 from bayeskit.errors import DataTypeError, SettingError, UsageError
-from bayeskit.report.page import Page
 from bayeskit.report.words import words_of
 from bayeskit.schema import Name
 from bayeskit.statistics import Statistics
@@ -77,12 +77,12 @@ class InformationTable:
     lang: str = "en"
 
     def __str__(self) -> str:
-        from bayeskit.report.page_text import as_text
+        from bayeskit.display_table import as_text
 
         return as_text(_page(self))
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.page_html import as_html
+        from bayeskit.display_table import as_html
 
         return as_html(_page(self))
 
@@ -206,7 +206,7 @@ def _share(told: float, of_class: float) -> float:
     return min(told / of_class, 1.0) if of_class > 0.0 else 0.0
 
 
-def _page(table: InformationTable) -> Page:
+def _page(table: InformationTable) -> DisplayTable:
     words = words_of(table.lang)
     header: tuple[str, ...]
     cells: list[tuple[str, ...]]
@@ -229,7 +229,7 @@ def _page(table: InformationTable) -> Page:
         ]
         last = (str(table.target), str(table.n_classes), _nats(table.entropy), "", "")
     title = words["information_title"].format(target=table.target)
-    return Page(title, header, tuple(cells), (last,), (words["nats"],))
+    return DisplayTable(title, header, tuple(cells), (last,), (words["nats"],))
 
 
 def _nats(x: float) -> str:

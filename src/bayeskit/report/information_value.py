@@ -145,18 +145,18 @@ class Questions(Sequence[Question]):
         }
 
     def __repr__(self) -> str:
-        from bayeskit.report.page_text import as_text
+        from bayeskit.display_table import as_text
 
         return as_text(self.page())
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.page_html import as_html
+        from bayeskit.display_table import as_html
 
         return as_html(self.page())
 
     def page(self) -> Any:
-        """Return the table as words in cells: a :class:`~bayeskit.report.page.Page`."""
-        from bayeskit.report.page import Page
+        """Return the table as words in cells: a :class:`~bayeskit.report.page.DisplayTable`."""
+        from bayeskit.display_table import DisplayTable
 
         words = QUESTION_WORDS.of(self.lang)
         rows = tuple(
@@ -176,7 +176,7 @@ class Questions(Sequence[Question]):
             words["cost"],
             words["net"],
         )
-        return Page(self._title(), header, rows, (), tuple(notes))
+        return DisplayTable(self._title(), header, rows, (), tuple(notes))
 
     def _title(self) -> str:
         words = QUESTION_WORDS.of(self.lang)

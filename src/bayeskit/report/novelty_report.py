@@ -60,8 +60,7 @@ class Novelty:
         return to_native({n: np.asarray(getattr(self, n)) for n in names if getattr(self, n) is not None})
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.page import Page
-        from bayeskit.report.page_html import MOST_ROWS, as_html
+        from bayeskit.display_table import MOST_ROWS, DisplayTable, as_html
 
         order = np.argsort(self.share, kind="stable")[:MOST_ROWS].tolist()
         conflict = self.conflict if self.conflict is not None else np.full(len(self), np.nan)
@@ -77,7 +76,7 @@ class Novelty:
         more = len(self) - len(order)
         notes = (f"… {more:,} more rows not shown.",) if more else ()
         header = ("row", "share", "log P(x)", "conflict", "unseen")
-        return as_html(Page(f"The strangest of {len(self):,} rows", header, rows, (), notes))
+        return as_html(DisplayTable(f"The strangest of {len(self):,} rows", header, rows, (), notes))
 
     def __repr__(self) -> str:
         strange = int((self.share <= 0.01).sum())

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from bayeskit.display_table import DisplayTable
 from bayeskit.estimation.density import family_names, family_of
 from bayeskit.messages import WordList, run_on, text_in
 from bayeskit.report.explanation import Explanation, PageFactor
@@ -18,14 +18,12 @@ from bayeskit.report.fractions import magnitude, share, short
 from bayeskit.report.page_cells import (
     attribute_text,
     cell_text,
-    display_width,
     name_text,
     odds_text,
     value_text,
 )
 from bayeskit.report.risks import risk_rows
 from bayeskit.report.words import words_of
-from bayeskit.visible import visible
 
 # The widest page that is easy to read; classes that do not fit are only listed.
 WIDEST = 118
@@ -38,32 +36,7 @@ _PRIORS = {
 _WITH_VALUE = ("unseen", "summed", "general")
 
 
-@dataclass(frozen=True)
-class Page:
-    """A title, a table with a header, its last rows set apart, and notes under it: words in which nothing is hidden."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    totals: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        # Here every rendering passes, before a width is reckoned.
-        for field in ("rows", "totals"):
-            object.__setattr__(self, field, tuple(tuple(map(visible, line)) for line in getattr(self, field)))
-        for field in ("header", "notes"):
-            object.__setattr__(self, field, tuple(map(visible, getattr(self, field))))
-        object.__setattr__(self, "title", visible(self.title))
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """How wide each column must be, a wide character counting two."""
-        lines = (self.header, *self.rows, *self.totals)
-        return tuple(max(display_width(line[j]) for line in lines) for j in range(len(self.header)))
-
-
-def page_of(explanation: Explanation, lang: str | None = None, most: int | None = None) -> Page:
+def page_of(explanation: Explanation, lang: str | None = None, most: int | None = None) -> DisplayTable:
     """Lay an explanation out: the prediction first, as many classes beside it as fit, or ``most`` of them.
 
     Examples
@@ -86,7 +59,7 @@ def page_of(explanation: Explanation, lang: str | None = None, most: int | None 
     return page if shown == n_classes else _page(explanation, shown, lang)
 
 
-def _page(e: Explanation, shown: int, lang: str) -> Page:
+def _page(e: Explanation, shown: int, lang: str) -> DisplayTable:
     words = words_of(lang)
     order = e.ranking[:shown]
     compare = e.runner_up is not None
@@ -117,7 +90,7 @@ def _page(e: Explanation, shown: int, lang: str) -> Page:
     )
     label, probability = _answer(e)
     title = words["title"].format(target=e.target, label=label, p=probability)
-    return Page(title, header, rows, totals, tuple(_notes(e, shown, folded, lang)))
+    return DisplayTable(title, header, rows, totals, tuple(_notes(e, shown, folded, lang)))
 
 
 def _lines(e: Explanation, order: Sequence[int], words: WordList) -> tuple[list[Row], int]:

@@ -1,10 +1,9 @@
-"""What stands in the cells of a page: names, values, factors, odds, and how many columns of a terminal each takes."""
+"""What stands in the cells of a page: names, values, factors and odds."""
 
 from __future__ import annotations
 
 import math
-import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from bayeskit.report.explanation import Attribute, PageFactor
 from bayeskit.report.fractions import magnitude, number
@@ -67,47 +66,3 @@ def odds_text(odds: float | None) -> str:
         return "+∞" if odds > 0 else "−∞"
     shown = f"{odds:+.3g}" if abs(odds) >= 0.0005 else "0"
     return shown.replace("-", "−")
-
-
-def display_width(text: str) -> int:
-    """Return the width of a text; accents that combine take none.
-
-    Examples
-    --------
-    >>> display_width("纹理 a"), display_width("é")
-    (6, 1)
-    """
-    return sum(_width(character) for character in text)
-
-
-def _width(character: str) -> int:
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Cc", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def padded(text: str, width: int, right: bool = False) -> str:
-    """Fill a text with blanks up to a width.
-
-    Examples
-    --------
-    >>> padded("纹理", 6) + "|", padded("1", 3, right=True)
-    ('纹理  |', '  1')
-    """
-    blanks = " " * max(0, width - display_width(text))
-    return blanks + text if right else text + blanks
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Put cells under each other, two blanks between columns.
-
-    Examples
-    --------
-    >>> aligned([("纹理", "1"), ("a", "2")])
-    ['纹理  1', 'a     2']
-    """
-    widths = [max(display_width(row[j]) for row in rows) for j in range(len(rows[0]))]
-    return [
-        "  ".join(padded(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

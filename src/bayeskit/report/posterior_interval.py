@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.native_frames import to_native
-from bayeskit.report.page_cells import padded
+from bayeskit.display_table import text_lines
 from bayeskit.schema import Label
 
 Floats = NDArray[np.float64]
@@ -83,19 +83,15 @@ class PosteriorInterval:
 
     def __str__(self) -> str:
         page = self._page()
-        lines = [
-            "  ".join(padded(cell, width) for cell, width in zip(cells, page.widths, strict=True)).rstrip()
-            for cells in (page.header, *page.rows)
-        ]
-        return "\n".join([page.title, "", *lines, *page.notes])
+        return "\n".join([page.title, "", *text_lines(page), *page.notes])
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.page_html import as_html
+        from bayeskit.display_table import as_html
 
         return as_html(self._page())
 
     def _page(self) -> Any:
-        from bayeskit.report.page import Page
+        from bayeskit.display_table import DisplayTable
 
         n = len(self)
         triples = zip(*(a[:MOST_ROWS] for a in (self.posterior, self.lower, self.upper)), strict=True)
@@ -105,4 +101,6 @@ class PosteriorInterval:
         )
         notes = (f"… and {n - MOST_ROWS} more rows.",) if n > MOST_ROWS else ()
         title = f"{100 * self.level:.4g}% intervals of {n:,} row{'' if n == 1 else 's'}, {self.draws:,} draws"
-        return Page(title, ("row", *map(str, self.classes)), rows, (), notes)
+        return DisplayTable(
+            title, ("row", *map(str, self.classes)), rows, notes=notes, right=1 + len(self.classes)
+        )

@@ -5,18 +5,15 @@ Texts are about so wide, are cut to fit, and are safe inside XML.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
-from bayeskit.visible import escape, visible
+from bayeskit.markup import text as _escaped
 
 # Widths in parts of the font size, those of a broad font (DejaVu Sans): a text is never wider than we think.
 _NARROW = frozenset("iljI|.,:;'!()[]{}/\\ `ftr-")
 _BROAD = frozenset("mwMW@%&—…")
-# What XML 1.0 cannot hold, not even escaped.
-_FORBIDDEN = re.compile("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def text_width(text: str, size: float) -> float:
@@ -57,22 +54,13 @@ def shortened(text: str, width: float, size: float) -> str:
     return text[:kept].rstrip() + "…"
 
 
-def plain(value: object) -> str:
-    """Return a name or state as one line that XML can hold: blanks for line breaks, � for what it cannot.
-
-    >>> plain("a\\nb\\x00")
-    'a b�'
-    """
-    return visible(_FORBIDDEN.sub("�", re.sub(r"\s", " ", str(value))))
-
-
 def xml(text: str) -> str:
     """Escape a text for XML; quotes too, so that it may stand in an attribute.
 
     >>> xml('<script>"')
     '&lt;script&gt;&quot;'
     """
-    return escape(plain(text))
+    return _escaped(text)
 
 
 Point = tuple[float, float]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bayeskit.schema import Variable, shorter
-from bayeskit.visible import escape
+from bayeskit.display_table import DisplayTable, as_html
+from bayeskit.schema import Variable
+from bayeskit.visible import shorter
 
 if TYPE_CHECKING:
     from bayeskit.statistics.statistics import Statistics
@@ -43,15 +44,12 @@ def statistics_html(statistics: Statistics) -> str:
         notes.append(f"{more:,} more attribute{'' if more == 1 else 's'}")
     if (more := schema.n_classes - len(classes)) > 0:
         notes.append(f"{more:,} more class{'' if more == 1 else 'es'}")
-    head = "".join(f"<th>{escape(shorter(text))}</th>" for text in (schema.target.name, "", *classes))
-    body = "".join(
-        f"<tr><th>{escape(name)}</th><th>{escape(state)}</th>{''.join(f'<td>{c}</td>' for c in cells)}</tr>"
-        for name, state, cells in lines
-    )
+    header = tuple(shorter(text) for text in (schema.target.name, "", *classes))
+    rows = tuple((name, state, *cells) for name, state, cells in lines)
     kinds = ", ".join(p.kind.replace("_", " ") for p in statistics.plan.patterns)
-    caption = f"{statistics.total:,.10g} rows: {kinds}"
-    table = f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return table + (f"<p>… {', '.join(notes)} not shown.</p>" if notes else "")
+    title = f"{statistics.total:,.10g} rows: {kinds}"
+    below = (f"… {', '.join(notes)} not shown.",) if notes else ()
+    return as_html(DisplayTable(title, header, rows, notes=below, names=2), whole=True)
 
 
 def _lines(statistics: Statistics, variable: Variable, k: int) -> Iterator[tuple[str, list[str]]]:

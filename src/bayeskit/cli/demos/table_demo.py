@@ -24,12 +24,12 @@ from bayeskit.comparing.trials import (
     tried,
 )
 from bayeskit.decision import decide
+from bayeskit.display_table import as_rich
 from bayeskit.estimation.density import family_of
 from bayeskit.messages import WordList, text_in
 from bayeskit.report.explanation import Explanation
 from bayeskit.report.fractions import number, share
 from bayeskit.report.page import page_of
-from bayeskit.report.page_text import as_rich
 from bayeskit.schema import Label
 from bayeskit.typing import Floats
 from bayeskit.visible import plain

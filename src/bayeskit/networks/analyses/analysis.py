@@ -100,17 +100,17 @@ class Findings(Sequence[Finding]):
         return pandas.DataFrame(self.to_dict())
 
     def __repr__(self) -> str:
-        from bayeskit.report.page_text import as_text
+        from bayeskit.display_table import as_text
 
         return as_text(self._page())
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.page_html import as_html
+        from bayeskit.display_table import as_html
 
         return as_html(self._page())
 
     def _page(self) -> Any:
-        from bayeskit.report.page import Page
+        from bayeskit.display_table import DisplayTable
 
         rows = tuple(
             (
@@ -125,7 +125,7 @@ class Findings(Sequence[Finding]):
         notes = ["Information in nats."]
         if self.left_out:
             notes.append(f"Continuous, so not listed: {', '.join(map(str, self.left_out))}.")
-        return Page(
+        return DisplayTable(
             f"What observing a node would tell about {self.target}",
             ("node", "information", "of entropy", "largest change", "by state"),
             rows,

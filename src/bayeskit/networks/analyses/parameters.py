@@ -14,13 +14,14 @@ from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.distributions import Table, uniform
 from bayeskit.graphs.network import Network, Node
 from bayeskit.graphs.separation import reachable
+from bayeskit.markup import paragraphs
 from bayeskit.networks.analyses.network_information import Asked
 from bayeskit.networks.arguments import is_number
 from bayeskit.networks.evidence import Not
 from bayeskit.networks.given.node_distributions import table_of
 from bayeskit.schema import Label, Name, state_code
 from bayeskit.typing import Floats
-from bayeskit.visible import escape, visible
+from bayeskit.visible import visible
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class ParameterSensitivity:
         return _conditional(f"{self.node} = {self.state}", self.given)
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines())
+        return paragraphs(str(self).splitlines())
 
     def __str__(self) -> str:
         asked = _conditional(f"{self.target[0]} = {self.target[1]}", self.evidence)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from bayeskit.report.scene import Line, Point, Rectangle, Words, plain, shortened, text_width
+from bayeskit.markup import plain
+from bayeskit.report.scene import Line, Point, Rectangle, Words, shortened, text_width
 
 Tick = tuple[float, str]
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import ColumnError, SettingError
+from bayeskit.markup import plain
 from bayeskit.messages import Joined
 from bayeskit.report.charts.chart import Chart
 from bayeskit.report.charts.chart_words import chart_words
 from bayeskit.report.charts.legend import COLOURS
 from bayeskit.report.charts.plot import Axis, Bars, Curve, Key, Panel, Plot, states_axis
 from bayeskit.report.charts.terms import Terms
-from bayeskit.report.scene import plain
 from bayeskit.schema import Label, Name
 
 if TYPE_CHECKING:

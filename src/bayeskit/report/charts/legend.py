@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bayeskit.markup import plain
 from bayeskit.report.charts.axis import LEFT, TEXT, TITLE, WIDTH, Mark, moved
-from bayeskit.report.scene import Rectangle, Style, Words, plain, shortened, text_width
+from bayeskit.report.scene import Rectangle, Style, Words, shortened, text_width
 
 # Told apart also by those who see no red or green: they differ in lightness, and every chart names them besides.
 COLOURS = (

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.errors import SettingError, UsageError
+from bayeskit.markup import plain
 from bayeskit.messages import Joined
 from bayeskit.report.charts.axis import Scale, Tick, apart, round_numbers, written
 from bayeskit.report.charts.chart import Chart
 from bayeskit.report.charts.chart_words import chart_words
 from bayeskit.report.charts.plot import START, STOP, Axis, Conversion, Lane, Plot, Rulers
 from bayeskit.report.charts.terms import Terms
-from bayeskit.report.scene import plain
 from bayeskit.schema import Label, Name
 
 Floats = NDArray[np.float64]

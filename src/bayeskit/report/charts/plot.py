@@ -12,8 +12,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.markup import plain
 from bayeskit.report.charts.axis import SMALL, WIDTH, Scale, Tick, round_numbers, spread, ticks_of
-from bayeskit.report.scene import plain, shortened, text_width
+from bayeskit.report.scene import shortened, text_width
 
 Floats = NDArray[np.float64]
 # Where scales lie across the SVG, in pixels, and between which their texts stay; the least gap between two texts.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayeskit.markup import plain
 from bayeskit.report.charts.axis import Scale
 from bayeskit.report.charts.legend import BANDS, CHART_STYLES, COLOURS, colour_of, wrapped
 from bayeskit.report.charts.plot import (
@@ -28,7 +29,6 @@ from bayeskit.report.charts.plot import (
     Series,
     Tag,
 )
-from bayeskit.report.scene import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,6 +6,7 @@ from itertools import chain, groupby, pairwise
 
 import numpy as np
 
+from bayeskit.markup import plain
 from bayeskit.report.charts.axis import (
     LEFT,
     SMALL,
@@ -37,7 +38,7 @@ from bayeskit.report.charts.plot import (
     Tag,
 )
 from bayeskit.report.charts.ruler_scene import draw_conversion, draw_rulers
-from bayeskit.report.scene import Group, Line, Rectangle, Scene, Words, plain, shortened, text_width
+from bayeskit.report.scene import Group, Line, Rectangle, Scene, Words, shortened, text_width
 
 # A line of more points than the picture has pixels shows no more.
 MOST_POINTS = 400

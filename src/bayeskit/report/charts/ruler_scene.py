@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from bayeskit.markup import plain
 from bayeskit.report.charts.axis import (
     LEFT,
     SMALL,
@@ -20,7 +21,7 @@ from bayeskit.report.charts.axis import (
     straight,
 )
 from bayeskit.report.charts.plot import OUTER, START, STOP, Conversion, Lane, Rulers
-from bayeskit.report.scene import Group, Words, plain, shortened, text_width
+from bayeskit.report.scene import Group, Words, shortened, text_width
 
 NAME_WIDTH = START - LEFT - 12
 ROW, CURVE = 15.0, 58.0

@@ -276,7 +276,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the figures of all models for a notebook; the report has the rest."""
-        from bayeskit.report.comparison_report.markup import Footnotes
+        from bayeskit.report.comparison_report.sections import Footnotes
         from bayeskit.report.comparison_report.standings import standings_html
 
         notes = Footnotes(self.lang)

@@ -6,18 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bayeskit.estimation.density import family_of
+from bayeskit.markup import Html, document, filled, join, plain, tag, text
 from bayeskit.messages import run_on, text_in
 from bayeskit.report.charts.reliability_chart import reliability
 from bayeskit.report.comparison_report.comparison import Column, Comparison
 from bayeskit.report.comparison_report.comparison_words import WORDS
-from bayeskit.report.comparison_report.markup import STYLE, Footnotes, Html, filled, join, table, tag, text
-from bayeskit.report.comparison_report.sections import confusion_html, decisions_html, structure_svg
+from bayeskit.report.comparison_report.sections import (
+    Footnotes,
+    confusion_html,
+    decisions_html,
+    numbers_table,
+    structure_svg,
+)
 from bayeskit.report.comparison_report.standings import bars_svg, standings_html
 from bayeskit.report.comparison_report.verdict import ceiling_text, uncounted_text, verdict
 from bayeskit.report.explanation import Explanation
 from bayeskit.report.fractions import share
 from bayeskit.report.information_table import InformationTable
-from bayeskit.report.scene import plain
 from bayeskit.schema import Label, Name
 
 MOST_ATTRIBUTES = 10
@@ -99,14 +104,7 @@ def as_page(findings: Findings) -> str:
         *_section(words["reproduce"], _reproduce(findings)),
         *_section(words["glossary"], notes.listed()),
     ]
-    language = "zh-CN" if c.lang == "zh" else "en"
-    return (
-        f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{text(title)}</title><style>{STYLE}</style></head>\n<body>\n"
-        + "\n".join(parts)
-        + "\n</body></html>\n"
-    )
+    return document(title, "\n".join(["", *parts, ""]), STYLE, c.lang)
 
 
 def _section(title: str, body: Html) -> tuple[Html, Html]:
@@ -151,10 +149,10 @@ def _folded(
 ) -> Html:
     """Make a table of columns; where there are very many, the others unfold at a click."""
     if len(rows) <= MOST_COLUMNS:
-        return table(headers, rows, right)
+        return numbers_table(headers, rows, right)
     more = tag("summary", filled(words["more_columns"], n=len(rows) - MOST_COLUMNS))
-    rest = tag("details", more, table(headers, rows[MOST_COLUMNS:], right))
-    return join([table(headers, rows[:MOST_COLUMNS], right), rest])
+    rest = tag("details", more, numbers_table(headers, rows[MOST_COLUMNS:], right))
+    return join([numbers_table(headers, rows[:MOST_COLUMNS], right), rest])
 
 
 def _column(column: Column, words: Mapping[str, str], lang: str) -> tuple[str, str, str, str]:
@@ -192,7 +190,7 @@ def _attributes(findings: Findings, notes: Footnotes) -> Html:
         lines.append((str(row.name), meter, f"{row.information:.4f}", f"{row.share:.1%}"))
     headers = [words["attribute"], "", words["information"], words["of_all"]]
     text_ = tag("p", filled(words["attributes_text"], **said), cls="faint")
-    return join([text_, table(headers, lines, 2)])
+    return join([text_, numbers_table(headers, lines, 2)])
 
 
 def _structure(findings: Findings) -> Html:
@@ -261,4 +259,58 @@ def _reproduce(findings: Findings) -> Html:
     rows.append(
         (words["versions"], words["separator"].join(f"{n} {v}" for n, v in findings.versions.items()))
     )
-    return join([*([tag("pre", findings.command)] if findings.command else []), table([], rows, 2)])
+    return join([*([tag("pre", findings.command)] if findings.command else []), numbers_table([], rows, 2)])
+
+
+_LIGHT = (
+    "--ink:#26323a;--faint:#4b5963;--page:#fcfcfa;--card:#fff;--line:#d5dadd;--accent:#2a66ab;"
+    "--hit:42,102,171;--miss:194,87,26"
+)
+_DARK = (
+    "--ink:#e8ecef;--faint:#b9c3ca;--page:#16191c;--card:#1d2226;--line:#3a434a;--accent:#82b4ee;"
+    "--hit:130,180,238;--miss:240,160,106"
+)
+STYLE = f"""
+:root{{color-scheme:light dark;{_LIGHT}}}
+@media(prefers-color-scheme:dark){{:root{{{_DARK}}}}}
+*{{box-sizing:border-box}}
+body{{margin:0 auto;max-width:66rem;padding:1.5rem 1rem 4rem;color:var(--ink);background:var(--page);
+font:16px/1.55 system-ui,"Segoe UI",Roboto,"Noto Sans","Noto Sans CJK SC","PingFang SC","Microsoft YaHei",sans-serif;
+overflow-wrap:anywhere}}
+h1{{font-size:1.7rem;line-height:1.25;margin:.5rem 0 .2rem}}
+h2{{font-size:1.2rem;margin:2.4rem 0 .5rem;padding-top:.9rem;border-top:1px solid var(--line)}}
+h3{{font-size:1rem;margin:1.4rem 0 .3rem}}
+p{{margin:.4rem 0;max-width:48rem}}
+.faint,caption,small{{color:var(--faint)}}
+.verdict{{font-size:1.15rem;padding:.9rem 1.1rem;margin:1rem 0;background:var(--card);border:1px solid var(--line);
+border-left:4px solid var(--accent);border-radius:6px;max-width:none}}
+.wide{{overflow-x:auto;margin:.6rem 0}}.tall{{max-height:36rem;border:1px solid var(--line)}}
+.wide p{{color:var(--faint);font-size:.88rem}}
+table{{border-collapse:collapse;font-size:.92rem}}
+caption{{text-align:left;padding:.2rem 0;font-weight:600}}
+th,td{{text-align:left;padding:.28rem .9rem .28rem 0;vertical-align:top;overflow-wrap:normal}}
+th{{font-weight:600}}thead th{{border-bottom:1px solid var(--faint)}}tbody tr+tr>*{{border-top:1px solid var(--line)}}
+.n{{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}}
+.name{{white-space:nowrap}}
+.wide th,.wide td{{word-break:keep-all}}
+.wide th:first-child,.wide td:first-child{{min-width:4.5em}}.wide td:nth-child(2){{min-width:6.5em}}
+.matrix th,.matrix td{{padding:.4rem .7rem;border:1px solid var(--line);text-align:right}}
+.hit{{background:rgba(var(--hit),var(--share))}}.miss{{background:rgba(var(--miss),var(--share))}}
+.meter{{display:block;width:11rem;max-width:36vw;height:.75rem;background:var(--line);border-radius:3px;
+margin-top:.35rem}}
+.meter>span{{display:block;height:100%;background:var(--accent);border-radius:3px}}
+code,pre{{font:.88rem/1.5 ui-monospace,Consolas,"Noto Sans Mono","Noto Sans Mono CJK SC",monospace}}
+td code{{overflow-wrap:anywhere}}
+summary{{cursor:pointer;color:var(--accent)}}
+pre{{margin:.4rem 0;padding:.7rem .9rem;overflow-x:auto;white-space:pre-wrap;background:var(--card);
+border:1px solid var(--line);border-radius:6px}}
+svg{{max-width:100%;height:auto}}.wide svg{{max-width:none}}
+sup{{line-height:0}}sup a,a{{color:var(--accent);text-decoration:none}}
+ol.words{{padding-left:1.4rem;font-size:.92rem;max-width:48rem}}
+@page{{size:A4;margin:15mm}}
+@media print{{:root{{--page:#fff}}body{{padding:0;font-size:10pt;max-width:none;
+-webkit-print-color-adjust:exact;print-color-adjust:exact}}
+.wide,pre{{overflow:visible;max-height:none}}
+.wide svg{{max-width:100%}}table{{font-size:8pt}}th,td{{padding-right:.5rem}}
+h2,h3,.faint,caption,thead{{break-after:avoid}}tr,svg,.verdict{{break-inside:avoid}}.name,.n{{white-space:normal}}}}
+"""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.display_table import DisplayTable, table_html
 from bayeskit.graphs.dag import Dag
+from bayeskit.markup import Html, filled, join, tag, text
 from bayeskit.report.comparison_report.comparison import Comparison
-from bayeskit.report.comparison_report.comparison_words import WORDS
-from bayeskit.report.comparison_report.markup import Html, filled, join, table, tag
+from bayeskit.report.comparison_report.comparison_words import GLOSSARY, WORDS
 from bayeskit.report.drawing.graph_layout import lay_out
 from bayeskit.report.drawing.network_scene import MARGIN, _arrow
 from bayeskit.report.drawing.node_card import Card
@@ -22,6 +23,43 @@ from bayeskit.typing import Floats
 
 # The most frequent classes have a line of their own, the others share one.
 MOST_CLASSES = 12
+
+
+class Footnotes:
+    """The footnotes of one page.
+
+    Examples
+    --------
+    >>> notes = Footnotes("en")
+    >>> _, again = notes.mark("brier"), notes.mark("brier")
+    >>> again
+    '<sup><a href="#word-brier">1</a></sup>'
+    """
+
+    def __init__(self, lang: str) -> None:
+        self.lang = lang
+        self.used: list[str] = []
+
+    def mark(self, key: str) -> Html:
+        """Return the number that leads to a word."""
+        if key not in self.used:
+            self.used.append(key)
+        number = tag("a", self.used.index(key) + 1, attributes=f'href="#word-{key}"')
+        return tag("sup", number)
+
+    def listed(self) -> Html:
+        """Return all words that were used."""
+        told = GLOSSARY.of(self.lang)
+        items = (tag("li", told[key], attributes=f'id="word-{key}"') for key in self.used)
+        return tag("ol", *items, cls="words")
+
+
+def numbers_table(headers: Sequence[object], rows: Iterable[Sequence[object]], right: int) -> Html:
+    """Make a table that scrolls by itself where it is too wide; the columns from ``right`` on hold numbers."""
+    made = DisplayTable(
+        "", tuple(map(text, headers)), tuple(tuple(map(text, row)) for row in rows), names=0, right=right
+    )
+    return tag("div", table_html(made, number_class="n"), cls="wide")
 
 
 def confusion_matrix(truth: NDArray[np.intp], said: NDArray[np.intp], n: int) -> NDArray[np.int64]:
@@ -186,4 +224,4 @@ def decisions_html(found: Comparison, risk: Html, loss_path: str | None = None) 
         )
     headers = [words[key] for key in ("loss", "done", "mean_cost", "likely_cost", "fixed_cost")]
     text = tag("p", filled(words["decisions_text"], fn=risk), cls="faint")
-    return join([text, table(headers, rows, 2)])
+    return join([text, numbers_table(headers, rows, 2)])

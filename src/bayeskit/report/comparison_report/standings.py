@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from bayeskit.display_table import DisplayTable, as_text
+from bayeskit.markup import Html, filled, tag
 from bayeskit.report.charts.axis import WIDTH, Mark, Scale, apart, dashes, dot, straight, ticks_of
 from bayeskit.report.charts.chart import ChartPicture
 from bayeskit.report.charts.legend import heading
 from bayeskit.report.comparison_report.comparison import Comparison, Measure, ModelStanding
 from bayeskit.report.comparison_report.comparison_words import WORDS
-from bayeskit.report.comparison_report.markup import Footnotes, Html, filled, table, tag
+from bayeskit.report.comparison_report.sections import Footnotes, numbers_table
 from bayeskit.report.comparison_report.verdict import ceiling_text, figure, name_of, size_text, verdict
-from bayeskit.report.page import Page
-from bayeskit.report.page_text import as_text
 from bayeskit.report.scene import Group, Scene, Words, shortened, text_width
 
 
@@ -48,7 +48,7 @@ def standings_html(found: Comparison, notes: Footnotes) -> Html:
         cells += ["–" if s.auc is None else spread_text(s.auc)]
         cells += [chance_text(s, words["is_best"], words["is_tied"])]
         rows.append([*cells, f"{s.cpu_seconds:.2f}", size_text(s)])
-    return table(headers, rows, 1)
+    return numbers_table(headers, rows, 1)
 
 
 def standings_text(found: Comparison) -> str:
@@ -64,7 +64,7 @@ def standings_text(found: Comparison) -> str:
     failed = [words["failed"].format(name=name, why=why) for name, why in found.failed]
     notes = (ceiling_text(found), *failed)
     header = tuple(words[key].format(fn="") for key in keys)
-    return as_text(Page(verdict(found), header, tuple(rows), (), notes))
+    return as_text(DisplayTable(verdict(found), header, tuple(rows), (), notes))
 
 
 LINE, SMALL, TEXT = 24.0, 11.0, 12.0

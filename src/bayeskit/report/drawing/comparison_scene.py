@@ -9,12 +9,13 @@ from pathlib import Path
 from bayeskit.errors import SettingError
 from bayeskit.graphs.cpdag import shd
 from bayeskit.graphs.dag import Dag, topological_order
+from bayeskit.markup import plain
 from bayeskit.report.drawing.graph_layout import Layout, lay_out
 from bayeskit.report.drawing.network_scene import MARGIN, _arrow
 from bayeskit.report.drawing.node_card import Card
 from bayeskit.report.networks.network_comparison import relations
 from bayeskit.report.picture import Picture
-from bayeskit.report.scene import STYLES, Group, Line, Point, Scene, Style, Words, plain, text_width
+from bayeskit.report.scene import STYLES, Group, Line, Point, Scene, Style, Words, text_width
 from bayeskit.schema import Name
 from bayeskit.typing import PathLike
 

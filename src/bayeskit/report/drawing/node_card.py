@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.report.scene import STYLES, Group, Line, Point, Rectangle, Words, plain, shortened, text_width
+from bayeskit.markup import plain
+from bayeskit.report.scene import STYLES, Group, Line, Point, Rectangle, Words, shortened, text_width
 
 PAD, NAME_LINE, STATE_LINE = 9.0, 22.0, 16.0
 BAR, PERCENT, CURVE = 62.0, 53.0, 30.0

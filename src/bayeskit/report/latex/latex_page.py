@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bayeskit.display_table import DisplayTable
 from bayeskit.report.latex.latex_math import as_math
 from bayeskit.report.latex.latex_table import (
     ARTICLE,
@@ -16,7 +17,7 @@ from bayeskit.report.latex.latex_table import (
     tabular,
 )
 from bayeskit.report.latex.latex_text import escaped, is_accented, is_foreign, is_wide, text_width
-from bayeskit.report.page import Page, page_of
+from bayeskit.report.page import page_of
 
 if TYPE_CHECKING:
     from bayeskit.report.explanation import Explanation
@@ -31,20 +32,20 @@ _ROOM = 180.0
 _FONTS = ("CMU Serif", "Noto Serif", "DejaVu Serif", "FreeSerif", "Times New Roman")
 
 
-def as_latex(page: Page, first: int = 2) -> str:
+def as_latex(page: DisplayTable, first: int = 2) -> str:
     r"""Return the table of a page; what is arithmetic in the cells becomes mathematics.
 
     Type, line breaks and, for a long table, page breaks are chosen so that it fits the text of LaTeX's article.
 
     Parameters
     ----------
-    page : Page
+    page : DisplayTable
     first : int
         The first column that may hold arithmetic; those before it are names and values.
 
     Examples
     --------
-    >>> page = Page("y is a", ("", "value", "a"), (("x_1", "1", "(3+1)/(8+2) = 0.4"),), (), ())
+    >>> page = DisplayTable("y is a", ("", "value", "a"), (("x_1", "1", "(3+1)/(8+2) = 0.4"),), (), ())
     >>> print(as_latex(page))
     \begin{table}[htbp]
     \centering
@@ -68,7 +69,7 @@ def as_latex(page: Page, first: int = 2) -> str:
     return "\n".join([*top, *tabular(page, first, layout), r"\end{table}"])
 
 
-def in_text(page: Page, first: int = 2, room: float = ARTICLE) -> str:
+def in_text(page: DisplayTable, first: int = 2, room: float = ARTICLE) -> str:
     """Return the table where it stands: a document has room for only so many that float.
 
     One with too many columns becomes several, one under the other.

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bayeskit.display_table import DisplayTable
 from bayeskit.report.latex.latex_math import as_math
 from bayeskit.report.latex.latex_text import escaped, escaped_signs, math_width, text_width
-from bayeskit.report.page import Page
 
 # The width of the text in LaTeX's article, and of an A4 sheet with the margins of our own documents, in points.
 ARTICLE, SHEET = 345.0, 480.0
@@ -80,7 +80,7 @@ class Layout:
     fits: bool = True
 
 
-def laid_out(page: Page, first: int, room: float) -> Layout:
+def laid_out(page: DisplayTable, first: int, room: float) -> Layout:
     """Choose the largest type in which a table fits, and what must be wrapped for it."""
     for stacking in _LEVELS:
         widths = _widths(page, first, stacking)
@@ -108,7 +108,7 @@ def size_for(widths: Sequence[float], room: float = ARTICLE) -> str:
     return next(fitting, _SMALLEST[0])
 
 
-def is_long(page: Page, first: int, layout: Layout) -> bool:
+def is_long(page: DisplayTable, first: int, layout: Layout) -> bool:
     """Whether a table is too tall for a page."""
     heights = (_height(line, first, layout) for line in (page.header, *page.rows, *page.totals))
     return sum(heights) > _TALLEST
@@ -126,7 +126,7 @@ def _height(line: Sequence[str], first: int, layout: Layout) -> float:
     return scale * max(12.0 * STRETCH, 11.0 * stacked + 8.0 * (stacked > 1), 13.0 * math.ceil(words))
 
 
-def _widths(page: Page, first: int, stacking: Stacking) -> list[float]:
+def _widths(page: DisplayTable, first: int, stacking: Stacking) -> list[float]:
     found = []
     for j, name in enumerate(page.header):
         cells = [line[j] for line in (*page.rows, *page.totals)]
@@ -160,7 +160,7 @@ _STACK = (
 )
 
 
-def tabular(page: Page, first: int, layout: Layout) -> list[str]:
+def tabular(page: DisplayTable, first: int, layout: Layout) -> list[str]:
     """Return the lines of a table that stands on one page."""
     header, *lines = _lines(page, first, layout)
     return [
@@ -173,7 +173,13 @@ def tabular(page: Page, first: int, layout: Layout) -> list[str]:
     ]
 
 
-def longtable(page: Page, first: int, layout: Layout, caption: str) -> list[str]:
+def simple_tabular(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table whose cells are LaTeX already, a rule under its header."""
+    lines = [_joined(header), r"\hline", *map(_joined, rows)]
+    return [rf"\begin{{tabular}}{{{'l' * len(header)}}}", *lines, r"\end{tabular}"]
+
+
+def longtable(page: DisplayTable, first: int, layout: Layout, caption: str) -> list[str]:
     """Return the lines of a table that runs over pages, its header on each of them."""
     header, *lines = _lines(page, first, layout)
     top = [rf"\caption{{{caption}}}\\"] if caption else []
@@ -192,20 +198,20 @@ def longtable(page: Page, first: int, layout: Layout, caption: str) -> list[str]
     ]
 
 
-def halves(page: Page, first: int) -> tuple[Page, Page]:
+def halves(page: DisplayTable, first: int) -> tuple[DisplayTable, DisplayTable]:
     """Divide the columns of numbers into two tables, the names in both of them.
 
     Examples
     --------
-    >>> [half.header for half in halves(Page("t", ("x", "a", "b", "c"), (), (), ()), 1)]
+    >>> [half.header for half in halves(DisplayTable("t", ("x", "a", "b", "c"), (), (), ()), 1)]
     [('x', 'a', 'b'), ('x', 'c')]
     """
     middle = (first + len(page.header) + 1) // 2
 
-    def part(begin: int, end: int) -> Page:
+    def part(begin: int, end: int) -> DisplayTable:
         lines = [(*line[:first], *line[begin:end]) for line in (page.header, *page.rows, *page.totals)]
         n = 1 + len(page.rows)
-        return Page(page.title, lines[0], tuple(lines[1:n]), tuple(lines[n:]), page.notes)
+        return DisplayTable(page.title, lines[0], tuple(lines[1:n]), tuple(lines[n:]), page.notes)
 
     return part(first, middle), part(middle, len(page.header))
 
@@ -223,7 +229,7 @@ def cell_latex(text: str) -> str:
     return escaped(text) if found is None else f"${found}$"
 
 
-def _lines(page: Page, first: int, layout: Layout) -> list[str]:
+def _lines(page: DisplayTable, first: int, layout: Layout) -> list[str]:
     """Return the header, the rows, and the totals under a line of their own; a line comes last."""
     head = [
         _wrapped(name, limit, layout.size[1], "b")

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from bayeskit.report.page_cells import display_width
+from bayeskit.display_table import display_width
 from bayeskit.visible import visible
 
 # Widths of Computer Modern.

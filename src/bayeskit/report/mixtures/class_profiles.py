@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit.data.native_frames import to_native
+from bayeskit.display_table import text_lines
 from bayeskit.errors import ColumnError
 from bayeskit.learning.mixtures.latent_model import components_of
 from bayeskit.learning.model import Model
 from bayeskit.messages import Joined
-from bayeskit.report.page_cells import padded
 from bayeskit.schema import Label, Name
 
 Floats = NDArray[np.float64]
@@ -86,19 +86,15 @@ class ClassProfiles:
 
     def __str__(self) -> str:
         page = self._page()
-        lines = [
-            "  ".join(padded(cell, width) for cell, width in zip(cells, page.widths, strict=True)).rstrip()
-            for cells in (page.header, *page.rows)
-        ]
-        return "\n".join([page.title, "", *lines])
+        return "\n".join([page.title, "", *text_lines(page)])
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.page_html import as_html
+        from bayeskit.display_table import as_html
 
         return as_html(self._page())
 
     def _page(self) -> Any:
-        from bayeskit.report.page import Page
+        from bayeskit.display_table import DisplayTable
 
         k = len(self.weights)
         rows = [("(weight)", "", *(f"{w:.4g}" for w in self.weights))]
@@ -107,7 +103,7 @@ class ClassProfiles:
                 name = str(profile.name) if i == 0 else ""
                 rows.append((name, str(row), *(f"{value:.4g}" for value in profile.values[:, i])))
         header = ("attribute", "", *(f"component {place}" for place in range(k)))
-        return Page(f"{k} component{'' if k == 1 else 's'}", header, tuple(rows), (), ())
+        return DisplayTable(f"{k} component{'' if k == 1 else 's'}", header, tuple(rows), right=2)
 
 
 class _Profiles:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from bayeskit.errors import SettingError
+from bayeskit.markup import plain
 from bayeskit.report.charts.axis import around
 from bayeskit.report.charts.chart import PlotPicture
 from bayeskit.report.charts.chart_words import chart_words
 from bayeskit.report.charts.plot import Axis, Curve, Panel, Plot, Points
-from bayeskit.report.scene import plain
 
 # Beyond so many points they are left to the line.
 MOST_POINTS = 60

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from bayeskit.markup import plain
 from bayeskit.report.charts.axis import around
 from bayeskit.report.charts.chart import PlotPicture
 from bayeskit.report.charts.chart_words import chart_words
 from bayeskit.report.charts.plot import Axis, Key, Panel, Plot, Points, Ring, Shape, Tag
-from bayeskit.report.scene import plain
 
 Floats = NDArray[np.float64]
 # More rows would be one blot.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bayeskit.display_table import DisplayTable
 from bayeskit.graphs.cpdag import Cpdag, cpdag, shd
 from bayeskit.graphs.dag import Dag
-from bayeskit.report.page import Page
 from bayeskit.schema import Name
 
 Arc = tuple[Name, Name]
@@ -85,12 +85,12 @@ class NetworkComparison:
         return {name: learned - true for name, (learned, true) in self.scores.items()}
 
     def __str__(self) -> str:
-        from bayeskit.report.page_text import as_text
+        from bayeskit.display_table import as_text
 
         return "\n\n".join(as_text(page) for page in pages_of(self))
 
     def _repr_html_(self) -> str:
-        from bayeskit.report.page_html import as_html
+        from bayeskit.display_table import as_html
 
         return "".join(as_html(page) for page in pages_of(self))
 
@@ -147,7 +147,7 @@ def _arcs(graph: Dag | Cpdag) -> tuple[Arc, ...]:
     return graph.arcs if isinstance(graph, Dag) else (*graph.directed, *graph.undirected)
 
 
-def pages_of(comparison: NetworkComparison) -> list[Page]:
+def pages_of(comparison: NetworkComparison) -> list[DisplayTable]:
     """Return what is shown: the arcs, then the scores where there are rows."""
     lines = [("neighbours", comparison.skeleton), ("arcs of the classes", comparison.arcs)]
     if comparison.dag_arcs is not None:
@@ -169,11 +169,11 @@ def pages_of(comparison: NetworkComparison) -> list[Page]:
         totals.append(("SHD as directed", str(comparison.dag_shd), *blank))
     kinds = [("missing", comparison.missing), ("extra", comparison.extra), ("direction", comparison.turned)]
     totals += [(f"  {kind}", str(len(arcs)), *blank) for kind, arcs in kinds]
-    pages = [Page("Learned graph against the true one", header, rows, tuple(totals), (_NOTE,))]
+    pages = [DisplayTable("Learned graph against the true one", header, rows, tuple(totals), (_NOTE,))]
     if comparison.scores:
         lines_of_scores = tuple(
             (name, f"{learned:,.2f}", f"{true:,.2f}", f"{learned - true:+,.2f}")
             for name, (learned, true) in comparison.scores.items()
         )
-        pages.append(Page("Scores", ("", "learned", "true", "difference"), lines_of_scores, (), ()))
+        pages.append(DisplayTable("Scores", ("", "learned", "true", "difference"), lines_of_scores, (), ()))
     return pages

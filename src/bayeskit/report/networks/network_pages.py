@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.display_table import DisplayTable
 from bayeskit.messages import WordList
 from bayeskit.report.fractions import decimal_text, exact_text
 from bayeskit.report.networks.network_explanation import NetworkExplanation, Piece, Step, spread, states_of
-from bayeskit.report.page import Page
 from bayeskit.schema import Name
 from bayeskit.visible import visible
 
@@ -41,7 +41,7 @@ NETWORK_WORDS = WordList(
 _MOST_NAMES = 12
 
 
-def pages_of(explanation: NetworkExplanation) -> tuple[tuple[str, ...], list[tuple[Page, int]]]:
+def pages_of(explanation: NetworkExplanation) -> tuple[tuple[str, ...], list[tuple[DisplayTable, int]]]:
     """Return the lines at the top, and the tables, each with the number of its first column that holds numbers."""
     e, words = explanation, NETWORK_WORDS.of(explanation.lang)
     pages = [_factor(piece, words) for piece in e.factors]
@@ -81,11 +81,11 @@ def _listed(names: Sequence[Name], words: WordList) -> str:
     return words["separator"].join([*shown, *rest])
 
 
-def _factor(piece: Piece, words: WordList) -> tuple[Page, int]:
+def _factor(piece: Piece, words: WordList) -> tuple[DisplayTable, int]:
     """A factor: a row for each configuration of all but its last variable."""
     title = f"{piece.called} = {piece.title}"
     if not piece.names:
-        return Page(title, ("", words["number"]), (("", exact_text(piece.values.item())),), (), ()), 1
+        return DisplayTable(title, ("", words["number"]), (("", exact_text(piece.values.item())),), (), ()), 1
     *over, last = piece.names
     *given, shown = piece.states
     rows = tuple(
@@ -93,10 +93,10 @@ def _factor(piece: Piece, words: WordList) -> tuple[Page, int]:
         for cell in np.ndindex(*(len(s) for s in given))
     )
     header = (*map(str, over), *(f"{last} = {state}" for state in shown))
-    return Page(title, header, rows, (), ()), len(over)
+    return DisplayTable(title, header, rows, (), ()), len(over)
 
 
-def _step(step: Step, k: int, words: WordList) -> tuple[Page, int]:
+def _step(step: Step, k: int, words: WordList) -> tuple[DisplayTable, int]:
     """A sum: a row for each configuration that is left, the products under the states, their sum last."""
     names, states = step.product.names, step.product.states
     operands = [np.broadcast_to(spread(p, names), step.product.values.shape) for p in step.used]
@@ -112,10 +112,10 @@ def _step(step: Step, k: int, words: WordList) -> tuple[Page, int]:
         k=k, variable=step.variable, result=step.result.called, title=step.result.title
     )
     header = (*map(str, names[:-1]), *(f"{names[-1]} = {state}" for state in states[-1]), "Σ")
-    return Page(title, header, tuple(rows), (), ()), len(names) - 1
+    return DisplayTable(title, header, tuple(rows), (), ()), len(names) - 1
 
 
-def _answer(e: NetworkExplanation, words: WordList) -> tuple[Page, int]:
+def _answer(e: NetworkExplanation, words: WordList) -> tuple[DisplayTable, int]:
     states = {**states_of(e.last), e.target: e.states}
     operands = [np.broadcast_to(spread(p, [e.target]), (len(states[e.target]),)) for p in e.last]
     z = e.normaliser
@@ -127,7 +127,7 @@ def _answer(e: NetworkExplanation, words: WordList) -> tuple[Page, int]:
     title = words["answer"].format(
         asked=asked(e), labels=" · ".join(p.label for p in e.last), normaliser=normaliser, z=exact_text(z)
     )
-    return Page(title, (str(e.target), words["product"], words["posterior"]), rows, (), ()), 1
+    return DisplayTable(title, (str(e.target), words["product"], words["posterior"]), rows, (), ()), 1
 
 
 def _times(numbers: Sequence[Fraction], product: Fraction) -> str:

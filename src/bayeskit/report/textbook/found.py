@@ -8,7 +8,7 @@ from fractions import Fraction
 from string import Formatter
 from typing import Any
 
-from bayeskit.report.page_cells import display_width
+from bayeskit.display_table import display_width
 
 Number = Fraction | float
 

@@ -8,12 +8,12 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from bayeskit.display_table import DisplayTable, display_width, text_lines
 from bayeskit.messages import text_in
 from bayeskit.report.latex.latex_math import as_math
 from bayeskit.report.latex.latex_page import fragment_latex
-from bayeskit.report.latex.latex_table import cell_latex, size_for
+from bayeskit.report.latex.latex_table import cell_latex, simple_tabular, size_for
 from bayeskit.report.latex.latex_text import escaped, math_width, text_width
-from bayeskit.report.page_cells import aligned, display_width
 from bayeskit.report.textbook.found import Found, Line, Number, as_line, spoken
 
 
@@ -156,8 +156,8 @@ def as_text(sheet: Sheet, hide: bool = False) -> str:
 
 
 def _grid(grid: Grid, hide: bool) -> list[str]:
-    rows = [list(grid.header), *([spoken(cell, hide) for cell in row] for row in grid.rows)]
-    head, *body = aligned(rows)
+    rows = tuple(tuple(spoken(cell, hide) for cell in row) for row in grid.rows)
+    head, *body = text_lines(DisplayTable("", grid.header, rows, right=len(grid.header)))
     rule = "─" * max(map(display_width, (head, *body)))
     return [f"    {row}".rstrip() for row in (head, rule, *body)]
 
@@ -245,15 +245,13 @@ def _paragraph(text: str) -> str:
 def _latex_grid(grid: Grid, hide: bool) -> str:
     lines = [[(name,) for name in grid.header], *grid.rows]
     size = size_for([max(_width(cell, hide) for cell in column) for column in zip(*lines, strict=True)])
-    rows = [" & ".join(map(escaped, grid.header)) + r" \\", r"\hline"]
-    rows += [" & ".join(_line(cell, hide) for cell in row) + r" \\" for row in grid.rows]
+    header = [escaped(name) for name in grid.header]
+    rows = [[_line(cell, hide) for cell in row] for row in grid.rows]
     return "\n".join(
         [
             r"\begin{center}",
             rf"{size}\renewcommand{{\arraystretch}}{{1.4}}",
-            rf"\begin{{tabular}}{{{'l' * len(grid.header)}}}",
-            *rows,
-            r"\end{tabular}",
+            *simple_tabular(header, rows),
             r"\end{center}",
         ]
     )

@@ -1,0 +1,158 @@
+"""A table is laid out in one place, HTML made in one: every renderer shows all cells, and nothing in them is a tag."""
+
+from __future__ import annotations
+
+import ast
+import re
+from html.parser import HTMLParser
+from io import StringIO
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+import bayeskit
+from bayeskit.display_table import (
+    MOST_COLUMNS,
+    MOST_ROWS,
+    DisplayTable,
+    as_html,
+    as_rich,
+    as_text,
+    display_width,
+    table_html,
+    text_lines,
+)
+from bayeskit.markup import BREAK, Html, document, filled, join, paragraphs, tag, text
+from bayeskit.report.latex.latex_page import as_latex
+
+SOURCE = Path(bayeskit.__file__).parent
+# Where tags are written: HTML, SVG, and the formats of networks that are XML.
+MAKERS = {"markup.py", "report/drawing/svg.py"}
+NAMES = (
+    "a b body br caption code desc details div g h1 h2 h3 head html i li line meta ol p path pre rect small span style "
+    "summary sup svg table tbody td text th thead title tr"
+)
+TAG = re.compile(rf"(?<!\?P)</?({NAMES.replace(' ', '|')})(?![\w-])|</$|<!doctype")
+
+
+class Reader(HTMLParser):
+    """The cells of every row, as a browser reads them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.seen.add(name)
+        self.open.append(name)
+        if name == "tr":
+            self.rows.append([])
+        elif name in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, name: str) -> None:
+        assert self.open.pop() == name
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in ("td", "th"):
+            self.rows[-1][-1] += data
+
+
+def read(html: str) -> Reader:
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert not reader.open
+    return reader
+
+
+cells = st.text(st.characters(codec="utf-8"), max_size=6)
+
+
+@given(st.lists(st.tuples(cells, cells, cells), max_size=4), st.integers(0, 3), st.integers(0, 3))
+def test_html_and_text_show_every_cell_and_no_tag(
+    rows: list[tuple[str, str, str]], names: int, right: int
+) -> None:
+    table = DisplayTable("t", ("a", "b", "c"), tuple(rows), names=names, right=right)
+    found = read(table_html(table))
+    assert found.seen <= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+    # Blanks of other widths are plain ones in HTML.
+    assert [[" ".join(c.split()) for c in row] for row in found.rows] == [
+        [" ".join(c.split()) for c in row] for row in table.lines
+    ]
+    lines = text_lines(table)
+    assert len(lines) == 1 + len(rows)
+    for line, row in zip(lines, table.lines, strict=True):
+        assert all(cell.strip() in line for cell in row)
+
+
+def test_numbers_are_set_to_the_right_in_each() -> None:
+    table = DisplayTable("", ("纹理", "n"), (("清晰", "5"), ("x", "1,000")), right=1)
+    assert {display_width(line) for line in text_lines(table)} == {4 + 2 + 5}
+    assert table_html(table, number_class="n").count('class="n"') == 3
+    stream = StringIO()
+    Console(file=stream, width=60).print(as_rich(table))
+    assert (
+        len(
+            {
+                display_width(line.rstrip())
+                for line in stream.getvalue().splitlines()
+                if "5" in line or "1" in line
+            }
+        )
+        == 1
+    )
+
+
+def test_all_renderers_show_title_totals_and_notes() -> None:
+    table = DisplayTable("T <1>", ("a", "b", "c"), (("x", "y", "0.5"),), (("sum", "", "0.7"),), ("a note",))
+    stream = StringIO()
+    Console(file=stream, width=60).print(as_rich(table))
+    for shown in (as_text(table), stream.getvalue()):
+        assert all(word in shown for word in ("T <1>", "0.5", "sum", "0.7", "a note"))
+    html = as_html(table)
+    assert "T &lt;1&gt;" in html and "<p>a note</p>" in html and "<th>0.7</th>" in html
+    latex = as_latex(table)
+    assert all(word in latex for word in ("0.5", "sum", "0.7"))
+
+
+def test_a_notebook_counts_what_it_does_not_show() -> None:
+    wide = DisplayTable("", tuple(map(str, range(40))), (tuple("x" * 40),) * 100)
+    found = read(as_html(wide))
+    assert len(found.rows) == 1 + MOST_ROWS and {len(row) for row in found.rows} == {MOST_COLUMNS}
+    for lang in ("en", "zh"):
+        assert {"40", "24"} <= set(
+            re.findall(r"\d+", re.sub(r"<table.*</table>", "", as_html(wide, lang=lang)))
+        )
+    assert len(read(as_html(wide, whole=True)).rows) == 101
+
+
+def test_pieces_are_escaped_once() -> None:
+    inner = tag("b", "<x> & y")
+    assert inner == "<b>&lt;x&gt; &amp; y</b>" and tag("p", inner) == f"<p>{inner}</p>"
+    assert join(["<", Html("<i></i>")], BREAK) == "&lt;<br><i></i>"
+    assert paragraphs(["a", inner]) == f"<p>a</p><p>{inner}</p>"
+    assert filled("{a} < {b}", a=inner, b="<") == f"{inner} &lt; &lt;"
+    assert text(text("<")) == "&lt;" and isinstance(tag("p"), Html)
+    assert 'lang="zh-CN"' in document("<t>", "", "", "zh") and "&lt;t&gt;" in document("<t>", "", "", "en")
+
+
+def strings(tree: ast.AST) -> set[str]:
+    """Texts of a module that are no docstrings, pieces of f-strings among them."""
+    shown = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in shown)
+    return {node.value for node in found if isinstance(node.value, str)}
+
+
+def test_tags_are_written_in_one_place() -> None:
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        where = path.relative_to(SOURCE).as_posix()
+        tags = [each for each in strings(ast.parse(path.read_text("utf-8"))) if TAG.search(each)]
+        if tags and not where.startswith("io/networks/"):
+            found[where] = tags
+    assert set(found) == MAKERS, {where: found[where] for where in set(found) - MAKERS}
