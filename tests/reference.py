@@ -193,3 +193,43 @@ def leave_one_out_loss(
         total = top + math.log(math.fsum(math.exp(s - top) for s in scores))
         loss += weights[i] * (total - scores[classes.index(labels[i])])
     return loss
+
+
+def slow_tree(nodes: Sequence[tuple[int, int, int]]) -> Any:
+    """Nodes (column, bound, way) in the order of a walk → nested (column, bound, way, left, right); None is a leaf."""
+    place = -1
+
+    def walk() -> Any:
+        nonlocal place
+        place += 1
+        column, bound, way = nodes[place]
+        return None if way == 0 else (column, bound, way, walk(), walk())
+
+    return walk()
+
+
+def slow_way(tree: Any, codes: Sequence[int]) -> str:
+    """The way of a row from the root, a letter for each step: codes 254 (unknown) and 255 (missing) may end it."""
+    if tree is None:
+        return ""
+    column, bound, way, left, right = tree
+    code = codes[column]
+    if code == 254 or (code == 255 and way == 1):
+        return ""
+    goes_left = way == 2 if code == 255 else code <= bound
+    return "L" + slow_way(left, codes) if goes_left else "R" + slow_way(right, codes)
+
+
+def slow_tree_posterior(
+    ways: Sequence[str], labels: Sequence[int], weights: Sequence[Any], way: str, prior: Any, constant: float
+) -> list[Fraction]:
+    """p_v = (n_v + s p_u)/(N_v + s) from the root down a way; ``ways`` are those of the rows that were counted."""
+    share = [exact(p) for p in prior]
+    for depth in range(len(way) + 1):
+        counts = [Fraction(0)] * len(share)
+        for other, label, weight in zip(ways, labels, weights):
+            if other.startswith(way[:depth]):
+                counts[label] += exact(weight)
+        total = sum(counts) + exact(constant)
+        share = [(n + exact(constant) * p) / total for n, p in zip(counts, share)]
+    return share

@@ -12,6 +12,7 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import CellTable, Pattern, Plan, Statistics, Term
+from bayeskit.statistics.tree_counts import LEAF, STAYS, forest_of
 from refusals import refuses
 
 SIZES = (2, 3, 1)
@@ -24,6 +25,9 @@ SCHEMA = Schema(
     Variable("y", "categorical", ("no", "yes", "never")),
 )
 NAMES, NUMERIC = ("x0", "x1", "x2"), ("u", "v")
+# x0 at the root, then u: a row stops at a leaf, or at the first value that it lacks.
+NODES = np.array([1, 0, 0, 0, 0]), np.array([0, 0, 0, 0, 0]), np.array([STAYS, STAYS, LEAF, LEAF, LEAF])
+FOREST = forest_of({"u": (0.5,)}, {"x0": (0, 1)}, ("no", "yes"), 0, np.array([[1, 0]], np.uint8), [NODES])
 EVERYTHING = Plan(
     (
         *Plan.naive(SCHEMA, scatter=NUMERIC, grids=NUMERIC).patterns,
@@ -32,6 +36,7 @@ EVERYTHING = Plan(
         Pattern("families", (("x0",), ("x1", "x0"), ("x2", "x1", "x0"))),
         Pattern("cell_moments", NUMERIC),
         Pattern("regressions", (("v", "u"), ("u", "x0", "x2"))),
+        Pattern("trees", (FOREST,)),
     )
 )
 BLOCK = Schema((Variable("text", "block", width=4),), Variable("y", "categorical", ("no", "yes")))

@@ -16,6 +16,7 @@ from bayeskit.counting.count_moments import count_cell_moments, count_moments
 from bayeskit.counting.count_scatter import count_scatter
 from bayeskit.counting.count_tables import count_pairs, count_tables, count_triples
 from bayeskit.counting.count_totals import count_totals
+from bayeskit.counting.count_trees import count_trees
 from bayeskit.counting.duckdb_backend import DuckDB
 from bayeskit.data.encode import encode, match_columns
 from bayeskit.data.encoded import CHUNK_ROWS, Chunk, Encoded
@@ -77,6 +78,7 @@ COUNTERS: dict[str, Callable[..., Any]] = {
     "families": count_families,
     "cell_moments": count_cell_moments,
     "regressions": count_regressions,
+    "trees": count_trees,
 }
 
 

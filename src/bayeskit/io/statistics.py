@@ -239,7 +239,8 @@ def _unpack_pattern(plain: Any, schema: Schema) -> Pattern:
     else:
         strange = [name for name in attributes if name not in columns]
     partial = part.takes_all and attributes != columns
-    if strange or len(set(attributes)) < len(attributes) or partial:
+    taken = part.takes(schema, attributes)
+    if (strange if taken is None else not taken) or len(set(attributes)) < len(attributes) or partial:
         raise ModelFormatError(
             Message(
                 "its plan asks for {kind} of {attributes!r}; the schema has {columns!r}.",

@@ -173,17 +173,17 @@ class Families(Part):
                 rest = rest // radix
             found.append((keys, counts) if here.all() else (keys[here], counts[here]))
             if level > lowest:
-                keys, counts = _summed(keys // (low * radices[level]) * low + keys % low, counts)
+                keys, counts = summed_cells(keys // (low * radices[level]) * low + keys % low, counts)
         return found[::-1]
 
     def merge(self, other: Self) -> Self:
-        pairs = (_union(self.cells(f), other.cells(f)) for f in range(len(self)))
+        pairs = (united_cells(self.cells(f), other.cells(f)) for f in range(len(self)))
         return self._of(((keys, a + b) for keys, a, b in pairs), self.margin + other.margin)
 
     def subtract(self, other: Self, gone: Gone | None = None) -> Self:
         weight, k = weight_gone(gone, other.margin), len(self.margin)
         margin = left_of(self.margin, other.margin, self.margin, weight)
-        pairs = (_union(self.cells(f), other.cells(f)) for f in range(len(self)))
+        pairs = (united_cells(self.cells(f), other.cells(f)) for f in range(len(self)))
         left = ((keys, left_of(a, b, self.margin[keys % k], weight[keys % k])) for keys, a, b in pairs)
         return self._of(left, margin)
 
@@ -239,7 +239,7 @@ class Families(Part):
         for term in terms:
             n_classes, child, *parents = shape_of(schema, term)
             c, x, *u = tables[term].codes.T
-            cells.append(_summed(key_of([*u, x, c], [*parents, child, n_classes]), tables[term].n))
+            cells.append(summed_cells(key_of([*u, x, c], [*parents, child, n_classes]), tables[term].n))
         return cls.zero(schema, attributes).with_cells(cells, tables[margin].dense((schema.n_classes,)))
 
     def chosen(self, which: Iterable[int]) -> Self:
@@ -264,7 +264,7 @@ class Families(Part):
         k = max(len(self.margin), 1)
         cells = (self.cells(f) for f in range(len(self)))
         return self._of(
-            (_summed(keys // k, counts) for keys, counts in cells), self.margin.sum(keepdims=True)
+            (summed_cells(keys // k, counts) for keys, counts in cells), self.margin.sum(keepdims=True)
         )
 
     def with_cells(self, cells: Iterable[Cells], margin: Floats) -> Self:
@@ -301,7 +301,7 @@ def _check_size(schema: Schema, family: tuple[Name, ...]) -> None:
         )
 
 
-def _summed(keys: Ids, counts: Floats) -> Cells:
+def summed_cells(keys: Ids, counts: Floats) -> Cells:
     """Sort cells and add those of the same key."""
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
@@ -310,7 +310,7 @@ def _summed(keys: Ids, counts: Floats) -> Cells:
     return keys[first], np.add.reduceat(counts[order], first) if len(first) else counts
 
 
-def _union(a: Cells, b: Cells) -> tuple[Ids, Floats, Floats]:
+def united_cells(a: Cells, b: Cells) -> tuple[Ids, Floats, Floats]:
     """Return the keys of both and the counts of each under them."""
     if not len(b[0]):
         return a[0], a[1], np.zeros(len(a[0]))
@@ -344,7 +344,7 @@ def _moved(keys: Ids, counts: Floats, names: tuple[int, ...], embedding: Embeddi
     moved = np.zeros(len(keys), np.int64)
     for code, radix in zip(codes[::-1], radices[::-1], strict=True):
         moved = moved * radix + code
-    return _summed(moved[alive], counts[alive])
+    return summed_cells(moved[alive], counts[alive])
 
 
 def flaw_of_cells(kind: str, arrays: Mapping[str, NDArray[Any]], n_cells: int, times: int = 1) -> str | None:

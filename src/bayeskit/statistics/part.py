@@ -122,6 +122,11 @@ class Part:
         raise NotImplementedError
 
     @classmethod
+    def takes(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool | None:
+        """Say whether attributes from a file can be of a schema; None where they are columns, or families of them."""
+        return None
+
+    @classmethod
     def memory(cls, schema: Schema, attributes: tuple[Name, ...]) -> int:
         """Return the bytes that a large part will take, before any is taken; 0 for a small one."""
         return 0

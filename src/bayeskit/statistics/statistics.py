@@ -21,11 +21,24 @@ from bayeskit.statistics.scatter import Scatter
 from bayeskit.statistics.tables import Tables
 from bayeskit.statistics.term import PARTS, Plan, Term, register
 from bayeskit.statistics.totals import Totals
+from bayeskit.statistics.tree_counts import TreeCounts
 from bayeskit.statistics.triples import Triples
 from bayeskit.typing import Floats
 
 for _part in (
-    *(Tables, Moments, Totals, Scatter, Grids, Pairs, Triples, Families, CellMoments, RegressionFamilies),
+    *(
+        Tables,
+        Moments,
+        Totals,
+        Scatter,
+        Grids,
+        Pairs,
+        Triples,
+        Families,
+        CellMoments,
+        RegressionFamilies,
+        TreeCounts,
+    ),
 ):
     register(_part)
 

@@ -29,7 +29,8 @@ class Term:
     there are several).
 
     ``order`` is 0 for n; 1 for n and Σx; 2 for n, Σz and Σz_iz_j of all values z = x − p, about a pivot p of the cell's
-    own; 4 for what order 2 has, and Σz_i²z_j, Σz_i²z_j². A value of order 0 stands for its cell on a dyadic grid.
+    own; 4 for what order 2 has, and Σz_i²z_j, Σz_i²z_j². A value of order 0 stands for its cell on a dyadic grid or,
+    where it is a tree, for the node at which a row stops.
     """
 
     cells: tuple[Name, ...]
@@ -55,6 +56,7 @@ class Pattern:
     ``regressions``: n, Σz and Σzzᵀ of z = (numeric parents, x) in each class and configuration of the categorical
     parents; each of the attributes is a tuple (numeric child, parent 1, …, parent k).
     ``grids``: n in each class and cell of a dyadic grid, for each of these numeric attributes.
+    ``trees``: n in each class and node at which rows stop, for every tree; each of the attributes is a forest's splits.
     """
 
     kind: str
