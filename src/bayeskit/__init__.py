@@ -21,6 +21,7 @@ _HOMES = {
     "KDB": "bayeskit.classifiers.kdb",
     "SelectiveKDB": "bayeskit.classifiers.selective_kdb",
     "AutoBayes": "bayeskit.classifiers.auto_bayes",
+    "CountForest": "bayeskit.classifiers.count_forest",
     "WeightedNB": "bayeskit.classifiers.weighted_nb",
     "BayesNetClassifier": "bayeskit.classifiers.bayes_net",
     "BayesDecision": "bayeskit.classifiers.bayes_decision",
@@ -63,6 +64,7 @@ __all__ = [
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",
+    "CountForest",
     "Discretizer",
     "GaussianBayes",
     "GaussianMixture",
@@ -89,6 +91,7 @@ if TYPE_CHECKING:
     from bayeskit.classifiers.bayes_decision import BayesDecision
     from bayeskit.classifiers.bayes_net import BayesNetClassifier
     from bayeskit.classifiers.categorical_nb import CategoricalNB
+    from bayeskit.classifiers.count_forest import CountForest
     from bayeskit.classifiers.discrete_nb import BernoulliNB, ComplementNB, MultinomialNB
     from bayeskit.classifiers.discretizer import Discretizer
     from bayeskit.classifiers.gaussian_bayes import GaussianBayes

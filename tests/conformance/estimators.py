@@ -19,6 +19,7 @@ from bayeskit import (
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
+    CountForest,
     GaussianBayes,
     GaussianNB,
     MultinomialNB,
@@ -45,10 +46,11 @@ BY_LETTER: dict[str, type[Any]] = {
     "W": WeightedNB,
     "U": AutoBayes,
     "B": BayesNetClassifier,
+    "F": CountForest,
 }
 EVERY = "".join(BY_LETTER)
 # These take what naive Bayes takes, but for sparse rows and for sources that can be read only once.
-SEMI_NAIVE = "STADKLWUB"
+SEMI_NAIVE = "STADKLWUBF"
 DENSE = "NGgk" + SEMI_NAIVE
 NUMBERS = "NGg"
 BLOCK = "bmc"
@@ -79,6 +81,8 @@ MORE: list[Any] = [
     BayesNetClassifier("tan", categorical_features="all", missing="state", smoothing="back-off"),
     BayesNetClassifier("hill-climbing", conditional=True),
     BayesNetClassifier("hill-climbing", numeric="mdl", unseen="smooth", calibration="temperature"),
+    CountForest(n_trees=10, categorical_features="all"),
+    CountForest(n_trees=10, missing="ignore", min_rows=2, max_depth=3, smoothing=2.0),
 ]
 
 # All estimators and the settings of NaiveBayes and GaussianBayes that change the path through the code.

@@ -32,6 +32,7 @@ from bayeskit import (
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
+    CountForest,
     GaussianBayes,
     GaussianMixture,
     GaussianNB,
@@ -106,6 +107,8 @@ WAYS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
     "SelectiveKDB": (lambda: SelectiveKDB(**ALL), words),
     "WeightedNB": (lambda: WeightedNB(**ALL), words),
     "AutoBayes": (lambda: AutoBayes(**ALL), words),
+    "CountForest": (lambda: CountForest(n_trees=5, **ALL), words),
+    "CountForest-mixed": (lambda: CountForest(n_trees=5, categorical_features=[0, 1]), mixed),
     "AutoBayes-mixed": (lambda: AutoBayes(categorical_features=[0, 1]), mixed),
     "BayesNet-naive": (lambda: BayesNetClassifier("naive", **ALL), words),
     "BayesNet-tan": (lambda: BayesNetClassifier("tan", smoothing="laplace", **ALL), words),
@@ -114,7 +117,7 @@ WAYS: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
     "BayesNet-cut": (lambda: BayesNetClassifier("tan", numeric=3, categorical_features=[0, 1]), mixed),
 }
 # What the first rows chose is held: a fresh fit under the same choices begins with the same rows and forgets them.
-HOLDS = (SPODE, KDB, SelectiveKDB, WeightedNB, AutoBayes, BayesNetClassifier)
+HOLDS = (SPODE, KDB, SelectiveKDB, WeightedNB, AutoBayes, BayesNetClassifier, CountForest)
 STEPS = ("learn", "learn", "fade", "fade", "forget", "forget", "merge", "store")
 FIRST = 12  # rows that choose what is held
 

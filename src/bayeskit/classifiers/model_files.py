@@ -39,6 +39,7 @@ _HOMES = {
     "KDB": "bayeskit.classifiers.kdb",
     "SelectiveKDB": "bayeskit.classifiers.selective_kdb",
     "AutoBayes": "bayeskit.classifiers.auto_bayes",
+    "CountForest": "bayeskit.classifiers.count_forest",
     "WeightedNB": "bayeskit.classifiers.weighted_nb",
     "BayesNetClassifier": "bayeskit.classifiers.bayes_net",
 }
