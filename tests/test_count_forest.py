@@ -362,3 +362,32 @@ def test_reasons_add_up() -> None:
     logs = FITTED.predict_log_proba(some)
     total = sum(found.of("yes")[name] for name in found.columns)
     np.testing.assert_allclose(total, logs[:, 2] - logs[:, 1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_paths_tell_the_tests_the_counts_and_add_up_to_the_mean(lang: str) -> None:
+    for i in range(0, N, 23):
+        row = part(X, [i])
+        found = FITTED.paths(row, most=4, lang=lang)
+        np.testing.assert_allclose(found.posterior, POSTERIOR[i], rtol=0, atol=1e-12)
+        shown = np.sum([path.posterior for path in found.paths], axis=0)
+        np.testing.assert_allclose(shown + 8 * np.array(found.others), 12 * np.array(found.mean), atol=1e-12)
+        for path in found.paths:
+            assert path.steps[0].counts == tuple(np.bincount(np.searchsorted(FITTED.classes_, Y)).tolist())
+            for above, below in pairwise(path.steps):
+                assert all(n <= m for n, m in zip(below.counts, above.counts))
+                total = sum(below.counts) + FITTED.smoothing
+                wanted = (np.array(below.counts) + FITTED.smoothing * np.array(above.posterior)) / total
+                np.testing.assert_allclose(below.posterior, wanted, atol=1e-12)
+        assert f"{found.posterior[0]:.4f}" in str(found)
+    with refuses(SettingError, "most"):
+        FITTED.paths(part(X, [0]), most=0)
+
+
+def test_the_words_of_a_path() -> None:
+    rng = np.random.default_rng(0)
+    s = np.array(["a", "b", None], object)[rng.integers(0, 3, 200)]
+    model = CountForest(n_trees=1).fit({"s": s}, ["yes" if v == "a" else "no" for v in s])
+    tests = {v: model.paths({"s": v}).paths[0].steps[1].test for v in ("a", "b", None)}
+    assert {tests["a"], tests["b"]} <= {"s in {a}", "s not in {a}", "s in {b}", "s not in {b}"}
+    assert tests[None] == "s is missing"

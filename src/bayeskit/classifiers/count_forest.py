@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from bayeskit.classifiers.base import CountClassifier
 from bayeskit.classifiers.doors import one_of, say_y_is_needed
-from bayeskit.data.encode import Unseen
+from bayeskit.data.encode import Unseen, encode, match_columns
 from bayeskit.data.reading import Reading
 from bayeskit.data.source import Source
 from bayeskit.errors import DataError, SettingError
@@ -33,6 +33,8 @@ from bayeskit.learning.model import Recipe, RowChoice
 from bayeskit.learning.naive import Naive
 from bayeskit.learning.rows_again import learned_chunks
 from bayeskit.priors import check_number
+from bayeskit.report import one_row
+from bayeskit.report.tree_paths import TreePaths, tree_paths
 from bayeskit.schema import Label, Name, Schema, Variable
 from bayeskit.statistics.tree_counts import Forest, TreeCounts, trees_of
 from bayeskit.typing import (
@@ -40,6 +42,7 @@ from bayeskit.typing import (
     ClassWeight,
     Floats,
     LabelsLike,
+    RowLike,
     RowSource,
     WeightsLike,
 )
@@ -197,6 +200,39 @@ class CountForest(CountClassifier):
         conditional: Any = self._model.conditionals[0]
         return np.exp(log_out_of_bag(conditional, rows, own, shares, self.n_jobs))
 
+    def paths(self, row: RowLike, most: int = 3, *, lang: str = "en") -> TreePaths:
+        """Follow one row through the trees: the tests on the way, the counts at the nodes and how they back off.
+
+        ``explain`` and ``contributions`` tell what each value does to the answer, by leaving it out.
+
+        Parameters
+        ----------
+        row : mapping from column to value, list, or a table of one row
+        most : int
+            How many ways to write down, those that speak most for the class chosen; the other trees stand together.
+        lang : "en" or "zh"
+
+        Examples
+        --------
+        >>> from bayeskit import CountForest
+        >>> X, y = [[1.0], [2.0], [3.0], [4.0]] * 5, ["a", "a", "b", "b"] * 5
+        >>> print(CountForest(n_trees=1, smoothing=1).fit(X, y).paths([1.5]))
+        n of a, b; posterior
+        <BLANKLINE>
+        Tree 0
+          all rows: 10, 10; 0.5000, 0.5000
+            x0 ≤ 2.5: 10, 0; 0.9545, 0.0455
+        <BLANKLINE>
+        mean: 0.9545, 0.0455
+        posterior, to the power 1.3012: 0.9813, 0.0187
+        """
+        fitted, model = self._reader("paths"), self._model
+        check_whole("most", most, 1)
+        table = match_columns(one_row(row), model.schema, fitted.names if fitted.named else None, fitted.who)
+        chunk = encode(table, model.schema, self.unseen).chunk(0, 1)
+        conditional: Any = model.conditionals[0]
+        return tree_paths(conditional, chunk, self._labels(model.schema).tolist(), int(most), lang)
+
     def _choose(self, source: Source) -> dict[str, Any]:
         if self.trees is not None:
             return {"trees": self.trees}
@@ -245,15 +281,10 @@ class CountForest(CountClassifier):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        for name, least in (("n_trees", 1), ("min_rows", 1), ("max_depth", 0)):
-            value = getattr(self, name)
-            if name == "max_depth" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise SettingError(
-                    "{name} is {value!r}; give a whole number of at least {least}.",
-                    name=name, value=value, least=least,
-                )  # fmt: skip
+        check_whole("n_trees", self.n_trees, 1)
+        check_whole("min_rows", self.min_rows, 1)
+        if self.max_depth is not None:
+            check_whole("max_depth", self.max_depth, 0)
         self._random()
         if self.trees is not None:
             try:
@@ -269,3 +300,14 @@ class CountForest(CountClassifier):
             )
         one_of("missing", self.missing, ("state", "ignore"))
         one_of("unseen", self.unseen, ("ignore", "error"))
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """Refuse what is no whole number of at least so much."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise SettingError(
+            "{name} is {value!r}; give a whole number of at least {least}.",
+            name=name,
+            value=value,
+            least=least,
+        )
