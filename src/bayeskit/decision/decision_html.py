@@ -39,7 +39,7 @@ def decision_html(decision: Decision) -> Html:
     names = [f"risk of {name}" for name in decision.names[:MOST_COLUMNS]]
     rows = [
         (i, a, _number(r), *map(_number, all_))
-        for i, (a, r, all_) in enumerate(zip(actions, risk, risks, strict=True), 1)
+        for i, (a, r, all_) in enumerate(zip(actions[:MOST_ROWS], risk[:MOST_ROWS], risks, strict=True), 1)
     ]
     more = _more(n, "objects", len(decision.names), "actions")
     return _table(title, ("", "action", "risk", *names), rows, more)
