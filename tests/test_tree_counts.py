@@ -176,7 +176,7 @@ def test_more_than_was_counted_cannot_be_taken_away() -> None:
 def test_splits_that_make_no_trees_are_refused(nodes: Any) -> None:
     with pytest.raises(DataError):
         trees_of(one_tree(nodes))
-    assert not TreeCounts.takes(SCHEMA, (one_tree(nodes),))
+    assert not TreeCounts.is_pattern(SCHEMA, (one_tree(nodes),))
 
 
 def test_a_column_that_is_not_there_is_named() -> None:

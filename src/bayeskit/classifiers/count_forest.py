@@ -50,7 +50,7 @@ from bayeskit.typing import (
 
 @held_choice("trees")
 def _are_trees(value: object, schema: Schema) -> bool:
-    return type(value) is tuple and TreeCounts.takes(schema, (value,))
+    return type(value) is tuple and TreeCounts.is_pattern(schema, (value,))
 
 
 class CountForest(CountClassifier):

@@ -12,6 +12,7 @@ import numpy as np
 
 from bayeskit.counting.count_families import count_families, count_regressions
 from bayeskit.counting.count_grids import count_grids
+from bayeskit.counting.count_interactions import count_interactions, take_sample
 from bayeskit.counting.count_moments import count_cell_moments, count_moments
 from bayeskit.counting.count_scatter import count_scatter
 from bayeskit.counting.count_tables import count_pairs, count_tables, count_triples
@@ -79,6 +80,8 @@ COUNTERS: dict[str, Callable[..., Any]] = {
     "cell_moments": count_cell_moments,
     "regressions": count_regressions,
     "trees": count_trees,
+    "interactions": count_interactions,
+    "row_sample": take_sample,
 }
 
 

@@ -231,7 +231,10 @@ def _unpack_pattern(plain: Any, schema: Schema) -> Pattern:
     attributes = tuple(from_plain(name) for name in names)
     part = PARTS[kind]
     columns = tuple(v.name for v in schema.attributes if v.kind == part.column_kind)
-    if part.parent_kinds:
+    strange: list[Any]
+    if not part.names_columns:
+        strange = [] if part.is_pattern(schema, attributes) else [attributes]
+    elif part.parent_kinds:
         children, parents = _members_of(attributes)
         above = {v.name for v in schema.attributes if v.kind in part.parent_kinds}
         strange = [name for name in children if name not in columns]
@@ -239,8 +242,8 @@ def _unpack_pattern(plain: Any, schema: Schema) -> Pattern:
     else:
         strange = [name for name in attributes if name not in columns]
     partial = part.takes_all and attributes != columns
-    taken = part.takes(schema, attributes)
-    if (strange if taken is None else not taken) or len(set(attributes)) < len(attributes) or partial:
+    twice = part.names_columns and len(set(attributes)) < len(attributes)
+    if strange or twice or partial:
         raise ModelFormatError(
             Message(
                 "its plan asks for {kind} of {attributes!r}; the schema has {columns!r}.",

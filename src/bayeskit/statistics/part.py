@@ -93,6 +93,8 @@ class Part:
         Where each of its attributes is a family, (child, parent 1, …): what columns the parents may be.
     takes_all : bool
         Whether its attributes are always all columns of their kind.
+    names_columns : bool
+        Whether the attributes of its pattern are columns or families of columns; else ``is_pattern`` says what may be.
     weight_arrays, free_arrays, fixed_arrays, exponent_arrays : names of arrays
         Weights are never below zero. Free arrays are as long as there are cells, fixed ones follow from the schema
         and the plan, exponents are those of some double.
@@ -108,6 +110,7 @@ class Part:
     column_kind: ClassVar[Kind] = "categorical"
     parent_kinds: ClassVar[tuple[Kind, ...]] = ()
     takes_all: ClassVar[bool] = False
+    names_columns: ClassVar[bool] = True
     weight_arrays: ClassVar[tuple[str, ...]] = ()
     free_arrays: ClassVar[tuple[str, ...]] = ()
     fixed_arrays: ClassVar[tuple[str, ...]] = ()
@@ -122,9 +125,9 @@ class Part:
         raise NotImplementedError
 
     @classmethod
-    def takes(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool | None:
-        """Say whether attributes from a file can be of a schema; None where they are columns, or families of them."""
-        return None
+    def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
+        """Say whether a pattern can have these attributes; asked of parts that do not name columns."""
+        raise NotImplementedError
 
     @classmethod
     def memory(cls, schema: Schema, attributes: tuple[Name, ...]) -> int:

@@ -13,10 +13,12 @@ from bayeskit.schema import Name, Schema
 from bayeskit.statistics.cell_moments import CellMoments
 from bayeskit.statistics.families import Families
 from bayeskit.statistics.grids import Grids
+from bayeskit.statistics.interactions import Interactions
 from bayeskit.statistics.moments import Moments
 from bayeskit.statistics.pairs import Pairs
 from bayeskit.statistics.part import CellTable, Embedding, Part, joined, never_counted
 from bayeskit.statistics.regression_families import RegressionFamilies
+from bayeskit.statistics.row_sample import RowSample
 from bayeskit.statistics.scatter import Scatter
 from bayeskit.statistics.tables import Tables
 from bayeskit.statistics.term import PARTS, Plan, Term, register
@@ -26,19 +28,8 @@ from bayeskit.statistics.triples import Triples
 from bayeskit.typing import Floats
 
 for _part in (
-    *(
-        Tables,
-        Moments,
-        Totals,
-        Scatter,
-        Grids,
-        Pairs,
-        Triples,
-        Families,
-        CellMoments,
-        RegressionFamilies,
-        TreeCounts,
-    ),
+    *(Tables, Moments, Totals, Scatter, Grids, Pairs, Triples, Families, CellMoments, RegressionFamilies),
+    *(TreeCounts, Interactions, RowSample),
 ):
     register(_part)
 

@@ -57,6 +57,9 @@ class Pattern:
     parents; each of the attributes is a tuple (numeric child, parent 1, …, parent k).
     ``grids``: n in each class and cell of a dyadic grid, for each of these numeric attributes.
     ``trees``: n in each class and node at which rows stop, for every tree; each of the attributes is a forest's splits.
+    ``interactions``: n(class, x_i, x_j, x_k) of chosen sets of one to three attributes, numbers cut into intervals; the
+    attributes are (axes, tables).
+    ``row_sample``: distinct rows with their weights, so many at most.
     """
 
     kind: str

@@ -213,6 +213,7 @@ class TreeCounts(Part):
     """
 
     kind = "trees"
+    names_columns = False
     weight_arrays = "margin", "counts"
     free_arrays = "keys", "counts"
     fixed_arrays = ("starts",)
@@ -223,7 +224,9 @@ class TreeCounts(Part):
     counts: Floats
 
     @classmethod
-    def takes(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
+    def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
+        if len(set(attributes)) < len(attributes):
+            return False
         try:
             cls.zero(schema, attributes)
         except (ColumnError, DataError, TypeError):
