@@ -23,6 +23,7 @@ _HOMES = {
     "AutoBayes": "bayeskit.classifiers.auto_bayes",
     "CountForest": "bayeskit.classifiers.count_forest",
     "WeightedNB": "bayeskit.classifiers.weighted_nb",
+    "LogLinearBayes": "bayeskit.classifiers.log_linear_bayes",
     "BayesNetClassifier": "bayeskit.classifiers.bayes_net",
     "BayesDecision": "bayeskit.classifiers.bayes_decision",
     "Discretizer": "bayeskit.classifiers.discretizer",
@@ -70,6 +71,7 @@ __all__ = [
     "GaussianMixture",
     "GaussianNB",
     "LatentClass",
+    "LogLinearBayes",
     "MarkovNetwork",
     "MultinomialNB",
     "NaiveBayes",
@@ -97,6 +99,7 @@ if TYPE_CHECKING:
     from bayeskit.classifiers.gaussian_bayes import GaussianBayes
     from bayeskit.classifiers.gaussian_nb import GaussianNB
     from bayeskit.classifiers.kdb import KDB
+    from bayeskit.classifiers.log_linear_bayes import LogLinearBayes
     from bayeskit.classifiers.model_files import load
     from bayeskit.classifiers.naive_bayes import NaiveBayes
     from bayeskit.classifiers.selective_kdb import SelectiveKDB

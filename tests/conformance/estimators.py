@@ -22,6 +22,7 @@ from bayeskit import (
     CountForest,
     GaussianBayes,
     GaussianNB,
+    LogLinearBayes,
     MultinomialNB,
     NaiveBayes,
     SelectiveKDB,
@@ -47,10 +48,11 @@ BY_LETTER: dict[str, type[Any]] = {
     "U": AutoBayes,
     "B": BayesNetClassifier,
     "F": CountForest,
+    "I": LogLinearBayes,
 }
 EVERY = "".join(BY_LETTER)
 # These take what naive Bayes takes, but for sparse rows and for sources that can be read only once.
-SEMI_NAIVE = "STADKLWUBF"
+SEMI_NAIVE = "STADKLWUBFI"
 DENSE = "NGgk" + SEMI_NAIVE
 NUMBERS = "NGg"
 BLOCK = "bmc"

@@ -41,6 +41,7 @@ _HOMES = {
     "AutoBayes": "bayeskit.classifiers.auto_bayes",
     "CountForest": "bayeskit.classifiers.count_forest",
     "WeightedNB": "bayeskit.classifiers.weighted_nb",
+    "LogLinearBayes": "bayeskit.classifiers.log_linear_bayes",
     "BayesNetClassifier": "bayeskit.classifiers.bayes_net",
 }
 # What is no structure over counts, and the function that rebuilds it: named, not imported, since mixtures build on

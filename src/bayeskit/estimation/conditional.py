@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bayeskit.estimation.covariance import GaussianClasses
     from bayeskit.estimation.density import Formula
     from bayeskit.estimation.family_tries import FamilyTries
+    from bayeskit.estimation.log_linear import LogLinearScore
     from bayeskit.estimation.one_parent import OneParent
     from bayeskit.estimation.posterior_draws import Draws
     from bayeskit.learning.graph_factors import GraphFactors
@@ -158,6 +159,10 @@ class Workings(Protocol):
 
     def add_average(self, average: Any) -> None:
         """Add attributes whose factors are averaged over super-parents, P(c) in them."""
+        ...
+
+    def add_log_linear(self, score: LogLinearScore) -> None:
+        """Add sets of attributes, each with its weight, and what is added to each class beside them."""
         ...
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Reason = Literal["missing", "unseen", "constant", "summed", "general", "unused", "same"]
 PriorSource = Literal["counts", "given", "unused", "nothing known"]
-Form = Literal["product", "average", "alone", "evidence"]
+Form = Literal["product", "average", "alone", "evidence", "log-linear"]
 
 
 class PageFactor(NamedTuple):
@@ -101,10 +101,11 @@ class Explanation:
         The last: what the model says of a row without values.
     lang : "en" or "zh"
         The language of the page.
-    form : "product", "average", "alone" or "evidence"
+    form : "product", "average", "alone", "evidence" or "log-linear"
         How the factors make the answer. An "average" holds P(c) itself. "alone": an average that has no super-parent
         in this row, so naive Bayes answers. "evidence": the factor of an attribute is P(c, x) over what it is
-        without the attribute's value; such factors say the answer only with ``rest``.
+        without the attribute's value; such factors say the answer only with ``rest``. "log-linear": factors of sets
+        of attributes, each raised to its weight; ``rest`` is what is added to each class beside them.
     average : Average, optional
     rest : tuple of PageFactor, optional
         By what the product of the factors falls short of the answer.

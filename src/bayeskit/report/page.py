@@ -173,6 +173,8 @@ def _form_notes(e: Explanation, folded: int, words: WordList) -> list[str]:
             return [words["alone"]]
         case "evidence":
             return [words["by_value"]]
+        case "log-linear":
+            return [words["log_linear"]]
     return []
 
 

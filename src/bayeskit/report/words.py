@@ -51,6 +51,8 @@ WORDS = WordList(
         "folded": "Blocks shown without their factors: {n}; explanation.average.super_parents has all.",
         "alone": "No value was seen often enough for its attribute to be a super-parent: naive Bayes answers.",
         "by_value": "Each factor is P(c, x) with the value over that without it; together: what they say beyond that.",
+        "log_linear": "r^w: r is P(x | c) of one attribute, or how much more often values meet in the class than their "
+        "parts say, the mean over the views; w is the weight of the term. together: the bias of the class.",
         "density_note": "Densities may exceed 1.",
         "information_title": "What the attributes tell about {target}",
         "attribute": "attribute",

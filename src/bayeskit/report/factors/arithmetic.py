@@ -15,6 +15,7 @@ from bayeskit.estimation.averaged import Averaged
 from bayeskit.estimation.categorical import TableConditional
 from bayeskit.estimation.class_prior import class_factors
 from bayeskit.estimation.family_tries import FamilyTries
+from bayeskit.estimation.log_linear import LogLinearScore
 from bayeskit.estimation.one_parent import OneParent
 from bayeskit.learning.graph_factors import GraphFactors
 from bayeskit.learning.model import Model, Recipe
@@ -25,6 +26,7 @@ from bayeskit.report.factors.average_items import average_of
 from bayeskit.report.factors.cell_shares import shares, with_workings
 from bayeskit.report.factors.dependence import Item, dependent_items
 from bayeskit.report.factors.items import ClassFactor, NumericItems, family_items, graph_items
+from bayeskit.report.factors.log_linear_items import log_linear_items
 from bayeskit.report.row import Shown
 from bayeskit.report.words import words_of
 from bayeskit.schema import Name, Variable
@@ -172,7 +174,7 @@ def _apart(model: Model, statistics: Statistics, recipe: Recipe, row: Shown) -> 
         for conditional in model.conditionals:
             conditional.explain(row.chunk, page)
         prior = page.prior or _prior(model, statistics, recipe, model.adds_prior or page.form == "alone")
-        return _Apart(prior, page.all_items(), page.form, page.average)
+        return _Apart(prior, page.all_items(), page.form, page.average, page.rest)
     # What is no product of factors that can be written down is explained by leaving values out.
     nothing, items, rest = evidence_of(model, row)
     prior = _prior(model, statistics, recipe, model.adds_prior)
@@ -191,13 +193,16 @@ class _Items(NumericItems):
         self.in_graph: set[Any] = set()
         self.form: Form = "product"
         self.average: Average | None = None
+        self.rest: tuple[Factor, ...] | None = None
 
     def all_items(self) -> dict[Any, Item]:
         """Return the items of all attributes.
 
         A number of a graph may have two: what its family says, and how likely it is to be there at all. A number that
-        has no factor of its own beside an average is in the average.
+        has no factor of its own beside an average is in the average. The terms of a log-linear model are all there is.
         """
+        if self.form == "log-linear":
+            return self.discrete
         if self.average is not None:
             there = {name: item for name, item in self.items().items() if isinstance(item, Attribute)}
             return self.discrete | there
@@ -233,6 +238,9 @@ class _Items(NumericItems):
         self.form = "alone"
         for conditional in average.in_its_place():
             conditional.explain(self.row.chunk, self)
+
+    def add_log_linear(self, score: LogLinearScore) -> None:
+        self.form, (self.discrete, self.rest) = "log-linear", log_linear_items(score, self.row)
 
     def add_graph(self, graph: GraphFactors) -> None:
         found = graph_items(graph, self.statistics, self.row)
