@@ -220,6 +220,8 @@ class Leverage:
         with X the terms of the row, H the second derivatives, r the weight ``own`` of the row in the loss.
         """
         scores = losses.scores(w)
+        if not self.free.any():
+            return scores
         shares = losses_of(scores)[1]
         n, others = losses.shape
         factor = self.factor.astype(losses.features.dtype)
