@@ -17,7 +17,7 @@ from numba import njit
 from bayeskit.counting.count_tables import count_pairs
 from bayeskit.data.encoded import Encoded
 from bayeskit.schema import Schema, Variable
-from bayeskit.statistics.information import pair_information
+from bayeskit.statistics import pair_information
 from bayeskit.statistics.pairs import Pairs
 from harness import Report, Run, options
 

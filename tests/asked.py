@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayeskit import BayesianNetwork, MarkovNetwork
 from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.network import Field, Network, Node, discrete
-from bayeskit.networks.bayesian_network import BayesianNetwork
-from bayeskit.networks.evidence import Not
-from bayeskit.networks.markov_network import MarkovNetwork
+from bayeskit.networks import Not
 from network_twin import joint_table, with_evidence
 
 

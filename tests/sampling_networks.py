@@ -6,10 +6,10 @@ import numpy as np
 from scipy import stats
 
 from bayeskit.graphs.distributions import Deterministic, Table
-from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Field, Network, Node, discrete
 from bayeskit.inference.potentials import Evidence
 from bayeskit.inference.sampling.likelihood_weighting import Shares
+from bayeskit.networks import Factor
 from network_twin import joint_table, margin, with_evidence
 
 NO_YES = ("no", "yes")

@@ -26,7 +26,7 @@ def test_shares_are_those_of_the_samples_learned_one_by_one(few):
     from bayeskit.graphs.dag import Dag
     from bayeskit.learning.search.node_columns import read_nodes
     from bayeskit.learning.search.search_network import Settings, search_network
-    from bayeskit.networks.analyses.distance import cpdag
+    from bayeskit.networks import cpdag
     from bayeskit.structure.arcs import Arcs
 
     found = arc_strengths(few, 6, method="hill-climbing", random_state=4)

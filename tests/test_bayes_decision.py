@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
-from bayeskit.classifiers.bayes_decision import BayesDecision
+from bayeskit import BayesDecision
 from bayeskit.decision import decide
 from bayeskit.errors import ColumnError, DataError, SettingError, UnseenClass
 from refusals import refuses

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayeskit import BayesianNetwork
 from bayeskit.networks import examples
-from bayeskit.networks.bayesian_network import BayesianNetwork
 from edits import after
 from network_twin import random_network
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from bayeskit.errors import TooLarge
-from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Field, Network, discrete
 from bayeskit.inference.potentials import Contradiction, Evidence, Potentials
 from bayeskit.inference.sampling.forward import Forward
 from bayeskit.inference.sampling.posterior_network import posterior_network
+from bayeskit.networks import Factor
 from network_twin import joint_table, random_network, with_evidence
 from refusals import refuses
 from sampling_networks import asia, binary, evidence, product, wet_grass

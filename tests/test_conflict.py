@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from asked import node, public, random_evidence, told, wet_grass
 from bayeskit.errors import ImpossibleEvidence
 from bayeskit.graphs.network import Network
-from bayeskit.networks.evidence import Not
+from bayeskit.networks import Not
 from bayeskit.networks.exact_door import minimal_conflict
 from network_twin import random_network
 

@@ -18,8 +18,7 @@ from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from bayeskit import CategoricalNB, NaiveBayes
-from bayeskit.classifiers.discretizer import Discretizer
+from bayeskit import CategoricalNB, Discretizer, NaiveBayes
 from bayeskit.errors import ColumnError, DataError, InfiniteValue, SettingError
 from refusals import refuses
 

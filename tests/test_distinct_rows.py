@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit import learn_network
 from bayeskit.errors import ColumnError, WeightError
 from bayeskit.learning.search import search_network as joining
 from bayeskit.learning.search.family_scores import FamilyScores, MixedScores
@@ -16,7 +17,6 @@ from bayeskit.learning.search.independence_tests import IndependenceTests
 from bayeskit.learning.search.node_columns import read_nodes
 from bayeskit.learning.search.search_network import distinct_rows, joined_where_it_pays
 from bayeskit.networks.examples import asia, wet_grass
-from bayeskit.networks.learned.learning import learn_network
 from bayeskit.structure.criteria import NAMES, Score
 from bayeskit.structure.questions import Family, bits
 from bayeskit.structure.questions import Test as Question

@@ -16,8 +16,7 @@ import pytest
 from bayeskit.errors import SettingError, SuspectResult, TooLarge, UnseenState, UsageError
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.networks import drawing
-from bayeskit.networks.evidence import Not
+from bayeskit.networks import Not, drawing
 from bayeskit.networks.exact_door import Kept
 from bayeskit.report.networks.network_html import MOST_NODES, network_html
 from bayeskit.report.picture import Picture

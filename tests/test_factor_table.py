@@ -11,8 +11,8 @@ import pytest
 from bayeskit.data import native_frames as native
 from bayeskit.errors import UsageError
 from bayeskit.graphs.distributions import Table
-from bayeskit.graphs.factor import MOST_ROWS, Factor, factor_frame, factor_html
-from bayeskit.inference.sampling.estimate import Estimate
+from bayeskit.graphs.factor import MOST_ROWS, factor_frame, factor_html
+from bayeskit.networks import Estimate, Factor
 from bayeskit.networks.examples import wet_grass
 from refusals import refuses
 

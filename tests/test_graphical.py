@@ -30,9 +30,8 @@ from bayeskit.learning.graphical import Graphical, as_graph, class_node
 from bayeskit.learning.leave_one_out import LeftOut, by_refit
 from bayeskit.learning.model import Recipe, estimate
 from bayeskit.priors import MAP, MLE, BackOff, BDeu, Dirichlet, Laplace, MEstimate, Smoothing, WittenBell
+from bayeskit.report import explain, one_row
 from bayeskit.report.contributions import separate_logs
-from bayeskit.report.factors.arithmetic import explain
-from bayeskit.report.row import one_row
 from bayeskit.schema import Schema, Variable
 from refusals import refuses
 

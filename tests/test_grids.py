@@ -17,8 +17,8 @@ from bayeskit.counting.count_grids import count_grids
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError
 from bayeskit.schema import Schema, Variable
+from bayeskit.statistics import Embedding
 from bayeskit.statistics.grids import MOST_CELLS, Grids
-from bayeskit.statistics.part import Embedding
 from refusals import refuses
 
 K = 3

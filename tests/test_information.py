@@ -21,11 +21,11 @@ from bayeskit.data.encoded import Chunk
 from bayeskit.data.table import open_table
 from bayeskit.datasets import load_dataset
 from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import information
-from bayeskit.statistics.information import (
+from bayeskit.statistics import (
     class_information,
     conditional_mutual_information,
     entropy,
+    information,
     mutual_information,
     pair_information,
 )

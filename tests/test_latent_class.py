@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bayeskit import NaiveBayes, datasets, load
+from bayeskit import LatentClass, NaiveBayes, datasets, load
 from bayeskit.errors import (
     ColumnError,
     DataError,
@@ -26,7 +26,6 @@ from bayeskit.errors import (
     UsageError,
 )
 from bayeskit.io.saved import Saved, read_saved, write_saved
-from bayeskit.mixtures.latent_class import LatentClass
 from refusals import refuses, warns_of
 
 

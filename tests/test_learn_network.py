@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bayeskit import learn_network
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult, TooLarge
 from bayeskit.learning.search import search_network as searching
 from bayeskit.networks.examples import wet_grass
-from bayeskit.networks.learned.learning import learn_network
 from bayeskit.structure import score
 from refusals import refuses, warns_of
 

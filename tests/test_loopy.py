@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.graphs.distributions import Table
-from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Field, Network, Node, discrete
 from bayeskit.inference.loopy import loopy
 from bayeskit.inference.potentials import Contradiction, Evidence, Potentials
+from bayeskit.networks import Factor
 from network_twin import joint_table, margin, with_evidence
 from sampling_networks import asia, binary, evidence, exact, product, ring, wet_grass
 

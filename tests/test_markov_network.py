@@ -13,13 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asked import public, random_evidence, wet_grass
+from bayeskit import BayesianNetwork, MarkovNetwork
 from bayeskit.errors import ImpossibleEvidence, SettingError, TooLarge, UsageError
 from bayeskit.graphs.distributions import LinearGaussian
-from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.networks.bayesian_network import BayesianNetwork
-from bayeskit.networks.evidence import Not
-from bayeskit.networks.markov_network import MarkovNetwork
+from bayeskit.networks import Factor, Not
 from network_twin import log_total, margin, random_network, with_evidence
 from refusals import refuses
 
@@ -229,7 +227,7 @@ def test_it_is_a_value_that_travels():
 
 
 def test_files_and_estimates_come_with_it(tmp_path):
-    from bayeskit.networks.network_io import read_network
+    from bayeskit import read_network
 
     network = misconception()
     network.write(tmp_path / "misconception.json")

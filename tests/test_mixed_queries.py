@@ -13,8 +13,7 @@ from asked import node, public
 from bayeskit.errors import ColumnError, ImpossibleEvidence, InfiniteValue, SettingError, SuspectResult
 from bayeskit.graphs.distributions import LinearGaussian
 from bayeskit.graphs.network import Network, Node, continuous
-from bayeskit.inference.mixture_posterior import GaussianMixturePosterior
-from bayeskit.networks.evidence import Not
+from bayeskit.networks import GaussianMixturePosterior, Not
 from refusals import refuses, warns_of
 
 P = np.array([0.3, 0.7])

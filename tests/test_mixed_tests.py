@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bayeskit import learn_network
 from bayeskit.errors import SettingError
 from bayeskit.learning.search.independence_tests import CorrelationTests, IndependenceTests, MixedTests
 from bayeskit.learning.search.node_columns import read_nodes
-from bayeskit.networks.learned.learning import learn_network
 from bayeskit.structure.questions import Test as Question
 from bayeskit.structure.questions import bits
 from refusals import refuses

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.stats import multivariate_normal, norm
 
 from bayeskit.errors import SettingError, UsageError
-from bayeskit.inference.mixture_posterior import GaussianMixturePosterior
+from bayeskit.networks import GaussianMixturePosterior
 from refusals import refuses
 
 TWO = GaussianMixturePosterior([0.3, 0.7], [-1.0, 2.0], [1.0, 0.25])

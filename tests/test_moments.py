@@ -14,9 +14,8 @@ from bayeskit.counting.count_moments import count_moments
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import Incompatible, InfiniteValue
 from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import double
+from bayeskit.statistics import Embedding, double
 from bayeskit.statistics.moments import Moments
-from bayeskit.statistics.part import Embedding
 from refusals import refuses
 
 TOLERANCE = Fraction(1, 10**12)

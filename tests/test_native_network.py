@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from bayeskit.errors import ModelFormatError, SettingError
 from bayeskit.graphs.distributions import LinearGaussian, Table
-from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Field, Network, Node, continuous, discrete
 from bayeskit.io.networks.gaussian_json import read_gaussian_json
 from bayeskit.io.networks.native_json import native_text, read_native
+from bayeskit.networks import Factor
 from format_networks import DATA, GOLDEN, asymmetric, check_valid, mixed, networks, sample_files
 from refusals import refuses
 

@@ -19,10 +19,9 @@ from bayeskit.errors import (
     UsageError,
 )
 from bayeskit.graphs.distributions import Deterministic, LinearGaussian, Table
-from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Network, Node, continuous, discrete
+from bayeskit.networks import Factor, Not
 from bayeskit.networks.analyses import analysis
-from bayeskit.networks.evidence import Not
 from bayeskit.networks.exact_door import Kept
 from bayeskit.networks.examples import asia
 from bayeskit.networks.network_structure import Structure

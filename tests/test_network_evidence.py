@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, SettingError, UnseenState
 from bayeskit.graphs.network import continuous, discrete
-from bayeskit.networks.evidence import Not, Reader, read_evidence, scaled
+from bayeskit.networks import Not
+from bayeskit.networks.evidence import Reader, read_evidence, scaled
 from refusals import refuses
 
 RAIN, LIGHT, HEIGHT = (

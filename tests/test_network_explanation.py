@@ -12,11 +12,11 @@ import pytest
 
 from bayeskit import BayesianNetwork, BayesNetClassifier, MarkovNetwork, datasets
 from bayeskit.errors import ImpossibleEvidence, SettingError
-from bayeskit.networks.evidence import Not
+from bayeskit.networks import Not
 from bayeskit.networks.examples import wet_grass
+from bayeskit.report import NetworkExplanation
 from bayeskit.report.fractions import exact, exact_text, from_log
 from bayeskit.report.latex.latex_text import escaped
-from bayeskit.report.networks.network_explanation import NetworkExplanation
 from bayeskit.report.networks.network_pages import pages_of
 from edits import after
 from refusals import refuses

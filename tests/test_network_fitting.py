@@ -25,7 +25,7 @@ from bayeskit.errors import (
     UsageError,
     WeightError,
 )
-from bayeskit.inference.exact import set_max_memory
+from bayeskit.networks import set_max_memory
 from bayeskit.priors import MAP, BDeu, Dirichlet, Lidstone, MEstimate
 from edits import after
 from refusals import refuses

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from bayeskit import BayesianNetwork, MarkovNetwork, read_network
 from bayeskit.errors import ModelFormatError, SettingError, SourceNote, UsageError
 from bayeskit.graphs.distributions import Table
 from bayeskit.graphs.network import Field, Network, Node, discrete
 from bayeskit.io.networks.fg import read_fg
 from bayeskit.io.networks.registry import FORMATS, read_model, sniffed, write_model
-from bayeskit.networks.bayesian_network import BayesianNetwork
-from bayeskit.networks.markov_network import MarkovNetwork
-from bayeskit.networks.network_io import read_network
 from format_networks import GOLDEN, as_text, asymmetric, mixed, networks, sample_files
 from network_files import ASYMMETRIC
 from refusals import refuses, warns_of

@@ -14,13 +14,12 @@ import pytest
 from scipy import stats
 
 from asked import public
+from bayeskit import BayesianNetwork
 from bayeskit.errors import ImpossibleEvidence, SettingError, SuspectResult, TooLarge, UnseenState, UsageError
 from bayeskit.graphs.distributions import LinearGaussian, Table
 from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.inference.sampling.estimate import Estimate
 from bayeskit.io.networks.bif import read_bif
-from bayeskit.networks.bayesian_network import BayesianNetwork
-from bayeskit.networks.evidence import Not
+from bayeskit.networks import Estimate, Not
 from bayeskit.networks.sampling_door import sampling_door
 from network_twin import joint_table, random_network, with_evidence
 from refusals import refuses, warns_of

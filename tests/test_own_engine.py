@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bayeskit import BayesianNetwork, MarkovNetwork
 from bayeskit.errors import ImpossibleEvidence, SettingError
 from bayeskit.inference.potentials import Contradiction
-from bayeskit.inference.sampling.estimate import Estimate
+from bayeskit.networks import Estimate
 from bayeskit.networks.examples import asia, wet_grass
 from bayeskit.networks.sampling_door import METHODS, Engine, Question
 from network_twin import random_network

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit.graphs.distributions import NoisyMax, Table
-from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Field, Network, Node, discrete
 from bayeskit.inference.potentials import Potentials
+from bayeskit.networks import Factor
 from network_twin import random_network
 
 

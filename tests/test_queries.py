@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from asked import asia, node, public, random_evidence, told, wet_grass
 from bayeskit.errors import ImpossibleEvidence, SettingError, TooLarge, UsageError
 from bayeskit.graphs.network import Network, Node, discrete
-from bayeskit.inference.exact import get_max_memory, set_max_memory
-from bayeskit.networks.evidence import Not
+from bayeskit.networks import Not, get_max_memory, set_max_memory
 from bayeskit.networks.exact_door import Kept, MostProbable
 from network_twin import log_total, margin, random_network
 from refusals import refuses

@@ -43,10 +43,9 @@ from bayeskit.priors import (
     WittenBell,
 )
 from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Plan, Statistics
+from bayeskit.statistics import Plan, Statistics, Tables
 from bayeskit.statistics.grids import Grid, Grids
 from bayeskit.statistics.moments import Moments
-from bayeskit.statistics.tables import Tables
 from bayeskit.statistics.totals import Totals
 from refusals import refuses
 

@@ -14,8 +14,8 @@ from bayeskit.counting.count_scatter import count_scatter
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import DataError, Incompatible
 from bayeskit.schema import Schema, Variable
+from bayeskit.statistics import Embedding
 from bayeskit.statistics.double import Twofold
-from bayeskit.statistics.part import Embedding
 from bayeskit.statistics.scatter import FARTHEST, Scatter
 from refusals import refuses
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from bayeskit import learn_network
 from bayeskit.errors import SettingError
 from bayeskit.learning.search.search_network import METHODS
 from bayeskit.networks.examples import asia
-from bayeskit.networks.learned.learning import TAKEN_BY, learn_network
+from bayeskit.networks.learned.learning import TAKEN_BY
 from bayeskit.structure.criteria import Score
 from refusals import refuses
 

@@ -23,7 +23,7 @@ from bayeskit.errors import (
 )
 from bayeskit.estimation.averaged import memory
 from bayeskit.priors import BackOff, Dirichlet, MEstimate, WittenBell
-from bayeskit.statistics.information import conditional_mutual_information
+from bayeskit.statistics import conditional_mutual_information
 from refusals import refuses, warns_of
 
 FAMILY = [TAN, SPODE, AODE, AnDE, KDB]

@@ -7,8 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from bayeskit import AODE, KDB, TAN, NaiveBayes, learn_network
-from bayeskit.data.source import Batches, Source
+from bayeskit import AODE, KDB, TAN, Batches, NaiveBayes, learn_network
+from bayeskit.data.source import Source
 from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource, WeightError
 from refusals import refuses
 

@@ -14,14 +14,14 @@ from scipy.special import gammaln
 
 from bayeskit import BayesianNetwork, learn_network
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult
-from bayeskit.inference.exact import Exact, set_max_memory
+from bayeskit.inference.exact import Exact
 from bayeskit.inference.potentials import Potentials
 from bayeskit.learning.networks import expected_families
 from bayeskit.learning.networks.expected_families import ExpectedFamilies, ExpectedScores
 from bayeskit.learning.networks.network_em import RowPatterns
 from bayeskit.learning.networks.network_score import score as network_score
 from bayeskit.learning.search.family_scores import FamilyScores
-from bayeskit.networks import arc_strengths
+from bayeskit.networks import arc_strengths, set_max_memory
 from bayeskit.networks.examples import asia
 from bayeskit.structure.criteria import Score
 from bayeskit.structure.questions import Family

@@ -12,7 +12,7 @@ from bayeskit.counting.count_totals import count_totals, refuse_unusable
 from bayeskit.data.encoded import Chunk
 from bayeskit.errors import BlockValue, ColumnError, DataError, Incompatible, UsageError
 from bayeskit.schema import Schema, Variable
-from bayeskit.statistics.part import Embedding
+from bayeskit.statistics import Embedding
 from bayeskit.statistics.totals import Totals
 from refusals import refuses
 

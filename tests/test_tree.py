@@ -14,8 +14,7 @@ from bayeskit import TAN
 from bayeskit.counting.backend import count
 from bayeskit.data.encoded import Chunk
 from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Plan
-from bayeskit.statistics.information import conditional_mutual_information
+from bayeskit.statistics import Plan, conditional_mutual_information
 from bayeskit.structure.learners import learn, tree
 
 

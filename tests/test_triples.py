@@ -18,8 +18,7 @@ from bayeskit.errors import DataError, ModelFormatError, NotCounted
 from bayeskit.io.plain_values import to_plain
 from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics, unpack_statistics
 from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Embedding, Pattern, Plan, triples
-from bayeskit.statistics.information import class_information
+from bayeskit.statistics import Embedding, Pattern, Plan, class_information, triples
 from bayeskit.statistics.triples import Triples, class_width, within_budget
 from refusals import refuses
 

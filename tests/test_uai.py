@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit import MarkovNetwork
 from bayeskit.errors import ModelFormatError, SettingError, SourceNote
 from bayeskit.graphs.distributions import LinearGaussian
-from bayeskit.graphs.factor import Factor
 from bayeskit.graphs.network import Field, Network, Node, continuous, discrete
 from bayeskit.io.networks.uai import read_uai, read_uai_evidence, uai_text
-from bayeskit.networks.markov_network import MarkovNetwork
+from bayeskit.networks import Factor
 from format_networks import C_GIVEN_A_B, DATA, GOLDEN, asymmetric, check_valid, networks, sample_files
 from network_files import ASYMMETRIC
 from refusals import refuses, warns_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bayeskit.classifiers.discretizer import Discretizer
+from bayeskit import Discretizer
 from bayeskit.learning.cut_points import mdl_cut_points
 
 FILES = sorted((Path(__file__).parent / "cut_points").glob("*.json.gz"))

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from bayeskit import read_network
 from bayeskit.graphs.cpdag import cpdag, shd, v_structures
 from bayeskit.graphs.dag import Dag
 from bayeskit.graphs.separation import d_separated
-from bayeskit.networks.network_io import read_network
 from outside import DATA
 
 HERE = Path(__file__).parent / "networks"

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bayeskit import read_network
 from bayeskit.errors import TooLarge
-from bayeskit.networks.network_io import read_network
 from outside import DATA
 
 HERE = Path(__file__).parent / "networks"
