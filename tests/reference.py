@@ -227,9 +227,9 @@ def slow_tree_posterior(
     share = [exact(p) for p in prior]
     for depth in range(len(way) + 1):
         counts = [Fraction(0)] * len(share)
-        for other, label, weight in zip(ways, labels, weights):
+        for other, label, weight in zip(ways, labels, weights, strict=True):
             if other.startswith(way[:depth]):
                 counts[label] += exact(weight)
         total = sum(counts) + exact(constant)
-        share = [(n + exact(constant) * p) / total for n, p in zip(counts, share)]
+        share = [(n + exact(constant) * p) / total for n, p in zip(counts, share, strict=True)]
     return share

@@ -54,11 +54,11 @@ def codes_of(model: CountForest, t: int, row: dict[str, Any]) -> list[int]:
     """The codes of a row in one tree, by hand."""
     trees = trees_of(model.trees_)
     found = []
-    for name, cuts in zip(trees.numeric, trees.cuts):
+    for name, cuts in zip(trees.numeric, trees.cuts, strict=True):
         value = row[name]
         found.append(255 if math.isnan(value) else sum(value > cut for cut in cuts))
     ranks, start = trees.ranks[t], 0
-    for name, states in zip(trees.categorical, trees.states):
+    for name, states in zip(trees.categorical, trees.states, strict=True):
         known = {state: int(ranks[start + i]) for i, state in enumerate(states)}
         found.append(255 if row[name] is None else known.get(row[name], 254))
         start += len(states)
@@ -72,7 +72,9 @@ def ways_of(model: CountForest, X: dict[str, Any]) -> list[list[str]]:
     found = []
     for t in range(trees.n_trees):
         some = trees.tree(t)
-        nodes = zip(trees.features[some].tolist(), trees.bounds[some].tolist(), trees.ways[some].tolist())
+        nodes = zip(
+            trees.features[some].tolist(), trees.bounds[some].tolist(), trees.ways[some].tolist(), strict=True
+        )
         tree = slow_tree(list(nodes))
         found.append([slow_way(tree, codes_of(model, t, row)) for row in every])
     return found
@@ -87,7 +89,7 @@ def by_hand(model: CountForest, i: int, left_out: bool, shares: Any = None) -> A
     ways = ways_of(model, X)
     shares = [1] * len(ways) if shares is None else shares
     mean = np.zeros(3)
-    for ways_t, share in zip(ways, shares):
+    for ways_t, share in zip(ways, shares, strict=True):
         if share:
             p = slow_tree_posterior(ways_t, labels, weights, ways_t[i], prior, model.smoothing)
             mean += np.array([float(q) for q in p])
@@ -375,7 +377,7 @@ def test_paths_tell_the_tests_the_counts_and_add_up_to_the_mean(lang: str) -> No
         for path in found.paths:
             assert path.steps[0].counts == tuple(np.bincount(np.searchsorted(FITTED.classes_, Y)).tolist())
             for above, below in pairwise(path.steps):
-                assert all(n <= m for n, m in zip(below.counts, above.counts))
+                assert all(n <= m for n, m in zip(below.counts, above.counts, strict=True))
                 total = sum(below.counts) + FITTED.smoothing
                 wanted = (np.array(below.counts) + FITTED.smoothing * np.array(above.posterior)) / total
                 np.testing.assert_allclose(below.posterior, wanted, atol=1e-12)

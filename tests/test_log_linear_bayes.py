@@ -87,10 +87,10 @@ def axis_codes(axis: tuple[Any, ...], X: Any, model: Any, missing: str) -> tuple
 def term(columns: list[Any], row: int, of_class: Any, strengths: tuple[float, ...]) -> float:
     """F, G or H of one row in one class, counted from scratch."""
     c1, c2, c3 = strengths
-    cells = list(zip(*(codes for codes, _ in columns)))
+    cells = list(zip(*(codes for codes, _ in columns), strict=True))
     if None in cells[row]:
         return 0.0
-    known = [cell for cell, inside in zip(cells, of_class) if inside and None not in cell]
+    known = [cell for cell, inside in zip(cells, of_class, strict=True) if inside and None not in cell]
     n, here = len(known), cells[row]
 
     def count(axes: tuple[int, ...]) -> int:

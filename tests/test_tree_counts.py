@@ -37,7 +37,7 @@ def grown(draw: Any, depth: int) -> list[tuple[int, int, int]]:
 def forests(draw: Any) -> Any:
     trees = [grown(draw, 3) for _ in range(draw(st.integers(1, 3)))]
     ranks = np.array([draw(st.permutations([0, 1])) for _ in trees], np.uint8)  # "w" is not known to them
-    columns = [tuple(np.array(column) for column in zip(*tree)) for tree in trees]
+    columns = [tuple(np.array(column) for column in zip(*tree, strict=True)) for tree in trees]
     return forest_of(CUTS, {"c": ("u", "v")}, CLASSES[:2], 7, ranks, columns), trees, ranks
 
 
@@ -143,7 +143,7 @@ def test_cells_make_the_same_statistic(made: Any, chunk: Chunk) -> None:
 
 
 def one_tree(nodes: list[tuple[int, int, int]]) -> Any:
-    columns = [tuple(np.array(column) for column in zip(*nodes))]
+    columns = [tuple(np.array(column) for column in zip(*nodes, strict=True))]
     return forest_of(CUTS, {"c": ("u", "v")}, CLASSES[:2], 7, np.array([[0, 1]], np.uint8), columns)
 
 

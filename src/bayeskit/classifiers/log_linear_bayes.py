@@ -163,12 +163,12 @@ class LogLinearBayes(SemiNaive):
     @property
     def weights_(self) -> dict[tuple[Name, ...], float]:
         """The weight of each term, by the names of its attributes; those of weight 0 too."""
-        return dict(zip(self._score.names, self._score.chosen.terms.tolist()))
+        return dict(zip(self._score.names, self._score.chosen.terms.tolist(), strict=True))
 
     @property
     def biases_(self) -> dict[Label, float]:
         """What is added to log P(c) of each class."""
-        return dict(zip(self.classes_.tolist(), self._score.chosen.bias.tolist()))
+        return dict(zip(self.classes_.tolist(), self._score.chosen.bias.tolist(), strict=True))
 
     @property
     def penalty_(self) -> float:

@@ -66,7 +66,7 @@ def route(
 def binned(chunk: Chunk, schema: Schema, trees: Trees) -> Binned:
     """Put rows into the codes of trees."""
     numbers = np.empty((chunk.n_rows, len(trees.numeric)), np.uint8)
-    for j, (name, cuts) in enumerate(zip(trees.numeric, trees.cuts)):
+    for j, (name, cuts) in enumerate(zip(trees.numeric, trees.cuts, strict=True)):
         values = chunk.values[:, schema.numeric_index[name]]
         numbers[:, j] = np.searchsorted(np.asarray(cuts, np.float64), values)
         numbers[np.isnan(values), j] = MISSING
@@ -78,7 +78,7 @@ def binned(chunk: Chunk, schema: Schema, trees: Trees) -> Binned:
     offsets, base = [], 0
     # Behind the states that the trees know stand the codes of an unknown one and of none.
     n_known = trees.ranks.shape[1]
-    for name, states in zip(trees.categorical, trees.states):
+    for name, states in zip(trees.categorical, trees.states, strict=True):
         known: dict[Any, int] = {state: base + i for i, state in enumerate(states)}
         offsets.append(len(places))
         places += [known.get(state, n_known) for state in schema[name].states]

@@ -228,12 +228,12 @@ class LogLinearScore(Conditional):
         places = {
             v.name: place
             for variables, some in ((schema.categorical, categorical), (schema.numeric, numeric))
-            for v, place in zip(variables, some)
+            for v, place in zip(variables, some, strict=True)
         }
         out[:, 0] += self.chosen.bias
         for rows in self.terms.steps(chunk.n_rows):
             found = self.terms.of(chunk.take(rows))
-            for names, weight, term in zip(self.names, self.chosen.terms, found):
+            for names, weight, term in zip(self.names, self.chosen.terms, found, strict=True):
                 for name in names:
                     out[rows, places[name]] += weight / len(names) * term
 

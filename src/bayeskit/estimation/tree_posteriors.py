@@ -114,7 +114,7 @@ class NodeCounts:
             pieces.append(
                 (table.sum(axis=1), np.bincount(where, minlength=len(table)), label, table[where, label])
             )
-        totals, sizes, classes, cells = (np.concatenate(arrays) for arrays in zip(*pieces))
+        totals, sizes, classes, cells = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
         return cls(totals, np.concatenate([[0], np.cumsum(sizes)]), classes, cells)
 
     def node(self, v: int, k: int) -> Floats:

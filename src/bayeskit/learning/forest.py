@@ -79,7 +79,7 @@ def sample_of(rows: Chunk, schema: Schema, forest: Forest) -> Sample:
     sizes = tuple(len(states) for states in trees.states)
     # The codes of states are those that the trees were grown with, whatever the schema has become since.
     codes = np.empty(found.codes.shape, np.int64)
-    for j, (name, states) in enumerate(zip(trees.categorical, trees.states)):
+    for j, (name, states) in enumerate(zip(trees.categorical, trees.states, strict=True)):
         place = {state: i for i, state in enumerate(states)}
         moves = [place.get(state, len(states) + 1) for state in schema[name].states]
         codes[:, j] = np.array([*moves, len(states), len(states) + 1])[found.codes[:, j]]

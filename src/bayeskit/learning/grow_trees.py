@@ -407,10 +407,13 @@ def grow_trees(sample: Sample, growth: Growth) -> tuple[NDArray[np.uint8], list[
         rng = np.random.default_rng((growth.seed, t))
         ranks = [
             _order(column, size, target, draws, sample.n_classes, rng)
-            for column, size in zip(codes, sample.sizes)
+            for column, size in zip(codes, sample.sizes, strict=True)
         ]
         columns = np.concatenate(
-            [numbers, *(np.append(r, np.uint8(MISSING))[c][None, :] for r, c in zip(ranks, codes))]
+            [
+                numbers,
+                *(np.append(r, np.uint8(MISSING))[c][None, :] for r, c in zip(ranks, codes, strict=True)),
+            ]
         )
         known = np.concatenate(ranks) if ranks else np.empty(0, np.uint8)
         return known, _grown(columns, target, draws, sample.n_classes, growth, rng)

@@ -86,7 +86,7 @@ def draw_views(
         states, place = np.unique(values[present], return_inverse=True)
         weight = np.bincount(place, weights[present], len(states))
         rng = np.random.default_rng([*seed, crc32(np.ascontiguousarray(states).tobytes())])
-        for view, kind in zip(cuts, kinds):
+        for view, kind in zip(cuts, kinds, strict=True):
             view[name] = tuple(draw_cuts(states, weight, kind, rng).tolist())
     return Views(cuts)
 

@@ -130,7 +130,7 @@ def tree_paths(
     for t in shown.tolist():
         nodes, counts, shares = every[t]
         tests = [_WORDS[lang]["root"], *(_test(trees, t, v, rows, w, lang) for v, w in pairwise(nodes))]
-        steps = (TreeStep(test, tuple(n), tuple(p)) for test, n, p in zip(tests, counts, shares))
+        steps = (TreeStep(test, tuple(n), tuple(p)) for test, n, p in zip(tests, counts, shares, strict=True))
         paths.append(TreePath(t, tuple(steps)))
     return TreePaths(
         tuple(labels), tuple(paths), trees.n_trees,
@@ -171,6 +171,6 @@ def _test(trees: Trees, t: int, node: int, rows: Any, child: int, lang: str) -> 
         return words["missing"].format(name=name)
     begin = sum(map(len, trees.states[:j]))
     ranks = trees.ranks[t, begin : begin + len(trees.states[j])]
-    inside = [str(state) for state, rank in zip(trees.states[j], ranks) if rank <= bound]
+    inside = [str(state) for state, rank in zip(trees.states[j], ranks, strict=True) if rank <= bound]
     some = ", ".join(inside[:_MOST_STATES]) + (", …" if len(inside) > _MOST_STATES else "")
     return words["in" if left else "not in"].format(name=name, states=f"{{{some}}}")

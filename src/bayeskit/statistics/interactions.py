@@ -153,7 +153,7 @@ class Interactions(Part):
             old = wide[self.starts[t] : self.starts[t + 1]].reshape(*self.widths[axes], -1)
             ways = [np.arange(self.widths[a]) if places[a] is None else places[a] for a in axes]
             alive = [np.flatnonzero(way >= 0) for way in ways]
-            into = np.ix_(*(way[here] for way, here in zip(ways, alive)))
+            into = np.ix_(*(way[here] for way, here in zip(ways, alive, strict=True)))
             moved.table(t)[into] = old[np.ix_(*alive)]
         return moved._with(margin, moved.counts)
 
@@ -182,7 +182,7 @@ class Interactions(Part):
         variables = [schema.attributes[j] for j in self.columns]
         widths = [
             (v.size if v.kind == "categorical" else int(n) + 1) + 1
-            for v, n in zip(variables, np.diff(self.cut_starts))
+            for v, n in zip(variables, np.diff(self.cut_starts), strict=True)
         ]
         empty = replace(self, widths=np.array(widths, dtype=np.int64))
         needed = 8 * schema.n_classes * int(empty.starts[-1])

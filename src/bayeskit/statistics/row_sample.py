@@ -136,7 +136,9 @@ class RowSample(Part):
 
     def embed(self, embedding: Embedding) -> Self:
         codes = self.codes.copy()
-        for j, (before, after) in enumerate(zip(embedding.old.categorical, embedding.new.categorical)):
+        for j, (before, after) in enumerate(
+            zip(embedding.old.categorical, embedding.new.categorical, strict=True)
+        ):
             if before is not after:
                 moves = [*(after.codes.get(s, after.size) for s in before.states), after.size]
                 codes[:, j] = np.array(moves)[self.codes[:, j]]

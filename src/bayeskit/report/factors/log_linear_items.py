@@ -46,7 +46,8 @@ def _names(item: Item, row: Shown) -> tuple[Name, ...]:
 def _factors(weighed: Floats, terms: Floats, weight: float) -> tuple[Factor, ...]:
     ratios = np.exp(np.clip(terms, -700.0, 700.0))
     return tuple(
-        Factor(float(log), f"{short(float(ratio))}^{short(weight)}") for log, ratio in zip(weighed, ratios)
+        Factor(float(log), f"{short(float(ratio))}^{short(weight)}")
+        for log, ratio in zip(weighed, ratios, strict=True)
     )
 
 
