@@ -171,7 +171,7 @@ def coverage(world: World, model: Callable[[], Any], n: int, fits: int, draws: i
     for fit in range(fits):
         X, y = world.draw(rng, n)
         rows, _ = world.draw(rng, ASKED)
-        found = model().fit(X, y).predict_interval(rows, LEVEL, draws=draws, random_state=fit)
+        found = model().fit(X, y).predict_interval(rows, LEVEL, n_samples=draws, random_state=fit)
         truth = world.posterior(rows)
         # A class may be missing among a few rows; what is asked is then not the same question.
         if found.posterior.shape == truth.shape:

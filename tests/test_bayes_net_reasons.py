@@ -124,7 +124,7 @@ def test_novelty_counts_rows_that_are_no_more_probable(settings: dict[str, Any])
         "size": [0.0, np.nan, 1.0, 90.0],
         "weight": [0.0, 1.0, np.nan, -90.0],
     }
-    found = model.novelty(rows, n_drawn=500, random_state=3)
+    found = model.novelty(rows, n_samples=500, random_state=3)
     np.testing.assert_allclose(found.log_evidence, network.log_prob(rows), atol=1e-9)
     assert found.unseen.tolist() == [0, 0, 1, 0]
     drawn = {name: np.asarray(column) for name, column in network.sample(4000, 3).items() if name != "y"}
@@ -136,8 +136,8 @@ def test_novelty_counts_rows_that_are_no_more_probable(settings: dict[str, Any])
     alone = [network.log_prob({name: column[:1]})[0] for name, column in rows.items()]
     assert found.conflict is not None
     assert found.conflict[0] == pytest.approx(sum(alone) - found.log_evidence[0], abs=1e-9)
-    with refuses(SettingError, "n_drawn"):
-        model.novelty(rows, n_drawn=0)
+    with refuses(SettingError, "n_samples"):
+        model.novelty(rows, n_samples=0)
 
 
 TREE = {"required": [("y", "x0"), ("y", "x1"), ("y", "x2"), ("x1", "x2")]}
@@ -187,7 +187,7 @@ def test_tables_are_drawn_from_their_posterior() -> None:
     rows, labels = {"a": ["u", "v"] * 5}, ["yes"] * 7 + ["no"] * 3
     for prior, expected in (("laplace", beta(8, 4)), (MAP(Dirichlet(2)), beta(9, 5)), ("mle", beta(7, 3))):
         model = BayesNetClassifier("naive", smoothing=prior).fit(rows, labels)
-        found = model.predict_interval({"a": [None]}, 0.8, draws=20_000)
+        found = model.predict_interval({"a": [None]}, 0.8, n_samples=20_000)
         assert found.lower[0, 1] == pytest.approx(expected.ppf(0.1), abs=0.01)
         assert found.upper[0, 1] == pytest.approx(expected.ppf(0.9), abs=0.01)
 
@@ -205,12 +205,12 @@ def test_intervals_are_those_of_the_same_model_elsewhere() -> None:
         (tree, TAN(structure=structure, smoothing=1.0)),
     ]
     for mine, theirs in pairs:
-        a, b = (model.fit(X, y).predict_interval(rows, draws=4000) for model in (mine, theirs))
+        a, b = (model.fit(X, y).predict_interval(rows, n_samples=4000) for model in (mine, theirs))
         np.testing.assert_allclose(a.posterior, b.posterior, atol=1e-9)
         for part in ("lower", "median", "upper"):
             np.testing.assert_allclose(getattr(a, part), getattr(b, part), atol=0.025)
-    alone = tree.predict_interval(rows[1:2], draws=300)
-    np.testing.assert_array_equal(tree.predict_interval(rows, draws=300).lower[1:2], alone.lower)
+    alone = tree.predict_interval(rows[1:2], n_samples=300)
+    np.testing.assert_array_equal(tree.predict_interval(rows, n_samples=300).lower[1:2], alone.lower)
 
 
 def drawn_logs(model: Any, rows: dict[str, Any], n: int = 6) -> np.ndarray:

@@ -35,7 +35,7 @@ BOTH = np.column_stack([1 - P, P])
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
 def test_reliability_is_that_of_scikit_learn(strategy):
-    found = reliability(Y, BOTH, [0, 1], bins=8, strategy=strategy)
+    found = reliability(Y, BOTH, [0, 1], n_bins=8, strategy=strategy)
     observed, predicted = calibration_curve(Y, P, n_bins=8, strategy=strategy)
     np.testing.assert_allclose(found.observed, observed, rtol=1e-12)
     np.testing.assert_allclose(found.predicted, predicted, rtol=1e-12)
@@ -47,7 +47,7 @@ def test_reliability_is_that_of_scikit_learn(strategy):
 def test_reliability_of_three_classes_is_that_of_the_one_chosen():
     model = GaussianNB().fit(IRIS.X, IRIS.y)
     posterior = model.predict_proba(IRIS.X)
-    found = model.reliability(IRIS.X, IRIS.y, bins=5)
+    found = model.reliability(IRIS.X, IRIS.y, n_bins=5)
     right = model.predict(IRIS.X) == IRIS.y
     assert found.label is None
     assert (found.observed @ found.counts) == pytest.approx(right.sum())
@@ -289,7 +289,7 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch):
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda: reliability(Y, BOTH, [0, 1], bins=0), SettingError),
+        (lambda: reliability(Y, BOTH, [0, 1], n_bins=0), SettingError),
         (lambda: reliability(Y, BOTH, [0, 1], strategy="equal"), SettingError),
         (lambda: reliability(Y, BOTH, [0, 1], label=2), SettingError),
         (lambda: reliability(Y, BOTH, [0, 1], lang="de"), SettingError),

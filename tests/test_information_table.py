@@ -93,7 +93,7 @@ def test_one_class_has_nothing_to_tell():
 @pytest.mark.parametrize("model", [TAN(), AODE(), TAN(numeric="gaussian")])
 def test_pairs_are_sums_over_rows(model):
     melon = datasets.load_dataset("melon3")
-    found = pairs(model.fit(melon.X, melon.y), top=None).rows
+    found = pairs(model.fit(melon.X, melon.y), most=None).rows
     names = [v.name for v in model.schema_.categorical]
     assert len(found) == len(names) * (len(names) - 1) // 2
     assert [row.information for row in found] == sorted((row.information for row in found), reverse=True)
@@ -108,7 +108,7 @@ def test_pairs_are_sums_over_rows(model):
             )
             assert row.information == pytest.approx(slow, abs=1e-12)
             assert names.index(row.first) < names.index(row.second)
-    assert pairs(model, top=2).rows == found[:2]
+    assert pairs(model, most=2).rows == found[:2]
 
 
 def test_statistics_do_as_well_as_a_model_and_lazy_ones_too():
@@ -147,8 +147,8 @@ def test_what_cannot_be_told_is_refused():
     with refuses(SettingError, "lang", "fr"):
         information(model, lang="fr")
     for top in (0, -1, 2.5, True):
-        with refuses(SettingError, "top", top):
-            pairs(TAN().fit([["a", "b"]], ["no"]), top=top)
+        with refuses(SettingError, "most", top):
+            pairs(TAN().fit([["a", "b"]], ["no"]), most=top)
     words = MultinomialNB().fit(np.array([[1.0, 0.0], [0.0, 1.0]]), [0, 1])
     assert information(words).rows == ()  # the columns of a block are not listed
 

@@ -394,7 +394,7 @@ def test_samples_are_missing_where_missingness_is_a_state():
 
 def test_what_cannot_be_drawn():
     model = fit()
-    with refuses(SettingError, "n", -1):
+    with refuses(SettingError, "n_samples", -1):
         model.sample(-1)
     with refuses(UnseenState, "y", "maybe"):
         model.sample(1, given_class="maybe")

@@ -434,9 +434,9 @@ def test_standard_errors_are_honest(method, sharpness, n_samples):
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        (lambda d: d.sample(-1), SettingError, ["n", -1]),
-        (lambda d: d.sample(2.5), SettingError, ["n", 2.5]),
-        (lambda d: d.sample(True), SettingError, ["n", True]),
+        (lambda d: d.sample(-1), SettingError, ["n_samples", -1]),
+        (lambda d: d.sample(2.5), SettingError, ["n_samples", 2.5]),
+        (lambda d: d.sample(True), SettingError, ["n_samples", True]),
         (lambda d: d.sample(2, random_state=-1), SettingError, ["random_state", -1]),
         (lambda d: d.sample(2, random_state="a"), SettingError, ["random_state", "a"]),
         (lambda d: d.sample(2, as_codes="yes"), SettingError, ["as_codes", "yes"]),

@@ -169,7 +169,7 @@ CASES: Cases = {
     ),
     "questions": (lambda: naive().ask_next({"height": 8.0}), []),
     "intervals": (
-        lambda: naive().predict_interval(MIXED, draws=50),
+        lambda: naive().predict_interval(MIXED, n_samples=50),
         ["90% intervals of 40 rows", "20 more rows"],
     ),
     "information": (lambda: information(tree()), ["wind"]),

@@ -59,7 +59,7 @@ def test_far_numbers_are_strange_and_shares_are_uniform() -> None:
     y = np.arange(300) % 2
     model = NaiveBayes().fit({"u": rng.normal(4.0 * y), "v": rng.normal(size=300)}, y)
     drawn, _ = model.sample(400, random_state=9)
-    assert kstest(model.novelty(drawn, n_drawn=4000).share, "uniform").pvalue > 0.001
+    assert kstest(model.novelty(drawn, n_samples=4000).share, "uniform").pvalue > 0.001
     far = model.novelty({"u": [0.0, 40.0], "v": [0.0, 0.0]})
     assert far.share[0] > 0.3
     assert far.share[1] == pytest.approx(1 / 2001)
@@ -133,8 +133,8 @@ def test_seeds_and_refusals() -> None:
     model = NaiveBayes().fit(columns, y)
     assert model.novelty(columns).share.tolist() == model.novelty(columns, random_state=0).share.tolist()
     assert model.novelty(columns, random_state=1).share.tolist() != model.novelty(columns).share.tolist()
-    with refuses(SettingError, "n_drawn", 0):
-        model.novelty(columns, n_drawn=0)
+    with refuses(SettingError, "n_samples", 0):
+        model.novelty(columns, n_samples=0)
     for other in (WeightedNB(), AnDE(n=2)):
         with refuses(UsageError, "NaiveBayes", "AODE"):
             other.fit(columns, y).novelty(columns)

@@ -63,7 +63,7 @@ def every_picture(lang):
         melons.regions("触感", "色泽", lang=lang),
         iris.regions("petallength", "petalwidth", grid=9, rows=IRIS.X, labels=IRIS.y, lang=lang),
         melons.reliability(MELON.X, MELON.y, lang=lang),
-        iris.reliability(IRIS.X, IRIS.y, bins=4, lang=lang),
+        iris.reliability(IRIS.X, IRIS.y, n_bins=4, lang=lang),
         mushrooms.reject_curve(MUSHROOM.X, MUSHROOM.y, lang=lang),
         melons.cost_curve(MELON.X, MELON.y, lang=lang),
     ]

@@ -19,7 +19,7 @@ def coverage(rng, draw, posterior, model, n_fits, n_train=150, n_rows=25):
     for fit in range(n_fits):
         X, y = draw(rng, n_train)
         rows, _ = draw(rng, n_rows)
-        found = model().fit(X, y).predict_interval(rows, 0.9, draws=200, random_state=fit)
+        found = model().fit(X, y).predict_interval(rows, 0.9, n_samples=200, random_state=fit)
         truth = posterior(rows)
         inside.append((found.lower <= truth) & (truth <= found.upper))
     return float(np.mean(inside))
@@ -115,7 +115,7 @@ def test_constants_that_rows_chose_are_no_prior():
     # TAN and kDB of the same arcs are the same model; constants that were given are held.
     rows, labels = draw_tree(np.random.default_rng(5), 40)
     by_pairs, by_tries, given = (
-        model.fit(rows, labels).predict_interval(rows[:8], draws=4000)
+        model.fit(rows, labels).predict_interval(rows[:8], n_samples=4000)
         for model in (
             TAN(structure=tree),
             KDB(structure=tree),
@@ -130,14 +130,14 @@ def test_constants_that_rows_chose_are_no_prior():
 def test_one_table_of_two_states_is_a_beta():
     """P(c) alone is drawn where a row is empty: its interval is that of Beta(n + 1, m + 1)."""
     model = NaiveBayes().fit([["a"]] * 10, ["yes"] * 7 + ["no"] * 3)
-    found = model.predict_interval([[None]], 0.8, draws=20_000)
+    found = model.predict_interval([[None]], 0.8, n_samples=20_000)
     assert found.lower[0, 1] == pytest.approx(beta(8, 4).ppf(0.1), abs=0.01)
     assert found.upper[0, 1] == pytest.approx(beta(8, 4).ppf(0.9), abs=0.01)
     assert found.median[0, 1] == pytest.approx(beta(8, 4).ppf(0.5), abs=0.01)
     # The mode of Dirichlet(2) is the same estimate with one imaginary row a cell more behind it.
     given = {"x0": [["a"], ["b"]] * 5, "y": ["yes", "no"] * 5}
     table = NaiveBayes(smoothing=MAP(Dirichlet(2)), class_prior="uniform").fit(given["x0"], given["y"])
-    odds = table.predict_interval([["a"]], 0.8, draws=20_000)
+    odds = table.predict_interval([["a"]], 0.8, n_samples=20_000)
     p = beta(7, 2).rvs(20_000, random_state=1)
     q = beta(2, 7).rvs(20_000, random_state=2)
     assert odds.lower[0, 1] == pytest.approx(np.quantile(p / (p + q), 0.1), abs=0.01)
@@ -146,7 +146,7 @@ def test_one_table_of_two_states_is_a_beta():
 def test_a_hundred_times_the_rows_narrow_an_interval_tenfold():
     rows, labels = [["a"], ["a"], ["b"], ["b"]], ["yes", "no", "no", "yes"]
     wide, narrow = (
-        NaiveBayes().fit(rows * m, labels * m).predict_interval([["a"]], draws=4000).width[0, 0]
+        NaiveBayes().fit(rows * m, labels * m).predict_interval([["a"]], n_samples=4000).width[0, 0]
         for m in (5, 500)
     )
     assert wide / narrow == pytest.approx(10, rel=0.15)
@@ -173,8 +173,8 @@ def test_a_row_has_the_same_interval_alone_and_among_others_with_holes_and_new_v
     X_train = X.copy()
     X_train[:40, 1] = None
     model.fit(X_train, Y)
-    found = model.predict_interval(rows, draws=300)
-    alone = model.predict_interval(rows[2:3], draws=300)
+    found = model.predict_interval(rows, n_samples=300)
+    alone = model.predict_interval(rows[2:3], n_samples=300)
     np.testing.assert_allclose(found.lower[2:3], alone.lower, rtol=1e-12)
     assert (found.lower <= found.median).all() and (found.median <= found.upper).all()
     # Of two classes the one's interval is the other's, mirrored.
@@ -189,7 +189,7 @@ def test_a_sum_over_a_missing_parent_is_the_sum_of_its_completions():
     for model in (TAN(smoothing=1.0), KDB(k=2, smoothing=1.0)):
         model.fit(np.tile(X, (500, 1)), np.tile(Y, 500))
         rows = np.array([[None, None, "a"], ["a", None, "b"], [None, "b", None]], object)
-        found = model.predict_interval(rows, draws=200)
+        found = model.predict_interval(rows, n_samples=200)
         np.testing.assert_allclose(found.median, found.posterior, atol=0.004)
 
 
@@ -202,7 +202,9 @@ def test_texts_and_gaussians_follow_their_counts():
         (BernoulliNB(), words),
         (GaussianNB(), words + 0.1 * rng.random(words.shape)),
     ):
-        few, many = (model.fit(rows[:n], y[:n]).predict_interval(rows[:50], draws=300) for n in (100, 4000))
+        few, many = (
+            model.fit(rows[:n], y[:n]).predict_interval(rows[:50], n_samples=300) for n in (100, 4000)
+        )
         assert np.abs(many.median - many.posterior).max() < 0.02
         assert 4 < np.median(few.width / many.width) < 9, "√40 = 6.3"
 
@@ -217,7 +219,7 @@ def test_refusals_name_what_can():
         {"level": 0},
         {"level": 1.5},
         {"level": "0.9"},
-        {"draws": 3},
+        {"n_samples": 3},
         {"random_state": -1},
         {"random_state": 0.5},
     ):
@@ -231,7 +233,7 @@ def test_refusals_name_what_can():
 
 
 def test_the_value_shows_itself():
-    found = NaiveBayes().fit(X, Y).predict_interval(X[:30], draws=50)
+    found = NaiveBayes().fit(X, Y).predict_interval(X[:30], n_samples=50)
     assert len(found) == 30 and "… and 10 more rows." in str(found)
     assert "<table>" in found._repr_html_()
     assert found.to_dict()["classes"] == [0, 1] and len(found.frame()) == 60

@@ -23,6 +23,15 @@ OTHER_WORDS = {
     "random_state": {"seed", "rng", "random_seed"},
     "significance": {"p_value", "sig", "significance_level"},
     "criterion": {"score", "scoring", "metric", "penalty"},
+    "n_samples": {"n_drawn", "draws", "samples", "size"},
+    "max_iter": {"iterations", "n_iter", "max_steps"},
+    "tol": {"tolerance", "epsilon"},
+    "sample_weight": {"sample_weights", "row_weights"},
+    "level": {"mass", "confidence", "coverage"},
+    "n_bins": {"bins"},
+    "most": {"top", "limit"},
+    "lang": {"language", "locale"},
+    "path": {"file", "filename"},
     "max_memory": {"memory", "cache_bytes", "memory_limit"},
 }
 
@@ -125,7 +134,7 @@ DRAWS = {
     "classifier.sample": of_classifier(lambda model, r: model.sample(20, random_state=r)[1]),
     "classifier.novelty": of_classifier(lambda model, r: model.novelty([["x"]], 20, random_state=r).share),
     "classifier.predict_interval": of_classifier(
-        lambda model, r: model.predict_interval([["x"]], draws=20, random_state=r).lower
+        lambda model, r: model.predict_interval([["x"]], n_samples=20, random_state=r).lower
     ),
     "BayesNetClassifier": lambda r: (
         BayesNetClassifier("hill-climbing", random_state=r).fit(list(zip(ROWS["a"])), ROWS["b"]).classes_

@@ -101,7 +101,7 @@ def test_seeds_repeat_and_settings_are_checked() -> None:
         assert first[0].equals(again[0]) and (first[1] == again[1]).all()
         assert not first[0].equals(other[0])
         assert len(model.sample(0, random_state=0)[0]) == 0
-        with refuses(SettingError, "n", -1):
+        with refuses(SettingError, "n_samples", -1):
             model.sample(-1)
 
 

@@ -11,12 +11,12 @@ from bayeskit.messages import Joined, Message, RowNumber, as_message, listed
 from bayeskit.visible import visible_lines
 
 
-def set_language(language: str | None) -> None:
+def set_language(lang: str | None) -> None:
     """Choose the language of errors and warnings, for the whole process.
 
     Parameters
     ----------
-    language : "en", "zh" or None
+    lang : "en", "zh" or None
         None leaves it to the environment variable BAYESKIT_LANG, as it was; without that it is English.
 
     Examples
@@ -26,13 +26,13 @@ def set_language(language: str | None) -> None:
     "图中有环：'a' → 'b' → 'a'。请去掉其中一条边。"
     >>> set_language(None)
     """
-    if language is not None and language not in messages.LANGUAGES:
+    if lang is not None and lang not in messages.LANGUAGES:
         raise SettingError(
-            "language is {language!r}; choose from {names}.",
-            language=language,
+            "lang is {lang!r}; choose from {names}.",
+            lang=lang,
             names=Joined(map(repr, messages.LANGUAGES)),
         )
-    messages.choose(language)
+    messages.choose(lang)
 
 
 class _Shown(Exception):

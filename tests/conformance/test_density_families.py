@@ -142,7 +142,7 @@ def test_intervals_hold_the_posterior_or_are_refused_by_name(family: str) -> Non
         with refuses(NotSupported, "predict_interval", "kernel", 'families={...: "gaussian"}'):
             model.predict_interval(X)
         return
-    found = model.predict_interval(X, draws=400)
+    found = model.predict_interval(X, n_samples=400)
     posterior = model.predict_proba(X)
     inside = (found.lower <= posterior) & (posterior <= found.upper)
     assert inside.mean() > 0.8
@@ -153,7 +153,7 @@ def test_more_rows_make_intervals_of_a_negative_binomial_narrower() -> None:
     X, y = rows(60)
     many, labels = rows(3_000)
     few, lot = (
-        NaiveBayes(numeric="negative-binomial").fit(a, b).predict_interval(X, draws=200)
+        NaiveBayes(numeric="negative-binomial").fit(a, b).predict_interval(X, n_samples=200)
         for a, b in ((X, y), (many, labels))
     )
     assert (lot.upper - lot.lower).mean() < 0.3 * (few.upper - few.lower).mean()

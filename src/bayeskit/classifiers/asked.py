@@ -121,7 +121,7 @@ class Asked(ClassifierMixin, BaseEstimator):
         """
         return self._questions({} if row is None else row, costs, loss, lang)
 
-    def novelty(self, X: TableLike, n_drawn: int = 2000, random_state: Seed = 0) -> Novelty:
+    def novelty(self, X: TableLike, n_samples: int = 2000, random_state: Seed = 0) -> Novelty:
         """Return how strange rows are to the model: log P(x) among that of rows it would draw itself.
 
         No row is kept by a model, so rows are compared with what its distribution gives, not with those it learned.
@@ -131,8 +131,8 @@ class Asked(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : rows as in ``predict``
-        n_drawn : int
-            How many rows are drawn; the shares have steps of 1/n_drawn.
+        n_samples : int
+            How many rows are drawn; the shares have steps of 1/n_samples.
         random_state : int, numpy Generator or None
 
         Examples
@@ -143,12 +143,14 @@ class Asked(ClassifierMixin, BaseEstimator):
         >>> (found.share < 0.1).tolist(), (found.conflict > 0).tolist()
         ([False, True, True], [False, True, False])
         """
-        if isinstance(n_drawn, bool) or not isinstance(n_drawn, (int, np.integer)) or n_drawn < 1:
-            raise SettingError("n_drawn is {n_drawn!r}; give a whole number of at least 1.", n_drawn=n_drawn)
-        return self._strangeness(open_table(X), int(n_drawn), random_state)
+        if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
+            raise SettingError(
+                "n_samples is {n_samples!r}; give a whole number of at least 1.", n_samples=n_samples
+            )
+        return self._strangeness(open_table(X), int(n_samples), random_state)
 
     def predict_interval(
-        self, X: TableLike, level: float = 0.9, *, draws: int = 1000, random_state: Seed = 0
+        self, X: TableLike, level: float = 0.9, *, n_samples: int = 1000, random_state: Seed = 0
     ) -> PosteriorInterval:
         r"""Return credible intervals of P(c | x) of each row: 0.9 from 3 rows is not 0.9 from 3,000.
 
@@ -172,7 +174,8 @@ class Asked(ClassifierMixin, BaseEstimator):
             The rows, as in ``predict_proba``.
         level : float, default=0.9
             The probability that P(c | x) lies in its interval, between 0 and 1.
-        draws : int, default=1000
+        n_samples : int, default=1000
+            How often all tables are drawn.
         random_state : int, numpy Generator or None, default=0
             The same number gives the same intervals, whatever other rows are asked with a row.
 
@@ -195,14 +198,14 @@ class Asked(ClassifierMixin, BaseEstimator):
         from bayeskit.estimation.posterior_draws import Draws
         from bayeskit.report.posterior_interval import PosteriorInterval
 
-        level, draws, seed = checked_interval(level, draws, random_state)
+        level, n, seed = checked_interval(level, n_samples, random_state)
         posterior = self.predict_proba(X)  # refuses what cannot be predicted
         tail = 0.5 * (1.0 - level)
         found = np.empty((3, *posterior.shape))
-        for rows, shares in self._posterior_draws(open_table(X), Draws(seed, draws)):
+        for rows, shares in self._posterior_draws(open_table(X), Draws(seed, n)):
             found[:, rows] = quantiles(shares, (tail, 0.5, 1.0 - tail))
         labels = tuple(self.classes_.tolist())
-        return PosteriorInterval(labels, level, posterior, found[0], found[2], found[1], draws)
+        return PosteriorInterval(labels, level, posterior, found[0], found[2], found[1], n)
 
     # -- charts --------------------------------------------------------------------------------
 
@@ -312,7 +315,7 @@ class Asked(ClassifierMixin, BaseEstimator):
         y: ArrayLike,
         *,
         label: Label | None = None,
-        bins: int = 10,
+        n_bins: int = 10,
         strategy: str = "uniform",
         lang: str = "en",
     ) -> Reliability:
@@ -326,7 +329,7 @@ class Asked(ClassifierMixin, BaseEstimator):
         X, y : rows and their classes
         label : label, optional
             Whose posterior. Without it: of two classes the second, of more the one chosen.
-        bins : int
+        n_bins : int
         strategy : "uniform" or "quantile"
             Bins of one width, or of about as many rows each.
         lang : "en" or "zh"
@@ -334,7 +337,9 @@ class Asked(ClassifierMixin, BaseEstimator):
         from bayeskit.report.charts import reliability
 
         posterior = self.predict_proba(X)
-        return reliability(y, posterior, self.classes_, label=label, bins=bins, strategy=strategy, lang=lang)
+        return reliability(
+            y, posterior, self.classes_, label=label, n_bins=n_bins, strategy=strategy, lang=lang
+        )
 
     def reject_curve(self, X: TableLike, y: ArrayLike, *, lang: str = "en") -> RejectCurve:
         """Show the error of the rows that are answered when the least sure ones are rejected.
@@ -462,7 +467,7 @@ class Asked(ClassifierMixin, BaseEstimator):
     ) -> Questions: ...
 
     @abstractmethod
-    def _strangeness(self, table: Table, n_drawn: int, random_state: Seed) -> Novelty: ...
+    def _strangeness(self, table: Table, n_samples: int, random_state: Seed) -> Novelty: ...
 
     @abstractmethod
     def _posterior_draws(self, table: Table, draws: Draws) -> Iterator[tuple[Any, Floats]]:

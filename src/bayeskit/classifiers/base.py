@@ -460,7 +460,9 @@ class CountClassifier(Asked):
         """
         return mean_loss(*self._left_out(Source(X, y, sample_weight, target)), criterion)
 
-    def sample(self, n: int, random_state: Seed = None, given_class: Label | None = None) -> tuple[Any, Any]:
+    def sample(
+        self, n_samples: int, random_state: Seed = None, given_class: Label | None = None
+    ) -> tuple[Any, Any]:
         """Draw rows from the model: (X, y), as a frame where the model was learned from one.
 
         A numeric attribute that the model has cut into intervals is drawn as the label of its interval. AnDE(n=2),
@@ -468,7 +470,7 @@ class CountClassifier(Asked):
 
         Parameters
         ----------
-        n : int
+        n_samples : int
         random_state : int or numpy Generator, optional
         given_class : label, optional
             Draw all rows from this class.
@@ -477,7 +479,7 @@ class CountClassifier(Asked):
 
         model = self._model
         named = "feature_names_in_" in self.__dict__
-        rows, codes = sample_rows(model, named, n, generator_of(random_state), given_class)
+        rows, codes = sample_rows(model, named, n_samples, generator_of(random_state), given_class)
         return rows, self._labels(model.schema)[codes]
 
     def explain(
@@ -575,11 +577,11 @@ class CountClassifier(Asked):
 
         return questions(self, row, costs, loss, lang)
 
-    def _strangeness(self, table: Table, n_drawn: int, random_state: Seed) -> Novelty:
+    def _strangeness(self, table: Table, n_samples: int, random_state: Seed) -> Novelty:
         from bayeskit.classifiers.reasons import novelty_of
 
         return novelty_of(
-            self._model, self._reader("novelty"), table, n_drawn, random_state, type(self).__name__
+            self._model, self._reader("novelty"), table, n_samples, random_state, type(self).__name__
         )
 
     def _posterior_draws(self, table: Table, draws: Draws) -> Iterator[tuple[Any, Floats]]:

@@ -51,22 +51,22 @@ def quantiles(shares: Floats, at: tuple[float, float, float]) -> Floats:
     return np.stack([first, 1.0 - first[::-1]], axis=2)
 
 
-def checked_interval(level: float, draws: int, random_state: Seed) -> tuple[float, int, int]:
-    """Return level, draws and a seed as numbers, or refuse them."""
+def checked_interval(level: float, n_samples: int, random_state: Seed) -> tuple[float, int, int]:
+    """Return level, number of samples and seed as numbers, or refuse them."""
     number = isinstance(level, (int, float, np.integer, np.floating)) and not isinstance(level, bool)
     if not number or not 0.0 < float(level) < 1.0:
         raise SettingError(
             "level is {level!r}; give a probability between 0 and 1, such as 0.9.", level=level
         )
     least = 10
-    if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < least:
+    if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or n_samples < least:
         raise SettingError(
             "{name} is {value!r}; give a whole number of at least {least}.",
-            name="draws",
-            value=draws,
+            name="n_samples",
+            value=n_samples,
             least=least,
         )
-    return float(level), int(draws), seed_of(random_state)
+    return float(level), int(n_samples), seed_of(random_state)
 
 
 # Doubles of one block of rows under all draws: what a second cache holds. Texts are multiplied in larger ones, since

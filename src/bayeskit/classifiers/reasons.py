@@ -199,14 +199,14 @@ def _shares(log_joint: Floats) -> Floats:
 
 
 def novelty_of(
-    model: Model, fitted: Fitted, table: Table, n_drawn: int, random_state: Seed, who: str
+    model: Model, fitted: Fitted, table: Table, n_samples: int, random_state: Seed, who: str
 ) -> Novelty:
     """Draw rows, and say how many of them are at most as probable as each row of a table."""
     refuse_scores(model, who, "novelty")
     assert fitted.recipe is not None
     schema = model.schema
-    _, codes, values = draw_codes(model, n_drawn, generator_of(random_state))
-    drawn = Chunk(n_drawn, np.ascontiguousarray(codes.astype(schema.code_dtype)), values)
+    _, codes, values = draw_codes(model, n_samples, generator_of(random_state))
+    drawn = Chunk(n_samples, np.ascontiguousarray(codes.astype(schema.code_dtype)), values)
     table = match_columns(table, schema, fitted.names if fitted.named else None, fitted.who)
     encoded = encode(table, schema, fitted.recipe.unseen)
     sizes = np.array([v.size for v in schema.categorical], dtype=np.intp)
@@ -222,7 +222,7 @@ def novelty_of(
         pieces.append((log_p, share, conflict))
     log_p, share = (np.concatenate([piece[i] for piece in pieces]) for i in (0, 1))
     conflict = None if missing is None else np.concatenate([piece[2] for piece in pieces])
-    return Novelty(log_p, share, conflict, _unseen(table, model, fitted), n_drawn)
+    return Novelty(log_p, share, conflict, _unseen(table, model, fitted), n_samples)
 
 
 def _unseen(table: Table, model: Model, fitted: Fitted) -> NDArray[np.intp]:

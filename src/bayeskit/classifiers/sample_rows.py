@@ -78,7 +78,7 @@ def sample_rows(
     not taken into the model, the cell is None.
     """
     if n < 0:
-        raise SettingError("n is {n!r}; it cannot be negative.", n=n)
+        raise SettingError("n_samples is {n_samples!r}; it cannot be negative.", n_samples=n)
     if model.schema.block is not None:
         classes = draw_classes(model, n, rng, given_class)
         rows = DrawnRows(classes, np.zeros((n, 0), dtype=np.intp), np.zeros((n, 0)))

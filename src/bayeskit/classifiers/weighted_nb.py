@@ -128,7 +128,9 @@ class WeightedNB(SemiNaive):
         labels = self._labels(model.schema).tolist()
         return weigh(explain(plain, statistics, fitted.recipe, table, labels, lang=lang), self.weights_)
 
-    def sample(self, n: int, random_state: Seed = None, given_class: Label | None = None) -> tuple[Any, Any]:
+    def sample(
+        self, n_samples: int, random_state: Seed = None, given_class: Label | None = None
+    ) -> tuple[Any, Any]:
         """Refuse: a weighted product is no distribution of rows."""
         raise UsageError(
             "WeightedNB scores classes without a distribution of rows, so none can be drawn. Use NaiveBayes."

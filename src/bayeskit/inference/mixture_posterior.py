@@ -180,11 +180,13 @@ class GaussianMixturePosterior:
             low = np.where(inside & ~enough, middle, low)
         return high[()]
 
-    def interval(self, mass: float = 0.95) -> tuple[float, float]:
-        """Return the central interval that holds this mass: as much is left out below as above."""
-        if not np.all((_points(mass) > 0.0) & (_points(mass) < 1.0)) or np.ndim(mass):
-            raise SettingError("mass is {mass!r}; give a number between 0 and 1, such as 0.95.", mass=mass)
-        low, high = self.quantile([0.5 * (1.0 - mass), 0.5 * (1.0 + mass)])
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the central interval that holds this share: as much is left out below as above."""
+        if not np.all((_points(level) > 0.0) & (_points(level) < 1.0)) or np.ndim(level):
+            raise SettingError(
+                "level is {level!r}; give a number between 0 and 1, such as 0.95.", level=level
+            )
+        low, high = self.quantile([0.5 * (1.0 - level), 0.5 * (1.0 + level)])
         return float(low), float(high)
 
     def _require_one(self, what: str) -> None:

@@ -39,7 +39,7 @@ from bayeskit.typing import Floats, Ints, NamesLike, Seed
 
 def sample(
     self: Keeping,
-    n: int,
+    n_samples: int,
     random_state: Seed = 0,
     evidence: Given = None,
     as_codes: bool = False,
@@ -47,11 +47,11 @@ def sample(
     soft: Given = None,
     max_memory: float | None = None,
 ) -> Any:
-    """Draw n rows from P(nodes | evidence): exactly, with or without evidence.
+    """Draw rows from P(nodes | evidence): exactly, with or without evidence.
 
     Parameters
     ----------
-    n : int
+    n_samples : int
     random_state : int, numpy Generator or None
         The rows of a short sample are the first rows of a long one with the same number.
     evidence, soft : as in `query`; also observed values of continuous nodes
@@ -76,7 +76,7 @@ def sample(
     >>> wet_grass().sample(3, random_state=1, as_codes=True).shape
     (3, 4)
     """
-    rows, in_codes = whole_number(n, "n", 0), switch(as_codes, "as_codes")
+    rows, in_codes = whole_number(n_samples, "n_samples", 0), switch(as_codes, "as_codes")
     limit, rng = allowed(max_memory), generator_of(random_state)
     door = sampling_door(self._kept)
     codes, values = door.sample(rows, rng, evidence, soft, limit)

@@ -116,13 +116,13 @@ def information(source: object, *, lang: str = "en") -> InformationTable:
     )
 
 
-def pairs(source: object, top: int | None = 10, *, lang: str = "en") -> InformationTable:
+def pairs(source: object, most: int | None = 10, *, lang: str = "en") -> InformationTable:
     """Return the pairs of attributes that share most when the class is known, sorted by I(X_i; X_j | Y).
 
     Parameters
     ----------
     source : a classifier that counts pairs, such as TAN or AODE, or its Statistics
-    top : int, optional
+    most : int, optional
         How many; all of them for None.
     lang : "en" or "zh"
 
@@ -130,14 +130,16 @@ def pairs(source: object, top: int | None = 10, *, lang: str = "en") -> Informat
     --------
     >>> from bayeskit import TAN, datasets
     >>> melon = datasets.load_dataset("melon2")
-    >>> best = pairs(TAN().fit(melon.X, melon.y), top=1).rows[0]
+    >>> best = pairs(TAN().fit(melon.X, melon.y), most=1).rows[0]
     >>> best.first, best.second, round(best.information, 6)
     ('根蒂', '脐部', 0.597535)
     """
     words_of(lang)
-    whole = isinstance(top, (int, np.integer)) and not isinstance(top, bool)
-    if top is not None and (not whole or top < 1):
-        raise SettingError("top is {top!r}; give a number of pairs of at least 1, or None for all.", top=top)
+    whole = isinstance(most, (int, np.integer)) and not isinstance(most, bool)
+    if most is not None and (not whole or most < 1):
+        raise SettingError(
+            "most is {most!r}; give a number of pairs of at least 1, or None for all.", most=most
+        )
     statistics = _statistics_of(source)
     if "pairs" not in statistics.parts:
         raise UsageError(
@@ -147,7 +149,7 @@ def pairs(source: object, top: int | None = 10, *, lang: str = "en") -> Informat
     names = [v.name for v in statistics.schema.categorical]
     i, j = np.triu_indices(len(names), 1)
     found = shared[i, j]
-    order = np.argsort(-np.round(found, 12), kind="stable")[:top]
+    order = np.argsort(-np.round(found, 12), kind="stable")[:most]
     rows = tuple(Shared(names[i[q]], names[j[q]], float(found[q])) for q in order)
     target = statistics.schema.target
     return InformationTable(target.name, target.size, float(entropy(statistics.class_counts)), rows, lang)

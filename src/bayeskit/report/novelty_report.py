@@ -32,14 +32,14 @@ class Novelty:
         Jensen's measure: above 0 the values go together less well than if they had nothing to do with each other.
     unseen : int
         Values that were never learned; unless ``unseen="smooth"`` they have no part in the other numbers.
-    n_drawn : int
+    n_samples : int
     """
 
     log_evidence: Floats
     share: Floats
     conflict: Floats | None
     unseen: NDArray[np.intp]
-    n_drawn: int
+    n_samples: int
 
     def __len__(self) -> int:
         return len(self.share)
@@ -80,7 +80,7 @@ class Novelty:
 
     def __repr__(self) -> str:
         strange = int((self.share <= 0.01).sum())
-        return f"<Novelty of {len(self)} rows: {strange} stranger than 99% of {self.n_drawn:,} drawn from the model>"
+        return f"<Novelty of {len(self)} rows: {strange} stranger than 99% of {self.n_samples:,} drawn from the model>"
 
 
 def shares_among(

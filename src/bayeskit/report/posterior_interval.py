@@ -33,7 +33,7 @@ class PosteriorInterval:
     lower, upper : arrays of shape (n, K)
     median : array of shape (n, K)
         Of the draws.
-    draws : int
+    n_samples : int
 
     Examples
     --------
@@ -51,7 +51,7 @@ class PosteriorInterval:
     lower: Floats
     upper: Floats
     median: Floats
-    draws: int
+    n_samples: int
 
     def __len__(self) -> int:
         return len(self.posterior)
@@ -79,7 +79,7 @@ class PosteriorInterval:
         from bayeskit.visible import plain
 
         arrays = {name: getattr(self, name).tolist() for name in ("posterior", "lower", "upper", "median")}
-        return {"classes": plain(self.classes), "level": self.level, "draws": self.draws, **arrays}
+        return {"classes": plain(self.classes), "level": self.level, "n_samples": self.n_samples, **arrays}
 
     def __str__(self) -> str:
         page = self._page()
@@ -100,7 +100,9 @@ class PosteriorInterval:
             for i, row in enumerate(triples, 1)
         )
         notes = (f"… and {n - MOST_ROWS} more rows.",) if n > MOST_ROWS else ()
-        title = f"{100 * self.level:.4g}% intervals of {n:,} row{'' if n == 1 else 's'}, {self.draws:,} draws"
+        title = (
+            f"{100 * self.level:.4g}% intervals of {n:,} row{'' if n == 1 else 's'}, {self.n_samples:,} draws"
+        )
         return DisplayTable(
             title, ("row", *map(str, self.classes)), rows, notes=notes, right=1 + len(self.classes)
         )

@@ -26,7 +26,7 @@ NARROW = 0.07
 
 @dataclass(frozen=True, eq=False)
 class Reliability(Chart):
-    """Rows in bins of their posterior; bins without rows are left out.
+    """Rows in n_bins of their posterior; n_bins without rows are left out.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Reliability(Chart):
         A 95% interval of the share (Wilson).
     counts : array of shape (b,)
     edges : array
-        Where the bins begin and end.
+        Where the n_bins begin and end.
     error : float
         The mean distance of share and posterior over the rows (ECE).
     """
@@ -114,7 +114,7 @@ def reliability(
     classes: Sequence[Label] | NDArray[Any],
     *,
     label: Label | None = None,
-    bins: int = 10,
+    n_bins: int = 10,
     strategy: str = "uniform",
     lang: str = "en",
 ) -> Reliability:
@@ -130,33 +130,33 @@ def reliability(
     label : label, optional
         Whose posterior to look at. Without it: of two classes the second, of more the one chosen, against whether it
         was right.
-    bins : int
+    n_bins : int
     strategy : "uniform" or "quantile"
         Bins of the same width, or of about as many rows each.
     lang : "en" or "zh"
 
     Examples
     --------
-    >>> found = reliability([0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.15, 0.85], [0.25, 0.75]], [0, 1], bins=2)
+    >>> found = reliability([0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.15, 0.85], [0.25, 0.75]], [0, 1], n_bins=2)
     >>> found.counts, found.predicted, found.observed.round(3)
     (array([1, 3]), array([0.1, 0.8]), array([0.   , 0.667]))
     """
     chart_words(lang)
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or not 1 <= bins <= 1000:
-        raise SettingError("bins is {bins!r}; give a whole number from 1 to 1000.", bins=bins)
+    if isinstance(n_bins, bool) or not isinstance(n_bins, (int, np.integer)) or not 1 <= n_bins <= 1000:
+        raise SettingError("n_bins is {n_bins!r}; give a whole number from 1 to 1000.", n_bins=n_bins)
     label, p, hit = outcomes(y, posterior, classes, label)
     if strategy == "uniform":
-        edges = np.linspace(0.0, 1.0, bins + 1)
+        edges = np.linspace(0.0, 1.0, n_bins + 1)
     elif strategy == "quantile":
-        edges = np.percentile(p, np.linspace(0, 1, bins + 1) * 100)
+        edges = np.percentile(p, np.linspace(0, 1, n_bins + 1) * 100)
     else:
         raise SettingError("strategy is {strategy!r}; choose 'uniform' or 'quantile'.", strategy=strategy)
     inside = np.searchsorted(edges[1:-1], p)
-    counts = np.bincount(inside, minlength=bins)
+    counts = np.bincount(inside, minlength=n_bins)
     full = counts > 0
     n = counts[full]
-    predicted = np.bincount(inside, weights=p, minlength=bins)[full] / n
-    observed = np.bincount(inside, weights=hit, minlength=bins)[full] / n
+    predicted = np.bincount(inside, weights=p, minlength=n_bins)[full] / n
+    observed = np.bincount(inside, weights=hit, minlength=n_bins)[full] / n
     middle = (observed + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z / (1 + _Z**2 / n) * np.sqrt(observed * (1 - observed) / n + (_Z / (2 * n)) ** 2)
     error = float((n * np.abs(observed - predicted)).sum() / n.sum())

@@ -193,7 +193,7 @@ class _Items(NumericItems):
         self.in_graph: set[Any] = set()
         self.form: Form = "product"
         self.average: Average | None = None
-        self.rest: tuple[Factor, ...] | None = None
+        self.rest: tuple[PageFactor, ...] | None = None
 
     def all_items(self) -> dict[Any, Item]:
         """Return the items of all attributes.
