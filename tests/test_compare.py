@@ -121,7 +121,7 @@ def test_rows_without_a_class_are_left_out_and_declared_states_count() -> None:
     rows = frame()
     rows["colour"] = rows["colour"].astype(pd.CategoricalDtype(["red", "green", "blue", "mauve"]))
     rows.loc[[3, 50], "class"] = None
-    found = compare(rows, "class", models="nb", drop="row", baselines=False, folds=3)
+    found = compare(rows, "class", models="nb", exclude="row", baselines=False, folds=3)
     assert found.table.unlabelled == 2 and {4, 51}.isdisjoint(found.held.rows.tolist())
     known = rows.dropna(subset=["class"])
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -146,7 +146,7 @@ def test_an_estimator_of_ones_own_stands_in_the_same_folds(from_file: bool, tmp_
     assert found.of("Guess").error.value == pytest.approx(np.mean(wrong))
     assert found.fitted("Guess").columns_ == ["colour", "weight", "length"]  # a row's number is left out
     assert isinstance(found.fitted("tan"), TAN)
-    alone = compare(rows, "class", models={"mine": numbers}, drop=["colour"], baselines=False)
+    alone = compare(rows, "class", models={"mine": numbers}, exclude=["colour"], baselines=False)
     assert alone.pick == "mine" and "mine is the model to take" in repr(alone)
     assert "<h2>Three rows explained" not in alone.page() and "mine" in alone.page()
 
@@ -223,9 +223,9 @@ def test_refusals_name_the_way_out(tmp_path: Path) -> None:
     refused(SettingError, "tam", "tan", "models", models="nb,tam")
     refused(SettingError, "models", "nb", models=[])
     refused(ColumnError, "klass", "class", target="klass")
-    refused(ColumnError, "size", "the table", drop=["size"])
-    refused(SettingError, "weight", "drop", "keep", drop=["weight"], keep=["weight"])
-    refused(SettingError, "class", "drop", drop="class")
+    refused(ColumnError, "size", "the table", exclude=["size"])
+    refused(SettingError, "weight", "exclude", "keep", exclude=["weight"], keep=["weight"])
+    refused(SettingError, "class", "exclude", exclude="class")
     refused(DataError, "class", "bad", "one value", "target", data=rows[rows["class"] == "bad"])
     refused(DataError, "weight", "target", data=frame(400), target="weight")
     fitted = LogisticRegression().fit(rows[["weight"]], rows["class"])

@@ -30,6 +30,7 @@ OTHER_WORDS = {
     "level": {"mass", "confidence", "coverage"},
     "n_bins": {"bins"},
     "most": {"top", "limit"},
+    "exclude": {"drop", "leave_out", "without"},
     "lang": {"language", "locale"},
     "path": {"file", "filename"},
     "max_memory": {"memory", "cache_bytes", "memory_limit"},

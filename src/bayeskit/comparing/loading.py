@@ -300,11 +300,11 @@ def _check(given: Given, target: Name, drop: Sequence[Name], keep: Sequence[Name
     both = [name for name in keep if name in drop]
     if both:
         raise SettingError(
-            "{both!r} is given with drop= and with keep=. Take one of them back.", both=both[0]
+            "{both!r} is given with exclude= and with keep=. Take one of them back.", both=both[0]
         )
     if target in drop:
         raise SettingError(
-            "{target!r} is the target=: it cannot be dropped. Leave it out of drop=.", target=target
+            "{target!r} is the target=: it cannot be dropped. Leave it out of exclude=.", target=target
         )
     if len(given.names) == 1:
         raise ColumnError(

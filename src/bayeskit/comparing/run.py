@@ -56,7 +56,7 @@ MOST_KEPT = 400_000_000
 # The models of all folds together are kept up to so many bytes, to explain rows with; larger ones are fitted again.
 MOST_MODEL = 20_000_000
 TOO_LARGE = "its counts would take {size}; models= tries it all the same"
-NO_MEMORY = "There is not enough memory for this. Use fewer columns (drop=), or fewer rows."
+NO_MEMORY = "There is not enough memory for this. Use fewer columns (exclude=), or fewer rows."
 HINTS = {
     "unit": "Column {name!r} is read as names: its numbers have a unit behind them ({cell!r}). Take the unit out to "
     "have them measured.",
@@ -102,7 +102,7 @@ def compare(
     models: ModelsLike | None = None,
     baselines: bool = True,
     test: RowSource | InFile | tuple[RowSource, LabelsLike] | None = None,
-    drop: Sequence[Name] = (),
+    exclude: Sequence[Name] = (),
     keep: Sequence[Name] = (),
     folds: int = 5,
     random_state: Seed = 0,
@@ -135,7 +135,7 @@ def compare(
         Whether the majority class, logistic regression, a random forest and gradient boosting are tried, too.
     test : like ``data``, or (X, y) where ``y`` is given, optional
         Judge on these rows, not by folds.
-    drop, keep : sequence of column names
+    exclude, keep : sequence of column names
         Columns to leave out, and columns to use that would be left out.
     folds : int, default 5
     random_state : int, numpy Generator or None, default 0
@@ -183,7 +183,7 @@ def compare(
     if test is not None:
         rows, labels = test if isinstance(test, tuple) and y is not None else (test, None)
         judged, _ = given_rows(rows, target, labels, encoding, missing)
-    loaded = load(given, name, _names(drop), _names(keep), judged)
+    loaded = load(given, name, _names(exclude), _names(keep), judged)
     watcher.read(loaded.hints)
     run = Run(loaded, Settings(named, baselines, int(folds), seed, lang))
     counts = Counter(loaded.y[: loaded.n_learned].tolist())

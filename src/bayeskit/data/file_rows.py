@@ -81,7 +81,7 @@ class FileRows:
         self.need(*(names or ()))
         left = [name for name in self.names if name not in set(names or ())]
         if not left:
-            raise ColumnError("No column of {shown} is left. Take back a drop=.", shown=self.shown)
+            raise ColumnError("No column of {shown} is left. Take back an exclude=.", shown=self.shown)
         return self.read_as(left) if names else self
 
     def need_two_classes(self, target: str) -> None:

@@ -102,7 +102,7 @@ def compare(
                 models=models,
                 baselines=baselines,
                 test=None if others is None else InFile(others, str(test)),
-                drop=asked.drop,
+                exclude=asked.drop,
                 keep=asked.keep,
                 folds=folds,
                 random_state=random_state,

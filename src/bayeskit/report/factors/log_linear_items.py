@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit.estimation.log_linear import LogLinearScore
-from bayeskit.report.explanation import Attribute, Factor, LeftOut
+from bayeskit.report.explanation import Attribute, PageFactor, LeftOut
 from bayeskit.report.factors.dependence import Item
 from bayeskit.report.fractions import short
 from bayeskit.report.row import Shown
@@ -35,7 +35,7 @@ def log_linear_items(score: LogLinearScore, row: Shown) -> tuple[dict[Any, Item]
     for variable in row.schema.attributes:
         if variable.name not in told:
             items[variable.name] = _left_out(variable.name, row)
-    return items, tuple(Factor(float(b)) for b in score.chosen.bias)
+    return items, tuple(PageFactor(float(b)) for b in score.chosen.bias)
 
 
 def _names(item: Item, row: Shown) -> tuple[Name, ...]:
@@ -46,7 +46,7 @@ def _names(item: Item, row: Shown) -> tuple[Name, ...]:
 def _factors(weighed: Floats, terms: Floats, weight: float) -> tuple[Factor, ...]:
     ratios = np.exp(np.clip(terms, -700.0, 700.0))
     return tuple(
-        Factor(float(log), f"{short(float(ratio))}^{short(weight)}")
+        PageFactor(float(log), f"{short(float(ratio))}^{short(weight)}")
         for log, ratio in zip(weighed, ratios, strict=True)
     )
 
