@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit.estimation.log_linear import LogLinearScore
-from bayeskit.report.explanation import Attribute, PageFactor, LeftOut
+from bayeskit.report.explanation import Attribute, LeftOut, PageFactor
 from bayeskit.report.factors.dependence import Item
 from bayeskit.report.fractions import short
 from bayeskit.report.row import Shown
@@ -15,7 +15,7 @@ from bayeskit.schema import Name
 from bayeskit.typing import Floats
 
 
-def log_linear_items(score: LogLinearScore, row: Shown) -> tuple[dict[Any, Item], tuple[Factor, ...]]:
+def log_linear_items(score: LogLinearScore, row: Shown) -> tuple[dict[Any, Item], tuple[PageFactor, ...]]:
     """Return a factor r^w for each term that tells the classes apart, and e^b of each class.
 
     r is the ratio of counts, the geometric mean over the views; w its weight. Those that tell most come first.
@@ -43,7 +43,7 @@ def _names(item: Item, row: Shown) -> tuple[Name, ...]:
     return (item.name,) if item.name in row.schema.position else item.name  # type: ignore[return-value]
 
 
-def _factors(weighed: Floats, terms: Floats, weight: float) -> tuple[Factor, ...]:
+def _factors(weighed: Floats, terms: Floats, weight: float) -> tuple[PageFactor, ...]:
     ratios = np.exp(np.clip(terms, -700.0, 700.0))
     return tuple(
         PageFactor(float(log), f"{short(float(ratio))}^{short(weight)}")
