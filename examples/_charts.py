@@ -1,4 +1,4 @@
-"""Two plain charts for the worked cases, made of the parts that the library's own charts are made of."""
+"""Two plain charts for the worked cases, described as the library's own charts are."""
 
 import math
 from collections.abc import Callable
@@ -6,11 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayeskit.report.charts.axis import WIDTH, straight
-from bayeskit.report.charts.chart import ChartPicture, PlotPicture
-from bayeskit.report.charts.legend import colour_of, heading
-from bayeskit.report.charts.plot import Axis, Curve, Key, Panel, Plot
-from bayeskit.report.scene import Group, Rectangle, Scene, Words, text_width
+from bayeskit.report.charts.chart import PlotPicture
+from bayeskit.report.charts.plot import Axis, Bars, Curve, Key, Panel, Plot, states_axis
 
 ROW = 24.0
 
@@ -59,7 +56,7 @@ class Column:
 
 
 def bars(title, notes, groups, columns):
-    """Draw bars with their numbers, one column of them beside another.
+    """Draw bars with their numbers, one column of them under another.
 
     Parameters
     ----------
@@ -67,35 +64,32 @@ def bars(title, notes, groups, columns):
         A row is its name and a number for each column; a group has a colour of its own.
     columns : list of Column
     """
-    marks, top = heading(title, notes)
     rows = [row for _, members in groups for row in members]
-    numbers = [[row[1 + j] for row in rows] for j in range(len(columns))]
-    left = 26 + max(text_width(name, 12.0) for name, *_ in rows)
-    width = (WIDTH - 16 - left) / len(columns)
-    # After the longest bar there must be room for the longest number.
-    told = [
-        text_width(column.written(x), 11.0)
-        for column, values in zip(columns, numbers, strict=True)
-        for x in values
-    ]
-    longest = width - max(told) - 12
-    y = top + 14
-    marks += [Words(left + j * width, y, column.name, "chart-small") for j, column in enumerate(columns)]
-    for k, (name, members) in enumerate(groups):
-        y += ROW
-        marks.append(Words(16, y, name, "chart-name"))
-        for label, *values in members:
-            y += ROW
-            marks.append(Words(left - 8, y, label, "chart-text", "end"))
-            for j, (column, value) in enumerate(zip(columns, values, strict=True)):
-                start, length = left + j * width, max(longest * column.share(value, numbers[j]), 1.0)
-                marks.append(Rectangle(start, y - 12, length, 15, f"fill-{colour_of(k)}", 2.0))
-                marks.append(Words(start + length + 5, y, column.written(value), "chart-small"))
-        marks += [
-            straight(left + j * width, y - ROW * len(members) + 6, left + j * width, y + 8, "chart-axis")
-            for j in range(len(columns))
-        ]
-    return ChartPicture(Scene(WIDTH, y + 24, title, " ".join(notes), (Group(title, tuple(marks)),)))
+    legend = tuple(Key(name, k) for k, (name, _) in enumerate(groups))
+    names = states_axis("", [name for name, *_ in rows], downwards=True)
+    panels = []
+    for j, column in enumerate(columns):
+        numbers = [row[1 + j] for row in rows]
+        series, first = [], 0
+        for k, (_, members) in enumerate(groups):
+            values = [row[1 + j] for row in members]
+            series.append(
+                Bars(
+                    np.arange(first, first + len(values), dtype=float),
+                    np.array([column.share(value, numbers) for value in values]),
+                    np.full(len(values), 0.7),
+                    k,
+                    horizontal=True,
+                    texts=tuple(map(column.written, values)),
+                    told=", ".join(f"{row[0]} {column.written(row[1 + j])}" for row in members),
+                )
+            )
+            first += len(values)
+        # The bars have their numbers beside them.
+        panels.append(
+            Panel(Axis("", 0.0, 1.0, bare=True), names, tuple(series), column.name, ROW * len(rows))
+        )
+    return PlotPicture(Plot(title, tuple(notes), " ".join(notes), tuple(panels), legend))
 
 
 def powers_of_two(least, most):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree
@@ -15,6 +16,7 @@ from bayeskit import TAN
 from bayeskit.decision import bayes_risk
 from bayeskit.messages import COMMAND_LINE, speaking
 from bayeskit.report import information
+from bayeskit.report.charts.plot import Panel, Points
 from bayeskit.report.comparison_report import (
     Column,
     Comparison,
@@ -29,7 +31,8 @@ from bayeskit.report.comparison_report import (
 )
 from bayeskit.report.comparison_report.comparison_words import GLOSSARY, WORDS
 from bayeskit.report.comparison_report.sections import confusion_html, outcomes
-from bayeskit.report.comparison_report.verdict import ceiling_text
+from bayeskit.report.comparison_report.standings import bars_plot, bars_svg
+from bayeskit.report.comparison_report.verdict import ceiling_text, name_of
 
 EVIL = "<script>alert('x')</script>&\"{0}\x07"
 VOID = {"meta", "br", "rect", "path"}
@@ -259,3 +262,22 @@ def test_a_graph_without_arcs_claims_only_what_was_looked_at(
 def test_a_model_alone_is_better_than_nothing_that_was_tried() -> None:
     found = comparison(target="y", classes=("no", "yes"), standings=(standing("nb", 0.1, p=None),))
     assert verdict(found).endswith("; it was compared with nothing else.")
+
+
+def test_the_chart_of_the_models_is_described_not_drawn() -> None:
+    """Every model has a mark on its line: filled where it cannot be told from the best, else a ring."""
+    found = comparison()
+    plot = bars_plot(found)
+    (panel,) = plot.panels
+    assert isinstance(panel, Panel)
+    names = [text for _, text in panel.y.ticks]
+    assert names == [name_of(standing, found.lang) for standing in found.standings]
+    marks = [one for one in panel.series if isinstance(one, Points) and one.told]
+    assert [float(mark.y[0]) for mark in marks] == list(range(len(names)))
+    for standing, mark in zip(found.standings, marks, strict=True):
+        if mark.shape != "triangle":  # off the scale
+            assert float(mark.x[0]) == standing.decisive.value
+            assert (mark.shape == "disc") is standing.tied
+        assert mark.told.startswith(name_of(standing, found.lang)) and mark.told in plot.told
+    drawn = bars_svg(found)
+    assert all(name in unescape(drawn) for name in names if len(name) < 12)

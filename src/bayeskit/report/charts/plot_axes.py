@@ -174,7 +174,8 @@ def _points(axes: Axes, points: Points, order: float) -> None:
         "zorder": order,
     }
     if points.shape == "ring":
-        look |= {"facecolors": "none", "edgecolors": INK, "linewidths": 1.6}
+        edge = INK if points.colour is None else _colour(points.colour)
+        look |= {"facecolors": "none", "edgecolors": edge, "linewidths": 1.6}
     else:
         look |= {"color": _colour(points.colour), "edgecolors": "white", "linewidths": 0.6 * points.rim}
     axes.scatter(points.x, points.y, **look)

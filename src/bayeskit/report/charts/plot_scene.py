@@ -182,8 +182,10 @@ def _curve(curve: Curve, panel: Panel, x: Scale, y: Scale) -> list[Mark]:
 def _points(points: Points, x: Scale, y: Scale) -> list[Mark]:
     colour = None if points.colour is None else colour_of(points.colour)
     style = "chart-ring" if colour is None else f"dot-{colour}" if points.rim else f"fill-{colour}"
+    if points.shape == "ring" and colour is not None:
+        style = f"line-{colour}"  # the page shows through
     at = [(x(a), y(b)) for a, b in zip(points.x, points.y, strict=True)]
-    marks = [_shape(*place, points.shape, points.size, style) for place in at]
+    marks = [_shape(*place, points.shape, points.size, style) for place in at if points.size]
     # To the right and above.
     marks += [
         Words(a + 6, b - 6, text, "chart-small")

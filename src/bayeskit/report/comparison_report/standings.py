@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from bayeskit.display_table import DisplayTable, as_text
 from bayeskit.markup import Html, filled, tag
-from bayeskit.report.charts.axis import WIDTH, Mark, Scale, apart, dashes, dot, straight, ticks_of
-from bayeskit.report.charts.chart import ChartPicture
-from bayeskit.report.charts.legend import heading
+from bayeskit.report.charts.chart import PlotPicture
+from bayeskit.report.charts.plot import Axis, Curve, Panel, Plot, Points, Series, Shape, states_axis
 from bayeskit.report.comparison_report.comparison import Comparison, Measure, ModelStanding
 from bayeskit.report.comparison_report.comparison_words import WORDS
 from bayeskit.report.comparison_report.sections import Footnotes, numbers_table
 from bayeskit.report.comparison_report.verdict import ceiling_text, figure, name_of, size_text, verdict
-from bayeskit.report.scene import Group, Scene, Words, shortened, text_width
 
 
 def spread_text(measure: Measure, digits: int = 3) -> str:
@@ -67,65 +69,68 @@ def standings_text(found: Comparison) -> str:
     return as_text(DisplayTable(verdict(found), header, tuple(rows), (), notes))
 
 
-LINE, SMALL, TEXT = 24.0, 11.0, 12.0
+# In pixels: one model of the chart.
+LINE = 24.0
+OURS, BASELINE = 0, 7  # colours
+# So much of the axis is left for the figures, which stand to the right of the marks.
+_ROOM = 0.55
 
 
-def bars_scene(found: Comparison) -> Scene:
-    """Draw the figure that decides for each model, the best on top."""
+def bars_plot(found: Comparison) -> Plot:
+    """Describe the figure that decides for each model, the best on top, and how much it varies."""
     words, share = WORDS.of(found.lang), found.best.cost is None
-    floor = found.ceiling.value
-    title = words["chart_error" if share else "chart_cost"]
-    notes = [words["chart_note"]]
     has_floor = share and found.ceiling_holds
-    notes += [words["chart_ceiling"].format(value=f"{floor:.1%}")] if has_floor else []
-    marks, top = heading(title, notes)
-    top += 10
-    names = [shortened(name_of(s, found.lang), 170, TEXT) for s in found.standings]
+    low, high = _reach(found, has_floor)
+    names = [name_of(s, found.lang) for s in found.standings]
     figures = [figure(s.decisive, share) for s in found.standings]
-    left = 26 + max(text_width(name, TEXT) for name in names)
-    right = WIDTH - 24 - max(text_width(each, SMALL) for each in figures)
-    bottom = top + LINE * len(names) + 4
+    series: list[Series] = []
+    if has_floor:
+        floor = np.full(2, found.ceiling.value)
+        series.append(Curve(floor, np.array([-0.5, len(names) - 0.5]), None, dashed=True))
+    for i, (standing, name, told) in enumerate(zip(found.standings, names, figures, strict=True)):
+        series += _marks(standing, i, high, f"{name}: {told}", told)
+    top = high + _ROOM * (high - low)
+    # Beyond the marks there is room for texts, and no numbers.
+    numbers = Axis("", low, high, "percent" if share else "number", most=5)
+    x = replace(numbers, high=top, ticks=tuple(numbers.shown_ticks()))
+    panel = Panel(x, states_axis("", names, downwards=True), tuple(series), height=LINE * len(names) + 4)
+    notes = [words["chart_note"]]
+    notes += [words["chart_ceiling"].format(value=f"{found.ceiling.value:.1%}")] if has_floor else []
+    told = "; ".join(f"{name}: {each}" for name, each in zip(names, figures, strict=True))
+    return Plot(words["chart_error" if share else "chart_cost"], tuple(notes), told, (panel,))
+
+
+def _marks(standing: ModelStanding, place: int, high: float, told: str, text: str) -> list[Series]:
+    colour, at = OURS if standing.ours else BASELINE, np.array([float(place)])
+    value = standing.decisive.value
+    if value > high:  # off the scale
+        return [Points(np.array([high]), at, colour, 4.0, "triangle", texts=(f"→ {text}",), told=told)]
+    ends = np.array(_ends(standing))
+    shape: Shape = "disc" if standing.tied else "ring"
+    return [
+        Curve(ends, np.repeat(at, 2), colour),
+        Points(np.array([value]), at, colour, 5.0, shape, rim=False, told=told),
+        # The text stands behind the interval, not on it.
+        Points(np.array([min(max(ends[1], value), high)]), at, colour, 0.0, rim=False, texts=(text,)),
+    ]
+
+
+def _reach(found: Comparison, has_floor: bool) -> tuple[float, float]:
+    """Return from where to where marks lie; a model that knows nothing may be off the scale."""
     ends = [_ends(s) for s in found.standings]
-    # Knowing nothing may be so much worse that the others would stand on one spot: then it is off the scale.
     inner = [end for s, end in zip(found.standings, ends, strict=True) if s.key != "majority"] or ends
-    low = min([*(low for low, _ in inner), *([floor] if has_floor else [])])
+    low = min([*(low for low, _ in inner), *([found.ceiling.value] if has_floor else [])])
     high = max(high for _, high in inner)
+    # Else it might be so much worse that the others would stand on one spot.
     far = high + 1.5 * (high - low)
     high = max([high, *(end for _, end in ends if end <= far)])
     margin = 0.06 * (high - low or high or 1.0)
-    x = Scale(max(0.0, low - margin), high + margin, left, right)
-    ticks = ticks_of(x.low, x.high, 5)
-    if share:
-        ticks = [(value, f"{100 * value:.4g}%") for value, _ in ticks]
-    for value, written in apart(x, ticks):
-        marks.append(straight(x(value), bottom, x(value), top, "chart-grid"))
-        marks.append(Words(x(value), bottom + 17, written, "chart-small", "middle"))
-    marks.append(straight(x.start, bottom, x.stop, bottom, "chart-axis"))
-    if has_floor:
-        marks.append(dashes(x(floor), bottom, x(floor), top, "chart-reference"))
-    groups = [Group(title, tuple(marks))]
-    for i, (standing, name, told) in enumerate(zip(found.standings, names, figures, strict=True)):
-        middle = top + LINE * (i + 0.5) + 2
-        colour = 0 if standing.ours else 7
-        bold = "chart-strong" if standing.key == found.pick else "chart-text"
-        row: list[Mark] = [
-            Words(16, middle + 4, name, bold),
-            Words(WIDTH - 16, middle + 4, told, "chart-small", "end"),
-        ]
-        if standing.decisive.value > x.high:
-            row.append(Words(x.stop, middle + 4, "→", "chart-text", "end"))
-        else:
-            row.append(straight(x(ends[i][0]), middle, x(ends[i][1]), middle, f"line-{colour}"))
-            row.append(dot(x(standing.decisive.value), middle, 5.0, f"dot-{colour}"))
-            if not standing.tied:  # a ring: the page shows through
-                row.append(dot(x(standing.decisive.value), middle, 2.4, "page"))
-        groups.append(Group(f"{name_of(standing, found.lang)}: {told}", tuple(row)))
-    return Scene(WIDTH, bottom + 30, title, "; ".join(group.title for group in groups[1:]), tuple(groups))
+    return max(0.0, low - margin), high + margin
 
 
 def bars_svg(found: Comparison) -> str:
     """Return the picture as SVG."""
-    return ChartPicture(bars_scene(found)).svg
+    return PlotPicture(bars_plot(found)).svg
 
 
 def _ends(standing: ModelStanding) -> tuple[float, float]:
