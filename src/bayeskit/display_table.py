@@ -32,7 +32,7 @@ class DisplayTable:
     header : tuple of str
         Empty where there is none.
     rows, totals : tuples of tuples of str
-        A cell may be `Html`, for a table that is shown as HTML only.
+        A cell may be `Html`, for a table that is shown as HTML only. A row of one cell runs over all columns.
     notes : tuple of str
     names : int
         How many cells of a row, from its beginning, head it.
@@ -67,7 +67,11 @@ class DisplayTable:
     @property
     def widths(self) -> tuple[int, ...]:
         """How wide each column must be, a wide character counting two."""
-        return tuple(max(map(display_width, cells)) for cells in zip(*self.lines, strict=True))
+        n = max(map(len, self.lines), default=0)
+        return tuple(
+            max(map(display_width, cells))
+            for cells in zip(*(line for line in self.lines if len(line) == n), strict=True)
+        )
 
     def is_right(self, column: int) -> bool:
         """Whether a column is set to the right."""
@@ -216,6 +220,8 @@ def table_html(table: DisplayTable, number_class: str = "") -> Html:
     style = 'style="text-align:left"' if table.of_texts else ""
 
     def line(cells: Sequence[str], heads: int) -> Html:
+        if len(cells) == 1 < len(table.header):
+            return tag("tr", tag("td", *cells, attributes=f'colspan="{len(table.header)}"'))
         return tag(
             "tr",
             *(

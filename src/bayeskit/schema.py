@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeskit.display_table import DisplayTable, as_html
+from bayeskit.display_table import DisplayTable, table_html
 from bayeskit.errors import ColumnError, DataError, Incompatible, UnseenState
 from bayeskit.messages import Joined, Message, listed
 from bayeskit.visible import shorter
@@ -420,9 +420,9 @@ class Schema:
         """Return a table for notebooks: the class, then a row for each attribute."""
         n = len(self.attributes)
         rows = tuple(_shown_row(v, v is self.target) for v in (self.target, *self.attributes[:MOST_SHOWN]))
-        notes = (f"… {n - MOST_SHOWN:,} more attributes",) if n > MOST_SHOWN else ()
+        more = ((f"… {n - MOST_SHOWN:,} more attributes",),) if n > MOST_SHOWN else ()
         title = f"{n:,} attribute{'' if n == 1 else 's'}, {self.n_classes:,} class{'' if self.n_classes == 1 else 'es'}"
-        return as_html(DisplayTable(title, ("", "kind", "states"), rows, notes=notes), whole=True)
+        return table_html(DisplayTable(title, ("", "kind", "states"), (*rows, *more)))
 
 
 def _shown_row(variable: Variable, is_class: bool) -> tuple[str, str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bayeskit.data.native_frames import as_array, to_native
-from bayeskit.display_table import DisplayTable, as_html, table_html
+from bayeskit.display_table import DisplayTable, table_html
 from bayeskit.errors import SettingError
 from bayeskit.graphs.distributions import frozen
 from bayeskit.markup import Html
@@ -256,13 +256,14 @@ def factor_html(factor: Factor, caption: str | None = None, most_rows: int = MOS
     # The states of the last variable head the columns; where there are parents, its name stands before them.
     header = (*(first or [last]), *(f"{last} = {s}" if first else s for s in shown), *beyond)
     n_rows = int(np.prod(factor.sizes[:-1], dtype=np.int64))
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for cell in islice(np.ndindex(*factor.sizes[:-1]), most_rows):
         labels = [s[i] for s, i in zip(given, cell, strict=True)] or [""]
         rows.append(
             (*map(str, labels), *(f"{value:.6g}" for value in factor.values[cell][: len(shown)].tolist()))
         )
     title = " × ".join(map(str, factor.names)) if caption is None else caption
-    more = (f"… {n_rows - most_rows} more rows",) if n_rows > most_rows else ()
-    table = DisplayTable(title, tuple(map(str, header)), tuple(rows), notes=more, names=max(len(first), 1))
-    return as_html(table, whole=True)
+    if n_rows > most_rows:
+        rows.append((f"… {n_rows - most_rows} more rows",))
+    table = DisplayTable(title, tuple(map(str, header)), tuple(rows), names=max(len(first), 1))
+    return table_html(table)
