@@ -103,7 +103,7 @@ class ClassProfiles:
                 name = str(profile.name) if i == 0 else ""
                 rows.append((name, str(row), *(f"{value:.4g}" for value in profile.values[:, i])))
         header = ("attribute", "", *(f"component {place}" for place in range(k)))
-        return DisplayTable(f"{k} component{'' if k == 1 else 's'}", header, tuple(rows), right=2)
+        return DisplayTable(f"{k} component{'' if k == 1 else 's'}", header, tuple(rows), right=len(header))
 
 
 class _Profiles:
