@@ -4,8 +4,8 @@ import numpy as np
 
 from _story import Story
 from bayeskit import GaussianMixture
+from bayeskit.display_table import aligned
 from bayeskit.mixtures import match_labels
-from bayeskit.report.page_cells import aligned
 
 say = Story("choose_components")
 

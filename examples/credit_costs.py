@@ -3,8 +3,8 @@
 from _story import Story
 from bayeskit import NaiveBayes, datasets
 from bayeskit.decision import decide
+from bayeskit.display_table import aligned
 from bayeskit.report.charts import cost_curve
-from bayeskit.report.page_cells import aligned
 
 say = Story("credit_costs")
 credit = datasets.load_dataset("credit")

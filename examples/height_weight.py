@@ -4,8 +4,8 @@ import numpy as np
 
 from _story import Story
 from bayeskit import GaussianMixture, datasets
+from bayeskit.display_table import aligned
 from bayeskit.mixtures import match_labels
-from bayeskit.report.page_cells import aligned
 
 say = Story("height_weight")
 students = datasets.load_dataset("height-weight")

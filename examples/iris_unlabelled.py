@@ -2,8 +2,8 @@
 
 from _story import Story
 from bayeskit import GaussianMixture, datasets
+from bayeskit.display_table import aligned
 from bayeskit.mixtures import match_labels
-from bayeskit.report.page_cells import aligned
 
 say = Story("iris_unlabelled")
 iris = datasets.load_dataset("iris")

@@ -4,9 +4,9 @@ from _networks import CLINIC, Names, stacked
 from _story import Story
 from bayeskit import learn_network
 from bayeskit.decision import decide
+from bayeskit.display_table import aligned
 from bayeskit.networks import compare_networks, shd
 from bayeskit.networks.examples import asia
-from bayeskit.report.page_cells import aligned
 from bayeskit.structure import score
 
 say = Story("learn_network")

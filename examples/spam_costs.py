@@ -7,7 +7,7 @@ from _charts import lines, shares
 from _story import Story
 from bayeskit import MultinomialNB, datasets
 from bayeskit.decision import bayes_rule, decide
-from bayeskit.report.page_cells import aligned
+from bayeskit.display_table import aligned
 
 say = Story("spam_costs")
 LOSS = {"delete": {"ham": 20, "spam": 0}, "keep": {"ham": 0, "spam": 1}}

@@ -128,10 +128,10 @@ def test_bayes_by_hand(tmp_path: Path) -> None:
     page = done(*question, "--svg", tmp_path / "s.svg")
     assert "0.7·0.9 + 0.3·0.01 = 633/1000 = 0.633" in page and page.count("█") == 42 * 14
     assert "全概率" in done(*question, "--lang", "zh")
-    boxes = ElementTree.parse(tmp_path / "s.svg").getroot().iter("{http://www.w3.org/2000/svg}rect")
-    areas = [
-        float(b.get("width", 0)) * float(b.get("height", 0)) for b in boxes if b.find("{*}title") is not None
-    ]
+    groups = ElementTree.parse(tmp_path / "s.svg").getroot().iter("{http://www.w3.org/2000/svg}g")
+    boxes = [box for group in groups if (box := group.find("{*}rect")) is not None]
+    areas = [float(box.get("width", 0)) * float(box.get("height", 0)) for box in boxes]
+    assert len(areas) == 2
     assert areas[0] / sum(areas) == pytest.approx(210 / 211, abs=1e-4)
     assert sum(widths_of(by_hand("a=0.01,b=0.98,c=0.01", "a=1,b=1,c=1"), 7)) == 7
     for prior, likelihood, said in [

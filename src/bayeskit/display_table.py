@@ -150,6 +150,18 @@ def text_lines(table: DisplayTable) -> list[str]:
     ]
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Put cells under each other, two blanks between columns, all to the left.
+
+    Examples
+    --------
+    >>> aligned([("纹理", "1"), ("a", "2")])
+    ['纹理  1', 'a     2']
+    """
+    cells = tuple(map(tuple, rows))
+    return text_lines(DisplayTable("", cells[0], cells[1:], right=len(cells[0])))
+
+
 def as_rich(table: DisplayTable) -> Any:
     """Return a table as something that ``rich.console.Console.print`` draws."""
     from rich.box import SIMPLE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -185,13 +185,11 @@ class NetworkExplanation:
         return network_latex(self, document)
 
     def __str__(self) -> str:
-        from bayeskit.display_table import text_lines
+        from bayeskit.display_table import aligned
         from bayeskit.report.networks.network_pages import pages_of
 
         lines, pages = pages_of(self)
-        blocks = [
-            "\n".join([page.title, *text_lines(replace(page, right=len(page.header)))]) for page, _ in pages
-        ]
+        blocks = ["\n".join([page.title, *aligned((page.header, *page.rows))]) for page, _ in pages]
         return "\n\n".join(["\n".join(lines), *blocks])
 
     __repr__ = __str__

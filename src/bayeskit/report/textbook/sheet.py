@@ -8,7 +8,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from bayeskit.display_table import DisplayTable, display_width, text_lines
+from bayeskit.display_table import aligned, display_width
 from bayeskit.messages import text_in
 from bayeskit.report.latex.latex_math import as_math
 from bayeskit.report.latex.latex_page import fragment_latex
@@ -156,8 +156,8 @@ def as_text(sheet: Sheet, hide: bool = False) -> str:
 
 
 def _grid(grid: Grid, hide: bool) -> list[str]:
-    rows = tuple(tuple(spoken(cell, hide) for cell in row) for row in grid.rows)
-    head, *body = text_lines(DisplayTable("", grid.header, rows, right=len(grid.header)))
+    rows = [grid.header, *([spoken(cell, hide) for cell in row] for row in grid.rows)]
+    head, *body = aligned(rows)
     rule = "─" * max(map(display_width, (head, *body)))
     return [f"    {row}".rstrip() for row in (head, rule, *body)]
 
