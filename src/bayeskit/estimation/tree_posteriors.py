@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bayeskit.counting.count_trees import binned, stops_of
 from bayeskit.data.encoded import Chunk
+from bayeskit.errors import InfiniteValue
 from bayeskit.estimation.class_prior import ClassPrior
 from bayeskit.estimation.conditional import Conditional
 from bayeskit.kernel import kernel
@@ -177,6 +178,7 @@ class TreePosteriors(Conditional):
         self, chunk: Chunk, target: NDArray[np.int64], own: Floats, shares: Floats | None, log_prior: Floats
     ) -> Floats:
         trees, nodes = self.trees, self.nodes
+        _refuse_infinite(chunk)
         rows, stops = binned(chunk, self.schema, trees), np.empty(chunk.n_rows, np.int64)
         sums, rests = np.zeros((chunk.n_rows, len(self.prior.log))), np.zeros(chunk.n_rows)
         evenly = np.full(chunk.n_rows, 1.0 / trees.n_trees)
@@ -199,6 +201,14 @@ class TreePosteriors(Conditional):
         with np.errstate(divide="ignore"):
             mean = np.log(sums + rests[:, None] * np.exp(log_prior))
         return mean if shares is None else mean - np.log(np.where(silent, 1.0, shares.sum(axis=1)))[:, None]
+
+
+def _refuse_infinite(chunk: Chunk) -> None:
+    """Refuse infinity, as the sums of numbers do when rows are counted; the model knows what the column is called."""
+    infinite = np.argwhere(np.isinf(chunk.values))
+    if len(infinite):
+        row, column = (int(place) for place in infinite[0])
+        raise InfiniteValue(column, row, float(chunk.values[row, column]))
 
 
 def estimate_trees(

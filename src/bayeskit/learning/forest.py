@@ -111,10 +111,15 @@ def grown_forest(rows: Chunk, schema: Schema, growth: Growth) -> Forest:
     return forest_of(numeric, categorical, classes, growth.seed, ranks, trees)
 
 
-def out_of_bag_shares(rows: Chunk, schema: Schema, forest: Forest) -> Floats:
-    """Return how much each tree has to say of rows it was grown from: all where it had not seen them, else nothing."""
+def out_of_bag_shares(
+    rows: Chunk, schema: Schema, forest: Forest, some: slice | NDArray[np.intp] = slice(None)
+) -> Floats:
+    """Return how much each tree has to say of rows it was grown from: all where it had not seen them, else nothing.
+
+    ``rows`` are all that it was grown from, ``some`` those that are asked for; the shape is (some, trees).
+    """
     sample, trees = sample_of(rows, schema, forest), trees_of(forest)
-    return np.column_stack([sample.out_of_bag(trees.seed, t) for t in range(trees.n_trees)])
+    return np.column_stack([sample.out_of_bag(trees.seed, t)[some] for t in range(trees.n_trees)])
 
 
 def log_out_of_bag(
@@ -151,11 +156,11 @@ def calibrated_forest(
     counted = count(rows, schema, Plan((Pattern("tables", names), Pattern("trees", (forest,)))))
     (conditional,) = estimate(counted, recipe).conditionals
     assert isinstance(conditional, TreePosteriors)
-    shares = out_of_bag_shares(rows, schema, forest)
     some = np.arange(0, rows.n_rows, -(-rows.n_rows // MOST_JUDGED))
+    shares = out_of_bag_shares(rows, schema, forest, some)
     rows = rows.take(some)
     assert rows.target is not None
-    posterior = log_out_of_bag(conditional, rows, np.minimum(rows.row_weights, 1.0), shares[some], n_jobs)
+    posterior = log_out_of_bag(conditional, rows, np.minimum(rows.row_weights, 1.0), shares, n_jobs)
     temperature = Temperature.fitted(posterior, rows.target.astype(np.intp), rows.row_weights)
     # Four digits: the order of the rows must not tell in the last.
     return with_power(forest, round(1.0 / temperature.t, 4))
