@@ -77,11 +77,11 @@ def binned(chunk: Chunk, schema: Schema, trees: Trees) -> Binned:
     places: list[int] = []
     offsets, base = [], 0
     # Behind the states that the trees know stand the codes of an unknown one and of none.
-    n_known = trees.ranks.shape[1]
+    n_known: int = trees.ranks.shape[1]
     for name, states in zip(trees.categorical, trees.states, strict=True):
-        known: dict[Any, int] = {state: base + i for i, state in enumerate(states)}
+        known = {state: base + i for i, state in enumerate(states)}
         offsets.append(len(places))
-        places += [known.get(state, n_known) for state in schema[name].states]
+        places.extend(known.get(state, n_known) for state in schema[name].states)
         places += [n_known + 1, n_known]
         base += len(states)
     ends = np.broadcast_to(np.array([UNKNOWN, MISSING], np.uint8), (trees.n_trees, 2))
