@@ -126,8 +126,8 @@ def compare(
     y : array of shape (n,), optional
         The classes, where no column of ``data`` holds them.
     models : str, estimator, list of these, or {name: estimator}, optional
-        Keys of models of bayeskit ("nb", "kernel", "tan", "aode", "a2de", "kdb", "skdb", "weighted", "auto", "spode",
-        "net"; several in one text with commas between), and unfitted estimators of your own with ``fit``,
+        Keys of models of bayeskit ("nb", "kernel", "tan", "aode", "a2de", "kdb", "skdb", "weighted", "auto", "trees",
+        "spode", "net"; several in one text with commas between), and unfitted estimators of your own with ``fit``,
         ``predict_proba`` and ``classes_``. Those get the rows as they were given, without the columns that are left
         out: a frame is a frame, an array an array; what comes from a file or a mapping is a frame. By default the
         models of bayeskit that suit the table.
