@@ -23,6 +23,7 @@ from bayeskit import (
     CountForest,
     GaussianBayes,
     GaussianNB,
+    LogLinearBayes,
     MultinomialNB,
     NaiveBayes,
     SelectiveKDB,
@@ -52,7 +53,7 @@ def drawn(estimator: Any, seed: int, d: int = 3) -> tuple[Any, Any]:
 def cuts_numbers(estimator: Any) -> bool:
     return (
         isinstance(estimator, SEMI_NAIVE_CLASSES)
-        and getattr(estimator, "numeric", "gaussian") != "gaussian"
+        and (getattr(estimator, "numeric", "gaussian") != "gaussian" or isinstance(estimator, LogLinearBayes))
         and estimator.categorical_features != "all"
     )
 
@@ -188,7 +189,7 @@ def test_a_missing_cell_leaves_its_factor_out(estimator: Any, seed: int) -> None
     unhelpful = isinstance(estimator, BLOCKS) or getattr(estimator, "missing", "") == "state"
     if unhelpful or getattr(estimator, "covariance", "") in ("full", "shared"):
         return  # blocks take no holes; a state is a factor; a matrix takes the rows that are complete
-    choosers = (TAN, SPODE, KDB, SelectiveKDB, WeightedNB, AutoBayes, CountForest)
+    choosers = (TAN, SPODE, KDB, SelectiveKDB, WeightedNB, AutoBayes, CountForest, LogLinearBayes)
     searches = getattr(estimator, "method", "naive") != "naive" or getattr(estimator, "conditional", False)
     if isinstance(estimator, choosers) or searches or getattr(estimator, "subsumption", False):
         return  # another structure is learned without the column; a value may follow from one that is not there

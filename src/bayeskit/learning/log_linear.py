@@ -133,7 +133,9 @@ class LogLinear(Form):
             threes = terms.some(first, terms.n_terms)
             tables = self.tables[self.term_starts[first] :]
             fold = np.empty(chunk.n_rows, dtype=np.int64)
-            fold[np.lexsort((sample.numbers, sample.target))] = np.arange(chunk.n_rows) % _FOLDS
+            for c in range(schema.n_classes):
+                of_class = np.flatnonzero(sample.target == c)
+                fold[of_class] = np.arange(len(of_class)) % _FOLDS
             for rows in (np.flatnonzero(fold == f) for f in range(_FOLDS)):
                 part = chunk.take(rows)
                 counted = count_interactions(part, schema, (self.axes, tables)).counts
@@ -185,7 +187,7 @@ def left_out_twice(statistics: Statistics, recipe: Recipe, score: LogLinearScore
     weighted = weighted_classes(statistics, recipe)
     prior = class_prior_of(weighted, recipe).log_left_out(chunk.target, own)
     sample: Any = statistics.parts["row_sample"]
-    had_a_part = sample.holds(schema, chunk.codes, chunk.values, chunk.target)
+    had_a_part = sample.holds(schema, chunk.codes, chunk.values)
     return score.approximate_left_out(chunk, own, prior, had_a_part)
 
 

@@ -1,8 +1,8 @@
 """Some rows, kept so that samples can be added and subtracted as sums are.
 
-Every row has a number that its content alone decides (:func:`row_numbers`). Kept are the rows with the smallest
-numbers, equal ones as one row with their weights added up. A row among the smallest of the whole was among the
-smallest of every piece, so its weight is complete: any split of the rows gives the same sample.
+Every row has a number that its values alone decide (:func:`row_numbers`). Kept are the rows with the smallest
+numbers, equal ones of one class as one row with their weights added up. A row among the smallest of the whole was
+among the smallest of every piece, so its weight is complete: any split of the rows gives the same sample.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class RowSample(Part):
     Attributes
     ----------
     numbers : uint64 array of shape (m,), ascending
+        Rows of equal values and other classes have the same number, and stand in the order of the classes.
     codes : int64 array of shape (m, categorical attributes)
     bits : int64 array of shape (m, numeric attributes)
         The bits of the doubles: so NaN is equal to itself, and infinity is kept.
@@ -94,19 +95,17 @@ class RowSample(Part):
         """Whether no row was ever let go: the sample is all there is."""
         return bool(self.limit[0] == _LARGEST)
 
-    def holds(self, schema: Schema, codes: Any, values: Floats, target: NDArray[Any]) -> NDArray[np.bool_]:
-        """Say which rows are in the sample."""
-        whole = np.asarray(codes, dtype=np.int64)
-        numbers = row_numbers(schema, whole, _bits_of(values), target.astype(np.int64))
-        return np.isin(numbers, self.numbers)
+    def holds(self, schema: Schema, codes: Any, values: Floats) -> NDArray[np.bool_]:
+        """Say which rows, among those that were counted, are in the sample."""
+        return row_numbers(schema, np.asarray(codes, dtype=np.int64), _bits_of(values)) <= self.limit[0]
 
     def merge(self, other: Self) -> Self:
         both = self._joined(other)
-        order = np.argsort(both.numbers, kind="stable")
+        order = np.lexsort((both.target, both.numbers))
+        numbers, target = both.numbers[order], both.target[order]
         first = np.ones(len(order), dtype=bool)
-        first[1:] = both.numbers[order][1:] != both.numbers[order][:-1]
-        place = np.cumsum(first) - 1
-        n = int(first.sum())
+        first[1:] = (numbers[1:] != numbers[:-1]) | (target[1:] != target[:-1])
+        place, n = np.cumsum(first) - 1, int(first.sum())
         own = np.zeros(n)
         np.maximum.at(own, place, both.own[order])
         weight = np.bincount(place, both.weight[order], n)
@@ -115,18 +114,29 @@ class RowSample(Part):
     def subtract(self, other: Self, gone: Gone | None = None) -> Self:
         limit = min(self.limit[0], other.limit[0])
         some, taken = self._up_to(limit), other._up_to(limit)
-        place = np.searchsorted(some.numbers, taken.numbers)
-        known = place < len(some.numbers)
-        known[known] = some.numbers[place[known]] == taken.numbers[known]
-        if not known.all():
-            raise never_counted(-float(taken.weight[~known].max()))
-        left = some.weight.copy()
+        place, is_known = some._places_of(taken)
+        if not is_known.all():
+            raise never_counted(-float(taken.weight[~is_known].max()))
+        left, rounding = some.weight.copy(), np.zeros(len(some.weight))
         left[place] -= taken.weight
         if (left < -1e-9 * some.weight).any():
             raise never_counted(float(left.min()))
-        rounding = np.zeros(len(left))
         rounding[place] = ROUNDING_OF_ONE * np.maximum(some.weight[place], taken.weight)
         return replace(some, weight=left)._take(np.flatnonzero(left > rounding))
+
+    def _places_of(self, other: Self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return where the rows of another sample stand in this one, and which of them are there."""
+        both = self._joined(other)
+        order = np.lexsort((np.arange(len(both.numbers)), both.target, both.numbers))
+        numbers, target, mine = both.numbers[order], both.target[order], order < len(self.numbers)
+        # Each row of the other comes just after its equal here, where there is one.
+        is_known = np.zeros(len(order), dtype=bool)
+        is_known[1:] = (numbers[1:] == numbers[:-1]) & (target[1:] == target[:-1])
+        before = np.cumsum(mine) - 1
+        place, known = np.empty(len(other.numbers), dtype=np.intp), np.empty(len(other.numbers), dtype=bool)
+        theirs = order[~mine] - len(self.numbers)
+        place[theirs], known[theirs] = before[~mine], is_known[~mine]
+        return place, known
 
     def scale(self, factor: float | Floats) -> Self:
         each = np.broadcast_to(factor, np.shape(factor) or (1,))
@@ -142,7 +152,8 @@ class RowSample(Part):
             if before is not after:
                 moves = [*(after.codes.get(s, after.size) for s in before.states), after.size]
                 codes[:, j] = np.array(moves)[self.codes[:, j]]
-        return replace(self, codes=codes, target=embedding.classes[self.target].astype(np.int64))
+        moved = replace(self, codes=codes, target=embedding.classes[self.target].astype(np.int64))
+        return moved._take(np.lexsort((moved.target, moved.numbers)))
 
     def deficit(self) -> float:
         return 0.0  # subtract has refused what would be negative
@@ -161,7 +172,8 @@ class RowSample(Part):
         numbers, codes, target = arrays["numbers"], arrays["codes"], arrays["target"]
         if len({len(arrays[name]) for name in cls.free_arrays}) > 1:
             return "its array row_sample/numbers is not as long as the others"
-        if (numbers[1:] <= numbers[:-1]).any() or (numbers > arrays["limit"][0]).any():
+        again = (numbers[1:] == numbers[:-1]) & (target[1:] <= target[:-1])
+        if (numbers[1:] < numbers[:-1]).any() or again.any() or (numbers > arrays["limit"][0]).any():
             return "its array row_sample/numbers does not ascend"
         sizes = np.array([v.size for v in schema.categorical], dtype=np.int64)
         if (codes < 0).any() or (codes > sizes).any():
@@ -190,7 +202,10 @@ class RowSample(Part):
         """Let rows go that are beyond the limit, and lower it where there are more than may be kept."""
         capacity = int(self.capacity[0])
         kept = self._up_to(self.limit[0])
-        return kept if len(kept.numbers) <= capacity else kept._up_to(kept.numbers[capacity - 1])
+        if len(kept.numbers) <= capacity:
+            return kept
+        # All rows of one number stay or go together.
+        return kept._up_to(kept.numbers[capacity] - np.uint64(1))
 
     def _take(self, rows: slice | NDArray[np.intp]) -> Self:
         return replace(self, **{name: getattr(self, name)[rows] for name in self.free_arrays})
@@ -206,7 +221,7 @@ def sample_of(
     empty = RowSample.zero(schema, (capacity,))
     taken = replace(
         empty,
-        numbers=row_numbers(schema, codes, bits, target),
+        numbers=row_numbers(schema, codes, bits),
         codes=codes,
         bits=bits,
         target=target,
@@ -223,16 +238,18 @@ def _bits_of(values: Floats) -> NDArray[np.int64]:
     return values.view(np.int64)
 
 
-def row_numbers(
-    schema: Schema, codes: NDArray[np.int64], bits: NDArray[np.int64], target: NDArray[np.int64]
-) -> Words:
-    """Return a number for each row, as if drawn at random, but the same for rows of equal labels and numbers."""
-    found = _label_words(schema.target)[target]
+def row_numbers(schema: Schema, codes: NDArray[np.int64], bits: NDArray[np.int64]) -> Words:
+    """Return a number for each row, as if drawn at random, but the same for rows of equal labels and numbers.
+
+    Neither the order of the columns nor the class has a part in it.
+    """
+    found = np.zeros(len(codes), dtype=np.uint64)
     for j, variable in enumerate(schema.categorical):
-        found = _mixed(found ^ _label_words(variable)[codes[:, j]])
-    for j in range(bits.shape[1]):
-        found = _mixed(found ^ _mixed(bits[:, j].view(np.uint64)))
-    return found
+        words = _mixed(_label_words(variable) ^ np.uint64(_word(repr(variable.name))))
+        found += words[codes[:, j]]
+    for j, variable in enumerate(schema.numeric):
+        found += _mixed(_mixed(bits[:, j].view(np.uint64)) ^ np.uint64(_word(repr(variable.name))))
+    return _mixed(found)
 
 
 def _mixed(words: Words) -> Words:
@@ -249,5 +266,8 @@ def _label_words(variable: Variable) -> Words:
 
 def _label_word(label: Label) -> int:
     # Numbers that are equal (1, 1.0, True) are one state, and have one hash; that of a text is another in each process.
-    written = repr(hash(label)) if isinstance(label, Real) else repr(label)
-    return int.from_bytes(blake2b(written.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    return _word(repr(hash(label)) if isinstance(label, Real) else repr(label))
+
+
+def _word(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
