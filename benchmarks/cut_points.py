@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import KBinsDiscretizer
 
-from bayeskit.learning.cut_points import frequency_cut_points, mdl_cut_points
+from bayeskit._fitting.cut_points import frequency_cut_points, mdl_cut_points
 from harness import Report, options
 
 QUESTION = "Cut points of 1e6 values, 3 classes: ours against a bare sort and scikit-learn's quantiles"

@@ -24,11 +24,11 @@ from threadpoolctl import threadpool_limits
 
 import em_work
 from bayeskit import BayesianNetwork, GaussianMixture, GaussianNB, LatentClass, NaiveBayes
-from bayeskit.classifiers.semi_supervision import parted
-from bayeskit.data.source import Source
-from bayeskit.learning.em import Climbing
-from bayeskit.learning.semi_supervised import Parted, complete
-from bayeskit.schema import Variable
+from bayeskit._classifiers.semi_supervision import parted
+from bayeskit._data.source import Source
+from bayeskit._fitting.semi_supervised import SplitRows, complete
+from bayeskit.mixtures import StoppingRule
+from bayeskit.statistics import Variable
 from em_acceleration import count_steps
 from em_peers import Peer
 from em_steps import Steps, here, race, timed
@@ -155,12 +155,12 @@ def time_network(report: Report, scale: float) -> None:
     report.claim(f"alarm {some} rows: log-likelihood above pyAgrum's", reached[0] - reached[1], at_least=0.0)
 
 
-def parted_rows(model: Any, rows: Any, y: Any) -> Parted:
+def parted_rows(model: Any, rows: Any, y: Any) -> SplitRows:
     """Read rows as ``fit`` does."""
     labelled, unlabelled = parted(model, Source(rows, y))
     fitted, kept = model._new_fitted(Variable("y", "categorical")), list[Any]()
     fitted.absorb(labelled, kept)
-    found = Parted.of(fitted, kept, unlabelled)
+    found = SplitRows.of(fitted, kept, unlabelled)
     assert found is not None
     return found
 
@@ -175,7 +175,7 @@ def time_unlabelled(report: Report, scale: float) -> None:
         pieces = parted_rows(make(semi_supervised=True), rows, known)
 
         def step(steps: int) -> Any:
-            return complete(pieces, 1.0, Climbing(0.0, steps))  # noqa: B023
+            return complete(pieces, 1.0, StoppingRule(0.0, steps))  # noqa: B023
 
         def supervised(times: int) -> None:
             for _ in range(times):

@@ -15,9 +15,9 @@ import numpy as np
 
 import em_work
 from bayeskit import BayesianNetwork, GaussianMixture, LatentClass
-from bayeskit.learning.mixtures.gaussian_problem import GaussianProblem
-from bayeskit.learning.mixtures.latent_problem import LatentProblem
-from bayeskit.learning.networks.network_em import NetworkProblem
+from bayeskit._fitting.mixtures.gaussian_problem import GaussianProblem
+from bayeskit._fitting.mixtures.latent_problem import LatentProblem
+from bayeskit._fitting.networks.network_em import NetworkProblem
 from harness import Report
 from structure_samples import is_there
 

@@ -77,7 +77,7 @@ def walks() -> dict[str, Callable[[], object]]:
     import pandas as pd
 
     from bayeskit import TAN, NaiveBayes, learn_network
-    from bayeskit.networks.examples import asia
+    from bayeskit._networks.examples import asia
 
     rng = np.random.default_rng(0)
     y = np.array(["no", "yes"] * 10)
@@ -93,7 +93,7 @@ def walks() -> dict[str, Callable[[], object]]:
 
 def compare(frame: Any) -> None:
     """Compare one model from a file, as the command does."""
-    from bayeskit.cli.main import app
+    from bayeskit._cli.main import app
 
     with tempfile.TemporaryDirectory(prefix="bayeskit-") as folder:
         path = f"{folder}/rows.csv"

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bayeskit.counting.count_tables import count_pairs
-from bayeskit.data.encoded import Encoded
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import pair_information
-from bayeskit.statistics.pairs import Pairs
+from bayeskit._counting.count_tables import count_pairs
+from bayeskit._data.encoded import EncodedTable
+from bayeskit._statistics.pairs import Pairs
+from bayeskit.statistics import Schema, Variable, pair_information
 from harness import Report, Run, options
 
 QUESTION = "All pairs of attributes with the class: ours against one-hot products and a plain loop"
@@ -32,18 +31,20 @@ WORKLOADS = (
 )
 
 
-def data(n: int, d: int, n_states: int, n_classes: int) -> Encoded:
+def data(n: int, d: int, n_states: int, n_classes: int) -> EncodedTable:
     rng = np.random.default_rng(0)
     attributes = (Variable(f"x{j}", "categorical", tuple(range(n_states))) for j in range(d))
     schema = Schema(tuple(attributes), Variable("y", "categorical", tuple(range(n_classes))))
     codes = rng.integers(0, n_states, (n, d), dtype=np.uint8)
     target = rng.integers(0, n_classes, n, dtype=np.uint32)
-    return Encoded(schema, n, codes, np.empty((n, 0)), target=target)
+    return EncodedTable(schema, n, codes, np.empty((n, 0)), target=target)
 
 
-def ours(table: Encoded, weights: Any = None) -> Pairs:
+def ours(table: EncodedTable, weights: Any = None) -> Pairs:
     if weights is not None:
-        table = Encoded(table.schema, table.n_rows, table.codes, table.values, None, table.target, weights)
+        table = EncodedTable(
+            table.schema, table.n_rows, table.codes, table.values, None, table.target, weights
+        )
     counted = (count_pairs(chunk, table.schema, ()) for chunk in table.chunks())
     total = next(counted)
     for pairs in counted:
@@ -51,7 +52,7 @@ def ours(table: Encoded, weights: Any = None) -> Pairs:
     return total
 
 
-def product(table: Encoded) -> np.ndarray:
+def product(table: EncodedTable) -> np.ndarray:
     """ΣXᵀX over the rows of each class, X one-hot; in blocks, since X has states times as many cells."""
     t, k = int(table.schema.offsets[-1]), table.schema.n_classes
     counts = np.zeros((k, t, t))
@@ -76,7 +77,7 @@ def _loop(codes: Any, target: Any, offsets: Any, counts: Any) -> None:
                 counts[g, offsets[j] + np.int64(codes[r, j]), target[r]] += 1.0
 
 
-def loop(table: Encoded) -> np.ndarray:
+def loop(table: EncodedTable) -> np.ndarray:
     t = int(table.schema.offsets[-1])
     counts = np.zeros((t, t, table.schema.n_classes))
     _loop(table.codes, table.target, table.schema.offsets.astype(np.int64), counts)

@@ -22,11 +22,11 @@ from scipy.sparse import csr_array, diags_array
 from sklearn.feature_extraction.text import CountVectorizer
 
 import bayeskit
-from bayeskit.classifiers.semi_supervision import parted
-from bayeskit.data.source import Source
+from bayeskit._classifiers.semi_supervision import parted
+from bayeskit._data.source import Source
+from bayeskit._fitting.semi_supervised import SemiSupervised, SplitRows
 from bayeskit.errors import NotConverged
-from bayeskit.learning.semi_supervised import Parted, SemiSupervised
-from bayeskit.schema import Variable
+from bayeskit.statistics import Variable
 from harness import Report, Run, options
 
 QUESTION = "Unlabelled rows: accuracy on 20 newsgroups with few labels, and the cost of a step"
@@ -110,7 +110,7 @@ def step_of(model: Any, X: Any, y: Any) -> Run:
     labelled, unlabelled = parted(model, Source(X, y))
     fitted, kept = model._new_fitted(Variable("y", "categorical")), []
     fitted.absorb(labelled, kept)
-    rows = Parted.of(fitted, kept, unlabelled)
+    rows = SplitRows.of(fitted, kept, unlabelled)
     assert rows is not None
     problem = SemiSupervised(rows, 1.0)
     return lambda: problem.maximise(problem.expect(rows.start)[0])

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from bayeskit import BayesianNetwork, read_network
-from bayeskit.networks import shd
-from bayeskit.networks.examples import asia
-from bayeskit.structure import score
+from bayeskit._networks.examples import asia
+from bayeskit.networks import score, shd
 from network_work import DATA, FOLDER
 
 REFERENCE = Path(os.environ.get("BENCH_REFERENCE", "BENCH_REFERENCE is not set")).resolve()

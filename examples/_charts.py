@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayeskit.report.charts.chart import PlotPicture
-from bayeskit.report.charts.plot import Axis, Bars, Curve, Key, Panel, Plot, states_axis
+from bayeskit._report.charts.plot import Axis, Bars, Curve, Key, Panel, Plot, states_axis
+from bayeskit.charts import PlotPicture
 
 ROW = 24.0
 

@@ -1,9 +1,9 @@
 """Networks in the worked cases: their names in the language of the story, and drawings under one heading."""
 
-from bayeskit.report.charts.axis import LEFT, WIDTH, moved
-from bayeskit.report.charts.chart import ChartPicture
-from bayeskit.report.charts.legend import heading
-from bayeskit.report.scene import Group, Scene, Words
+from bayeskit._report.charts.axis import LEFT, WIDTH, moved
+from bayeskit._report.charts.chart import ChartPicture
+from bayeskit._report.charts.legend import heading
+from bayeskit._report.scene import Group, Scene, Words
 
 LAWN = {"rain": "下雨", "sprinkler": "洒水器", "joe": "邻家草地湿", "wet": "自家草地湿"}
 CLINIC = {"asia": "去过亚洲", "tub": "肺结核", "smoke": "吸烟", "lung": "肺癌", "bronc": "支气管炎"}

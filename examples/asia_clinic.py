@@ -4,9 +4,9 @@ import math
 
 from _networks import CLINIC, Names, stacked
 from _story import Story
-from bayeskit.display_table import aligned
+from bayeskit._display_table import aligned
+from bayeskit._networks.examples import asia
 from bayeskit.errors import ImpossibleEvidence
-from bayeskit.networks.examples import asia
 
 say = Story("asia_clinic")
 names, clinic = Names(say, CLINIC), asia()

@@ -13,7 +13,7 @@ from _charts import Column, bars
 from _chinese_rows import headlines, reviews
 from _story import Story
 from bayeskit import MultinomialNB
-from bayeskit.display_table import aligned
+from bayeskit._display_table import aligned
 
 say = Story("chinese_text", rows="a CSV file with columns text and class, instead of the texts made up here")
 

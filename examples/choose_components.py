@@ -4,7 +4,7 @@ import numpy as np
 
 from _story import Story
 from bayeskit import GaussianMixture
-from bayeskit.display_table import aligned
+from bayeskit._display_table import aligned
 from bayeskit.mixtures import match_labels
 
 say = Story("choose_components")

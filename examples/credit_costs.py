@@ -2,9 +2,9 @@
 
 from _story import Story
 from bayeskit import NaiveBayes, datasets
+from bayeskit._display_table import aligned
+from bayeskit.charts import cost_curve
 from bayeskit.decision import decide
-from bayeskit.display_table import aligned
-from bayeskit.report.charts import cost_curve
 
 say = Story("credit_costs")
 credit = datasets.load_dataset("credit")

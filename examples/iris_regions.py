@@ -7,7 +7,8 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from _story import Story
 from bayeskit import GaussianNB, datasets
-from bayeskit.report.charts.regions import Regions, Side
+from bayeskit._report.charts.regions import Side
+from bayeskit.charts import Regions
 
 say = Story("iris_regions")
 iris = datasets.load_dataset("iris")

@@ -2,7 +2,7 @@
 
 from _story import Story
 from bayeskit import GaussianMixture, datasets
-from bayeskit.display_table import aligned
+from bayeskit._display_table import aligned
 from bayeskit.mixtures import match_labels
 
 say = Story("iris_unlabelled")

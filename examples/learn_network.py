@@ -3,11 +3,10 @@
 from _networks import CLINIC, Names, stacked
 from _story import Story
 from bayeskit import learn_network
+from bayeskit._display_table import aligned
+from bayeskit._networks.examples import asia
 from bayeskit.decision import decide
-from bayeskit.display_table import aligned
-from bayeskit.networks import compare_networks, shd
-from bayeskit.networks.examples import asia
-from bayeskit.structure import score
+from bayeskit.networks import compare_networks, score, shd
 
 say = Story("learn_network")
 names, clinic = Names(say, CLINIC), asia()

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 from _charts import lines, powers_of_two, shares
 from _story import Story
 from bayeskit import NaiveBayes, datasets
-from bayeskit.display_table import aligned
+from bayeskit._display_table import aligned
 
 say = Story("learning_curve")
 adult = datasets.load_dataset("adult")

@@ -3,8 +3,8 @@
 from _networks import CLINIC, Names, stacked
 from _story import Story
 from bayeskit import BayesianNetwork
-from bayeskit.display_table import aligned
-from bayeskit.networks.examples import asia, wet_grass
+from bayeskit._display_table import aligned
+from bayeskit._networks.examples import asia, wet_grass
 
 say = Story("network_holes")
 

@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 from _charts import Column, bars
 from _story import Story
 from bayeskit import BernoulliNB, ComplementNB, MultinomialNB, datasets
-from bayeskit.display_table import padded
+from bayeskit._display_table import padded
 
 say = Story("news")
 news = datasets.load_dataset("news")

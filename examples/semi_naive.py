@@ -3,7 +3,7 @@
 from _charts import Column, bars
 from _story import Story
 from bayeskit import AODE, KDB, SPODE, TAN, AnDE, AutoBayes, NaiveBayes, SelectiveKDB, WeightedNB, datasets
-from bayeskit.display_table import aligned
+from bayeskit._display_table import aligned
 
 say = Story("semi_naive")
 

@@ -6,8 +6,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from _charts import lines, shares
 from _story import Story
 from bayeskit import MultinomialNB, datasets
+from bayeskit._display_table import aligned
 from bayeskit.decision import bayes_rule, decide
-from bayeskit.display_table import aligned
 
 say = Story("spam_costs")
 LOSS = {"delete": {"ham": 20, "spam": 0}, "keep": {"ham": 0, "spam": 1}}

@@ -5,7 +5,7 @@ import numpy as np
 from _charts import lines, shares
 from _story import Story
 from bayeskit import NaiveBayes, datasets
-from bayeskit.display_table import aligned
+from bayeskit._display_table import aligned
 
 say = Story("three_ways")
 mushrooms = datasets.load_dataset("mushroom")

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 from _networks import LAWN, Names, stacked
 from _story import Story
-from bayeskit.display_table import aligned
-from bayeskit.networks.examples import wet_grass
+from bayeskit._display_table import aligned
+from bayeskit._networks.examples import wet_grass
 
 say = Story("wet_grass")
 names, grass = Names(say, LAWN), wet_grass()

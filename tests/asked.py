@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from bayeskit import BayesianNetwork, MarkovNetwork
-from bayeskit.graphs.distributions import Table
-from bayeskit.graphs.network import Field, Network, Node, discrete
-from bayeskit.networks import Not
+from bayeskit._graphs.network import FactorGraph, Network, Node, discrete
+from bayeskit.networks import Not, Table
 from network_twin import joint_table, with_evidence
 
 
 def public(network):
     """Return the object that users hold of a network value."""
-    return MarkovNetwork._of(network) if isinstance(network, Field) else BayesianNetwork._of(network)
+    return MarkovNetwork._of(network) if isinstance(network, FactorGraph) else BayesianNetwork._of(network)
 
 
 def node(name, parents, table, states=("no", "yes")):

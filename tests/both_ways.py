@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit import kernel as module
+from bayeskit import _numba as module
 
 # Seconds after which a plain run is given up: nothing is compared then.
 PATIENCE = 0.5
@@ -44,24 +44,24 @@ def run_plain(deferred: Any, arguments: tuple[Any, ...]) -> Any:
     """Run a kernel in plain Python; None, with nothing to compare, where the product would compile it."""
     try:
         return (deferred.run_plain(arguments, PATIENCE),)
-    except (module.Overdue, FloatingPointError, OverflowError):
+    except (module.KernelOverdue, FloatingPointError, OverflowError):
         return None
 
 
 @contextmanager
 def called_by(call: Callable[..., Any]) -> Iterator[None]:
     """Let ``call(deferred, *arguments)`` make every call of a kernel from Python, compiled or not."""
-    original, aside = module.Deferred.__call__, module.Deferred._step_aside
+    original, aside = module.DeferredKernel.__call__, module.DeferredKernel._step_aside
     made = [type(one) for one in set(module._deferred.values()) if "__call__" in vars(type(one))]
     replaced = {own: vars(own)["__call__"] for own in made}
     for own in made:
         del own.__call__
-    module.Deferred.__call__ = call  # type: ignore[method-assign]
-    module.Deferred._step_aside = lambda self: None  # type: ignore[method-assign]
+    module.DeferredKernel.__call__ = call  # type: ignore[method-assign]
+    module.DeferredKernel._step_aside = lambda self: None  # type: ignore[method-assign]
     try:
         yield
     finally:
-        module.Deferred.__call__, module.Deferred._step_aside = original, aside  # type: ignore[method-assign]
+        module.DeferredKernel.__call__, module.DeferredKernel._step_aside = original, aside  # type: ignore[method-assign]
         for own, found in replaced.items():
             own.__call__ = found
 

@@ -10,7 +10,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from bayeskit import datasets
-from bayeskit.cli.main import app
+from bayeskit._cli.main import app
 from refusals import unnamed
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bayeskit.inference.potentials import Evidence, Potentials
+from bayeskit._inference.potentials import Evidence, Potentials
 
 
 def random_field(rng, n=6, max_states=3, n_factors=6, most_scope=3, numbers=None, zeros=0.0):

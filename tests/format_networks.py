@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
-from bayeskit.graphs.network import Field, Network, Node, continuous, discrete
+from bayeskit._graphs.network import FactorGraph, Network, Node, continuous, discrete
+from bayeskit.networks import Deterministic, LinearGaussian, NoisyMax, Table
 
 GOLDEN = Path(__file__).parent / "golden" / "networks" / "formats"
 DATA = Path(os.environ.get("BAYESKIT_DATA", Path(__file__).parents[2] / "shared" / "data")).resolve()
@@ -55,7 +55,7 @@ def sample_files(folder, *patterns):
 
 def check_valid(model):
     """Assert that a model is one: shapes as its nodes say, rows that are distributions, nothing but numbers."""
-    if isinstance(model, Field):
+    if isinstance(model, FactorGraph):
         assert model.variables
         for factor in model.factors:
             assert np.isfinite(factor.values).all()

@@ -6,8 +6,8 @@ import itertools
 
 from hypothesis import strategies as st
 
+from bayeskit._graphs.dag import Dag
 from bayeskit.errors import CyclicGraph
-from bayeskit.graphs.dag import Dag
 
 
 @st.composite

@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from bayeskit.graphs.distributions import LinearGaussian, Table
-from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.inference.gaussian.hybrid import HybridEvidence
+from bayeskit._graphs.network import Network, Node, continuous, discrete
+from bayeskit._inference.gaussian.hybrid import HybridEvidence
+from bayeskit.networks import LinearGaussian, Table
 
 
 def random_hybrid(rng, n_discrete=3, n_continuous=4, max_parents=3, max_states=3, certain=0.0):

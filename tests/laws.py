@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from bayeskit.counting.backend import count_rows
-from bayeskit.data.encode import encode
-from bayeskit.data.table import open_table
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Plan, Statistics
+from bayeskit._counting.backend import count_rows
+from bayeskit._data.encode import encode
+from bayeskit._data.table import open_table
+from bayeskit.statistics import Plan, Schema, Statistics, Variable
 
 Row = tuple[tuple[Any, ...], Any, float]
 

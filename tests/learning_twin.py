@@ -9,10 +9,10 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
-from bayeskit.graphs.cpdag import cpdag
-from bayeskit.learning.search.node_columns import NodeColumns
-from bayeskit.schema import Variable
-from bayeskit.structure.questions import bits, members
+from bayeskit._fitting.search.node_columns import NodeColumns
+from bayeskit._graphs.cpdag import cpdag
+from bayeskit._structure.search_protocol import bits, members
+from bayeskit.statistics import Variable
 
 SCORES = ("loglik", "aic", "bic", "bdeu", "bds", "k2")
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bayeskit.learning.mixtures.components import Components
+from bayeskit._fitting.mixtures.components import Components
 
 
 def full_covariance(components: Components, k: int) -> np.ndarray:

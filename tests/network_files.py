@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 
-from bayeskit.graphs.distributions import LinearGaussian, Table
-from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit._graphs.network import Network, Node, discrete
+from bayeskit.networks import LinearGaussian, Table
 from outside import DATA as SHARED
 
 GOLDEN = Path(__file__).parent / "golden" / "networks" / "formats"

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from bayeskit.graphs.distributions import Table
-from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit._graphs.network import Network, Node, discrete
+from bayeskit.networks import Table
 
 
 def joint_table(network):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.separation import reachable
-from bayeskit.structure.questions import bits, members
+from bayeskit._graphs.dag import Dag
+from bayeskit._graphs.separation import reachable
+from bayeskit._structure.search_protocol import bits, members
 
 
 def random_dag(rng, n, density):

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from bayeskit.counting.backend import count
-from bayeskit.data.encoded import Chunk
+from bayeskit._counting.backend import count
+from bayeskit._data.encoded import Chunk
 from bayeskit.priors import BackOff, BDeu, Dirichlet, Lidstone, MEstimate, Smoothing, WittenBell
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Plan, Statistics
+from bayeskit.statistics import Plan, Schema, Statistics, Variable
 
 CONSTANTS = (0.75, 2.5)
 PRIORS: dict[str, Any] = {

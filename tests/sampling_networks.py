@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from bayeskit.graphs.distributions import Deterministic, Table
-from bayeskit.graphs.network import Field, Network, Node, discrete
-from bayeskit.inference.potentials import Evidence
-from bayeskit.inference.sampling.likelihood_weighting import Shares
-from bayeskit.networks import Factor
+from bayeskit._graphs.network import FactorGraph, Network, Node, discrete
+from bayeskit._inference.potentials import Evidence
+from bayeskit._inference.sampling.likelihood_weighting import Shares
+from bayeskit.networks import Deterministic, Factor, Table
 from network_twin import joint_table, margin, with_evidence
 
 NO_YES = ("no", "yes")
@@ -119,4 +118,4 @@ def ring(strength, n=4, frustrated=False):
         values = np.exp(sign * strength * np.array([[1, -1], [-1, 1]]))
         factors.append(Factor([names[k], names[(k + 1) % n]], [[0, 1]] * 2, values))
     factors.append(Factor(["v0"], [[0, 1]], [0.6, 0.4]))
-    return Field(tuple(discrete(name, (0, 1)) for name in names), tuple(factors))
+    return FactorGraph(tuple(discrete(name, (0, 1)) for name in names), tuple(factors))

@@ -7,9 +7,9 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from bayeskit.graphs.dag import Dag
-from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.questions import bits, members
+from bayeskit._graphs.dag import Dag
+from bayeskit._structure.arcs import Arcs
+from bayeskit._structure.search_protocol import bits, members
 
 
 def parents_of(dag):

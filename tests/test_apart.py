@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import bayeskit.inference.exact as exact
+import bayeskit._inference.exact as exact
+from bayeskit._inference.exact import Exact, connected
+from bayeskit._inference.potentials import Evidence, Potentials
+from bayeskit._inference.triangulation import make_problem
 from bayeskit.errors import TooLarge
-from bayeskit.inference.exact import Exact, connected
-from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.inference.triangulation import make_problem
 from engine_twin import log_joint, log_margin, random_evidence, random_field, window
 
 

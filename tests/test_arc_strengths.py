@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bayeskit._networks.examples import asia, wet_grass
 from bayeskit.errors import SettingError
 from bayeskit.networks import arc_strengths
-from bayeskit.networks.examples import asia, wet_grass
 from refusals import refuses
 
 
@@ -23,11 +23,11 @@ def few():
 
 
 def test_shares_are_those_of_the_samples_learned_one_by_one(few):
-    from bayeskit.graphs.dag import Dag
-    from bayeskit.learning.search.node_columns import read_nodes
-    from bayeskit.learning.search.search_network import Settings, search_network
+    from bayeskit._fitting.search.node_columns import read_nodes
+    from bayeskit._fitting.search.search_network import SearchSettings, search_network
+    from bayeskit._graphs.dag import Dag
+    from bayeskit._structure.arcs import Arcs
     from bayeskit.networks import cpdag
-    from bayeskit.structure.arcs import Arcs
 
     found = arc_strengths(few, 6, method="hill-climbing", random_state=4)
     columns = read_nodes(few)
@@ -35,7 +35,7 @@ def test_shares_are_those_of_the_samples_learned_one_by_one(few):
     for seed in np.random.SeedSequence(4).spawn(6):
         rng = np.random.default_rng(seed)
         rows = columns.take(np.sort(rng.choice(len(few), len(few))))
-        learned = search_network(rows, Arcs.all(4), Settings(method="hill-climbing"))
+        learned = search_network(rows, Arcs.all(4), SearchSettings(method="hill-climbing"))
         graph = cpdag(Dag(names, tuple(tuple(names[p] for p in mine) for mine in learned.parents)))
         for a, b in graph.directed:
             wanted[names.index(a), names.index(b)] += 1 / 6

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bayeskit import BayesianNetwork
+from bayeskit._networks.arguments import choice, number_below, real_numbers, switch, whole_number
 from bayeskit.errors import SettingError
-from bayeskit.networks.arguments import choice, number_below, real_numbers, switch, whole_number
 from refusals import refuses
 
 

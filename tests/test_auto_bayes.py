@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bayeskit import AODE, KDB, TAN, AutoBayes, SelectiveKDB, load
-from bayeskit.data.columns import factorize_array
-from bayeskit.data.frames import factorize_series
+from bayeskit._data.columns import factorize_array
+from bayeskit._data.frames import factorize_series
 from bayeskit.datasets import load_dataset as table
 from bayeskit.errors import Incompatible, SettingError, UsageError
 from bayeskit.priors import MEstimate
@@ -54,7 +54,7 @@ def test_text_is_coded_once_however_often_a_fit_goes_over_it(framed, monkeypatch
         coded.append(name)
         return code(column, name)
 
-    monkeypatch.setattr(f"bayeskit.data.table.{code.__name__}", factorize)
+    monkeypatch.setattr(f"bayeskit._data.table.{code.__name__}", factorize)
     data = table("melon3")
     words = {name: column for name, column in data.columns.items() if column.dtype.kind == "O"}
     rows = {**words, "good": data.y}

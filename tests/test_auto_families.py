@@ -8,13 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from bayeskit.counting.backend import count_rows
-from bayeskit.data.encode import encode
-from bayeskit.data.table import open_table
-from bayeskit.estimation.kernel_density import BROAD_SHARE, estimate_kernel
-from bayeskit.learning.naive import Candidates, compare_families
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Plan
+from bayeskit._conditionals.kernel_density import BROAD_SHARE, estimate_kernel
+from bayeskit._counting.backend import count_rows
+from bayeskit._data.encode import encode
+from bayeskit._data.table import open_table
+from bayeskit._fitting.naive import Candidates, compare_families
+from bayeskit.statistics import Plan, Schema, Variable
 from reference import leave_one_out_loss, normal_density
 
 

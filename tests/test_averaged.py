@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit._conditionals.averaged import SuperParentAverage, joint_mass
+from bayeskit._conditionals.class_prior import ClassPrior
+from bayeskit._conditionals.one_parent import OneParent
+from bayeskit._conditionals.pair_cells import pair_cells
 from bayeskit.errors import NotCounted
-from bayeskit.estimation.averaged import Averaged, joint_mass
-from bayeskit.estimation.class_prior import ClassPrior
-from bayeskit.estimation.one_parent import OneParent
-from bayeskit.estimation.pair_cells import pair_cells
 from bayeskit.priors import Lidstone
 from pair_twin import CONSTANTS, PRIORS, Rows, holes_stay_states, own_weights, queries, tables
 from refusals import refuses
@@ -22,7 +22,7 @@ from refusals import refuses
 SHARED = [name for name in PRIORS if name != "mle"]
 
 
-def averaged(rows: Rows, min_count=1.0, by_information=False, subsumption=None) -> Averaged:
+def averaged(rows: Rows, min_count=1.0, by_information=False, subsumption=None) -> SuperParentAverage:
     statistics = rows.counted()
     cells = pair_cells(
         statistics.parts["pairs"],
@@ -36,7 +36,7 @@ def averaged(rows: Rows, min_count=1.0, by_information=False, subsumption=None) 
     prior = ClassPrior((counts + 1) / (counts + 1).sum(), counts, np.ones(len(counts)))
     alone = (OneParent(cells, np.full(len(rows.sizes), -1, dtype=np.int64)),)
     joint = joint_mass(cells, rows.schema, rows.smoothing)
-    return Averaged(cells, joint, min_count, by_information, subsumption, alone, prior)
+    return SuperParentAverage(cells, joint, min_count, by_information, subsumption, alone, prior)
 
 
 # -- the slow twin ---------------------------------------------------------------------------------

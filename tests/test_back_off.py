@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.count_families import count_families
-from bayeskit.counting.count_tables import count_pairs
-from bayeskit.data.encoded import Chunk
-from bayeskit.estimation.back_off import (
+from bayeskit._conditionals.back_off import (
     GRID,
     choose_constants,
     choose_pair_constants,
     families_of_pairs,
     level_losses,
 )
-from bayeskit.estimation.family_tries import estimate_families
-from bayeskit.estimation.tries import lay_tries
+from bayeskit._conditionals.family_tries import estimate_families
+from bayeskit._conditionals.tries import lay_tries
+from bayeskit._counting.count_families import count_families
+from bayeskit._counting.count_tables import count_pairs
+from bayeskit._data.encoded import Chunk
 from bayeskit.priors import BackOff, Laplace, Smoothing
-from bayeskit.schema import Schema, Variable
+from bayeskit.statistics import Schema, Variable
 
 
 def schema_of(sizes, n_classes):

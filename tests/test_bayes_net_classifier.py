@@ -11,6 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from bayeskit import TAN, BayesianNetwork, BayesNetClassifier, NaiveBayes, datasets
+from bayeskit._networks.examples import wet_grass
 from bayeskit.errors import (
     ColumnError,
     DataError,
@@ -21,7 +22,6 @@ from bayeskit.errors import (
     UnseenState,
 )
 from bayeskit.networks import set_max_memory
-from bayeskit.networks.examples import wet_grass
 from refusals import refuses, warns_of
 
 

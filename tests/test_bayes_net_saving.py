@@ -10,9 +10,9 @@ import pytest
 
 import bayeskit
 from bayeskit import BayesNetClassifier, datasets
+from bayeskit._io.plain_values import from_plain, to_plain
+from bayeskit._io.saved import SavedContent, read_saved, write_saved
 from bayeskit.errors import ModelFormatError
-from bayeskit.io.plain_values import from_plain, to_plain
-from bayeskit.io.saved import Saved, read_saved, write_saved
 from bayeskit.priors import BDeu
 from refusals import refuses
 
@@ -96,7 +96,9 @@ def test_files_that_do_not_hold_together_are_refused(tmp_path: Path) -> None:
     held = from_plain(saved.content["held"])
 
     def refused(said: list[object], content: dict[str, Any] | None = None, arrays: Any = None) -> None:
-        write_saved(Saved("model", {**saved.content, **(content or {})}, arrays or dict(saved.arrays)), path)
+        write_saved(
+            SavedContent("model", {**saved.content, **(content or {})}, arrays or dict(saved.arrays)), path
+        )
         with refuses(ModelFormatError, *said):
             bayeskit.load(path)
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit import BayesianNetwork
-from bayeskit.networks import examples
+from bayeskit._networks import examples
 from edits import after
 from network_twin import random_network
 

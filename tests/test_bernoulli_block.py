@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 from sklearn.naive_bayes import BernoulliNB
 
+from bayeskit._conditionals.bernoulli_block import estimate_bernoulli_block
+from bayeskit._statistics.totals import Totals
 from bayeskit.errors import BlockValue, DataError, SettingError
-from bayeskit.estimation.bernoulli_block import estimate_bernoulli_block
-from bayeskit.statistics.totals import Totals
 from refusals import refuses
 from test_multinomial import scores, texts
 from test_totals import count, forms

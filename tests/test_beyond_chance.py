@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bayeskit import NaiveBayes
-from bayeskit.report.information_table import chance_information, information_beyond_chance
+from bayeskit._report.information_table import chance_information, information_beyond_chance
 
 
 def told(x, y):

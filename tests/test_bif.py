@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from bayeskit._graphs.network import Network, Node, continuous, discrete
+from bayeskit._io.networks.bif import bif_text, read_bif
+from bayeskit._io.networks.raw import read_bytes
 from bayeskit.errors import ModelFormatError, SettingError, UsageError
-from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
-from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.io.networks.bif import bif_text, read_bif
-from bayeskit.io.networks.raw import read_bytes
+from bayeskit.networks import Deterministic, LinearGaussian, NoisyMax, Table
 from network_files import NETWORKS, check_asymmetric, check_valid, golden, in_words, networks
 from network_twin import joint_table, margin, with_evidence
 from refusals import refuses

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from bayeskit import BayesianNetwork
+from bayeskit._graphs.dag import Dag
+from bayeskit._networks.build.building import network_of
 from bayeskit.errors import CyclicGraph, SettingError
-from bayeskit.graphs.dag import Dag
-from bayeskit.networks.given.building import network_of
 from refusals import refuses
 
 WET = {"rain": (), "sprinkler": (), "wet": ("rain", "sprinkler")}

@@ -22,10 +22,10 @@ from bayeskit import (
     NaiveBayes,
     load,
 )
-from bayeskit.data.source import Source
+from bayeskit._data.source import Source
+from bayeskit._fitting import calibration
+from bayeskit._fitting.calibration import Isotonic, Temperature, from_held, isotonic
 from bayeskit.errors import Incompatible, ModelFormatError, OneShotSource, SettingError
-from bayeskit.learning import calibration
-from bayeskit.learning.calibration import Isotonic, Temperature, from_held, isotonic
 from refusals import refuses
 
 METHODS = ["temperature", "isotonic"]

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.count_moments import count_cell_moments, count_moments
-from bayeskit.data.encoded import Chunk
+from bayeskit._conditionals.cell_gaussian import estimate_cell_gaussian
+from bayeskit._conditionals.child_gaussians import ChildGaussians
+from bayeskit._conditionals.gaussian import estimate_gaussian
+from bayeskit._counting.count_moments import count_cell_moments, count_moments
+from bayeskit._data.encoded import Chunk
 from bayeskit.errors import InfiniteValue, NotCounted, SettingError
-from bayeskit.estimation.cell_gaussian import estimate_cell_gaussian
-from bayeskit.estimation.child_gaussians import ChildGaussians
-from bayeskit.estimation.gaussian import estimate_gaussian
-from bayeskit.schema import Schema, Variable
+from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 
 NAN = float("nan")

@@ -13,15 +13,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import laws
-from bayeskit.counting import count_moments as counting
-from bayeskit.counting.count_moments import count_cell_moments, count_moments
-from bayeskit.data.encoded import Chunk, CodeColumn
+from bayeskit._counting import count_moments as counting
+from bayeskit._counting.count_moments import count_cell_moments, count_moments
+from bayeskit._data.encoded import Chunk, CodeColumn
+from bayeskit._io.saved import SavedContent, write_saved
+from bayeskit._io.statistics import pack_statistics
+from bayeskit._statistics import cell_moments
+from bayeskit._statistics.cell_moments import CellMoments
 from bayeskit.errors import DataError, InfiniteValue, ModelFormatError, NotCounted
-from bayeskit.io.saved import Saved, write_saved
-from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Embedding, Pattern, Plan, Statistics, Term, cell_moments
-from bayeskit.statistics.cell_moments import CellMoments
+from bayeskit.statistics import (
+    Embedding,
+    Pattern,
+    Plan,
+    Schema,
+    Statistics,
+    Term,
+    Variable,
+    load_statistics,
+    save_statistics,
+)
 from refusals import refuses
 
 TOLERANCE = Fraction(1, 10**12)
@@ -388,6 +398,6 @@ def test_damaged_files_are_refused(tmp_path, edit, says):
     content, arrays = pack_statistics(DESIGN.count(ROWS))
     content, arrays = json.loads(json.dumps(content)), {name: a.copy() for name, a in arrays.items()}
     edit(content["plan"], arrays)
-    write_saved(Saved("statistics", content, arrays), tmp_path / "forged")
+    write_saved(SavedContent("statistics", content, arrays), tmp_path / "forged")
     with refuses(ModelFormatError, *says):
         load_statistics(tmp_path / "forged")

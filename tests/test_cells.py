@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.backend import COUNTERS, count
-from bayeskit.data.encoded import Chunk
+from bayeskit._counting.backend import COUNTERS, count
+from bayeskit._data.encoded import Chunk
+from bayeskit._statistics.tree_counts import LEAF, STAYS, forest_of
 from bayeskit.errors import DataError
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import CellTable, Pattern, Plan, Statistics, Term
-from bayeskit.statistics.tree_counts import LEAF, STAYS, forest_of
+from bayeskit.statistics import CellTable, Pattern, Plan, Schema, Statistics, Term, Variable
 from refusals import refuses
 
 SIZES = (2, 3, 1)

@@ -17,13 +17,13 @@ from scipy.integrate import trapezoid
 from sklearn.calibration import calibration_curve
 
 from bayeskit import AODE, KDB, TAN, BayesNetClassifier, BernoulliNB, GaussianMixture, GaussianNB, NaiveBayes
+from bayeskit._report import picture as pictures
+from bayeskit._report.charts.legend import CHART_STYLES, wrapped
+from bayeskit._report.mixtures.component_chart import component_chart
+from bayeskit._report.scene import STYLES, Words, text_width
+from bayeskit.charts import cost_curve, curve_picture, reject_curve, reliability
 from bayeskit.datasets import load_dataset
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult, UsageError
-from bayeskit.report import picture as pictures
-from bayeskit.report.charts import cost_curve, reject_curve, reliability
-from bayeskit.report.charts.legend import CHART_STYLES, wrapped
-from bayeskit.report.mixtures.component_chart import component_chart, curve_picture
-from bayeskit.report.scene import STYLES, Words, text_width
 from refusals import refuses, warns_of
 
 MELON, IRIS = load_dataset("melon3"), load_dataset("iris")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit.learning.search.family_scores import FamilyScores
-from bayeskit.structure.criteria import Score
-from bayeskit.structure.questions import answer_all
-from bayeskit.structure.search.chow_liu import chow_liu
+from bayeskit._fitting.search.family_scores import FamilyScores
+from bayeskit._structure.criteria import Score
+from bayeskit._structure.search.chow_liu import chow_liu
+from bayeskit._structure.search_protocol import answer_all
 from climbing_twin import (
     Counted,
     golden_arcs,

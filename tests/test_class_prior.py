@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayeskit._conditionals.class_prior import class_factors, estimate_class_prior, given_class_prior
 from bayeskit.errors import SettingError
-from bayeskit.estimation.class_prior import class_factors, estimate_class_prior, given_class_prior
 from bayeskit.priors import MAP, MLE, BDeu, Dirichlet, Laplace, Lidstone, MEstimate
-from bayeskit.schema import Variable
+from bayeskit.statistics import Variable
 from refusals import refuses
 
 Y = Variable("y", "categorical", ("no", "perhaps", "yes"))

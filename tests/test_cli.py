@@ -13,14 +13,14 @@ from sklearn.metrics import log_loss
 from typer.testing import CliRunner
 
 from bayeskit import __version__, datasets
-from bayeskit.cli.demos.stories import STORIES, WORDS, known_names, story_of, table_name
-from bayeskit.cli.demos.table_demo import Score, figures, winner
-from bayeskit.cli.main import app
-from bayeskit.comparing.trials import as_matrix, folds_of
+from bayeskit._cli.demos.stories import STORIES, WORDS, known_names, story_of, table_name
+from bayeskit._cli.demos.table_demo import Score, figures, winner
+from bayeskit._cli.main import app
+from bayeskit._comparison.trials import as_matrix, folds_of
+from bayeskit._display_table import display_width
+from bayeskit._messages import text_in
+from bayeskit._report.words import WORDS as REPORT_WORDS
 from bayeskit.decision import decide
-from bayeskit.display_table import display_width
-from bayeskit.messages import text_in
-from bayeskit.report.words import WORDS as REPORT_WORDS
 
 
 def run(*arguments: str) -> Any:
@@ -40,7 +40,7 @@ def test_version_and_help() -> None:
     assert "--lang" in run("demo", "--help").stdout
 
 
-@pytest.mark.parametrize("module", ["bayeskit", "bayeskit.cli.main"])
+@pytest.mark.parametrize("module", ["bayeskit", "bayeskit._cli.main"])
 def test_runs_as_a_module(module: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", module, "--help"], capture_output=True, text=True, check=False
@@ -51,7 +51,7 @@ def test_runs_as_a_module(module: str) -> None:
 
 def test_the_door_imports_nothing_heavy() -> None:
     code = (
-        "import sys, bayeskit.cli.main\n"
+        "import sys, bayeskit._cli.main\n"
         "bad = [m for m in ('numpy', 'scipy', 'sklearn', 'numba', 'pandas', 'duckdb', 'rich') if m in sys.modules]\n"
         "sys.exit(f'imported: {bad}' if bad else 0)"
     )

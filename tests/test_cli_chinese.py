@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bayeskit.cli.door import one_line
-from bayeskit.messages import COMMAND_LINE, speaking
-from bayeskit.networks.examples import wet_grass
+from bayeskit._cli.error_exits import one_line
+from bayeskit._messages import COMMAND_LINE, speaking
+from bayeskit._networks.examples import wet_grass
 from cli_run import done, refused, run, write_table
 
 CJK = re.compile("[\u4e00-\u9fff]")

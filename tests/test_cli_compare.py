@@ -17,10 +17,10 @@ from sklearn.model_selection import StratifiedKFold
 
 import bayeskit
 from bayeskit import TAN, NaiveBayes
-from bayeskit.comparing.candidates import BASELINES, OURS, Shape, suitable
-from bayeskit.comparing.judging import corrected_t_test, paired_test
-from bayeskit.comparing.suspect_columns import hint, reason
-from bayeskit.report.comparison_report.comparison_words import WORDS
+from bayeskit._comparison.candidates import BASELINES, OURS, TableShape, suitable
+from bayeskit._comparison.scoring import corrected_t_test, paired_test
+from bayeskit._comparison.suspect_columns import hint, reason
+from bayeskit._report.comparison_report.comparison_words import WORDS
 from cli_run import done, refused, run, write_table
 
 USED = ("colour", "size", "weight")
@@ -240,9 +240,9 @@ def _student_2(t: float) -> float:
 
 
 def test_models_that_would_not_fit_into_memory_are_not_tried() -> None:
-    keys, left = suitable(Shape((0,), (1, 2), (30, 3), 2))
+    keys, left = suitable(TableShape((0,), (1, 2), (30, 3), 2))
     assert set(keys) == set(OURS) - {"spode", "net"} and not left
-    keys, left = suitable(Shape((), (0,), (900,), 2))
+    keys, left = suitable(TableShape((), (0,), (900,), 2))
     assert "aode" in keys and list(left) == ["a2de"] and "kernel" not in keys
     assert set(BASELINES).isdisjoint(OURS)
 
@@ -275,7 +275,7 @@ def test_refusals_and_interrupts_leave_files_alone(
     def interrupted(*arguments: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bayeskit.comparing.run.Run.compare", interrupted)
+    monkeypatch.setattr("bayeskit._comparison.run.ComparisonRun.compare", interrupted)
     assert run(*ask, "--target", "class", "--save", tmp_path / "m").exit_code == 130
     assert old.read_text() == "old" and not list(tmp_path.glob(".*")) and not (tmp_path / "m").exists()
 
@@ -295,7 +295,7 @@ def _wide(path: Path, n_columns: int = 40, n_values: int = 60, n: int = 240) -> 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_what_was_not_looked_at_is_said(lang: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     none = WORDS.of(lang)["structure_none"].format(target="class")
-    monkeypatch.setattr("bayeskit.comparing.candidates.MOST_PAIRS", 50e6)
+    monkeypatch.setattr("bayeskit._comparison.candidates.MOST_PAIRS", 50e6)
     data, page = _wide(tmp_path / "wide.csv"), tmp_path / "page.html"
     ask = ("compare", data, "--target", "class", "--no-baselines", "--folds", "2", "--lang", lang)
     result = run(*ask, "--models", "nb", "--report", page)

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from bayeskit.cli.commands.network.learn import METHODS
-from bayeskit.cli.completing import header, mend
-from bayeskit.cli.demos import NAMES
-from bayeskit.cli.main import app
-from bayeskit.comparing.candidates import MODELS
-from bayeskit.io.networks.registry import FORMATS
-from bayeskit.learning.search.search_network import METHODS as SEARCHES
-from bayeskit.networks.examples import asia
-from bayeskit.report.textbook.pages import PAGES
+from bayeskit._cli.commands.network.learn import METHODS
+from bayeskit._cli.completion import header, mend
+from bayeskit._cli.demos import NAMES
+from bayeskit._cli.main import app
+from bayeskit._comparison.candidates import MODELS
+from bayeskit._fitting.search.search_network import METHODS as SEARCHES
+from bayeskit._io.networks.registry import FORMATS
+from bayeskit._networks.examples import asia
+from bayeskit._report.textbook.pages import PAGES
 
 
 def offered(line: str) -> list[str]:

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 import bayeskit
-from bayeskit.cli.ctrl_c import Press, pressed
-from bayeskit.cli.door import guarded
-from bayeskit.cli.row_writing import replaced
-from bayeskit.cli.start import INTERRUPTION
-from bayeskit.comparing.run import Run
+from bayeskit._cli.ctrl_c import Press, pressed
+from bayeskit._cli.error_exits import guarded
+from bayeskit._cli.row_writing import replaced
+from bayeskit._cli.start import INTERRUPTION
+from bayeskit._comparison.run import ComparisonRun
 from cli_run import run, write_table
 
 ROOT = Path(bayeskit.__file__).parents[2]
@@ -96,20 +96,20 @@ def started(folder: Path, hook: str, *arguments: str, module: str = "typer", **m
 
 def test_the_script_that_is_installed_is_the_one_tested_here() -> None:
     script = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]["bayeskit"]
-    assert script == "bayeskit.cli.start:main"
+    assert script == "bayeskit._cli.start:main"
 
 
-SCRIPT = ("-c", "import sys\nfrom bayeskit.cli.start import main\nsys.exit(main())", "textbook")
+SCRIPT = ("-c", "import sys\nfrom bayeskit._cli.start import main\nsys.exit(main())", "textbook")
 
 
 @pytest.mark.parametrize(
     ("command", "hook", "module"),
     [
         (SCRIPT, PRESS, "typer"),
-        (("-m", "bayeskit", "textbook"), PRESS, "bayeskit.report.textbook.pages"),
+        (("-m", "bayeskit", "textbook"), PRESS, "bayeskit._report.textbook.pages"),
         (SCRIPT, IN_A_DESTRUCTOR, "typer"),
         (SCRIPT, IN_SOMEBODYS_IMPORT, "typer"),
-        (SCRIPT, LEAVING_HALF_A_MODULE, "bayeskit.report.textbook.pages"),
+        (SCRIPT, LEAVING_HALF_A_MODULE, "bayeskit._report.textbook.pages"),
     ],
     ids=["first", "later", "destructor", "swallowed", "mistaken"],
 )
@@ -137,7 +137,7 @@ def test_an_import_by_compiled_code_is_let_finish(
     name = f"imported_by_{how}"
     lines = (
         "import sys",
-        "from bayeskit.cli.ctrl_c import is_imported_by_c",
+        "from bayeskit._cli.ctrl_c import is_imported_by_c",
         "seen = is_imported_by_c(sys._getframe())",
     )
     (tmp_path / f"{name}.py").write_text("\n".join(lines), "utf-8")
@@ -159,7 +159,7 @@ def test_in_the_middle_of_a_progress_bar(tmp_path: Path, monkeypatch: pytest.Mon
         after_fold()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Run, "try_one", interrupted)
+    monkeypatch.setattr(ComparisonRun, "try_one", interrupted)
     table = write_table(tmp_path / "melon.csv", "melon3")
     result = run("compare", table, "--target", "好瓜", "--report", tmp_path / "out.html")
     assert result.exit_code == 130 and "━" in result.stderr

@@ -15,7 +15,7 @@ import pytest
 
 import bayeskit
 from bayeskit import AODE, KDB, NaiveBayes, datasets
-from bayeskit.comparing.candidates import MODELS
+from bayeskit._comparison.candidates import MODELS
 from cli_run import done, refused, run, write_table
 from refusals import unnamed
 

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from bayeskit import read_network
-from bayeskit.cli.bayes_rule import by_hand, widths_of
-from bayeskit.networks.examples import wet_grass
+from bayeskit._cli.bayes_rule import by_hand, widths_of
+from bayeskit._networks.examples import wet_grass
 from cli_run import done, refused, write_table
 
 
@@ -149,7 +149,7 @@ def test_questions_to_networks_import_no_scikit_learn(grass: Path) -> None:
     code = (
         "import sys\n"
         "from typer.testing import CliRunner\n"
-        "from bayeskit.cli.main import app\n"
+        "from bayeskit._cli.main import app\n"
         "lines = 'network query {0} rain', 'network explain {0} rain', 'network sample {0}'\n"
         "for line in (*lines, 'bayes --prior a=1 --likelihood a=1'):\n"
         "    assert CliRunner().invoke(app, line.format(sys.argv[1]).split()).exit_code == 0, line\n"

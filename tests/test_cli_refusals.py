@@ -20,15 +20,15 @@ from typing import Any
 
 import pytest
 
-import bayeskit.cli.commands
+import bayeskit._cli.commands
 from bayeskit import NaiveBayes
-from bayeskit.cli.door import one_line
-from bayeskit.cli.main import COMMANDS, NETWORK_COMMANDS
-from bayeskit.cli.options import FileUse, spread
-from bayeskit.cli.row_writing import RowWriter
-from bayeskit.data.file_rows import FileRows
-from bayeskit.messages import COMMAND_LINE, speaking, text_in
-from bayeskit.networks.examples import wet_grass
+from bayeskit._cli.error_exits import one_line
+from bayeskit._cli.main import COMMANDS, NETWORK_COMMANDS
+from bayeskit._cli.options import FileUse, spread
+from bayeskit._cli.row_writing import RowWriter
+from bayeskit._data.file_rows import FileRows
+from bayeskit._messages import COMMAND_LINE, speaking, text_in
+from bayeskit._networks.examples import wet_grass
 from cli_run import done, refused, run, write_table
 
 # What each command is called with: {data} a table, {model} a saved one, {net} a network, {out} a file to write.
@@ -225,7 +225,7 @@ def test_warmup_runs_everything_and_doctor_is_content() -> None:
 
 def test_both_languages_say_the_same_things() -> None:
     found = 0
-    for module in pkgutil.walk_packages(bayeskit.cli.commands.__path__, "bayeskit.cli.commands."):
+    for module in pkgutil.walk_packages(bayeskit._cli.commands.__path__, "bayeskit._cli.commands."):
         words = getattr(importlib.import_module(module.name), "WORDS", {})
         for key, en in words.items():
             with speaking("zh", COMMAND_LINE):

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bayeskit.cli.main import COMMANDS, NETWORK_COMMANDS
-from bayeskit.cli.row_writing import RowWriter, opened_text
+from bayeskit._cli.main import COMMANDS, NETWORK_COMMANDS
+from bayeskit._cli.row_writing import RowWriter, opened_text
 from cli_run import run
 
 # Clear the screen, name the window, a control of eight bits, delete, and turn the direction of writing.

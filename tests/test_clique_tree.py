@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit.inference.clique_tree import make_tree, shape_tree
-from bayeskit.inference.kernels.tree_layout import (
+from bayeskit._inference.clique_tree import make_tree, shape_tree
+from bayeskit._inference.kernels.tree_layout import (
     BLOCK,
     CELLS,
     CHILD,
@@ -21,8 +21,8 @@ from bayeskit.inference.kernels.tree_layout import (
     SEPARATOR,
     WALKS,
 )
-from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.inference.triangulation import make_problem, triangulate
+from bayeskit._inference.potentials import Evidence, Potentials
+from bayeskit._inference.triangulation import make_problem, triangulate
 from engine_twin import cells_of, eliminate_by_sets, log_joint, neighbours, random_evidence, random_field
 from network_twin import random_network
 

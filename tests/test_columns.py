@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bayeskit.data.columns import LARGEST_SPAN, array_kind, factorize_array, is_missing, numbers_of_array
+from bayeskit._data.columns import LARGEST_SPAN, array_kind, factorize_array, is_missing, numbers_of_array
 from bayeskit.errors import BayeskitError, ColumnError, DataTypeError
 from refusals import refuses
 

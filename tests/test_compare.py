@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 
 import bayeskit
 from bayeskit import TAN, NaiveBayes, compare
-from bayeskit.comparing import Comparison
+from bayeskit.comparison import Comparison
 from bayeskit.errors import (
     BayeskitError,
     ColumnError,
@@ -276,4 +276,4 @@ def test_columns_of_dates_are_left_out_by_their_type() -> None:
 
 
 def test_the_function_is_public() -> None:
-    assert "compare" in bayeskit.__all__ and bayeskit.compare is bayeskit.comparing.compare
+    assert "compare" in bayeskit.__all__ and bayeskit.compare is bayeskit.comparison.compare

@@ -13,26 +13,18 @@ import numpy as np
 import pytest
 
 from bayeskit import TAN
+from bayeskit._messages import COMMAND_LINE, speaking
+from bayeskit._report.charts.plot import Panel, Points
+from bayeskit._report.comparison_report import verdict
+from bayeskit._report.comparison_report.comparison import Column, JudgedRows, Measure, Table
+from bayeskit._report.comparison_report.comparison_page import Findings, RowShown, as_page
+from bayeskit._report.comparison_report.comparison_words import GLOSSARY, WORDS
+from bayeskit._report.comparison_report.sections import confusion_html, outcomes
+from bayeskit._report.comparison_report.standings import bars_plot, bars_svg
+from bayeskit._report.comparison_report.verdict import ceiling_text, name_of
+from bayeskit.comparison import Comparison, ModelStanding
 from bayeskit.decision import bayes_risk
-from bayeskit.messages import COMMAND_LINE, speaking
-from bayeskit.report import information
-from bayeskit.report.charts.plot import Panel, Points
-from bayeskit.report.comparison_report import (
-    Column,
-    Comparison,
-    Findings,
-    Held,
-    Measure,
-    ModelStanding,
-    RowShown,
-    Table,
-    as_page,
-    verdict,
-)
-from bayeskit.report.comparison_report.comparison_words import GLOSSARY, WORDS
-from bayeskit.report.comparison_report.sections import confusion_html, outcomes
-from bayeskit.report.comparison_report.standings import bars_plot, bars_svg
-from bayeskit.report.comparison_report.verdict import ceiling_text, name_of
+from bayeskit.explanations import information
 
 EVIL = "<script>alert('x')</script>&\"{0}\x07"
 VOID = {"meta", "br", "rect", "path"}
@@ -72,7 +64,7 @@ def comparison(n: int = 60, lang: str = "en", **changes: Any) -> Comparison:
         pick="nb",
         ceiling=bayes_risk(posterior),
         ceiling_by="nb",
-        held=Held(np.arange(1, n + 1), truth, posterior),
+        held=JudgedRows(np.arange(1, n + 1), truth, posterior),
         failed=((EVIL, EVIL),),
         lang=lang,
     )
@@ -235,7 +227,7 @@ def test_many_classes_share_a_line_of_the_matrix() -> None:
     n, k = 400, 40
     truth = (np.random.default_rng(0).random(n) ** 2 * k).astype(np.intp)
     posterior = np.eye(k)[np.where(np.arange(n) % 4 == 0, (truth + 1) % k, truth)]
-    found = comparison(classes=tuple(range(k)), held=Held(np.arange(n), truth, posterior))
+    found = comparison(classes=tuple(range(k)), held=JudgedRows(np.arange(n), truth, posterior))
     cells = re.findall(r"<td[^>]*>([\d,]+) ", confusion_html(found))
     assert len(cells) == 144 and sum(int(cell.replace(",", "")) for cell in cells) == n
 

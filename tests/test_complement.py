@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 from sklearn.naive_bayes import ComplementNB
 
+from bayeskit._conditionals.complement import estimate_complement
+from bayeskit._statistics.totals import Totals
 from bayeskit.errors import BlockValue, SettingError, UsageError
-from bayeskit.estimation.complement import estimate_complement
-from bayeskit.statistics.totals import Totals
 from refusals import refuses
 from test_multinomial import scores, texts
 from test_totals import count, forms

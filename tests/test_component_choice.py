@@ -11,10 +11,11 @@ from sklearn.datasets import load_iris
 from sklearn.mixture import GaussianMixture as Peer
 
 from bayeskit import GaussianMixture, LatentClass
+from bayeskit._mixtures import component_choice
+from bayeskit._mixtures.component_choice import candidate, choose
+from bayeskit._report.mixtures.component_chart import component_chart
 from bayeskit.errors import DataError, SettingError, SuspectResult
-from bayeskit.mixtures import component_choice
-from bayeskit.mixtures.component_choice import Candidate, ComponentChoice, candidate, choose
-from bayeskit.report.mixtures.component_chart import component_chart
+from bayeskit.mixtures import Candidate, ComponentChoice
 from refusals import refuses, warns_of
 
 TYPES = ["full", "tied", "diag", "spherical"]

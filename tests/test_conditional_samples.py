@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bayeskit._graphs.network import FactorGraph, Network, discrete
+from bayeskit._inference.potentials import Contradiction, Evidence, Potentials
+from bayeskit._inference.sampling.forward import Forward
+from bayeskit._inference.sampling.posterior_network import posterior_network
 from bayeskit.errors import TooLarge
-from bayeskit.graphs.network import Field, Network, discrete
-from bayeskit.inference.potentials import Contradiction, Evidence, Potentials
-from bayeskit.inference.sampling.forward import Forward
-from bayeskit.inference.sampling.posterior_network import posterior_network
 from bayeskit.networks import Factor
 from network_twin import joint_table, random_network, with_evidence
 from refusals import refuses
@@ -51,7 +51,7 @@ def test_markov_networks(seed):
         chosen = rng.choice(5, int(rng.integers(1, 4)), replace=False)
         values = rng.random([sizes[v] for v in chosen]) + 0.01
         factors.append(Factor([f"v{v}" for v in chosen], [range(sizes[v]) for v in chosen], values))
-    potentials = Potentials.of(Field(variables, tuple(factors)))
+    potentials = Potentials.of(FactorGraph(variables, tuple(factors)))
     joint = product(potentials)
     made = posterior_network(potentials, Evidence.nothing(5), 2**30)
     np.testing.assert_allclose(product(made), joint / joint.sum(), atol=1e-13)

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import BayesianNetwork
-from bayeskit.graphs.dag import Dag
-from bayeskit.learning.search.conditional_scores import ConditionalScores
-from bayeskit.learning.search.node_columns import read_nodes
+from bayeskit._fitting.search.conditional_scores import ConditionalScores
+from bayeskit._fitting.search.node_columns import read_nodes
+from bayeskit._graphs.dag import Dag
+from bayeskit._structure.arcs import Arcs
+from bayeskit._structure.criteria import Score
+from bayeskit._structure.search.conditional_search import conditional, deciding
+from bayeskit._structure.search_protocol import Stop, answer_all, bits, members
 from bayeskit.priors import BDeu
-from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.criteria import Score
-from bayeskit.structure.questions import Stop, answer_all, bits, members
-from bayeskit.structure.search.conditional_search import conditional, deciding
 
 
 def mixed(n: int = 120, seed: int = 0) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def test_the_score_is_that_of_the_network_fitted_and_asked(name: str) -> None:
 
 
 def test_few_matrices_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    import bayeskit.learning.search.conditional_scores as module
+    import bayeskit._fitting.search.conditional_scores as module
 
     rows = mixed()
     columns = read_nodes(rows)

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asked import node, public, random_evidence, told, wet_grass
+from bayeskit._graphs.network import Network
+from bayeskit._networks.discrete_adapter import minimal_conflict
 from bayeskit.errors import ImpossibleEvidence
-from bayeskit.graphs.network import Network
 from bayeskit.networks import Not
-from bayeskit.networks.exact_door import minimal_conflict
 from network_twin import random_network
 
 

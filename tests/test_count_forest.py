@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import bayeskit
 from bayeskit import Batches, CountForest
-from bayeskit.data.source import Source
+from bayeskit._data.source import Source
+from bayeskit._fitting.forest import out_of_bag_shares, sample_of
+from bayeskit._fitting.grow_trees import bin_cuts, poisson_draws
+from bayeskit._fitting.leave_one_out import encode_learned
+from bayeskit._statistics.tree_counts import trees_of
 from bayeskit.errors import Incompatible, NotCounted, SettingError, UnseenState, UsageError
-from bayeskit.learning.forest import out_of_bag_shares, sample_of
-from bayeskit.learning.grow_trees import bin_cuts, poisson_draws
-from bayeskit.learning.leave_one_out import encode_learned
-from bayeskit.statistics.tree_counts import trees_of
 from reference import exact, slow_tree, slow_tree_posterior, slow_way
 from refusals import refuses
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from bayeskit import learn_network
-from bayeskit.counting.backend import Threads
-from bayeskit.data.source import Source
+from bayeskit._counting.backend import Threads
+from bayeskit._data.source import Source
+from bayeskit._networks.examples import wet_grass
 from bayeskit.errors import (
     CannotCount,
     DataError,
@@ -20,7 +21,6 @@ from bayeskit.errors import (
     SettingError,
     UnseenState,
 )
-from bayeskit.networks.examples import wet_grass
 from bayeskit.statistics import Plan, Statistics
 from refusals import refuses
 

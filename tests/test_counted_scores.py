@@ -7,20 +7,20 @@ import itertools
 import numpy as np
 import pytest
 
-from bayeskit.counting.backend import count
-from bayeskit.data.encoded import Chunk
+from bayeskit._counting.backend import count
+from bayeskit._data.encoded import Chunk
+from bayeskit._fitting.long_runs import run_search
+from bayeskit._fitting.search.counted_columns import CountedScores
+from bayeskit._fitting.search.family_scores import FamilyScores
+from bayeskit._graphs.network import discrete
+from bayeskit._structure.arcs import Arcs
+from bayeskit._structure.criteria import NAMES, Score
+from bayeskit._structure.search.equivalence import complete
+from bayeskit._structure.search.exact_search import exact
+from bayeskit._structure.search.hill_climbing import hill_climbing
+from bayeskit._structure.search.order import auto
+from bayeskit._structure.search_protocol import Family
 from bayeskit.errors import DataError
-from bayeskit.graphs.network import discrete
-from bayeskit.learning.long_runs import run_search
-from bayeskit.learning.search.counted_columns import CountedScores
-from bayeskit.learning.search.family_scores import FamilyScores
-from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.criteria import NAMES, Score
-from bayeskit.structure.questions import Family
-from bayeskit.structure.search.equivalence import complete
-from bayeskit.structure.search.exact_search import exact
-from bayeskit.structure.search.hill_climbing import hill_climbing
-from bayeskit.structure.search.order import auto
 from refusals import refuses
 
 

@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.backend import count
-from bayeskit.data.encoded import Chunk
+from bayeskit._counting.backend import count
+from bayeskit._data.encoded import Chunk
+from bayeskit._fitting.long_runs import run_search
+from bayeskit._fitting.search.counted_columns import CountedScores, CountedTests
+from bayeskit._fitting.search.family_scores import FamilyScores
+from bayeskit._fitting.search.independence_tests import IndependenceTests
+from bayeskit._graphs.network import discrete
+from bayeskit._structure.arcs import Arcs
+from bayeskit._structure.criteria import Score
+from bayeskit._structure.search.mmhc import mmhc
+from bayeskit._structure.search.pc import pc
+from bayeskit._structure.search_protocol import Test as Question
+from bayeskit._structure.search_protocol import bits
 from bayeskit.errors import DataError, SettingError
-from bayeskit.graphs.network import discrete
-from bayeskit.learning.long_runs import run_search
-from bayeskit.learning.search.counted_columns import CountedScores, CountedTests
-from bayeskit.learning.search.family_scores import FamilyScores
-from bayeskit.learning.search.independence_tests import IndependenceTests
 from bayeskit.statistics import Plan
-from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.criteria import Score
-from bayeskit.structure.questions import Test as Question
-from bayeskit.structure.questions import bits
-from bayeskit.structure.search.mmhc import mmhc
-from bayeskit.structure.search.pc import pc
 from refusals import refuses
 
 NAMES = ("g2", "x2", "g2-adf", "x2-adf", "mi-sh")

@@ -13,11 +13,11 @@ from sklearn.covariance import ledoit_wolf as sklearn_ledoit_wolf
 from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
-from bayeskit.counting.count_scatter import count_scatter
-from bayeskit.data.encoded import Chunk
+from bayeskit._conditionals.covariance import estimate_covariance, ledoit_wolf, regular
+from bayeskit._counting.count_scatter import count_scatter
+from bayeskit._data.encoded import Chunk
 from bayeskit.errors import DataError, InfiniteValue, SettingError
-from bayeskit.estimation.covariance import estimate_covariance, ledoit_wolf, regular
-from bayeskit.schema import Schema, Variable
+from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 
 

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit.data.reading import interval_labels
-from bayeskit.errors import DataError, InfiniteValue, SettingError, UnseenClass, WeightError
-from bayeskit.learning import cut_points
-from bayeskit.learning.cut_points import (
+from bayeskit._data.reading import interval_labels
+from bayeskit._fitting import cut_points
+from bayeskit._fitting.cut_points import (
     description_length,
     frequency_cut_points,
     mdl_cut_points,
@@ -21,6 +20,7 @@ from bayeskit.learning.cut_points import (
     proportional_cut_points,
     width_cut_points,
 )
+from bayeskit.errors import DataError, InfiniteValue, SettingError, UnseenClass, WeightError
 from refusals import refuses
 
 K = 3

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayeskit._graphs.dag import Dag
 from bayeskit.errors import CyclicGraph, SettingError
-from bayeskit.graphs.dag import Dag
 from refusals import refuses, unnamed
 
 NODES = ("a", "b", "c", "d")

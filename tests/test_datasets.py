@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bayeskit import datasets
-from bayeskit.datasets.dataset import REGISTRY, as_array
+from bayeskit.datasets._dataset import REGISTRY, as_array
 from bayeskit.errors import DataError, UsageError
 from refusals import refuses
 from work import steps

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import bayeskit
-from bayeskit.display_table import (
+from bayeskit._display_table import (
     MOST_COLUMNS,
     MOST_ROWS,
     DisplayTable,
@@ -24,12 +24,12 @@ from bayeskit.display_table import (
     table_html,
     text_lines,
 )
-from bayeskit.markup import BREAK, Html, document, filled, join, paragraphs, tag, text
-from bayeskit.report.latex.latex_page import as_latex
+from bayeskit._markup import BREAK, Html, document, filled, join, paragraphs, tag, text
+from bayeskit._report.latex.latex_page import as_latex
 
 SOURCE = Path(bayeskit.__file__).parent
 # Where tags are written: HTML, SVG, and the formats of networks that are XML.
-MAKERS = {"markup.py", "report/drawing/svg.py"}
+MAKERS = {"markup.py", "_report/drawing/svg.py"}
 NAMES = (
     "a b body br caption code desc details div g h1 h2 h3 head html i li line meta ol p path pre rect small span style "
     "summary sup svg table tbody td text th thead title tr"

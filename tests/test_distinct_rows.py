@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import learn_network
+from bayeskit._fitting.search import search_network as joining
+from bayeskit._fitting.search.family_scores import FamilyScores, MixedScores
+from bayeskit._fitting.search.independence_tests import IndependenceTests
+from bayeskit._fitting.search.node_columns import read_nodes
+from bayeskit._fitting.search.search_network import distinct_rows, joined_where_it_pays
+from bayeskit._networks.examples import asia, wet_grass
+from bayeskit._structure.criteria import NAMES, Score
+from bayeskit._structure.search_protocol import Family, bits
+from bayeskit._structure.search_protocol import Test as Question
 from bayeskit.errors import ColumnError, WeightError
-from bayeskit.learning.search import search_network as joining
-from bayeskit.learning.search.family_scores import FamilyScores, MixedScores
-from bayeskit.learning.search.independence_tests import IndependenceTests
-from bayeskit.learning.search.node_columns import read_nodes
-from bayeskit.learning.search.search_network import distinct_rows, joined_where_it_pays
-from bayeskit.networks.examples import asia, wet_grass
-from bayeskit.structure.criteria import NAMES, Score
-from bayeskit.structure.questions import Family, bits
-from bayeskit.structure.questions import Test as Question
 from refusals import refuses
 
 EVERY = ("auto", "hill-climbing", "tabu", "ges", "order", "exact", "chow-liu", "pc", "mmhc")
@@ -55,8 +55,8 @@ def repeated(seed, n=60):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("most_cells", [2**16, 0], ids=["tables", "sorted"])
 def test_scores_of_weighted_rows_are_those_of_repeated_ones(name, most_cells, monkeypatch):
-    monkeypatch.setattr("bayeskit.learning.search.family_scores.MOST_CELLS", most_cells)
-    monkeypatch.setattr("bayeskit.learning.search.family_scores.CELLS_A_ROW", 8 if most_cells else 0)
+    monkeypatch.setattr("bayeskit._fitting.search.family_scores.MOST_CELLS", most_cells)
+    monkeypatch.setattr("bayeskit._fitting.search.family_scores.CELLS_A_ROW", 8 if most_cells else 0)
     columns, all_rows, weights, sizes = repeated(1)
     question = [Family(0, 0), Family(3, 0b00110), Family(2, 0b00001, (1, 3, 4)), Family(4, 0b01111)]
     plain = FamilyScores(all_rows, sizes, Score(name, 3.0))(question)

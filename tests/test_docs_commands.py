@@ -69,7 +69,7 @@ def test_the_commands_of_a_page(path: Path, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_both_pages_show_every_command() -> None:
-    from bayeskit.cli.main import COMMANDS, NETWORK_COMMANDS
+    from bayeskit._cli.main import COMMANDS, NETWORK_COMMANDS
 
     names = {command.__name__ for command in COMMANDS}
     assert {"fit", "explain"} <= names

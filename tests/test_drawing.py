@@ -13,13 +13,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from bayeskit._graphs.network import Network, Node, continuous, discrete
+from bayeskit._networks import drawing
+from bayeskit._networks.discrete_adapter import DerivedCache
+from bayeskit._report.networks.network_html import MOST_NODES, network_html
 from bayeskit.errors import SettingError, SuspectResult, TooLarge, UnseenState, UsageError
-from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
-from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.networks import Not, drawing
-from bayeskit.networks.exact_door import Kept
-from bayeskit.report.networks.network_html import MOST_NODES, network_html
-from bayeskit.report.picture import Picture
+from bayeskit.explanations import Picture
+from bayeskit.networks import Deterministic, LinearGaussian, NoisyMax, Not, Table
 from refusals import refuses, warns_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -33,7 +33,7 @@ class Drawn:
     plot, _repr_html_ = drawing.plot, drawing.page
 
     def __init__(self, network, answers=None):
-        self._network, self._kept = network, Kept(network)
+        self._network, self._kept = network, DerivedCache(network)
         self.answers, self.asked = answers, []
 
     def posteriors(self, evidence=None, soft=None):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bayeskit._io.networks.dsc import read_dsc
+from bayeskit._io.networks.dsl import read_dsl
+from bayeskit._io.networks.raw import read_bytes
 from bayeskit.errors import ModelFormatError
-from bayeskit.io.networks.dsc import read_dsc
-from bayeskit.io.networks.dsl import read_dsl
-from bayeskit.io.networks.raw import read_bytes
 from network_files import NETWORKS, check_asymmetric, check_valid, golden
 from refusals import refuses
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit import BayesianNetwork
+from bayeskit._graphs.network import Network, Node, discrete
 from bayeskit.errors import CyclicGraph, SettingError, UnseenState, UsageError
-from bayeskit.graphs.distributions import LinearGaussian, Table
-from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit.networks import LinearGaussian, Table
 from edits import after
 from network_twin import joint_table, margin, random_network
 from refusals import refuses

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayeskit._inference.exact import Exact
+from bayeskit._inference.most_probable import most_probable_targets
+from bayeskit._inference.potentials import Evidence, Potentials
 from bayeskit.errors import TooLarge
-from bayeskit.inference.exact import Exact
-from bayeskit.inference.most_probable import most_probable_targets
-from bayeskit.inference.potentials import Evidence, Potentials
 from engine_twin import log_joint, log_margin, random_evidence, random_field
 from network_twin import random_network
 from work import check_growth

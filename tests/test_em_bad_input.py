@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from bayeskit import KDB, TAN, BayesianNetwork, GaussianMixture, LatentClass, NaiveBayes, learn_network
-from bayeskit.classifiers.semi_supervision import parted
-from bayeskit.data.source import Source
+from bayeskit._classifiers.semi_supervision import parted
+from bayeskit._data.source import Source
+from bayeskit._fitting.semi_supervised import SemiSupervised, SplitRows
 from bayeskit.errors import ColumnError, DataError, NotConverged, SettingError, SuspectResult
-from bayeskit.learning.semi_supervised import Parted, SemiSupervised
-from bayeskit.schema import Variable
+from bayeskit.statistics import Variable
 from refusals import refuses, warns_of
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
@@ -170,7 +170,7 @@ def test_the_best_step_after_the_start_is_kept(cls):
     labelled, unlabelled = parted(model, Source(X, y))
     fitted, kept = model._new_fitted(Variable("y", "categorical")), []
     fitted.absorb(labelled, kept)
-    problem = SemiSupervised(Parted.of(fitted, kept, unlabelled), 1.0)
+    problem = SemiSupervised(SplitRows.of(fitted, kept, unlabelled), 1.0)
     _, value = problem.expect(problem.maximise(model.statistics_))
     assert value == pytest.approx(max(model.history_[1:]), abs=1e-9)
 

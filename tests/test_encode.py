@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from bayeskit.data.encode import code_column, encode, match_columns
-from bayeskit.data.reading import Reading
-from bayeskit.data.table import open_table
+from bayeskit._data.encode import code_column, encode, match_columns
+from bayeskit._data.reading import Reading
+from bayeskit._data.table import open_table
 from bayeskit.errors import ColumnError, DataError, UnseenState
-from bayeskit.schema import Schema, Variable
+from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 
 Y = Variable("y", "categorical")

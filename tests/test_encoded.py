@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bayeskit.data.encoded import CHUNK_ROWS, Chunk, CodeColumn, Encoded
-from bayeskit.schema import Schema, Variable
+from bayeskit._data.encoded import CHUNK_ROWS, Chunk, CodeColumn, EncodedTable
+from bayeskit.statistics import Schema, Variable
 
 Y = Variable("y", "categorical", (0, 1))
 
@@ -24,7 +24,7 @@ def schema_of(size=3, numeric=1, width=0):
 def encoded_of(n, codes=None, values=None, **more):
     codes = np.arange(n)[:, None] % 3 if codes is None else codes
     values = np.arange(n, dtype=float)[:, None] if values is None else values
-    return Encoded(schema_of(), n, codes, values, **more)
+    return EncodedTable(schema_of(), n, codes, values, **more)
 
 
 @pytest.mark.parametrize("n", [1, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 2 * CHUNK_ROWS + 7])
@@ -69,13 +69,13 @@ def test_a_whole_chunk_is_no_copy():
 
 @pytest.mark.parametrize(("size", "dtype"), [(254, np.uint8), (255, np.uint32)])
 def test_codes_take_the_type_of_the_schema(size, dtype):
-    encoded = Encoded(schema_of(size), 2, [np.array([0, size + 1], np.uint32)], np.empty((2, 1)))
+    encoded = EncodedTable(schema_of(size), 2, [np.array([0, size + 1], np.uint32)], np.empty((2, 1)))
     assert encoded.chunk(0, 2).codes.dtype == dtype
     assert encoded.chunk(0, 2).codes.ravel().tolist() == [0, size + 1]
 
 
 def test_no_columns_of_a_kind():
-    chunk = Encoded(schema_of(0, 0), 4, [], []).chunk(1, 3)
+    chunk = EncodedTable(schema_of(0, 0), 4, [], []).chunk(1, 3)
     assert (chunk.codes.shape, chunk.values.shape) == ((2, 0), (2, 0))
 
 
@@ -91,7 +91,7 @@ def test_rows_weigh_one_where_nothing_is_said(n):
 def test_blocks_are_cut_by_rows():
     dense = np.arange(12).reshape(4, 3)
     for block in (dense, sparse.csr_array(dense)):
-        encoded = Encoded(schema_of(0, 0, 3), 4, np.empty((4, 0)), np.empty((4, 0)), block)
+        encoded = EncodedTable(schema_of(0, 0, 3), 4, np.empty((4, 0)), np.empty((4, 0)), block)
         for start, stop in [(0, 4), (1, 3)]:
             got = encoded.chunk(start, stop).block
             np.testing.assert_array_equal(got.toarray() if sparse.issparse(got) else got, dense[start:stop])
@@ -101,9 +101,9 @@ def test_blocks_are_cut_by_rows():
 def test_a_wide_sparse_block_has_longer_chunks():
     n, width = CHUNK_ROWS + 1, 1_000_000
     block = sparse.csr_array((n, width))
-    encoded = Encoded(schema_of(0, 0, width), n, np.empty((n, 0)), np.empty((n, 0)), block)
+    encoded = EncodedTable(schema_of(0, 0, width), n, np.empty((n, 0)), np.empty((n, 0)), block)
     assert encoded.bounds() == [(0, n)]
-    dense = Encoded(schema_of(0, 0, 2), n, np.empty((n, 0)), np.empty((n, 0)), np.empty((n, 2)))
+    dense = EncodedTable(schema_of(0, 0, 2), n, np.empty((n, 0)), np.empty((n, 0)), np.empty((n, 2)))
     assert len(dense.bounds()) == 2
 
 
@@ -132,7 +132,7 @@ MOVED = np.array([[2, 0], [3, 1], [0, 1], [3, 0]])
 
 def moved_rows(codes):
     target, weights = np.array([0, 1, 2, 2], np.uint32), np.array([1.0, 0.0, 2.0, 1.0])
-    return Encoded(BEFORE, 4, codes, np.arange(4.0)[:, None], target=target, weights=weights)
+    return EncodedTable(BEFORE, 4, codes, np.arange(4.0)[:, None], target=target, weights=weights)
 
 
 @pytest.mark.parametrize("columns", [False, True], ids=["matrix", "columns"])
@@ -170,7 +170,7 @@ def test_moved_codes_have_the_width_of_the_new_schema(size):
     small = Variable("a", "categorical", tuple(range(0, size, 100)))
     before, after = Schema((large,), Y), Schema((small,), Y)
     codes = np.array([[0], [100], [size - 1], [size]], dtype=before.code_dtype)
-    there = Encoded(before, 4, codes, np.empty((4, 0)), target=np.zeros(4, np.uint32)).moved_to(after)
+    there = EncodedTable(before, 4, codes, np.empty((4, 0)), target=np.zeros(4, np.uint32)).moved_to(after)
     assert there.chunk(0, 4).codes.dtype == np.uint8
     np.testing.assert_array_equal(there.chunk(0, 4).codes[:, 0], [0, 1, small.size, small.size])
     back = there.moved_to(before)

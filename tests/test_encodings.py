@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.data import encodings
-from bayeskit.data.encodings import decoded, detect, is_utf8, resolve, utf8_copy
+from bayeskit._data import encodings
+from bayeskit._data.encodings import decoded, detect, is_utf8, resolve, utf8_copy
 from bayeskit.errors import DataError, EncodingError, SettingError, SourceNote
 from refusals import refuses, warns_of
 

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.errors import SettingError
-from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.questions import Stop, answer_all, members
-from bayeskit.structure.search.equivalence import (
+from bayeskit._structure.arcs import Arcs
+from bayeskit._structure.search.equivalence import (
     Classes,
-    Partial,
+    PartialGraph,
     can_insert,
     cliques,
     complete,
@@ -26,6 +24,8 @@ from bayeskit.structure.search.equivalence import (
     insertions,
     topological,
 )
+from bayeskit._structure.search_protocol import Stop, answer_all, members
+from bayeskit.errors import SettingError
 from graph_twin import all_dags, dags, meek
 from refusals import refuses
 from search_scores import answers, as_dag, entropy_score, parents_of, random_parents, random_score, total
@@ -54,7 +54,7 @@ def test_a_class_has_a_graph_and_the_graph_has_that_class(dag):
 
 
 def test_a_square_without_a_chord_has_no_graph():
-    assert extension(Partial((0,) * 4, (0b1010, 0b0101, 0b1010, 0b0101))) is None
+    assert extension(PartialGraph((0,) * 4, (0b1010, 0b0101, 0b1010, 0b0101))) is None
 
 
 @given(dags(most=6), st.integers(0, 63))

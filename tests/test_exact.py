@@ -8,12 +8,12 @@ import threading
 import numpy as np
 import pytest
 
-import bayeskit.inference.exact as exact
-from bayeskit.graphs.distributions import Table
-from bayeskit.graphs.network import Network, Node, discrete
-from bayeskit.inference.exact import Exact
-from bayeskit.inference.most_probable import most_probable_targets
-from bayeskit.inference.potentials import Evidence, Potentials
+import bayeskit._inference.exact as exact
+from bayeskit._graphs.network import Network, Node, discrete
+from bayeskit._inference.exact import Exact
+from bayeskit._inference.most_probable import most_probable_targets
+from bayeskit._inference.potentials import Evidence, Potentials
+from bayeskit.networks import Table
 from network_twin import joint_table, log_total, margin, random_network, spare, with_evidence
 
 TIE = 1.0 - 1e-10

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit._fitting.search.family_scores import FamilyScores
+from bayeskit._structure.arcs import Arcs
+from bayeskit._structure.criteria import Score
+from bayeskit._structure.search.exact_search import exact, memory_needed
+from bayeskit._structure.search_protocol import Family, Graph, answer_all
 from bayeskit.errors import TooLarge
-from bayeskit.learning.search.family_scores import FamilyScores
-from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.criteria import Score
-from bayeskit.structure.questions import Family, Graph, answer_all
-from bayeskit.structure.search.exact_search import exact, memory_needed
 from climbing_twin import MadeUp, limits, stopped
 from learning_twin import all_parents, discrete_rows, is_acyclic
 from refusals import refuses

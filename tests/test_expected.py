@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.graphs.distributions import Table
-from bayeskit.graphs.network import Network, Node, discrete
-from bayeskit.inference import exact
-from bayeskit.inference.exact import Exact
-from bayeskit.inference.potentials import Potentials
+from bayeskit._graphs.network import Network, Node, discrete
+from bayeskit._inference import exact
+from bayeskit._inference.exact import Exact
+from bayeskit._inference.potentials import Potentials
+from bayeskit.networks import Table
 from network_twin import joint_table, margin, random_network, spare, with_evidence
 
 

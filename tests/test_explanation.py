@@ -28,13 +28,13 @@ from bayeskit import (
     NaiveBayes,
     datasets,
 )
-from bayeskit.display_table import as_rich, as_text, display_width
+from bayeskit._display_table import as_rich, as_text, display_width
+from bayeskit._report.fractions import fraction, magnitude, number, share
+from bayeskit._report.latex.latex_math import as_math
+from bayeskit._report.page import page_of
 from bayeskit.errors import DataError, SettingError, SuspectResult, UnseenState
+from bayeskit.explanations import Explanation, one_row
 from bayeskit.priors import MAP, BDeu, Dirichlet, MEstimate
-from bayeskit.report import Explanation, one_row
-from bayeskit.report.fractions import fraction, magnitude, number, share
-from bayeskit.report.latex.latex_math import as_math
-from bayeskit.report.page import page_of
 from refusals import refuses
 
 
@@ -429,8 +429,8 @@ def test_a_share_near_one_keeps_its_rest() -> None:
 
 def test_reports_import_neither_scikit_learn_nor_rich() -> None:
     code = (
-        "import sys; from bayeskit.report import Explanation, one_row\n"
-        "bad = [m for m in ('sklearn', 'rich', 'pandas', 'bayeskit.classifiers') if m in sys.modules]\n"
+        "import sys; from bayeskit.explanations import Explanation, one_row\n"
+        "bad = [m for m in ('sklearn', 'rich', 'pandas', 'bayeskit._classifiers') if m in sys.modules]\n"
         "sys.exit(f'imported: {bad}' if bad else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -18,15 +18,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import AODE, KDB, SPODE, TAN, AnDE, datasets
-from bayeskit.display_table import as_text
+from bayeskit._conditionals.conditional import Conditional
+from bayeskit._conditionals.one_parent import OneParent
+from bayeskit._display_table import as_text
+from bayeskit._report.factors import average_items as averaged_report
+from bayeskit._report.factors.cell_shares import pair_shares
+from bayeskit._report.page import page_of
 from bayeskit.errors import SuspectResult
-from bayeskit.estimation.conditional import Conditional
-from bayeskit.estimation.one_parent import OneParent
+from bayeskit.explanations import Attribute, Explanation, PageFactor, explain, one_row
 from bayeskit.priors import BackOff, BDeu, MEstimate, WittenBell
-from bayeskit.report import Attribute, Explanation, PageFactor, explain, one_row
-from bayeskit.report.factors import average_items as averaged_report
-from bayeskit.report.factors.cell_shares import pair_shares
-from bayeskit.report.page import page_of
 
 
 def mixed(n: int = 40, seed: int = 0) -> tuple[dict[str, Any], Any]:
@@ -333,7 +333,7 @@ def test_models_of_unknown_kinds_are_explained_by_leaving_out(lang: str) -> None
     known = fitted._model
     model = replace(known, conditionals=(Strange(known.conditionals[0]),))
     row = {"a": "x", "b": None, "c": "y", "d": "new"}
-    e = explain(model, fitted.statistics_, fitted._fitted.recipe, one_row(row), lang=lang)
+    e = explain(model, fitted.statistics_, fitted._fitted.spec, one_row(row), lang=lang)
     assert e.form == "evidence"
     encoded = fitted._fitted.encode(one_row(row), model.schema, "ignore")
     assert e.log_joint == pytest.approx(model.joint(encoded)[0], rel=1e-12)

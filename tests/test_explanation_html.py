@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from bayeskit import BayesianNetwork, NaiveBayes
-from bayeskit.cli.main import app
-from bayeskit.display_table import MOST_ROWS
+from bayeskit._cli.main import app
+from bayeskit._display_table import MOST_ROWS
 
 N, K = 400, 50
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from bayeskit import AODE, KDB, SPODE, TAN, NaiveBayes, WeightedNB, datasets
+from bayeskit._report.latex.latex_math import as_math
+from bayeskit._report.latex.latex_page import escaped
+from bayeskit._report.page import page_of
 from bayeskit.decision import decide
 from bayeskit.priors import BackOff
-from bayeskit.report.latex.latex_math import as_math
-from bayeskit.report.latex.latex_page import escaped
-from bayeskit.report.page import page_of
 
 NASTY = "50% of \\input{x} & $#_{}~^<|>[*]\nσ²"
 
@@ -61,7 +61,7 @@ def test_every_fraction_is_the_number_beside_it_and_is_mathematics(model: Any) -
 
 
 def as_math_of(log: float) -> str:
-    from bayeskit.report.fractions import magnitude
+    from bayeskit._report.fractions import magnitude
 
     return as_math(magnitude(log)) or ""
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bayeskit.inference.exact as exact
+import bayeskit._inference.exact as exact
 from bayeskit import BayesianNetwork, MarkovNetwork
+from bayeskit._inference.potentials import Evidence, Potentials
 from bayeskit.errors import ImpossibleEvidence, SettingError
-from bayeskit.inference.potentials import Evidence, Potentials
 from bayeskit.networks import Not
 from engine_twin import log_joint, log_margin, random_field
 from refusals import refuses

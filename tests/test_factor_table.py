@@ -8,12 +8,11 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from bayeskit.data import native_frames as native
+from bayeskit._data import native_frames as native
+from bayeskit._graphs.factor import MOST_ROWS, factor_frame, factor_html
+from bayeskit._networks.examples import wet_grass
 from bayeskit.errors import UsageError
-from bayeskit.graphs.distributions import Table
-from bayeskit.graphs.factor import MOST_ROWS, factor_frame, factor_html
-from bayeskit.networks import Estimate, Factor
-from bayeskit.networks.examples import wet_grass
+from bayeskit.networks import Estimate, Factor, Table
 from refusals import refuses
 
 

@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting import count_families as counting
-from bayeskit.counting.backend import count as count_plan
-from bayeskit.counting.count_families import count_families
-from bayeskit.data.encoded import Chunk, CodeColumn
+from bayeskit._counting import count_families as counting
+from bayeskit._counting.backend import count as count_plan
+from bayeskit._counting.count_families import count_families
+from bayeskit._data.encoded import Chunk, CodeColumn
+from bayeskit._io.statistics import pack_statistics, unpack_statistics
+from bayeskit._statistics.families import Families
 from bayeskit.errors import ColumnError, DataError, ModelFormatError, NotCounted
-from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics, unpack_statistics
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Embedding, Pattern, Plan
-from bayeskit.statistics.families import Families
+from bayeskit.statistics import Embedding, Pattern, Plan, Schema, Variable, load_statistics, save_statistics
 from refusals import refuses
 
 # By address wherever that is possible, by hash only, and whichever is cheaper.

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-import bayeskit.inference.exact as exact
+import bayeskit._inference.exact as exact
 from bayeskit import BayesianNetwork
-from bayeskit.inference.exact import Exact
-from bayeskit.inference.potentials import Evidence, Potentials
+from bayeskit._inference.exact import Exact
+from bayeskit._inference.potentials import Evidence, Potentials
 from network_twin import joint_table, log_total, long_chain, margin, random_network, with_evidence
 
 

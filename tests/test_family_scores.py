@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.count_extensions import pack_states
-from bayeskit.learning.search import family_scores
-from bayeskit.learning.search.family_scores import FamilyScores
-from bayeskit.structure.criteria import Score
-from bayeskit.structure.questions import Family, bits
+from bayeskit._counting.count_extensions import pack_states
+from bayeskit._fitting.search import family_scores
+from bayeskit._fitting.search.family_scores import FamilyScores
+from bayeskit._structure.criteria import Score
+from bayeskit._structure.search_protocol import Family, bits
 from graph_twin import all_dags
 from learning_twin import SCORES, class_of, discrete_rows, family_score
 

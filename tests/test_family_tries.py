@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.count_families import count_families
-from bayeskit.counting.count_tables import count_tables
-from bayeskit.data.encoded import Chunk
+from bayeskit._conditionals.categorical import estimate_tables
+from bayeskit._conditionals.family_tries import FamilyTries, estimate_families
+from bayeskit._conditionals.kernels.trie_scores import Rule
+from bayeskit._conditionals.tries import Trie
+from bayeskit._counting.count_families import count_families
+from bayeskit._counting.count_tables import count_tables
+from bayeskit._data.encoded import Chunk
 from bayeskit.errors import DataError, NotCounted
-from bayeskit.estimation.categorical import estimate_tables
-from bayeskit.estimation.family_tries import FamilyTries, estimate_families
-from bayeskit.estimation.kernels.trie_scores import Rule
-from bayeskit.estimation.tries import Trie
 from bayeskit.priors import MLE, BackOff, BDeu, Dirichlet, Laplace, MEstimate, Smoothing, WittenBell
-from bayeskit.schema import Schema, Variable
+from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 
 PRIORS = [

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.data.files import FileSource
+from bayeskit._data.files import FileSource
 from bayeskit.errors import ColumnError, DataError, EncodingError, SettingError, SourceNote
 from refusals import refuses, warns_of
 
@@ -309,7 +309,7 @@ def test_an_interrupt_is_no_fault_of_the_file(tmp_path, monkeypatch):
         raise RuntimeError("Query interrupted")
 
     source = FileSource(put(tmp_path, MELON))
-    monkeypatch.setattr("bayeskit.data.files.pieces", interrupted)
+    monkeypatch.setattr("bayeskit._data.files.pieces", interrupted)
     with pytest.raises(KeyboardInterrupt):
         next(source.batches())
 

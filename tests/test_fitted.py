@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 
 from bayeskit import AODE
-from bayeskit.counting import backend as threads
-from bayeskit.counting.backend import count, count_rows
-from bayeskit.data.encode import encode
-from bayeskit.data.encoded import CHUNK_ROWS
-from bayeskit.data.reading import Reading
-from bayeskit.data.table import open_table
-from bayeskit.estimation.class_prior import ClassPrior
-from bayeskit.learning.fitted import without_idle_states
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Pattern, Plan
-from bayeskit.statistics.pairs import Pairs
-from bayeskit.statistics.statistics import memory_of
-from bayeskit.statistics.triples import Triples
+from bayeskit._conditionals.class_prior import ClassPrior
+from bayeskit._counting import backend as threads
+from bayeskit._counting.backend import count, count_rows
+from bayeskit._data.encode import encode
+from bayeskit._data.encoded import CHUNK_ROWS
+from bayeskit._data.reading import Reading
+from bayeskit._data.table import open_table
+from bayeskit._fitting.fitted_state import without_idle_states
+from bayeskit._statistics.pairs import Pairs
+from bayeskit._statistics.statistics import memory_of
+from bayeskit._statistics.triples import Triples
+from bayeskit.statistics import Pattern, Plan, Schema, Variable
 
 Y = Variable("y", "categorical")
 

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from bayeskit.graphs.network import Network
-from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.relevant import ancestral, topological
-from bayeskit.inference.sampling import forward as forward_module
-from bayeskit.inference.sampling.forward import Forward, draw
+from bayeskit._graphs.network import Network
+from bayeskit._inference.potentials import Potentials
+from bayeskit._inference.relevant import ancestral, topological
+from bayeskit._inference.sampling import forward as forward_module
+from bayeskit._inference.sampling.forward import Forward, draw
 from network_twin import joint_table, random_network
 from sampling_networks import asia, binary, chi_square, wet_grass
 

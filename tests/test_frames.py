@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from bayeskit.data.frames import factorize_series, is_frame, numbers_of_series, open_frame, series_kind
+from bayeskit._data.frames import factorize_series, is_frame, numbers_of_series, open_frame, series_kind
 from bayeskit.errors import ColumnError, DataTypeError
 from refusals import refuses
 

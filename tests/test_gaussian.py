@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from bayeskit.counting.count_moments import count_moments
-from bayeskit.data.encoded import Chunk
+from bayeskit._conditionals.gaussian import estimate_gaussian
+from bayeskit._counting.count_moments import count_moments
+from bayeskit._data.encoded import Chunk
 from bayeskit.errors import InfiniteValue
-from bayeskit.estimation.gaussian import estimate_gaussian
-from bayeskit.schema import Schema, Variable
+from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.count_moments import count_cell_moments, count_moments
-from bayeskit.data.encoded import Chunk
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics.information import gaussian_information
+from bayeskit._counting.count_moments import count_cell_moments, count_moments
+from bayeskit._data.encoded import Chunk
+from bayeskit._statistics.information import gaussian_information
+from bayeskit.statistics import Schema, Variable
 
 NAN = float("nan")
 

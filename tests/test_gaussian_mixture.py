@@ -24,6 +24,7 @@ from sklearn.mixture import GaussianMixture as Peer
 from sklearn.utils.estimator_checks import check_estimator
 
 from bayeskit import GaussianMixture, load
+from bayeskit._io.saved import SavedContent, read_saved, write_saved
 from bayeskit.errors import (
     BayeskitError,
     ColumnError,
@@ -37,7 +38,6 @@ from bayeskit.errors import (
     UsageError,
     WeightError,
 )
-from bayeskit.io.saved import Saved, read_saved, write_saved
 from outside import DATA
 from refusals import refuses, unnamed, warns_of
 
@@ -605,7 +605,7 @@ def test_a_file_that_contradicts_itself_is_refused(tmp_path):
     saved = read_saved(path, "model")
 
     def changed(arrays=(), content=()):
-        file = Saved("model", {**saved.content, **dict(content)}, {**saved.arrays, **dict(arrays)})
+        file = SavedContent("model", {**saved.content, **dict(content)}, {**saved.arrays, **dict(arrays)})
         write_saved(file, path)
         with refuses(ModelFormatError, "iris.bayes"):
             load(path)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.graphs.distributions import LinearGaussian
-from bayeskit.graphs.network import Network, Node, continuous
-from bayeskit.inference.gaussian.elimination import plan
-from bayeskit.inference.gaussian.hybrid import Hybrid, HybridEvidence
+from bayeskit._graphs.network import Network, Node, continuous
+from bayeskit._inference.gaussian.elimination import plan
+from bayeskit._inference.gaussian.hybrid import Hybrid, HybridEvidence
+from bayeskit.networks import LinearGaussian
 from hybrid_twin import conditioned, dense
 from outside import DATA
 from work import check_growth

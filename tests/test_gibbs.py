@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from bayeskit.errors import UsageError
-from bayeskit.graphs.distributions import Deterministic
-from bayeskit.graphs.network import Network, Node, discrete
-from bayeskit.inference.potentials import Contradiction, Potentials
-from bayeskit.inference.sampling.blocks import Block, Support, blocks_of
-from bayeskit.inference.sampling.estimate import Cells
-from bayeskit.inference.sampling.gibbs import (
+from bayeskit._graphs.network import Network, Node, discrete
+from bayeskit._inference.potentials import Contradiction, Potentials
+from bayeskit._inference.sampling.blocks import Block, Support, blocks_of
+from bayeskit._inference.sampling.estimate import Cells
+from bayeskit._inference.sampling.gibbs import (
     Sampler,
     effective_sample_size,
     gibbs,
     shares_of_chains,
     split_r_hat,
 )
+from bayeskit.errors import UsageError
+from bayeskit.networks import Deterministic
 from network_twin import joint_table, margin, random_network, with_evidence
 from refusals import refuses
 from sampling_networks import Near, asia, binary, evidence, exact, wet_grass, within

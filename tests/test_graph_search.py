@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from bayeskit import TAN, BayesNetClassifier, learn_network
-from bayeskit.data.encode import encode
-from bayeskit.data.table import open_table
+from bayeskit._data.encode import encode
+from bayeskit._data.table import open_table
+from bayeskit._fitting.graph_search import GraphSearch, searched_graph
+from bayeskit._graphs.dag import Dag, markov_blanket
+from bayeskit._structure.criteria import Score
 from bayeskit.errors import DataError, SettingError, TooLarge
-from bayeskit.graphs.dag import Dag, markov_blanket
-from bayeskit.learning.graph_search import GraphSearch, searched_graph
-from bayeskit.schema import Schema, Variable
-from bayeskit.structure.criteria import Score
+from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 
 

@@ -14,25 +14,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import KDB, TAN, BayesianNetwork
-from bayeskit.classifiers.as_network import network_of_model
-from bayeskit.classifiers.intervals import drawn_of
-from bayeskit.classifiers.sample_rows import draw_codes
-from bayeskit.counting.backend import count_rows
-from bayeskit.data.encode import encode
-from bayeskit.data.table import open_table
+from bayeskit._classifiers.as_network import network_of_model
+from bayeskit._classifiers.intervals import drawn_of
+from bayeskit._classifiers.sample_rows import draw_codes
+from bayeskit._conditionals.posterior_draws import Draws
+from bayeskit._counting.backend import count_rows
+from bayeskit._data.encode import encode
+from bayeskit._data.table import open_table
+from bayeskit._fitting import graph_sums as sums
+from bayeskit._fitting.graphical import Graphical, as_graph, class_node
+from bayeskit._fitting.leave_one_out import LeaveOneOut, by_refit
+from bayeskit._fitting.model import ModelSpec, estimate
+from bayeskit._graphs.dag import Dag
+from bayeskit._graphs.network import Network, Node, continuous, discrete
+from bayeskit._io.trial import check_held
+from bayeskit._report.contributions import separate_logs
 from bayeskit.errors import CyclicGraph, InfiniteValue, ModelFormatError, SettingError
-from bayeskit.estimation.posterior_draws import Draws
-from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.io.trial import check_held
-from bayeskit.learning import graph_sums as sums
-from bayeskit.learning.graphical import Graphical, as_graph, class_node
-from bayeskit.learning.leave_one_out import LeftOut, by_refit
-from bayeskit.learning.model import Recipe, estimate
+from bayeskit.explanations import explain, one_row
 from bayeskit.priors import MAP, MLE, BackOff, BDeu, Dirichlet, Laplace, MEstimate, Smoothing, WittenBell
-from bayeskit.report import explain, one_row
-from bayeskit.report.contributions import separate_logs
-from bayeskit.schema import Schema, Variable
+from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 
 PRIORS = [BDeu(1.0), BDeu(10.0), Laplace(), MEstimate(2.0), MAP(Dirichlet(2))]
@@ -75,14 +75,16 @@ class Case:
         weight = self.weights[rows] if weights else None
         return encode(open_table(X), self.schema, "ignore", y=self.y[rows], weights=weight, with_target=True)
 
-    def recipe(self, prior=None, **more):
+    def spec(self, prior=None, **more):
         prior = prior or BDeu(1.0)
         plain = Laplace() if isinstance(prior, (BackOff, WittenBell)) else prior
-        return Recipe(form=Graphical(self.dag), smoothing=Smoothing(prior, {}), class_smoothing=plain, **more)
+        return ModelSpec(
+            form=Graphical(self.dag), smoothing=Smoothing(prior, {}), class_smoothing=plain, **more
+        )
 
-    def statistics(self, recipe, rows=slice(None), **more):
+    def statistics(self, spec, rows=slice(None), **more):
         encoded = self.encoded(rows, **more)
-        return count_rows(encoded, recipe.form.plan(self.schema, recipe))
+        return count_rows(encoded, spec.form.plan(self.schema, spec))
 
     def network(self, prior):
         variables = {v.name: v for v in (*self.schema.attributes, self.schema.target)}
@@ -99,8 +101,8 @@ class Case:
         return made.fit({**self.X, "y": self.y}, smoothing=prior, sample_weight=self.weights)
 
 
-def joint(case, recipe, rows=slice(None)):
-    model = estimate(case.statistics(recipe), recipe)
+def joint(case, spec, rows=slice(None)):
+    model = estimate(case.statistics(spec), spec)
     return model.joint(case.encoded(rows))
 
 
@@ -116,7 +118,7 @@ seeds = st.integers(0, 2**32 - 1)
 @given(seeds, st.sampled_from(PRIORS), st.sampled_from([(5, 0), (0, 4), (3, 3)]), st.booleans())
 def test_equal_to_the_network_that_was_fitted(seed, prior, shape, roots):
     case = Case(seed, *shape, n=200, roots=roots)
-    found = joint(case, case.recipe(prior))
+    found = joint(case, case.spec(prior))
     network = case.network(prior)
     known = {name: np.repeat(column, 3) for name, column in case.X.items()}
     known["y"] = np.tile(case.schema.target.states, 200)
@@ -131,10 +133,10 @@ def test_equal_to_the_network_that_was_fitted(seed, prior, shape, roots):
 @given(seeds, st.sampled_from([*PRIORS, MLE()]), st.booleans())
 def test_equal_to_enumeration(seed, prior, few):
     case = Case(seed, 4, n=25, holes=0.35)
-    recipe = case.recipe(prior)
+    spec = case.spec(prior)
     # By exact inference, whatever there is to sum over; or one by one.
     with mock.patch.object(sums, "MANY_ROWS", 0 if few else sums.MANY_ROWS):
-        found = joint(case, recipe)
+        found = joint(case, spec)
     close(found, enumerated(case, prior), 1e-11)
 
 
@@ -175,14 +177,14 @@ def enumerated(case, prior):
 )
 def test_leave_one_out_is_a_fit_without_the_row(seed, prior, shape, more, missing):
     case = Case(seed, *shape, n=14)
-    recipe = case.recipe(prior, missing=missing, **more)
-    statistics, encoded = case.statistics(recipe), case.encoded()
+    spec = case.spec(prior, missing=missing, **more)
+    statistics, encoded = case.statistics(spec), case.encoded()
     chunk = encoded.chunk(0, encoded.n_rows)
-    left_out = LeftOut(statistics, recipe)
+    left_out = LeaveOneOut(statistics, spec)
     assert left_out.fast
     for own in (case.weights, 0.5 * case.weights):
         found = left_out.scores(chunk, own)
-        wanted = by_refit(statistics, left_out.recipe, chunk, own)
+        wanted = by_refit(statistics, left_out.spec, chunk, own)
         for a, b in zip(found, wanted, strict=True):
             close(a, b, 1e-9)
 
@@ -191,25 +193,25 @@ def test_leave_one_out_is_a_fit_without_the_row(seed, prior, shape, more, missin
 @given(seeds, st.sampled_from([(4, 0), (0, 3), (3, 3)]), st.integers(1, 39))
 def test_pieces_and_what_is_forgotten(seed, shape, cut):
     case = Case(seed, *shape)
-    recipe = case.recipe()
-    whole = joint(case, recipe)
-    a, b = (case.statistics(recipe, rows) for rows in (slice(cut), slice(cut, None)))
-    close(estimate(a + b, recipe).joint(case.encoded()), whole, 1e-10)
-    alone = estimate((a + b) - b, recipe).joint(case.encoded())
-    close(alone, estimate(a, recipe).joint(case.encoded()), 1e-9)
+    spec = case.spec()
+    whole = joint(case, spec)
+    a, b = (case.statistics(spec, rows) for rows in (slice(cut), slice(cut, None)))
+    close(estimate(a + b, spec).joint(case.encoded()), whole, 1e-10)
+    alone = estimate((a + b) - b, spec).joint(case.encoded())
+    close(alone, estimate(a, spec).joint(case.encoded()), 1e-9)
 
 
 @pytest.mark.parametrize("shape", [(4, 0), (2, 3)])
 def test_threads_do_not_change_a_bit(shape):
     case = Case(3, *shape, n=150_000, holes=0.05)
-    recipe = case.recipe()
-    plan, encoded = recipe.form.plan(case.schema, recipe), case.encoded()
+    spec = case.spec()
+    plan, encoded = spec.form.plan(case.schema, spec), case.encoded()
     one, four = (count_rows(encoded, plan, n_jobs) for n_jobs in (1, 4))
     for kind, part in one.parts.items():
         for name, array in part.arrays().items():
             np.testing.assert_array_equal(array, four.parts[kind].arrays()[name], err_msg=f"{kind}/{name}")
     some = replace(encoded, n_rows=70_000)
-    answers = [estimate(one, recipe).joint(some, n_jobs) for n_jobs in (1, 4)]
+    answers = [estimate(one, spec).joint(some, n_jobs) for n_jobs in (1, 4)]
     np.testing.assert_array_equal(*answers)
 
 
@@ -234,24 +236,24 @@ def test_a_graph_of_tan_or_kdb_is_tan_or_kdb(seed, smoothing, missing, made):
     schema, fitted = model.schema_, model._fitted
     names = [v.name for v in schema.attributes]
     given = {name: ("y", *parents) for name, parents in model.structure_.items()}
-    settled = fitted.recipe.form.settled(fitted.statistics, fitted.recipe)
+    settled = fitted.spec.form.settled(fitted.statistics, fitted.spec)
     constants = None if settled.constants is None else (settled.constants, settled.constants)
     form = Graphical(Dag.of(given, ["y", *names]), constants)
-    recipe = replace(fitted.recipe, form=form)
+    spec = replace(fitted.spec, form=form)
     encoded = encode(open_table(case.X), schema, "ignore", y=case.y, weights=case.weights, with_target=True)
-    statistics = count_rows(encoded, form.plan(schema, recipe))
-    close(estimate(statistics, recipe).joint(encoded), model.predict_joint_log_proba(case.X), 1e-11)
+    statistics = count_rows(encoded, form.plan(schema, spec))
+    close(estimate(statistics, spec).joint(encoded), model.predict_joint_log_proba(case.X), 1e-11)
     chunk = encoded.chunk(0, encoded.n_rows)
-    mine = LeftOut(statistics, recipe).scores(chunk, case.weights)[0]
-    close(mine, LeftOut(fitted.statistics, fitted.recipe).scores(chunk, case.weights)[0], 1e-9)
+    mine = LeaveOneOut(statistics, spec).scores(chunk, case.weights)[0]
+    close(mine, LeaveOneOut(fitted.statistics, fitted.spec).scores(chunk, case.weights)[0], 1e-9)
 
 
 # -- what else is done with it ---------------------------------------------------------------------
 
 
-def made(case, recipe, **more):
-    statistics = case.statistics(recipe, **more)
-    model = estimate(statistics, recipe)
+def made(case, spec, **more):
+    statistics = case.statistics(spec, **more)
+    model = estimate(statistics, spec)
     return statistics, model, model.conditionals[0]
 
 
@@ -259,12 +261,12 @@ def made(case, recipe, **more):
 @given(seeds, st.sampled_from([(5, 0), (3, 3), (1, 4), (0, 4)]), st.sampled_from(["ignore", "state"]))
 def test_an_explanation_adds_up_to_the_answer(seed, shape, missing):
     case = Case(seed, *shape, n=30)
-    recipe = case.recipe(missing=missing)
-    statistics, model, _ = made(case, recipe)
+    spec = case.spec(missing=missing)
+    statistics, model, _ = made(case, spec)
     wanted = model.joint(case.encoded())
     for i in range(6):
         row = {name: column[i] for name, column in case.X.items()}
-        page = explain(model, statistics, recipe, one_row(row))
+        page = explain(model, statistics, spec, one_row(row))
         logs = np.array([f.log for f in page.prior])
         for attribute in page.attributes:
             logs = logs + [f.log for f in attribute.factors]
@@ -277,12 +279,12 @@ def test_an_explanation_adds_up_to_the_answer(seed, shape, missing):
 @given(seeds)
 def test_an_explanation_shows_the_fractions(seed):
     case = Case(seed, 5, n=30, holes=0.0)
-    recipe = case.recipe(Laplace())
-    statistics, model, _ = made(case, recipe)
+    spec = case.spec(Laplace())
+    statistics, model, _ = made(case, spec)
     weights = case.weights
     for i in range(5):
         row = {name: column[i] for name, column in case.X.items()}
-        for attribute in explain(model, statistics, recipe, one_row(row)).attributes:
+        for attribute in explain(model, statistics, spec, one_row(row)).attributes:
             parents = case.dag.parents_of(attribute.name)
             for label, factor in zip(case.schema.target.states, attribute.factors, strict=True):
                 there = np.ones(30, bool)
@@ -298,8 +300,8 @@ def test_an_explanation_shows_the_fractions(seed):
 @given(seeds, st.sampled_from([(5, 0), (3, 3), (0, 3)]), st.sampled_from(["ignore", "state"]))
 def test_contributions_add_up_to_the_answer(seed, shape, missing):
     case = Case(seed, *shape, n=12)
-    recipe = case.recipe(missing=missing)
-    _, model, factors = made(case, recipe)
+    spec = case.spec(missing=missing)
+    _, model, factors = made(case, spec)
     chunk = case.encoded().chunk(0, 12)
     model = replace(model, conditionals=(factors,))  # whether a number is missing has a factor of its own
     close(separate_logs(model, chunk).sum(axis=1), model.joint_chunk(chunk), 1e-9)
@@ -309,7 +311,7 @@ def test_contributions_add_up_to_the_answer(seed, shape, missing):
 @given(seeds, st.sampled_from([(5, 0), (0, 4), (3, 3)]), st.sampled_from(PRIORS))
 def test_the_network_of_the_model_is_the_network_that_was_fitted(seed, shape, prior):
     case = Case(seed, *shape)
-    found = network_of_model(made(case, case.recipe(prior))[1])
+    found = network_of_model(made(case, case.spec(prior))[1])
     wanted = case.network(prior)._network
     assert found.dag.as_mapping() == wanted.dag.as_mapping()
     for node in found.nodes:
@@ -327,7 +329,7 @@ def test_the_network_of_the_model_is_the_network_that_was_fitted(seed, shape, pr
 @pytest.mark.parametrize("given_class", [None, "yes"])
 def test_rows_that_are_drawn_have_the_distribution(shape, seed, given_class):
     case = Case(seed, *shape, holes=0.0)
-    _, model, _ = made(case, case.recipe(Laplace()))
+    _, model, _ = made(case, case.spec(Laplace()))
     n = 20_000
     classes, codes, values = draw_codes(model, n, np.random.default_rng(0), given_class)
     network = BayesianNetwork._of(network_of_model(model))
@@ -349,8 +351,8 @@ def test_rows_that_are_drawn_have_the_distribution(shape, seed, given_class):
 @given(seeds, st.sampled_from([(4, 0), (2, 3)]))
 def test_the_draws_of_a_row_are_its_own(seed, shape):
     case = Case(seed, *shape, n=60, holes=0.1)
-    recipe = case.recipe(Laplace())
-    drawn = drawn_of(case.statistics(recipe), recipe, "a graph")
+    spec = case.spec(Laplace())
+    drawn = drawn_of(case.statistics(spec), spec, "a graph")
     n = 600
     chunk = case.encoded().chunk(0, 20)
     logs = drawn.log_posteriors(chunk, Draws(0, n))
@@ -363,7 +365,7 @@ def test_the_draws_of_a_row_are_its_own(seed, shape):
 def test_what_smoothing_adds_is_the_sum_of_imaginary_logs():
     case = Case(4, 4, holes=0.0)
     prior = MEstimate(3.0)
-    factors = made(case, case.recipe(prior))[2]
+    factors = made(case, case.spec(prior))[2]
     wanted = 0.0
     for node in factors.network.nodes:
         if node.name != "y" or node.parents:
@@ -374,8 +376,8 @@ def test_what_smoothing_adds_is_the_sum_of_imaginary_logs():
 
 def test_tables_are_told_with_the_counts_behind_them():
     case = Case(2, 4)
-    recipe = case.recipe(Laplace())
-    statistics, _, factors = made(case, recipe)
+    spec = case.spec(Laplace())
+    statistics, _, factors = made(case, spec)
     assert factors.members() == [0, 1, 2, 3]
     for j in factors.members():
         parents = factors.parents_of(j)
@@ -399,7 +401,7 @@ def test_graphs_that_are_none_of_these_columns_are_refused():
         ({"d0": ("z0",), "z0": ("y",)}, ["y", "d0", "z0"], "d0"),
     ):
         with refuses(SettingError, named):
-            Graphical(Dag.of(parents, nodes)).plan(schema, Recipe())
+            Graphical(Dag.of(parents, nodes)).plan(schema, ModelSpec())
 
 
 def test_a_file_may_hold_a_graph_and_nothing_that_is_none():
@@ -420,18 +422,18 @@ def test_a_file_may_hold_a_graph_and_nothing_that_is_none():
 def test_a_class_prior_has_no_place_where_the_class_has_parents():
     case = Case(0, 2, n=10)
     form = Graphical(Dag.of({"y": ("d0",)}, ["y", "d0"]))
-    recipe = replace(case.recipe(), form=form, class_prior="uniform")
+    spec = replace(case.spec(), form=form, class_prior="uniform")
     with pytest.raises(SettingError, match="'d0'"):
-        made(case, recipe)
+        made(case, spec)
     root = Graphical(Dag.of({"d0": ("y",)}, ["y", "d0"]))
-    _, model, _ = made(case, replace(recipe, form=root))
+    _, model, _ = made(case, replace(spec, form=root))
     np.testing.assert_allclose(np.exp(model.log_prior), 1 / 3)
 
 
 def test_infinity_is_refused_by_name_and_row():
     case = Case(0, 1, 2, n=10, holes=0.0)
-    recipe = replace(case.recipe(), form=Graphical(Dag.of({"z1": ("y", "z0")}, ["y", "z0", "z1"])))
-    _, model, _ = made(case, recipe)
+    spec = replace(case.spec(), form=Graphical(Dag.of({"z1": ("y", "z0")}, ["y", "z0", "z1"])))
+    _, model, _ = made(case, spec)
     chunk = case.encoded().chunk(0, 10)
     for hole in (False, True):
         chunk.values[:] = 0.0
@@ -453,12 +455,12 @@ def test_a_column_without_a_value_is_no_part_of_the_graph():
     encoded = encode(open_table(X), schema, "ignore", y=[0, 1, 1, 0, 0], with_target=True)
     answers = []
     for dag in (graph, without):
-        recipe = Recipe(form=Graphical(dag))
-        statistics = count_rows(encoded, recipe.form.plan(schema, recipe))
-        model = estimate(statistics, recipe)
+        spec = ModelSpec(form=Graphical(dag))
+        statistics = count_rows(encoded, spec.form.plan(schema, spec))
+        model = estimate(statistics, spec)
         answers.append(model.joint(encoded))
         chunk = encoded.chunk(0, 5)
-        answers.append(LeftOut(statistics, recipe).scores(chunk, np.ones(5))[0])
+        answers.append(LeaveOneOut(statistics, spec).scores(chunk, np.ones(5))[0])
     np.testing.assert_array_equal(answers[0], answers[2])
     np.testing.assert_array_equal(answers[1], answers[3])
 
@@ -474,19 +476,19 @@ def test_the_class_is_called_otherwise_where_a_column_has_its_name():
 def test_many_missing_states_are_summed_by_inference(numeric):
     """More joint states than are gone through: the same answers, and without a row the same as a refit."""
     case = Case(11, 6, numeric, n=20, holes=0.5)
-    recipe = case.recipe()
-    statistics, model, _ = made(case, recipe)
+    spec = case.spec()
+    statistics, model, _ = made(case, spec)
     chunk = case.encoded().chunk(0, 20)
     wanted = model.joint_chunk(chunk)
-    left = LeftOut(statistics, recipe).scores(chunk, case.weights)[0]
+    left = LeaveOneOut(statistics, spec).scores(chunk, case.weights)[0]
     with mock.patch.multiple(sums, MOST_STATES=1, MOST_MIXED_STATES=1, MOST_LEFT_OUT=1):
-        close(estimate(statistics, recipe).joint_chunk(chunk), wanted, 1e-10)
-        close(LeftOut(statistics, recipe).scores(chunk, case.weights)[0], left, 1e-9)
+        close(estimate(statistics, spec).joint_chunk(chunk), wanted, 1e-10)
+        close(LeaveOneOut(statistics, spec).scores(chunk, case.weights)[0], left, 1e-9)
 
 
 def test_a_model_that_has_inferred_can_be_copied_and_pickled():
     case = Case(11, 6, n=20, holes=0.5)
-    _, model, factors = made(case, case.recipe())
+    _, model, factors = made(case, case.spec())
     with mock.patch.object(sums, "MANY_ROWS", 0):
         wanted = model.joint(case.encoded())
     assert "exact" in factors.__dict__  # engines have locks
@@ -497,8 +499,8 @@ def test_a_model_that_has_inferred_can_be_copied_and_pickled():
 
 def test_states_never_seen_are_one_more_state():
     case = Case(3, 4, n=40, holes=0.0)
-    recipe = case.recipe(Laplace(), unseen="smooth")
-    _, model, factors = made(case, recipe)
+    spec = case.spec(Laplace(), unseen="smooth")
+    _, model, factors = made(case, spec)
     chunk = case.encoded().chunk(0, 40)
     total = np.full((40, 3), -np.inf)
     for code in factors.codes_of(1):

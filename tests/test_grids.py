@@ -13,12 +13,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.count_grids import count_grids
-from bayeskit.data.encoded import Chunk
+from bayeskit._counting.count_grids import count_grids
+from bayeskit._data.encoded import Chunk
+from bayeskit._statistics.grids import MOST_CELLS, Grids
 from bayeskit.errors import DataError
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Embedding
-from bayeskit.statistics.grids import MOST_CELLS, Grids
+from bayeskit.statistics import Embedding, Schema, Variable
 from refusals import refuses
 
 K = 3
@@ -73,8 +72,8 @@ def slow_grid(rows, most):
 def at_most(cells):
     """Coarsening begins early enough for small examples to reach it."""
     with (
-        patch("bayeskit.statistics.grids.MOST_CELLS", cells),
-        patch("bayeskit.counting.count_grids.MOST_CELLS", cells),
+        patch("bayeskit._statistics.grids.MOST_CELLS", cells),
+        patch("bayeskit._counting.count_grids.MOST_CELLS", cells),
     ):
         yield
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bayeskit.learning.search.family_scores import FamilyScores
-from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.criteria import Score
-from bayeskit.structure.questions import Family, answer_all, bits, members
-from bayeskit.structure.search.hill_climbing import Position, as_matrix, hill_climbing
+from bayeskit._fitting.search.family_scores import FamilyScores
+from bayeskit._structure.arcs import Arcs
+from bayeskit._structure.criteria import Score
+from bayeskit._structure.search.hill_climbing import Position, as_matrix, hill_climbing
+from bayeskit._structure.search_protocol import Family, answer_all, bits, members
 from climbing_twin import (
     Counted,
     MadeUp,

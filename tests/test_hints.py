@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bayeskit import NaiveBayes
-from bayeskit.estimation.density import hinted_families, shapes_of
-from bayeskit.learning.fitted import ROWS_LOOKED_AT
+from bayeskit._conditionals.density import hinted_families, shapes_of
+from bayeskit._fitting.fitted_state import ROWS_LOOKED_AT
 
 RNG = np.random.default_rng(0)
 NORMAL = RNG.normal(size=400)

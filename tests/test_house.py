@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import bayeskit
-from bayeskit.kernel import compiling
-from bayeskit.networks.examples import wet_grass
+from bayeskit._networks.examples import wet_grass
+from bayeskit._numba import compiling
 
 CLASSES = [value for name in bayeskit.__all__ if inspect.isclass(value := getattr(bayeskit, name))]
 MOST = 4
@@ -71,13 +71,21 @@ def question_walk():
 
 
 @pytest.mark.parametrize(
-    ("title", "walk", "most"), [("One row", row_walk, 30), ("One question", question_walk, 16)]
+    ("page", "title", "walk", "most"),
+    [
+        ("ARCHITECTURE.md", "One row", row_walk, 30),
+        ("docs/notes/internals.md", "One question", question_walk, 16),
+    ],
 )
-def test_the_walk_names_every_file_on_the_way(title, walk, most):
-    page = (Path(__file__).parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    told = page.split(f"## {title}, followed")[1].split("\n## ")[0]
+def test_the_walk_names_every_file_on_the_way(page, title, walk, most):
+    told = (
+        (Path(__file__).parent.parent / page)
+        .read_text(encoding="utf-8")
+        .split(f"## {title}, followed")[1]
+        .split("\n## ")[0]
+    )
     passed = files_passed(walk())
     named = set(re.findall(r"[\w/]+\.py", told))
     # A loop that is called by compiled code leaves no trace.
-    assert passed - {"kernel.py"} <= named and len(named) <= most
+    assert passed - {"_numba.py"} <= named and len(named) <= most
     assert {name for name in named if not (Path(bayeskit.__file__).parent / name).is_file()} == set()

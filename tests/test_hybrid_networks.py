@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from bayeskit._graphs.network import Network, Node, continuous, discrete
+from bayeskit._inference.gaussian.elimination import all_moments, eliminate, plan
+from bayeskit._inference.gaussian.hybrid import Hybrid, HybridEvidence
 from bayeskit.errors import SettingError, TooLarge, UsageError
-from bayeskit.graphs.distributions import LinearGaussian, Table
-from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.inference.gaussian.elimination import all_moments, eliminate, plan
-from bayeskit.inference.gaussian.hybrid import Hybrid, HybridEvidence
+from bayeskit.networks import LinearGaussian, Table
 from hybrid_twin import enumerated, normalised, random_evidence, random_hybrid
 from refusals import refuses
 

@@ -60,7 +60,7 @@ def test_the_public_names_are_listed_and_resolve():
 
 
 def test_a_name_is_the_object_of_its_home():
-    from bayeskit.classifiers.naive_bayes import NaiveBayes
+    from bayeskit import NaiveBayes
 
     assert bayeskit.NaiveBayes is NaiveBayes
     assert bayeskit.NaiveBayes.__name__ == "NaiveBayes"

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from bayeskit._fitting.search import family_scores as packed_rows
+from bayeskit._fitting.search.independence_tests import CorrelationTests, IndependenceTests
+from bayeskit._structure.search_protocol import Test as Question
+from bayeskit._structure.search_protocol import bits
 from bayeskit.errors import SettingError
-from bayeskit.learning.search import family_scores as packed_rows
-from bayeskit.learning.search.independence_tests import CorrelationTests, IndependenceTests
-from bayeskit.structure.questions import Test as Question
-from bayeskit.structure.questions import bits
 from refusals import refuses
 
 NAMES = ("g2", "x2", "g2-adf", "x2-adf", "mi-sh")

@@ -15,17 +15,18 @@ from hypothesis.extra import numpy as npst
 from scipy import stats
 from sklearn.metrics import mutual_info_score
 
-from bayeskit.counting.count_tables import count_pairs
-from bayeskit.data.encode import encode
-from bayeskit.data.encoded import Chunk
-from bayeskit.data.table import open_table
+from bayeskit._counting.count_tables import count_pairs
+from bayeskit._data.encode import encode
+from bayeskit._data.encoded import Chunk
+from bayeskit._data.table import open_table
+from bayeskit._statistics import information
 from bayeskit.datasets import load_dataset
-from bayeskit.schema import Schema, Variable
 from bayeskit.statistics import (
+    Schema,
+    Variable,
     class_information,
     conditional_mutual_information,
     entropy,
-    information,
     mutual_information,
     pair_information,
 )

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit import AODE, TAN, MultinomialNB, NaiveBayes, datasets, report
+from bayeskit import AODE, TAN, MultinomialNB, NaiveBayes, datasets, explanations
 from bayeskit.errors import DataTypeError, SettingError, UsageError
-from bayeskit.report import information, pairs
+from bayeskit.explanations import information, pairs
 from refusals import refuses
 
 # Zhou, Machine Learning (2016), section 4.2.1: the gain of each attribute of table 4.1, in bits, to 3 places.
@@ -154,5 +154,5 @@ def test_what_cannot_be_told_is_refused():
 
 
 def test_the_name_is_that_of_the_function_whatever_was_imported():
-    importlib.import_module("bayeskit.report.information_table")
-    assert callable(report.information) and "information" in dir(report)
+    importlib.import_module("bayeskit._report.information_table")
+    assert callable(explanations.information) and "information" in dir(explanations)

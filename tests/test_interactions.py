@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.refusals import refuses
 
-from bayeskit.counting.backend import count
-from bayeskit.data.encoded import Chunk
+from bayeskit._counting.backend import count
+from bayeskit._data.encoded import Chunk
+from bayeskit._io.statistics import pack_statistics, unpack_statistics
+from bayeskit._statistics import interactions
+from bayeskit._statistics.interactions import Interactions
+from bayeskit._statistics.row_sample import RowSample
 from bayeskit.errors import CannotCount, DataError, NotCounted
-from bayeskit.io.statistics import pack_statistics, unpack_statistics
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Pattern, Plan, Statistics, interactions
-from bayeskit.statistics.interactions import Interactions
-from bayeskit.statistics.row_sample import RowSample
+from bayeskit.statistics import Pattern, Plan, Schema, Statistics, Variable
 
 SCHEMA = Schema(
     (

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit._structure.learners import k_dependence, learn
 from bayeskit.statistics import class_information, conditional_mutual_information
-from bayeskit.structure.learners import k_dependence, learn
 from test_tree import counted
 
 

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 import bayeskit
 import bounds
-from bayeskit import kernel as module
-from bayeskit.inference.sampling.forward import draw
-from bayeskit.intrinsics import fibonacci_hash, fma, lowest_bit, ones
-from bayeskit.kernel import compiling, kernel
+from bayeskit import _numba as module
+from bayeskit._inference.sampling.forward import draw
+from bayeskit._intrinsics import fibonacci_hash, fma, lowest_bit, ones
+from bayeskit._numba import compiling, kernel
 from refusals import warns_of
 
 PACKAGE = Path(bayeskit.__file__).parent
@@ -82,7 +82,7 @@ def test_without_any_writable_directory_it_compiles_and_says_so_once(tmp_path):
 
 
 ONE_KERNEL = """
-from bayeskit.kernel import kernel
+from bayeskit._numba import kernel
 
 @kernel
 def double(x):
@@ -113,7 +113,7 @@ def test_compiled_code_is_kept_for_the_next_process(tmp_path):
 
 BEYOND_THE_END = """
 import numpy as np
-from bayeskit.inference.sampling.forward import draw
+from bayeskit._inference.sampling.forward import draw
 
 try:
     draw.made()(np.array([0.25, 0.75]), 0, 3, 0.5)
@@ -179,8 +179,8 @@ def test_a_kernel_names_other_kernels_that_are_not_made_yet():
     names = {"np": np, "__name__": __name__}
     exec("def inner(x):\n    return x + 1\ndef outer(x):\n    return 2 * inner(x)", names)
     names["inner"], outer = (
-        module.Deferred(names["inner"], numba.njit),
-        module.Deferred(names["outer"], numba.njit),
+        module.DeferredKernel(names["inner"], numba.njit),
+        module.DeferredKernel(names["outer"], numba.njit),
     )
     assert outer(3) == 8
     assert outer.made() is outer.made()
@@ -265,7 +265,7 @@ def product(rows):
         names,
     )
     # Nothing of it is kept on disk: it has no file.
-    return module.Deferred(names["f"], numba.njit), np.arange(rows, dtype=np.float64), np.ones(rows)
+    return module.DeferredKernel(names["f"], numba.njit), np.arange(rows, dtype=np.float64), np.ones(rows)
 
 
 @plain
@@ -306,7 +306,7 @@ def test_many_small_calls_are_compiled_in_the_end(monkeypatch):
 def test_a_whole_number_that_outgrows_its_type_is_compiled():
     names: dict = {}
     exec("def f(codes, out):\n for i in range(codes.shape[0]):\n  out[i] = codes[i, 0] * codes[i, 1]", names)
-    times = module.Deferred(names["f"], numba.njit)
+    times = module.DeferredKernel(names["f"], numba.njit)
     out = np.zeros(2, dtype=np.int64)
     times(np.array([[200, 200], [3, 4]], dtype=np.uint8), out)
     assert out.tolist() == [40_000, 12]
@@ -317,7 +317,7 @@ def test_an_index_out_of_range_is_never_compiled():
     names: dict = {}
     exec("def f(x, out):\n for i in range(x.shape[0] + 1):\n  out[0] += x[i]", names)
     with pytest.raises(IndexError):
-        module.Deferred(names["f"], numba.njit)(np.ones(3), np.zeros(1))
+        module.DeferredKernel(names["f"], numba.njit)(np.ones(3), np.zeros(1))
 
 
 def test_threads_may_begin_a_kernel_together():
@@ -348,7 +348,7 @@ def test_what_is_kept_on_disk_is_used_at_once(tmp_path):
 
 
 LOOP = """
-from bayeskit.kernel import kernel
+from bayeskit._numba import kernel
 import numpy as np
 {imported}
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import cauchy, kstest, norm
 
-from bayeskit.counting.count_grids import count_grids
-from bayeskit.data.encoded import Chunk
+from bayeskit._conditionals.kernel_density import BROAD_SHARE, estimate_kernel
+from bayeskit._counting.count_grids import count_grids
+from bayeskit._data.encoded import Chunk
+from bayeskit._statistics.grids import Grid, Grids
 from bayeskit.errors import SettingError
-from bayeskit.estimation.kernel_density import BROAD_SHARE, estimate_kernel
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics.grids import Grid, Grids
+from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit.data.class_labels import as_labels, encode_labels
-from bayeskit.data.source import as_weights
+from bayeskit._data.class_labels import as_labels, encode_labels
+from bayeskit._data.source import as_weights
 from bayeskit.errors import BayeskitError, DataError, DataTypeError, UnseenClass, WeightError
-from bayeskit.schema import Variable
+from bayeskit.statistics import Variable
 from refusals import refuses
 
 BARE = Variable("y", "categorical")

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayeskit import LatentClass, NaiveBayes, datasets, load
+from bayeskit._io.saved import SavedContent, read_saved, write_saved
 from bayeskit.errors import (
     ColumnError,
     DataError,
@@ -25,7 +26,6 @@ from bayeskit.errors import (
     UnseenState,
     UsageError,
 )
-from bayeskit.io.saved import Saved, read_saved, write_saved
 from refusals import refuses, warns_of
 
 
@@ -428,7 +428,7 @@ def test_a_file_that_contradicts_itself_is_refused(tmp_path):
     def refused(arrays=(), content=(), without=()):
         changed = {**saved.arrays, **dict(arrays)}
         kept = {name: array for name, array in changed.items() if name not in without}
-        write_saved(Saved("model", {**saved.content, **dict(content)}, kept), path)
+        write_saved(SavedContent("model", {**saved.content, **dict(content)}, kept), path)
         with refuses(ModelFormatError, "hidden.bayes"):
             load(path)
 

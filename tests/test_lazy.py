@@ -150,7 +150,7 @@ def test_text_that_changed_in_place_is_read_as_it_is_now():
 
 
 def test_after_some_seconds_the_counts_are_taken_anew(monkeypatch):
-    from bayeskit.learning import lazy as module
+    from bayeskit._fitting import lazy_state as module
 
     clock = [100.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import Batches, learn_network
-from bayeskit.data.columns import factorize_array
+from bayeskit._data.columns import factorize_array
+from bayeskit._fitting.search.node_columns import read_nodes, read_source
+from bayeskit._networks.examples import wet_grass
 from bayeskit.errors import (
     ColumnError,
     DataError,
@@ -22,9 +24,7 @@ from bayeskit.errors import (
     TooLarge,
     UnseenState,
 )
-from bayeskit.learning.search.node_columns import read_nodes, read_source
 from bayeskit.networks import arc_strengths
-from bayeskit.networks.examples import wet_grass
 from refusals import refuses, warns_of
 
 ROWS = wet_grass().sample(1000, random_state=3)
@@ -208,7 +208,7 @@ def test_what_cannot_be(data, how, error, says):
 def test_a_file_that_will_not_fit_is_refused_before_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "grass.csv"
     ROWS.to_csv(path, index=False)
-    monkeypatch.setattr("bayeskit.data.files.FileSource.batches", lambda self: pytest.fail("it was read"))
+    monkeypatch.setattr("bayeskit._data.files.FileSource.batches", lambda self: pytest.fail("it was read"))
     with refuses(TooLarge, "max_memory", 3999) as refused:
         learn_network(path, max_memory=3999)
     assert refused.value.bytes_needed == 4000

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from bayeskit import learn_network
+from bayeskit._fitting.search import search_network as searching
+from bayeskit._networks.examples import wet_grass
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult, TooLarge
-from bayeskit.learning.search import search_network as searching
-from bayeskit.networks.examples import wet_grass
-from bayeskit.structure import score
+from bayeskit.networks import score
 from refusals import refuses, warns_of
 
 ROWS = wet_grass().sample(1000, random_state=3)
@@ -81,7 +81,7 @@ def test_no_time_gives_a_network_and_says_so(method):
 
 
 def test_ctrl_c_gives_a_network_and_says_so(monkeypatch):
-    answer = searching.Answers.__call__
+    answer = searching.SearchAnswers.__call__
 
     def interrupted(self, question):
         if not os.environ.get("TOLD"):
@@ -89,7 +89,7 @@ def test_ctrl_c_gives_a_network_and_says_so(monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
         return answer(self, question)
 
-    monkeypatch.setattr(searching.Answers, "__call__", interrupted)
+    monkeypatch.setattr(searching.SearchAnswers, "__call__", interrupted)
     with warns_of(SuspectResult, "interrupted"):
         network = learn_network(ROWS)
     assert set(network.nodes) == set(ROWS.columns)

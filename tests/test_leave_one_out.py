@@ -22,11 +22,11 @@ from bayeskit import (
     MultinomialNB,
     NaiveBayes,
 )
-from bayeskit.counting.backend import count
-from bayeskit.data.source import Source
+from bayeskit._counting.backend import count
+from bayeskit._data.source import Source
+from bayeskit._fitting.leave_one_out import LeaveOneOut, by_refit, encode_learned, left_out_joint
+from bayeskit._fitting.model import estimate
 from bayeskit.errors import DataError, NotCounted, SettingError
-from bayeskit.learning.leave_one_out import LeftOut, by_refit, encode_learned, left_out_joint
-from bayeskit.learning.model import estimate
 from refusals import refuses
 
 
@@ -36,11 +36,11 @@ def learned(model, X, y, w=None):
     fitted = model._fitted
     (rows,) = Source(X, y, w)
     encoded = encode_learned(fitted, fitted.schema, rows)
-    left_out = LeftOut(fitted.statistics, fitted.recipe)
+    left_out = LeaveOneOut(fitted.statistics, fitted.spec)
     return encoded, fitted.statistics, left_out
 
 
-def brute(encoded, statistics, recipe, own=None):
+def brute(encoded, statistics, spec, own=None):
     """Count all rows, each at its weight but one at what is left of it, estimate, score that one."""
     whole = encoded.chunk(0, encoded.n_rows)
     weights = whole.row_weights
@@ -52,7 +52,7 @@ def brute(encoded, statistics, recipe, own=None):
         present = np.flatnonzero(others > 0)
         rest = replace(whole, weights=others).take(present)
         with np.errstate(invalid="ignore"):
-            model = estimate(count(rest, statistics.schema, statistics.plan), recipe)
+            model = estimate(count(rest, statistics.schema, statistics.plan), spec)
         joint.append(model.joint_chunk(whole.take(np.array([i])))[0])
         prior.append(model.log_prior)
     return np.array(joint), np.array(prior)
@@ -60,8 +60,8 @@ def brute(encoded, statistics, recipe, own=None):
 
 def check(model, X, y, w=None, rtol=1e-12, own=None):
     encoded, statistics, left_out = learned(model, X, y, w)
-    joint, prior = left_out_joint(statistics, model._fitted.recipe, encoded, own=own)
-    expected, expected_prior = brute(encoded, statistics, left_out.recipe, own)
+    joint, prior = left_out_joint(statistics, model._fitted.spec, encoded, own=own)
+    expected, expected_prior = brute(encoded, statistics, left_out.spec, own)
     assert not np.isnan(joint).any()
     # Log-probabilities of hundreds are held to their size; so are those that floors make of billions.
     np.testing.assert_allclose(joint, expected, rtol=rtol, atol=rtol * 10)
@@ -302,8 +302,8 @@ def test_codes_of_another_schema_are_refused():
     encoded, statistics, left_out = learned(NaiveBayes(), [["a"], ["b"]], [0, 1])
     other = NaiveBayes().fit([["b"], ["c"]], [0, 1])._fitted
     with pytest.raises(NotCounted):
-        left_out_joint(other.statistics, other.recipe, encoded)
-    assert by_refit(statistics, left_out.recipe, encoded.chunk(0, 2), np.ones(2))[0].shape == (2, 2)
+        left_out_joint(other.statistics, other.spec, encoded)
+    assert by_refit(statistics, left_out.spec, encoded.chunk(0, 2), np.ones(2))[0].shape == (2, 2)
 
 
 def test_every_way_of_giving_rows(tmp_path):
@@ -323,7 +323,7 @@ def test_every_way_of_giving_rows(tmp_path):
 
 
 def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr("bayeskit.data.encoded.CHUNK_ROWS", 16)
+    monkeypatch.setattr("bayeskit._data.encoded.CHUNK_ROWS", 16)
     X, y = mixed(90)
     one = NaiveBayes().fit(X, y).leave_one_out(X, y)
     np.testing.assert_array_equal(NaiveBayes(n_jobs=3).fit(X, y).leave_one_out(X, y), one)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
+from bayeskit._graphs.network import Network, Node, continuous, discrete
+from bayeskit._inference.gaussian.hybrid import Hybrid, HybridEvidence
+from bayeskit._inference.lookup import log_prob
 from bayeskit.errors import DataError
-from bayeskit.graphs.distributions import LinearGaussian, Table
-from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.inference.gaussian.hybrid import Hybrid, HybridEvidence
-from bayeskit.inference.lookup import log_prob
+from bayeskit.networks import LinearGaussian, Table
 from hybrid_twin import dense, random_hybrid
 from network_twin import joint_table, random_network
 from refusals import refuses

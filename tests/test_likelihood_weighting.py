@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bayeskit.errors import SettingError
-from bayeskit.graphs.network import Network
-from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.sampling.estimate import Cells
-from bayeskit.inference.sampling.forward import Forward
-from bayeskit.inference.sampling.likelihood_weighting import (
+from bayeskit._graphs.network import Network
+from bayeskit._inference.potentials import Potentials
+from bayeskit._inference.sampling.estimate import Cells
+from bayeskit._inference.sampling.forward import Forward
+from bayeskit._inference.sampling.likelihood_weighting import (
     likelihood_weighting,
     weighted_cells,
     weighted_shares,
 )
+from bayeskit.errors import SettingError
 from network_twin import joint_table, margin, random_network
 from refusals import refuses
 from sampling_networks import Near, asia, binary, evidence, exact, wet_grass, within

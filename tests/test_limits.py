@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bayeskit._structure.arcs import Arcs, read_limits
+from bayeskit._structure.criteria import NAMES, Score, as_score
+from bayeskit._structure.search_protocol import bits, members
 from bayeskit.errors import SettingError
-from bayeskit.structure.arcs import Arcs, read_limits
-from bayeskit.structure.criteria import NAMES, Score, as_score
-from bayeskit.structure.questions import bits, members
 from refusals import refuses
 
 ABCD = ["a", "b", "c", "d"]

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from tests.refusals import refuses, warns_of
 
 from bayeskit import LogLinearBayes, load
-from bayeskit.errors import Incompatible, NotCounted, NotSupported, SettingError, SuspectResult, UsageError
-from bayeskit.estimation.log_linear_weights import (
+from bayeskit._conditionals.log_linear_weights import (
     Penalty,
     RowLosses,
     Weights,
@@ -23,7 +22,8 @@ from bayeskit.estimation.log_linear_weights import (
     losses_of,
     minimise,
 )
-from bayeskit.learning.model import estimate
+from bayeskit._fitting.model import estimate
+from bayeskit.errors import Incompatible, NotCounted, NotSupported, SettingError, SuspectResult, UsageError
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ def test_scores_are_the_formula(missing: str) -> None:
     X["v"] = np.roll(X["w"], 1)
     c1, c2, c3 = 1.5, 7.0, 11.0
     model = LogLinearBayes(views=3, imaginary_rows=(c1, c2, c3), missing=missing).fit(X, y)
-    form = model._fitted.recipe.form
+    form = model._fitted.spec.form
     codes = {axis: axis_codes(axis, X, model, missing) for axis in form.axes}
     row, k = 5, len(model.classes_)
     target = np.searchsorted(model.classes_, y)
@@ -111,7 +111,7 @@ def term(columns: list[Any], row: int, of_class: Any, strengths: tuple[float, ..
 
 
 def chunk_of(model: Any, X: Any, y: Any = None) -> Any:
-    from bayeskit.data.table import open_table
+    from bayeskit._data.table import open_table
 
     fitted = model._fitted
     chunk = fitted.encode(open_table(X), fitted.schema, "ignore").chunk(0, len(X["a"]))
@@ -145,7 +145,7 @@ def test_leaving_a_row_out_is_recounting_without_it(weights: str | None) -> None
     model.fit(X, y, given)
     fitted = model._fitted
     found = model.leave_one_out(X, y, given)
-    settled = replace(fitted.recipe, form=replace(fitted.recipe.form, weights=model._score.chosen))
+    settled = replace(fitted.spec, form=replace(fitted.spec.form, weights=model._score.chosen))
     for i in range(0, 60, 7):
         some = np.array([i])
         row = {name: column[some] for name, column in X.items()}
@@ -171,7 +171,7 @@ def test_approximate_leave_one_out_is_close_to_refits() -> None:
     naive = losses_of(losses.scores(all_of(chosen)))[0]
     centre, bounded = np.zeros(g + k), np.arange(g + k) < g
     # The centre is the group's weight: find it again as choose_weights does.
-    from bayeskit.estimation.log_linear_weights import _of_kinds
+    from bayeskit._conditionals.log_linear_weights import _of_kinds
 
     centre[:g] = _of_kinds(losses, kinds)[kinds]
     penalty = Penalty(np.where(bounded, 3.0, 0.5), centre, bounded)
@@ -417,7 +417,7 @@ def test_a_wide_table_is_cut_down_with_a_word() -> None:
 
 
 def test_weights_come_from_a_sample_where_there_are_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bayeskit.learning import log_linear
+    from bayeskit._fitting import log_linear
 
     monkeypatch.setattr(log_linear, "LEAST_ROWS", 100)
     monkeypatch.setattr(log_linear, "MOST_ROWS", 100)

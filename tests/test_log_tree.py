@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit.inference.clique_tree import make_tree, shape_tree
-from bayeskit.inference.loaded import Loaded
-from bayeskit.inference.log_tree import (
+from bayeskit._inference.clique_tree import make_tree, shape_tree
+from bayeskit._inference.filled_tree import FilledTree
+from bayeskit._inference.log_tree import (
     log_evidence,
     log_marginals,
     log_propagate,
@@ -19,8 +19,8 @@ from bayeskit.inference.log_tree import (
     log_tables,
     spread,
 )
-from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.triangulation import make_problem, triangulate
+from bayeskit._inference.potentials import Potentials
+from bayeskit._inference.triangulation import make_problem, triangulate
 from engine_twin import log_joint, log_margin, random_evidence, random_field
 from network_twin import random_network
 
@@ -51,7 +51,7 @@ def test_logs_and_plain_numbers_agree(seed, take_max):
     p = Potentials.of(random_network(rng, int(rng.integers(1, 8)), 3, 4, zeros=0.3 * (seed % 2)))
     evidence = random_evidence(rng, p)
     tree = planned(p, evidence.codes)
-    loaded = Loaded.of(tree, p, evidence.codes)
+    loaded = FilledTree.of(tree, p, evidence.codes)
     plain, found, _ = loaded.ask(np.empty(0, np.int64), evidence.likelihoods, take_max=take_max)
     total, marginals = in_logs(tree, p, evidence, take_max)
     assert total == plain or abs(total - plain) < 1e-11

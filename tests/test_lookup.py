@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.inference.lookup import Lookup, log_weights
-from bayeskit.inference.potentials import Potentials
+from bayeskit._inference.lookup import Lookup, log_weights
+from bayeskit._inference.potentials import Potentials
 from network_twin import joint_table, random_network
 
 

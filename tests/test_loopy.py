@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.graphs.distributions import Table
-from bayeskit.graphs.network import Field, Network, Node, discrete
-from bayeskit.inference.loopy import loopy
-from bayeskit.inference.potentials import Contradiction, Evidence, Potentials
-from bayeskit.networks import Factor
+from bayeskit._graphs.network import FactorGraph, Network, Node, discrete
+from bayeskit._inference.loopy import loopy
+from bayeskit._inference.potentials import Contradiction, Evidence, Potentials
+from bayeskit.networks import Factor, Table
 from network_twin import joint_table, margin, with_evidence
 from sampling_networks import asia, binary, evidence, exact, product, ring, wet_grass
 
@@ -115,7 +114,7 @@ def test_impossible_evidence():
 
 def test_a_factor_without_a_variable_that_is_zero():
     a = discrete("a", "xy")
-    field = Field((a,), (Factor(("a",), ("xy",), [1.0, 2.0]), Factor((), (), np.array(0.0))))
+    field = FactorGraph((a,), (Factor(("a",), ("xy",), [1.0, 2.0]), Factor((), (), np.array(0.0))))
     with pytest.raises(Contradiction):
         loopy(Potentials.of(field), Evidence.nothing(1), 100, 1e-9)
 

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from asked import public, random_evidence, wet_grass
 from bayeskit import BayesianNetwork, MarkovNetwork
+from bayeskit._graphs.network import Network, Node, continuous, discrete
 from bayeskit.errors import ImpossibleEvidence, SettingError, TooLarge, UsageError
-from bayeskit.graphs.distributions import LinearGaussian
-from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.networks import Factor, Not
+from bayeskit.networks import Factor, LinearGaussian, Not
 from network_twin import log_total, margin, random_network, with_evidence
 from refusals import refuses
 

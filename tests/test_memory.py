@@ -8,16 +8,16 @@ import tracemalloc
 import numpy as np
 import pytest
 
-import bayeskit.inference.exact as exact
-import bayeskit.inference.most_probable as most_probable
+import bayeskit._inference.exact as exact
+import bayeskit._inference.most_probable as most_probable
 from bayeskit import MarkovNetwork, read_network
+from bayeskit._inference.clique_tree import guarded_shape, require_table
+from bayeskit._inference.exact import Exact
+from bayeskit._inference.most_probable import most_probable_targets
+from bayeskit._inference.potentials import Evidence, Potentials
+from bayeskit._inference.triangulation import make_problem, triangulate
+from bayeskit._numba import compiling
 from bayeskit.errors import TooLarge
-from bayeskit.inference.clique_tree import guarded_shape, require_table
-from bayeskit.inference.exact import Exact
-from bayeskit.inference.most_probable import most_probable_targets
-from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.inference.triangulation import make_problem, triangulate
-from bayeskit.kernel import compiling
 from engine_twin import every_pair, window
 from network_files import NETWORKS
 from refusals import refuses

@@ -20,10 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayeskit
-from bayeskit import errors, messages
+from bayeskit import _messages, errors
+from bayeskit._messages import COMMAND_LINE, Joined, Message, Term, catalogue, entries_of, fields_of, speaking
+from bayeskit._visible import visible_lines
 from bayeskit.errors import DataError, ModelFormatError, SettingError, SuspectResult, set_language
-from bayeskit.messages import COMMAND_LINE, Joined, Message, Term, catalogue, entries_of, fields_of, speaking
-from bayeskit.visible import visible_lines
 from refusals import refuses
 
 CJK = re.compile("[\u4e00-\u9fff]")
@@ -61,7 +61,7 @@ def kinds() -> dict[str, type[Exception]]:
 
 def test_every_entry_is_a_text_of_the_source() -> None:
     """A message that is written anew must be translated anew."""
-    for folder in messages.LANGUAGES.values():
+    for folder in _messages.LANGUAGES.values():
         assert {template for _, template in catalogue(folder)} - texts() - FOREIGN == set()
 
 
@@ -84,14 +84,14 @@ def test_both_sides_of_an_entry_have_the_same_fields(template: str) -> None:
 _SAME = re.compile(r"({\w+[^}]*}|[A-Z]*[a-z]?\b|Brier|[^\w{}])*")
 # Where Chinese is data: names and states of tables, titles of books, what columns may be called, where a line breaks.
 _CHINESE = {
-    "cli/demos/stories.py",
-    "cli/textbook_check.py",
-    "comparing/suspect_columns.py",
-    "datasets/dataset.py",
-    "networks/examples.py",
+    "_cli/demos/stories.py",
+    "_cli/textbook_check.py",
+    "_comparison/suspect_columns.py",
+    "datasets/_dataset.py",
+    "_networks/examples.py",
     *(f"report/textbook/{page}.py" for page in ("em_page", "lihang", "melon3", "melon8", "sheet", "spam")),
-    "report/textbook/structure_page.py",
-    "report/charts/legend.py",
+    "_report/textbook/structure_page.py",
+    "_report/charts/legend.py",
 }
 
 
@@ -135,9 +135,9 @@ def test_chinese_stands_in_the_catalogue() -> None:
 
 
 def test_words_are_read_in_the_language_of_a_report() -> None:
-    words = messages.WordList({"a": "posterior", "b": "no such text {n}"})
+    words = _messages.WordList({"a": "posterior", "b": "no such text {n}"})
     assert dict(words) == {"a": "posterior", "b": "no such text {n}"} and len(words) == 2
-    assert words.of("zh")["a"] == "后验概率" == messages.text_in("zh", "posterior")
+    assert words.of("zh")["a"] == "后验概率" == _messages.text_in("zh", "posterior")
     assert words.of("zh")["b"] == "no such text {n}"
     with speaking("zh"):  # a report has a language of its own
         assert words.of("en")["a"] == "posterior"
@@ -151,7 +151,7 @@ def test_the_command_line_loses_no_value_of_a_message(template: str) -> None:
     assert {field[0] for field in fields_of(told)} == {field[0] for field in fields_of(template)}
     assert told != template and not re.search(r"\b(drop|keep|target|exclude|separator)=", told)
     with speaking("zh", COMMAND_LINE):
-        chinese = messages.text_in("zh", template)
+        chinese = _messages.text_in("zh", template)
     assert chinese == template or not re.search(r"\b(drop|keep|target|exclude|separator)=", chinese)
 
 
@@ -289,7 +289,7 @@ def test_languages(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not CJK.search(str(error))
         bayeskit.set_language("zh")
         monkeypatch.delenv("BAYESKIT_LANG")
-        assert CJK.search(str(error)) and messages.language() == "zh"
+        assert CJK.search(str(error)) and _messages.language() == "zh"
         with refuses(SettingError, "fr", "en", "zh"):
             set_language("fr")
     finally:
@@ -300,7 +300,7 @@ def test_languages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_english_never_reads_a_catalogue() -> None:
     script = (
-        "import bayeskit.errors as e, bayeskit.messages as m, sys; str(e.CyclicGraph('aba'));"
+        "import bayeskit.errors as e, bayeskit._messages as m, sys; str(e.CyclicGraph('aba'));"
         "assert not m.catalogue.cache_info().currsize and 'numpy' not in sys.modules"
     )
     environment = {k: v for k, v in os.environ.items() if k != "BAYESKIT_LANG"}

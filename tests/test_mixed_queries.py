@@ -10,10 +10,9 @@ import pytest
 from scipy.stats import norm
 
 from asked import node, public
+from bayeskit._graphs.network import Network, Node, continuous
 from bayeskit.errors import ColumnError, ImpossibleEvidence, InfiniteValue, SettingError, SuspectResult
-from bayeskit.graphs.distributions import LinearGaussian
-from bayeskit.graphs.network import Network, Node, continuous
-from bayeskit.networks import GaussianMixturePosterior, Not
+from bayeskit.networks import GaussianMixturePosterior, LinearGaussian, Not
 from refusals import refuses, warns_of
 
 P = np.array([0.3, 0.7])

@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 
 from bayeskit import learn_network
+from bayeskit._fitting.search.independence_tests import CorrelationTests, IndependenceTests, MixedTests
+from bayeskit._fitting.search.node_columns import read_nodes
+from bayeskit._structure.search_protocol import Test as Question
+from bayeskit._structure.search_protocol import bits
 from bayeskit.errors import SettingError
-from bayeskit.learning.search.independence_tests import CorrelationTests, IndependenceTests, MixedTests
-from bayeskit.learning.search.node_columns import read_nodes
-from bayeskit.structure.questions import Test as Question
-from bayeskit.structure.questions import bits
 from refusals import refuses
 
 

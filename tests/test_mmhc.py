@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from bayeskit.graphs.cpdag import shd
-from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.separation import d_separated
-from bayeskit.learning.search.family_scores import FamilyScores
-from bayeskit.structure import questions
-from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.criteria import Score
-from bayeskit.structure.questions import answer_all, bits, members
-from bayeskit.structure.search.mmhc import mmhc, mmpc
+from bayeskit._fitting.search.family_scores import FamilyScores
+from bayeskit._graphs.cpdag import shd
+from bayeskit._graphs.dag import Dag
+from bayeskit._graphs.separation import d_separated
+from bayeskit._structure import search_protocol
+from bayeskit._structure.arcs import Arcs
+from bayeskit._structure.criteria import Score
+from bayeskit._structure.search.mmhc import mmhc, mmpc
+from bayeskit._structure.search_protocol import answer_all, bits, members
 from climbing_twin import (
     MadeUp,
     golden_arcs,
@@ -114,7 +114,7 @@ class Both:
         self.tests, self.scores = MadeUpTests(seed), MadeUp(seed)
 
     def __call__(self, question):
-        return (self.tests if isinstance(question[0], questions.Test) else self.scores)(question)
+        return (self.tests if isinstance(question[0], search_protocol.Test) else self.scores)(question)
 
 
 @given(limits(least=2), seeds)
@@ -162,7 +162,7 @@ class Rows:
         self.tests, self.scores = likelihood_ratio(columns, sizes), FamilyScores(columns, sizes, Score("bic"))
 
     def __call__(self, question):
-        return (self.tests if isinstance(question[0], questions.Test) else self.scores)(question)
+        return (self.tests if isinstance(question[0], search_protocol.Test) else self.scores)(question)
 
 
 @pytest.mark.parametrize("data", ["learning.test", "asia"])

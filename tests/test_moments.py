@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.count_moments import count_moments
-from bayeskit.data.encoded import Chunk
+from bayeskit._counting.count_moments import count_moments
+from bayeskit._data.encoded import Chunk
+from bayeskit._statistics import double
+from bayeskit._statistics.moments import Moments
 from bayeskit.errors import Incompatible, InfiniteValue
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Embedding, double
-from bayeskit.statistics.moments import Moments
+from bayeskit.statistics import Embedding, Schema, Variable
 from refusals import refuses
 
 TOLERANCE = Fraction(1, 10**12)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import bayeskit.inference.exact as exact
-import bayeskit.inference.most_probable as most_probable
-from bayeskit.inference.exact import Exact
-from bayeskit.inference.most_probable import first_of_best
-from bayeskit.inference.potentials import Evidence, Potentials
+import bayeskit._inference.exact as exact
+import bayeskit._inference.most_probable as most_probable
+from bayeskit._inference.exact import Exact
+from bayeskit._inference.most_probable import first_of_best
+from bayeskit._inference.potentials import Evidence, Potentials
 from engine_twin import log_joint, random_evidence, random_field
 from work import check_growth
 

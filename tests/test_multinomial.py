@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 from sklearn.naive_bayes import MultinomialNB
 
+from bayeskit._conditionals.multinomial import estimate_multinomial, log_coefficient
+from bayeskit._statistics.totals import Totals
 from bayeskit.errors import BlockValue, ColumnError, SettingError
-from bayeskit.estimation.multinomial import estimate_multinomial, log_coefficient
-from bayeskit.statistics.totals import Totals
 from refusals import refuses
 from test_totals import chunk_of, count, forms
 

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit._graphs.network import FactorGraph, Network, Node, continuous, discrete
+from bayeskit._io.networks.gaussian_json import read_gaussian_json
+from bayeskit._io.networks.native_json import native_text, read_native
 from bayeskit.errors import ModelFormatError, SettingError
-from bayeskit.graphs.distributions import LinearGaussian, Table
-from bayeskit.graphs.network import Field, Network, Node, continuous, discrete
-from bayeskit.io.networks.gaussian_json import read_gaussian_json
-from bayeskit.io.networks.native_json import native_text, read_native
-from bayeskit.networks import Factor
+from bayeskit.networks import Factor, LinearGaussian, Table
 from format_networks import DATA, GOLDEN, asymmetric, check_valid, mixed, networks, sample_files
 from refusals import refuses
 
@@ -58,7 +57,7 @@ def test_numbers_come_back_bit_for_bit(number, variance):
 
 def test_fields_come_back():
     a, b = discrete("a", [0, "x"]), discrete(("b", 1), [dt.date(2020, 1, 2), 1.0, True + 1])
-    field = Field(
+    field = FactorGraph(
         (a, b),
         (Factor([b.name, "a"], [b.states, a.states], [[0, 1e-300], [1 / 3, 2], [3, 4]]), Factor([], [], 2.0)),
         "f",

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import nbinom
 
 from bayeskit import NaiveBayes
+from bayeskit._conditionals.negative_binomial import NegativeBinomial, _log_prob
 from bayeskit.errors import DataError, NotCounted
-from bayeskit.estimation.negative_binomial import NegativeBinomial, _log_prob
 from refusals import refuses
 
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit._graphs.network import Network, Node, continuous, discrete
+from bayeskit._io.networks.bif import read_bif
+from bayeskit._io.networks.net import net_text, read_net
+from bayeskit._io.networks.raw import read_bytes
 from bayeskit.errors import ModelFormatError
-from bayeskit.graphs.distributions import LinearGaussian, Table
-from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.io.networks.bif import read_bif
-from bayeskit.io.networks.net import net_text, read_net
-from bayeskit.io.networks.raw import read_bytes
+from bayeskit.networks import LinearGaussian, Table
 from network_files import NETWORKS, check_asymmetric, check_valid, golden, in_words, networks
 from refusals import refuses
 

@@ -10,6 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayeskit._graphs.network import Network, Node, continuous, discrete
+from bayeskit._networks.analysis import measures
+from bayeskit._networks.discrete_adapter import DerivedCache
+from bayeskit._networks.examples import asia
+from bayeskit._networks.network_structure import Structure
 from bayeskit.errors import (
     DataTypeError,
     ImpossibleEvidence,
@@ -18,13 +23,7 @@ from bayeskit.errors import (
     UnseenState,
     UsageError,
 )
-from bayeskit.graphs.distributions import Deterministic, LinearGaussian, Table
-from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.networks import Factor, Not
-from bayeskit.networks.analyses import analysis
-from bayeskit.networks.exact_door import Kept
-from bayeskit.networks.examples import asia
-from bayeskit.networks.network_structure import Structure
+from bayeskit.networks import Deterministic, Factor, LinearGaussian, Not, Table
 from network_twin import joint_table, margin, random_network
 from refusals import refuses
 
@@ -32,12 +31,12 @@ from refusals import refuses
 class Net(Structure):
     """A network that answers by enumeration."""
 
-    entropy, mutual_information, kl = analysis.entropy, analysis.mutual_information, analysis.kl
-    sensitivity_to_findings = analysis.sensitivity_to_findings
-    parameter_sensitivity = analysis.parameter_sensitivity
+    entropy, mutual_information, kl = measures.entropy, measures.mutual_information, measures.kl
+    sensitivity_to_findings = measures.sensitivity_to_findings
+    parameter_sensitivity = measures.parameter_sensitivity
 
     def __init__(self, network):
-        self._network, self._kept = network, Kept(network)
+        self._network, self._kept = network, DerivedCache(network)
 
     _of = classmethod(lambda cls, network: cls(network))
 

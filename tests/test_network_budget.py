@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit import read_network
+from bayeskit._io.networks import budget as module
+from bayeskit._io.networks.budget import Budget
+from bayeskit._io.networks.registry import FORMATS, read_model
 from bayeskit.errors import ModelFormatError, SettingError
-from bayeskit.graphs.distributions import Deterministic
-from bayeskit.io.networks import budget as module
-from bayeskit.io.networks.budget import Budget
-from bayeskit.io.networks.registry import FORMATS, read_model
+from bayeskit.networks import Deterministic
 from format_networks import GOLDEN
 from refusals import refuses
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit._fitting.networks.network_counts import NetworkCounts, configurations
+from bayeskit._fitting.search.node_columns import read_nodes
+from bayeskit._graphs.network import Network, Node
 from bayeskit.errors import Incompatible, NotCounted
-from bayeskit.graphs.network import Network, Node
-from bayeskit.learning.networks.network_counts import NetworkCounts, configurations
-from bayeskit.learning.search.node_columns import read_nodes
 from refusals import refuses
 
 STATES = {"a": ["u", "v"], "b": ["p", "q", "r"], "c": ["s", "t"]}

@@ -13,15 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import BayesianNetwork
-from bayeskit.errors import (
-    ColumnError,
-    DataError,
-    Incompatible,
-    NotConverged,
-    SettingError,
-    UsageError,
-)
-from bayeskit.inference import exact
+from bayeskit._inference import exact
+from bayeskit.errors import ColumnError, DataError, Incompatible, NotConverged, SettingError, UsageError
 from network_twin import random_network
 from outside import DATA
 from refusals import refuses, warns_of

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayeskit._graphs.network import continuous, discrete
+from bayeskit._networks.evidence import Reader, read_evidence, scaled
 from bayeskit.errors import DataError, DataTypeError, ImpossibleEvidence, SettingError, UnseenState
-from bayeskit.graphs.network import continuous, discrete
 from bayeskit.networks import Not
-from bayeskit.networks.evidence import Reader, read_evidence, scaled
 from refusals import refuses
 
 RAIN, LIGHT, HEIGHT = (

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from bayeskit import BayesianNetwork, BayesNetClassifier, MarkovNetwork, datasets
+from bayeskit._networks.examples import wet_grass
+from bayeskit._report.fractions import exact, exact_text, from_log
+from bayeskit._report.latex.latex_text import escaped
+from bayeskit._report.networks.network_pages import pages_of
 from bayeskit.errors import ImpossibleEvidence, SettingError
+from bayeskit.explanations import NetworkExplanation
 from bayeskit.networks import Not
-from bayeskit.networks.examples import wet_grass
-from bayeskit.report import NetworkExplanation
-from bayeskit.report.fractions import exact, exact_text, from_log
-from bayeskit.report.latex.latex_text import escaped
-from bayeskit.report.networks.network_pages import pages_of
 from edits import after
 from refusals import refuses
 

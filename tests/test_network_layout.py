@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from bayeskit.graphs.dag import Dag
-from bayeskit.report.drawing.graph_layout import components, lay_out, on_shelves
-from bayeskit.report.drawing.layers import (
+from bayeskit._graphs.dag import Dag
+from bayeskit._report.drawing.graph_layout import components, lay_out, on_shelves
+from bayeskit._report.drawing.layers import (
     MOST_BENDS,
     in_layers,
     layer_of,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from bayeskit import read_network
+from bayeskit._io.networks.bif import read_bif
+from bayeskit._io.networks.mangling import TRUE_NAME, TRUE_STATES, true_states
+from bayeskit._io.networks.net import read_net
+from bayeskit._io.networks.xdsl import read_xdsl
+from bayeskit._io.networks.xmlbif import read_xmlbif
 from bayeskit.errors import ModelFormatError
-from bayeskit.io.networks.bif import read_bif
-from bayeskit.io.networks.mangling import TRUE_NAME, TRUE_STATES, true_states
-from bayeskit.io.networks.net import read_net
-from bayeskit.io.networks.xdsl import read_xdsl
-from bayeskit.io.networks.xmlbif import read_xmlbif
 from refusals import refuses
 
 # Two binary nodes; a property may stand in the header, where z is declared, and beside its table.

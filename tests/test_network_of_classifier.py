@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
-import bayeskit.classifiers.as_network as network_module
+import bayeskit._classifiers.as_network as network_module
 from bayeskit import (
     AODE,
     KDB,
@@ -30,10 +30,10 @@ from bayeskit import (
     WeightedNB,
     read_network,
 )
-from bayeskit.data.reading import interval_labels
+from bayeskit._data.reading import interval_labels
 from bayeskit.datasets import load_dataset
 from bayeskit.errors import NotSupported, SuspectResult, UsageError
-from bayeskit.graphs.distributions import LinearGaussian
+from bayeskit.networks import LinearGaussian
 from bayeskit.priors import Laplace, MEstimate, WittenBell
 from refusals import refuses
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayeskit._graphs.network import Network, Node, discrete
+from bayeskit._io.networks import raw
+from bayeskit._io.networks.assembly import assembled, require_discrete
+from bayeskit._io.networks.budget import Budget
+from bayeskit._io.networks.flat_table import checked_table
+from bayeskit._io.networks.mangling import IDENTIFIER, QUOTED, add_note, mangled, quoted, unquoted
 from bayeskit.errors import DataTypeError, ModelFormatError, SettingError
-from bayeskit.graphs.distributions import Table
-from bayeskit.graphs.network import Network, Node, discrete
-from bayeskit.io.networks import raw
-from bayeskit.io.networks.assembly import assembled, require_discrete
-from bayeskit.io.networks.budget import Budget
-from bayeskit.io.networks.flat_table import checked_table
-from bayeskit.io.networks.mangling import IDENTIFIER, QUOTED, add_note, mangled, quoted, unquoted
+from bayeskit.networks import Table
 from refusals import refuses
 
 # -- bytes -----------------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from bayeskit import BayesianNetwork, MarkovNetwork, read_network
+from bayeskit._graphs.network import FactorGraph, Network, Node, discrete
+from bayeskit._io.networks.fg import read_fg
+from bayeskit._io.networks.registry import FORMATS, read_model, sniffed, write_model
 from bayeskit.errors import ModelFormatError, SettingError, SourceNote, UsageError
-from bayeskit.graphs.distributions import Table
-from bayeskit.graphs.network import Field, Network, Node, discrete
-from bayeskit.io.networks.fg import read_fg
-from bayeskit.io.networks.registry import FORMATS, read_model, sniffed, write_model
+from bayeskit.networks import Table
 from format_networks import GOLDEN, as_text, asymmetric, mixed, networks, sample_files
 from network_files import ASYMMETRIC
 from refusals import refuses, warns_of
@@ -193,7 +193,7 @@ def test_the_public_objects(tmp_path):
     markov = read_network(GOLDEN / "asymmetric.fg")
     assert isinstance(markov, MarkovNetwork)
     markov.write(tmp_path / "m.uai")
-    assert isinstance(read_model(tmp_path / "m.uai"), Field)
+    assert isinstance(read_model(tmp_path / "m.uai"), FactorGraph)
 
 
 def test_every_suffix_belongs_to_one_format():

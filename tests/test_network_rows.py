@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asked import asia, node, public, wet_grass
+from bayeskit._graphs.network import Network, discrete
+from bayeskit._networks.data_rows import Rows
 from bayeskit.errors import (
     BayeskitError,
     ColumnError,
@@ -25,8 +27,6 @@ from bayeskit.errors import (
     SuspectResult,
     UnseenState,
 )
-from bayeskit.graphs.network import Network, discrete
-from bayeskit.networks.data_rows import Rows
 from network_twin import joint_table, margin, random_network, spare, with_evidence
 from refusals import refuses, warns_of
 

@@ -15,12 +15,11 @@ from scipy import stats
 
 from asked import public
 from bayeskit import BayesianNetwork
+from bayeskit._graphs.network import Network, Node, continuous, discrete
+from bayeskit._io.networks.bif import read_bif
+from bayeskit._networks.sampling_adapter import sampling_door
 from bayeskit.errors import ImpossibleEvidence, SettingError, SuspectResult, TooLarge, UnseenState, UsageError
-from bayeskit.graphs.distributions import LinearGaussian, Table
-from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.io.networks.bif import read_bif
-from bayeskit.networks import Estimate, Not
-from bayeskit.networks.sampling_door import sampling_door
+from bayeskit.networks import Estimate, LinearGaussian, Not, Table
 from network_twin import joint_table, random_network, with_evidence
 from refusals import refuses, warns_of
 from sampling_networks import asia, binary, chi_square, exact, ring, wet_grass, within

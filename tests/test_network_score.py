@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import BayesianNetwork
+from bayeskit._graphs.dag import Dag
 from bayeskit.errors import ColumnError, CyclicGraph, DataError, SettingError
-from bayeskit.graphs.dag import Dag
-from bayeskit.structure import score
+from bayeskit.networks import score
 from graph_twin import dags
 from learning_twin import SCORES, family_score
 from refusals import refuses

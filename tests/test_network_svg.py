@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.report.drawing.network_scene import network_scene
-from bayeskit.report.drawing.node_card import MOST_STATES, PERCENT, card_of, percent
-from bayeskit.report.drawing.svg import ROOT, as_svg, number, stylesheet
-from bayeskit.report.scene import STYLES, Rectangle, Words, shortened, text_width, xml
+from bayeskit._graphs.network import Network, Node, continuous, discrete
+from bayeskit._report.drawing.network_scene import network_scene
+from bayeskit._report.drawing.node_card import MOST_STATES, PERCENT, card_of, percent
+from bayeskit._report.drawing.svg import ROOT, as_svg, number, stylesheet
+from bayeskit._report.scene import STYLES, Rectangle, Words, shortened, text_width, xml
 from network_twin import random_network
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -14,16 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit import BayesianNetwork
-from bayeskit.errors import (
-    BayeskitError,
-    ColumnError,
-    SettingError,
-    TooLarge,
-    UnseenState,
-    UsageError,
-)
-from bayeskit.graphs.distributions import Table
-from bayeskit.graphs.factor import Factor
+from bayeskit.errors import BayeskitError, ColumnError, SettingError, TooLarge, UnseenState, UsageError
+from bayeskit.networks import Factor, Table
 from edits import after
 from refusals import refuses
 

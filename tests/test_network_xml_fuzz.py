@@ -12,14 +12,14 @@ from functools import cache
 
 import pytest
 
+from bayeskit._io.networks.fg import read_fg
+from bayeskit._io.networks.gaussian_json import read_gaussian_json
+from bayeskit._io.networks.native_json import read_native
+from bayeskit._io.networks.registry import read_model
+from bayeskit._io.networks.uai import read_uai
+from bayeskit._io.networks.xdsl import read_xdsl
+from bayeskit._io.networks.xmlbif import read_xmlbif
 from bayeskit.errors import ModelFormatError
-from bayeskit.io.networks.fg import read_fg
-from bayeskit.io.networks.gaussian_json import read_gaussian_json
-from bayeskit.io.networks.native_json import read_native
-from bayeskit.io.networks.registry import read_model
-from bayeskit.io.networks.uai import read_uai
-from bayeskit.io.networks.xdsl import read_xdsl
-from bayeskit.io.networks.xmlbif import read_xmlbif
 from format_networks import GOLDEN, check_valid
 from refusals import unnamed
 from work import steps

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from bayeskit._fitting.search.node_columns import read_nodes
 from bayeskit.errors import ColumnError, DataError, InfiniteValue, SettingError, UnseenState
-from bayeskit.learning.search.node_columns import read_nodes
 from learning_twin import as_columns, discrete_rows
 from refusals import refuses
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from bayeskit import AODE, TAN, CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes, WeightedNB
+from bayeskit._report.charts.axis import SMALL
+from bayeskit._report.scene import Words, text_width
 from bayeskit.datasets import load_dataset
 from bayeskit.errors import SettingError, UsageError
-from bayeskit.report.charts.axis import SMALL
-from bayeskit.report.scene import Words, text_width
 from refusals import refuses
 
 MELON, IRIS = load_dataset("melon3"), load_dataset("iris")

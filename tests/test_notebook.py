@@ -25,21 +25,19 @@ from sklearn.pipeline import make_pipeline
 
 import bayeskit
 from bayeskit import BayesianNetwork, MarkovNetwork
-from bayeskit.data.files import FileSource
+from bayeskit._data.files import FileSource
+from bayeskit._markup import plain
+from bayeskit._messages import Joined, Message
+from bayeskit._report.comparison_report.comparison import JudgedRows, Measure, Table
+from bayeskit._report.mixtures.class_profiles import Profile
+from bayeskit._visible import visible
+from bayeskit.comparison import Comparison, ModelStanding
 from bayeskit.decision import bayes_risk, bayes_rule, decide
 from bayeskit.errors import DataError, SuspectColumn
-from bayeskit.graphs.factor import Factor
-from bayeskit.markup import plain
-from bayeskit.messages import Joined, Message
-from bayeskit.mixtures import match_labels
-from bayeskit.networks import arc_strengths, compare_networks
-from bayeskit.networks.evidence import Not
-from bayeskit.report import information, pairs
-from bayeskit.report.comparison_report.comparison import Comparison, Held, Measure, ModelStanding, Table
-from bayeskit.report.mixtures.class_profiles import ClassProfiles, Profile
-from bayeskit.report.posterior_interval import PosteriorInterval
-from bayeskit.schema import Schema, Variable
-from bayeskit.visible import visible
+from bayeskit.explanations import PosteriorInterval, information, pairs
+from bayeskit.mixtures import ClassProfiles, match_labels
+from bayeskit.networks import Factor, Not, arc_strengths, compare_networks
+from bayeskit.statistics import Schema, Variable
 
 # The name of a column, a state and a class: a script, an order to clear the screen, one to name the window, a control
 # of eight bits, and a turn of the direction of writing.
@@ -76,7 +74,7 @@ def network() -> Any:
 def comparison() -> Comparison:
     measure = Measure(0.125, 0.01)
     standing = ModelStanding("nb", EVIL, True, *[measure] * 4, None, (0.1, 0.15), 0.5, 2048, None)
-    held = Held(np.arange(1, 3), np.array([0, 1]), np.array([[0.75, 0.25], [0.5, 0.5]]))
+    held = JudgedRows(np.arange(1, 3), np.array([0, 1]), np.array([[0.75, 0.25], [0.5, 0.5]]))
     risk = bayes_risk(held.posterior)
     table = Table("rows.csv", 2, 0, "00")
     return Comparison(table, None, "y", (EVIL, "b"), (1, 1), (), 2, 0, (standing,), "nb", risk, "nb", held)
@@ -230,7 +228,7 @@ SHOWING = (
     "svg",
 )
 # Their texts hold no name that anybody gave, but Unwritten, which is a tuple.
-WITHOUT_NAMES = {"Dataset", "GaussianMixturePosterior", "Parquet", "Unwritten"}
+WITHOUT_NAMES = {"Dataset", "GaussianMixturePosterior", "Parquet", "LazyAttributes"}
 
 
 @cache

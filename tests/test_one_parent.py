@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.backend import count
+from bayeskit._conditionals.one_parent import OneParent
+from bayeskit._conditionals.pair_cells import pair_cells
+from bayeskit._counting.backend import count
 from bayeskit.errors import NotCounted
-from bayeskit.estimation.one_parent import OneParent
-from bayeskit.estimation.pair_cells import pair_cells
 from bayeskit.priors import Lidstone, MEstimate, Smoothing, WittenBell
 from bayeskit.statistics import Plan
 from pair_twin import CONSTANTS, PRIORS, Rows, forests, holes_stay_states, own_weights, queries, tables

@@ -8,11 +8,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import graph_twin as twin
-from bayeskit.graphs.cpdag import cpdag, v_structures
-from bayeskit.graphs.dag import Dag
-from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.questions import bits
-from bayeskit.structure.search.pc import orient
+from bayeskit._graphs.cpdag import cpdag, v_structures
+from bayeskit._graphs.dag import Dag
+from bayeskit._structure.arcs import Arcs
+from bayeskit._structure.search.pc import orient
+from bayeskit._structure.search_protocol import bits
 from oracle import edges_of, is_acyclic, random_dag
 
 

@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 
 import bayeskit
 from bayeskit import TAN
-from bayeskit.counting.backend import COUNTERS
-from bayeskit.data.encoded import Chunk
+from bayeskit._conditionals.conditional import Conditional
+from bayeskit._counting.backend import COUNTERS
+from bayeskit._data.encoded import Chunk
+from bayeskit._fitting.model import ModelForm, ModelSpec
+from bayeskit._io.saved import SavedContent, read_saved, write_saved
+from bayeskit._schema import Name
+from bayeskit._statistics.part import Gone, left_of, weight_gone
+from bayeskit._statistics.term import register
 from bayeskit.errors import ModelFormatError, NotCounted
-from bayeskit.estimation.conditional import Conditional
-from bayeskit.io.saved import Saved, read_saved, write_saved
-from bayeskit.learning.model import Form, Recipe
-from bayeskit.schema import Name, Schema
-from bayeskit.statistics import CellTable, Embedding, Part, Pattern, Plan, Statistics, Term
-from bayeskit.statistics.part import Gone, left_of, weight_gone
-from bayeskit.statistics.term import register
+from bayeskit.statistics import CellTable, Embedding, Part, Pattern, Plan, Schema, Statistics, Term
 from bayeskit.typing import Floats
 from refusals import refuses
 
@@ -140,7 +140,7 @@ def count_chains(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> 
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
     """The two lines of the recipe, undone after each test."""
-    from bayeskit.statistics.term import PARTS
+    from bayeskit._statistics.term import PARTS
 
     register(Chains)
     COUNTERS["chains"] = count_chains
@@ -182,17 +182,17 @@ class ChainConditional(Conditional):
 
 
 @dataclass(frozen=True)
-class Chained(Form):
+class Chained(ModelForm):
     """The form: what to count, and the factor made of it."""
 
-    def plan(self, schema: Schema, recipe: Recipe) -> Plan:
+    def plan(self, schema: Schema, spec: ModelSpec) -> Plan:
         names = tuple(v.name for v in schema.categorical)
         return Plan((Pattern("tables", names), Pattern("chains", names)))
 
-    def settled(self, statistics: Statistics, recipe: Recipe) -> Chained:
+    def settled(self, statistics: Statistics, spec: ModelSpec) -> Chained:
         return self
 
-    def conditionals(self, statistics: Statistics, recipe: Recipe, prior: Any) -> tuple[Conditional, ...]:
+    def conditionals(self, statistics: Statistics, spec: ModelSpec, prior: Any) -> tuple[Conditional, ...]:
         counted: Any = statistics.parts["chains"]
         return (ChainConditional(counted),)
 
@@ -287,7 +287,7 @@ def test_it_is_saved_and_a_damaged_file_is_refused(tmp_path: Any) -> None:
     assert np.array_equal(again.predict_proba(X), fitted.predict_proba(X))
     saved = read_saved(path, "model")
     arrays = {**saved.arrays, "chains/blocks": saved.arrays["chains/blocks"] + 1.0}
-    write_saved(Saved("model", saved.content, arrays), path)
+    write_saved(SavedContent("model", saved.content, arrays), path)
     with refuses(ModelFormatError, "chains/blocks"):
         bayeskit.load(path, classes=[ChainNB])
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting import count_tables as counting
-from bayeskit.counting.count_tables import count_pairs, count_tables
-from bayeskit.data.encoded import Chunk, CodeColumn
+from bayeskit._counting import count_tables as counting
+from bayeskit._counting.count_tables import count_pairs, count_tables
+from bayeskit._data.encoded import Chunk, CodeColumn
+from bayeskit._statistics import pairs
+from bayeskit._statistics.pairs import Pairs
 from bayeskit.errors import DataError, NotCounted
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Embedding, pairs
-from bayeskit.statistics.pairs import Pairs
+from bayeskit.statistics import Embedding, Schema, Variable
 from refusals import refuses
 
 # Ways to count: as bits where there are no weights, row by row, and whichever is cheaper.

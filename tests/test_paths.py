@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.separation import Effort, Judge, d_separated, paths_between, simple_paths
+from bayeskit._graphs.dag import Dag
+from bayeskit._graphs.separation import PathBudget, PathJudge, d_separated, paths_between, simple_paths
 from graph_twin import all_paths, below, dags, is_blocked
 from test_relations import SEVEN
 from work import check_growth
@@ -74,14 +74,14 @@ def test_sets_of_ends():
     ],
 )
 def test_turns(nodes, observed, kind, blocks, reason):
-    path = Judge(SEVEN, observed).path(nodes)
+    path = PathJudge(SEVEN, observed).path(nodes)
     (turn,) = path.turns
     assert (turn.kind, turn.blocks, turn.reason) == (kind, blocks, reason)
     assert path.blocked is blocks
 
 
 def test_as_text():
-    judge = Judge(SEVEN)
+    judge = PathJudge(SEVEN)
     assert str(judge.path(("x6", "x4", "x1", "x5", "x7"))) == "x6 ← x4 ← x1 → x5 → x7"
     assert str(judge.path(("x4", "x6"))) == "x4 → x6"
     assert judge.path(("x4", "x6")).turns == ()
@@ -146,7 +146,7 @@ def test_large_graphs_take_little_work(graph, small, large, shortest, all_there)
 def test_the_effort_bounds_the_work_and_is_told():
     dag, a, b = grid(30)
     near = {n: [*dag.parents_of(n), *dag.children[n]] for n in dag.nodes}
-    effort = Effort(5_000)
+    effort = PathBudget(5_000)
     found = list(simple_paths(near, a, b, effort))
     assert effort.is_spent and 0 < len(found) < 5_000
-    assert not list(simple_paths(near, a, b, Effort(100)))
+    assert not list(simple_paths(near, a, b, PathBudget(100)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-from bayeskit.inference.exact import Plans
+from bayeskit._inference.exact import Plans
 
 
 @dataclass(frozen=True)

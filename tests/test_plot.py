@@ -16,14 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bayeskit.report.charts as charts
-import bayeskit.report.mixtures as mixtures
+import bayeskit._report.mixtures as mixtures
+import bayeskit.charts as charts
 from bayeskit import GaussianMixture, NaiveBayes
-from bayeskit.datasets import load_dataset
-from bayeskit.markup import plain
-from bayeskit.report.charts import Chart
-from bayeskit.report.charts.axis import Scale, shortened
-from bayeskit.report.charts.plot import (
+from bayeskit._markup import plain
+from bayeskit._report.charts.axis import Scale, shortened
+from bayeskit._report.charts.plot import (
     START,
     STOP,
     Axis,
@@ -41,9 +39,11 @@ from bayeskit.report.charts.plot import (
     Tag,
     states_axis,
 )
-from bayeskit.report.charts.plot_scene import MOST_POINTS
-from bayeskit.report.mixtures.component_chart import component_chart, curve_picture
-from bayeskit.report.scene import Line, Rectangle, Words, text_width
+from bayeskit._report.charts.plot_scene import MOST_POINTS
+from bayeskit._report.mixtures.component_chart import component_chart
+from bayeskit._report.scene import Line, Rectangle, Words, text_width
+from bayeskit.charts import Chart, curve_picture
+from bayeskit.datasets import load_dataset
 
 MELON, IRIS, MUSHROOM = load_dataset("melon3"), load_dataset("iris"), load_dataset("mushroom")
 

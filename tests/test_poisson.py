@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import poisson
 
-from bayeskit.data.encoded import Chunk
+from bayeskit._conditionals.poisson import estimate_poisson
+from bayeskit._data.encoded import Chunk
 from bayeskit.errors import DataError, SettingError
-from bayeskit.estimation.poisson import estimate_poisson
 from refusals import refuses
 
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from bayeskit.data.encoded import Chunk
-from bayeskit.learning.pool import pool_weights
-from bayeskit.learning.rows_again import spread
+from bayeskit._data.encoded import Chunk
+from bayeskit._fitting.pool import pool_weights
+from bayeskit._fitting.rows_again import spread
 
 
 def objective(found, p, weights):

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit.graphs.distributions import NoisyMax, Table
-from bayeskit.graphs.network import Field, Network, Node, discrete
-from bayeskit.inference.potentials import Potentials
-from bayeskit.networks import Factor
+from bayeskit._graphs.network import FactorGraph, Network, Node, discrete
+from bayeskit._inference.potentials import Potentials
+from bayeskit.networks import Factor, NoisyMax, Table
 from network_twin import random_network
 
 
@@ -31,7 +30,7 @@ def test_every_table_is_found_again(seed):
 def test_factors_of_a_markov_network_are_no_one_s_table():
     a, b = discrete("a", "xy"), discrete("b", "pqr")
     factor = Factor(("b", "a"), ("pqr", "xy"), np.arange(6.0).reshape(3, 2))
-    p = Potentials.of(Field((a, b), (factor, Factor((), (), np.array(2.5)))))
+    p = Potentials.of(FactorGraph((a, b), (factor, Factor((), (), np.array(2.5)))))
     assert p.scope_of(0) == [1, 0] and p.scope_of(1) == []
     assert np.array_equal(p.table_of(0), factor.values) and p.table_of(1) == 2.5
     assert p.child.tolist() == [-1, -1] and p.table_of_variable.tolist() == [-1, -1]

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import beta
 
 from bayeskit import AODE, KDB, SPODE, TAN, BernoulliNB, GaussianNB, MultinomialNB, NaiveBayes, WeightedNB
+from bayeskit._conditionals.posterior_draws import keyed, log_gamma_draws
 from bayeskit.errors import NotSupported, SettingError, UsageError
-from bayeskit.estimation.posterior_draws import keyed, log_gamma_draws
 from bayeskit.priors import MAP, BackOff, Dirichlet
 from refusals import refuses
 

@@ -27,7 +27,7 @@ from bayeskit.priors import (
     backs_off,
     joint_cells,
 )
-from bayeskit.schema import Variable
+from bayeskit.statistics import Variable
 from refusals import refuses
 
 X = Variable("x", "categorical", ("a", "b", "c"))

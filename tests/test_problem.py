@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.inference.triangulation import make_problem
+from bayeskit._inference.potentials import Evidence, Potentials
+from bayeskit._inference.triangulation import make_problem
 from engine_twin import neighbours, random_field
 from network_twin import joint_table, margin, random_network, with_evidence
 

@@ -11,12 +11,12 @@ import pytest
 
 import bayeskit
 from bayeskit import BayesNetClassifier, GaussianMixture, LatentClass, NaiveBayes, compare, learn_network
+from bayeskit._networks.examples import wet_grass
 from bayeskit.errors import SettingError
 from bayeskit.networks import arc_strengths
-from bayeskit.networks.examples import wet_grass
 from refusals import refuses
 
-MODULES = ("bayeskit", *(f"bayeskit.{name}" for name in bayeskit._MODULES), "bayeskit.report.charts")
+MODULES = ("bayeskit", *(f"bayeskit.{name}" for name in bayeskit._MODULES), "bayeskit.charts")
 
 # What a parameter was once called, or might be called by someone who does not know the other places.
 OTHER_WORDS = {

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asked import asia, node, public, random_evidence, told, wet_grass
+from bayeskit._graphs.network import Network, Node, discrete
+from bayeskit._networks.discrete_adapter import DerivedCache
 from bayeskit.errors import ImpossibleEvidence, SettingError, TooLarge, UsageError
-from bayeskit.graphs.network import Network, Node, discrete
-from bayeskit.networks import Not, get_max_memory, set_max_memory
-from bayeskit.networks.exact_door import Kept, MostProbable
+from bayeskit.networks import MostProbable, Not, get_max_memory, set_max_memory
 from network_twin import log_total, margin, random_network
 from refusals import refuses
 
@@ -199,7 +199,7 @@ def test_a_change_is_seen_by_the_next_question():
     grass = wet_grass()
     grass.posteriors()
     changed = grass._network.with_node(node("R", [], [0.5, 0.5]))
-    grass._network, grass._kept = changed, Kept(changed)
+    grass._network, grass._kept = changed, DerivedCache(changed)
     assert abs(grass.query("R")["yes"] - 0.5) < 1e-15 and abs(grass.posteriors()["J"][1] - 0.6) < 1e-15
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayeskit.data.encode import encode
-from bayeskit.data.reading import Reading, cut_variable, interval_labels, warn_of_identifiers
-from bayeskit.data.table import open_table
+from bayeskit._data.encode import encode
+from bayeskit._data.reading import Reading, cut_variable, interval_labels, warn_of_identifiers
+from bayeskit._data.table import open_table
 from bayeskit.errors import ColumnError, Incompatible, InfiniteValue, SettingError, SuspectColumn
-from bayeskit.schema import Variable
+from bayeskit.statistics import Variable
 from refusals import refuses, unnamed
 
 Y = Variable("y", "categorical")

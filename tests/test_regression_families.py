@@ -11,15 +11,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import laws
-from bayeskit.counting import count_families as counting
-from bayeskit.counting.backend import count as count_plan
-from bayeskit.counting.count_families import count_regressions
-from bayeskit.data.encoded import Chunk, CodeColumn
+from bayeskit._counting import count_families as counting
+from bayeskit._counting.backend import count as count_plan
+from bayeskit._counting.count_families import count_regressions
+from bayeskit._data.encoded import Chunk, CodeColumn
+from bayeskit._io.statistics import pack_statistics, unpack_statistics
+from bayeskit._statistics.regression_families import RegressionFamilies
 from bayeskit.errors import ColumnError, DataError, ModelFormatError, NotCounted
-from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics, unpack_statistics
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Embedding, Pattern, Plan, Statistics, Term
-from bayeskit.statistics.regression_families import RegressionFamilies
+from bayeskit.statistics import (
+    Embedding,
+    Pattern,
+    Plan,
+    Schema,
+    Statistics,
+    Term,
+    Variable,
+    load_statistics,
+    save_statistics,
+)
 from refusals import refuses
 
 FAMILIES = (("u",), ("v", "u"), ("w", "x0", "v", "x1", "u"), ("u", "x1"))

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit._fitting.search.family_scores import IMPOSSIBLE, FamilyScores, MixedScores
+from bayeskit._fitting.search.node_columns import read_nodes
+from bayeskit._structure.criteria import Score
+from bayeskit._structure.search_protocol import Family, bits
 from bayeskit.errors import SettingError
-from bayeskit.learning.search.family_scores import IMPOSSIBLE, FamilyScores, MixedScores
-from bayeskit.learning.search.node_columns import read_nodes
-from bayeskit.structure.criteria import Score
-from bayeskit.structure.questions import Family, bits
 from graph_twin import all_dags
 from learning_twin import class_of, regression_score
 from refusals import refuses

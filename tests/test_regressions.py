@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit._statistics.regressions import Regressions
 from bayeskit.errors import Incompatible, NotCounted
-from bayeskit.statistics.regressions import Regressions
 from refusals import refuses
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bayeskit._inference.potentials import Potentials
+from bayeskit._inference.sampling.estimate import Cells
+from bayeskit._inference.sampling.forward import Forward
+from bayeskit._inference.sampling.likelihood_weighting import rejection
 from bayeskit.errors import SettingError
-from bayeskit.inference.potentials import Potentials
-from bayeskit.inference.sampling.estimate import Cells
-from bayeskit.inference.sampling.forward import Forward
-from bayeskit.inference.sampling.likelihood_weighting import rejection
 from refusals import refuses
 from sampling_networks import Near, asia, evidence, exact, wet_grass, within
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from bayeskit.graphs.dag import (
+from bayeskit._graphs.dag import (
     Dag,
     ancestors,
     descendants,
@@ -12,7 +12,7 @@ from bayeskit.graphs.dag import (
     moral_neighbours,
     topological_order,
 )
-from bayeskit.graphs.separation import d_separated
+from bayeskit._graphs.separation import d_separated
 from graph_twin import below, dags
 
 SEVEN = Dag.of(

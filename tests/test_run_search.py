@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from bayeskit.learning import long_runs
-from bayeskit.learning.long_runs import Outcome, run_search
-from bayeskit.structure.questions import Family, Graph, Stop, answer_all
+from bayeskit._fitting import long_runs
+from bayeskit._fitting.long_runs import Outcome, run_search
+from bayeskit._structure.search_protocol import Family, Graph, Stop, answer_all
 
 
 def counting(steps=None):

@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import chi2, kstest, norm
 
 from bayeskit import AODE, KDB, SPODE, TAN, AnDE, NaiveBayes
-from bayeskit.classifiers.labelled_tables import DependentTable, LabelledTable, table_with_parents
+from bayeskit._classifiers.labelled_tables import table_with_parents
+from bayeskit.classifiers import DependentTable, LabelledTable
 from bayeskit.errors import ColumnError, NotSupported, SettingError, UsageError
 from refusals import refuses
 

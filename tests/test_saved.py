@@ -24,29 +24,19 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from safetensors.numpy import save as save_tensors
 
-from bayeskit.cli.row_writing import replaced
+from bayeskit._cli.row_writing import replaced
+from bayeskit._io import replacing as writer
+from bayeskit._io import saved as container
+from bayeskit._io.plain_values import from_plain, to_plain
+from bayeskit._io.replacing import replace_file, replacing
+from bayeskit._io.saved import SavedContent, naming, read_saved, to_bytes, write_saved
+from bayeskit._io.statistics import pack_statistics
+from bayeskit._statistics.grids import Grid, Grids
+from bayeskit._statistics.moments import Moments
+from bayeskit._statistics.totals import Totals
 from bayeskit.errors import DataError, DataTypeError, ModelFormatError, SettingError, UsageError
-from bayeskit.io import replacing as writer
-from bayeskit.io import saved as container
-from bayeskit.io.plain_values import from_plain, to_plain
-from bayeskit.io.replacing import replace_file, replacing
-from bayeskit.io.saved import Saved, naming, read_saved, to_bytes, write_saved
-from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics
-from bayeskit.priors import (
-    MAP,
-    BackOff,
-    BDeu,
-    Dirichlet,
-    Lidstone,
-    MEstimate,
-    NormalInverseGamma,
-    WittenBell,
-)
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Plan, Statistics, Tables
-from bayeskit.statistics.grids import Grid, Grids
-from bayeskit.statistics.moments import Moments
-from bayeskit.statistics.totals import Totals
+from bayeskit.priors import MAP, BackOff, BDeu, Dirichlet, Lidstone, MEstimate, NormalInverseGamma, WittenBell
+from bayeskit.statistics import Plan, Schema, Statistics, Tables, Variable, load_statistics, save_statistics
 from refusals import refuses
 
 
@@ -262,19 +252,19 @@ def test_deep_nesting_is_refused_and_does_not_overflow():
 
 # -- the container --------------------------------------------------------------------------------
 
-_SAVED = Saved(
+_SAVED = SavedContent(
     "model",
     {"名": "好瓜 😀", "n": 3, "x": [0.1, None, True]},
     {"tables/counts": np.array([[1.0, 0.5], [0.0, 2.0]]), "ids": np.arange(3), "none": np.zeros((0, 2))},
 )
 
 
-def read(path: Path, kind: str = "model") -> Saved:
+def read(path: Path, kind: str = "model") -> SavedContent:
     with naming(path):
         return read_saved(path, kind)
 
 
-def equal(a: Saved, b: Saved) -> bool:
+def equal(a: SavedContent, b: SavedContent) -> bool:
     return (
         same(a.content, b.content)
         and same(dict(a.arrays), {k: b.arrays[k] for k in a.arrays})
@@ -298,7 +288,9 @@ def test_container_round_trip(tmp_path):
 def test_the_order_in_memory_does_not_matter(tmp_path):
     array = np.arange(6.0).reshape(2, 3)
     for other in (np.asfortranarray(array), array.astype(">f8"), np.repeat(array, 2, axis=1)[:, ::2]):
-        assert to_bytes(Saved("model", {}, {"a": other})) == to_bytes(Saved("model", {}, {"a": array}))
+        assert to_bytes(SavedContent("model", {}, {"a": other})) == to_bytes(
+            SavedContent("model", {}, {"a": array})
+        )
 
 
 def test_no_byte_can_change_unnoticed(tmp_path):
@@ -475,11 +467,11 @@ def test_a_pipe_is_written_to_and_stays(tmp_path):
 def test_many_writers_leave_one_whole_file(tmp_path):
     path = tmp_path / "m"
     write_saved(_SAVED, path)
-    content = [Saved("model", {"writer": i}, {"a": np.full(20_000, float(i))}) for i in range(4)]
+    content = [SavedContent("model", {"writer": i}, {"a": np.full(20_000, float(i))}) for i in range(4)]
     flaws: list[BaseException] = []
     done = threading.Event()
 
-    def write(saved: Saved) -> None:
+    def write(saved: SavedContent) -> None:
         for _ in range(8):
             write_saved(saved, path)
 
@@ -509,7 +501,7 @@ def test_many_writers_leave_one_whole_file(tmp_path):
 def test_processes_saving_to_one_path_leave_one_whole_file(tmp_path):
     path = tmp_path / "m.bayes"
     script = (
-        "import sys, numpy as np; from pathlib import Path; from bayeskit.io.saved import Saved, write_saved\n"
+        "import sys, numpy as np; from pathlib import Path; from bayeskit._io.saved import Saved, write_saved\n"
         "k = int(sys.argv[2])\n"
         "for _ in range(50):\n"
         "    write_saved(Saved('model', {'writer': k}, {'a': np.full(50_000, float(k))}), Path(sys.argv[1]))\n"
@@ -525,7 +517,7 @@ def test_processes_saving_to_one_path_leave_one_whole_file(tmp_path):
 
 _KILLED = """
 import os, signal, sys
-from bayeskit.io.replacing import replacing
+from bayeskit._io.replacing import replacing
 with replacing(sys.argv[1]) as temporary:
     temporary.write_bytes(b"half")
     os.kill(os.getpid(), signal.SIGKILL)
@@ -584,7 +576,7 @@ def test_the_directory_is_synced_after_the_renaming(tmp_path, monkeypatch):
 def test_too_many_labels_are_refused_before_writing(tmp_path, monkeypatch):
     monkeypatch.setattr(container, "LARGEST_HEADER", 400)
     with refuses(UsageError, "0 MB", "columns"):
-        write_saved(Saved("model", {"states": ["x" * 500]}, {}), tmp_path / "m")
+        write_saved(SavedContent("model", {"states": ["x" * 500]}, {}), tmp_path / "m")
     assert os.listdir(tmp_path) == []
 
 
@@ -658,7 +650,7 @@ def forge(tmp_path: Path, edit: Any) -> Path:
     content = json.loads(json.dumps(content))
     arrays = {name: array.copy() for name, array in arrays.items()}
     edit(content, arrays)
-    write_saved(Saved("statistics", content, arrays), tmp_path / "forged")
+    write_saved(SavedContent("statistics", content, arrays), tmp_path / "forged")
     return tmp_path / "forged"
 
 

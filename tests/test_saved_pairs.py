@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bayeskit.counting.backend import count_rows
-from bayeskit.data.encode import encode
-from bayeskit.data.reading import Reading
-from bayeskit.data.table import open_table
+from bayeskit._counting.backend import count_rows
+from bayeskit._data.encode import encode
+from bayeskit._data.reading import Reading
+from bayeskit._data.table import open_table
+from bayeskit._io.saved import SavedContent, write_saved
+from bayeskit._io.statistics import pack_statistics
 from bayeskit.errors import ModelFormatError
-from bayeskit.io.saved import Saved, write_saved
-from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics
-from bayeskit.schema import Variable
-from bayeskit.statistics import Plan
+from bayeskit.statistics import Plan, Variable, load_statistics, save_statistics
 from refusals import refuses
 
 ROWS = {"s": ["p", "q", None, "p"], "f": [0.5, 1.5, 2.5, np.nan]}
@@ -102,7 +101,7 @@ def pairs_of_some(content: Any, arrays: Any) -> None:
 def test_forged_files_are_refused(tmp_path, edit, says):
     content, arrays = pack_statistics(counted())
     edit(content, arrays)
-    write_saved(Saved("statistics", content, arrays), tmp_path / "counts")
+    write_saved(SavedContent("statistics", content, arrays), tmp_path / "counts")
     with refuses(ModelFormatError, *says):
         load_statistics(tmp_path / "counts")
 
@@ -112,7 +111,7 @@ def test_a_table_that_is_not_symmetric_or_not_its_own_margin_is_refused(tmp_path
     for place in [(0, 4, 0), (1, 1, 0)]:
         content, arrays = pack_statistics(counted())
         cell("pairs/counts", place, 7.0)(content, arrays)
-        write_saved(Saved("statistics", content, arrays), tmp_path / "counts")
+        write_saved(SavedContent("statistics", content, arrays), tmp_path / "counts")
         with pytest.raises(ModelFormatError):
             load_statistics(tmp_path / "counts")
 
@@ -120,6 +119,6 @@ def test_a_table_that_is_not_symmetric_or_not_its_own_margin_is_refused(tmp_path
 def test_pairs_are_of_all_categorical_columns(tmp_path):
     content, arrays = pack_statistics(counted())
     pairs_of_some(content, arrays)
-    write_saved(Saved("statistics", content, arrays), tmp_path / "counts")
+    write_saved(SavedContent("statistics", content, arrays), tmp_path / "counts")
     with refuses(ModelFormatError, "pairs", "['s']", "['s', 'f']"):
         load_statistics(tmp_path / "counts")

@@ -28,13 +28,12 @@ from bayeskit import (
     NaiveBayes,
     load,
 )
-from bayeskit.classifiers.base import CountClassifier
+from bayeskit._io import trial
+from bayeskit._io.saved import SavedContent, naming, read_saved, write_saved
+from bayeskit.classifiers import CountClassifier
 from bayeskit.errors import ModelFormatError, SettingError, UsageError
-from bayeskit.io import trial
-from bayeskit.io.saved import Saved, naming, read_saved, write_saved
-from bayeskit.io.statistics import load_statistics, save_statistics
 from bayeskit.priors import MAP, BDeu, Dirichlet, NormalInverseGamma
-from bayeskit.schema import Schema, Variable
+from bayeskit.statistics import Schema, Variable, load_statistics, save_statistics
 from refusals import refuses
 
 _rng = np.random.default_rng(7)
@@ -279,7 +278,7 @@ def forge(tmp_path: Path, edit: Any, model: CountClassifier | None = None) -> Pa
         saved = read_saved(path, "model")
     content, arrays = json.loads(json.dumps(saved.content)), dict(saved.arrays)
     edit(content, arrays)
-    write_saved(Saved("model", content, arrays), path)
+    write_saved(SavedContent("model", content, arrays), path)
     return path
 
 
@@ -364,7 +363,7 @@ def test_missing_files_are_the_systems_business(tmp_path):
 
 
 def test_every_name_on_the_list_is_there():
-    from bayeskit.classifiers.model_files import _HOMES, _class_of
+    from bayeskit._classifiers.model_files import _HOMES, _class_of
 
     for name in _HOMES:
         assert _class_of(name) is getattr(bayeskit, name)

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting import count_scatter as scatter_module
-from bayeskit.counting.count_scatter import count_scatter
-from bayeskit.data.encoded import Chunk
+from bayeskit._counting import count_scatter as scatter_module
+from bayeskit._counting.count_scatter import count_scatter
+from bayeskit._data.encoded import Chunk
+from bayeskit._statistics.double import Twofold
+from bayeskit._statistics.scatter import FARTHEST, Scatter
 from bayeskit.errors import DataError, Incompatible
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Embedding
-from bayeskit.statistics.double import Twofold
-from bayeskit.statistics.scatter import FARTHEST, Scatter
+from bayeskit.statistics import Embedding, Schema, Variable
 from refusals import refuses
 
 K, NAMES = 3, ("height", "width")

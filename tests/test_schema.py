@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayeskit._schema import LARGEST_BYTE_TABLE, LARGEST_CODE, label_order
 from bayeskit.errors import ColumnError, DataError, Incompatible, UnseenState
-from bayeskit.schema import LARGEST_BYTE_TABLE, LARGEST_CODE, Schema, Variable, label_order
+from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 
 LABELS = st.one_of(

@@ -10,15 +10,15 @@ import threading
 import numpy as np
 import pytest
 
+from bayeskit._fitting.search import search_network as searching
+from bayeskit._fitting.search.node_columns import read_nodes
+from bayeskit._fitting.search.search_network import METHODS, SearchSettings, search_network
+from bayeskit._networks.examples import wet_grass
+from bayeskit._structure.arcs import Arcs, read_limits
+from bayeskit._structure.criteria import Score
+from bayeskit._structure.search_protocol import bits
 from bayeskit.errors import DataError, SettingError, TooLarge
-from bayeskit.learning.search import search_network as searching
-from bayeskit.learning.search.node_columns import read_nodes
-from bayeskit.learning.search.search_network import METHODS, Settings, search_network
-from bayeskit.networks.examples import wet_grass
-from bayeskit.structure import score
-from bayeskit.structure.arcs import Arcs, read_limits
-from bayeskit.structure.criteria import Score
-from bayeskit.structure.questions import bits
+from bayeskit.networks import score
 from learning_twin import is_acyclic
 from refusals import refuses
 
@@ -47,7 +47,7 @@ def found_arcs(data, method, name="bic", **limits):
     columns = read_nodes(data)
     continuous = [v.name for v in columns.variables if v.kind == "numeric"]
     arcs = read_limits(columns.names, continuous=continuous, **limits)
-    found = search_network(columns, arcs, Settings(method=method, score=Score(name)))
+    found = search_network(columns, arcs, SearchSettings(method=method, score=Score(name)))
     graph = tuple(bits(mine) for mine in found.parents)
     assert is_acyclic(graph) and (arcs.permits(graph) or method == "pc")
     arcs = {(columns.names[p], columns.names[v]) for v, mine in enumerate(found.parents) for p in mine}
@@ -132,7 +132,7 @@ def test_no_search_beats_the_exact_one():
 def test_edges_that_stay_open_are_told():
     rows = wet_grass().sample(2000, random_state=0)
     columns = read_nodes(rows)
-    found = search_network(columns, Arcs.all(4), Settings(method="pc"))
+    found = search_network(columns, Arcs.all(4), SearchSettings(method="pc"))
     edges = {frozenset(columns.names[v] for v in edge) for edge in found.undirected}
     assert edges == {frozenset(("rain", "joe"))}
     # They are directed all the same.
@@ -146,7 +146,7 @@ def test_k2_keeps_the_order():
     data = discrete_table()
     columns = read_nodes(data)
     for order in itertools.islice(itertools.permutations(range(7)), 0, 5040, 1000):
-        found = search_network(columns, Arcs.all(7), Settings(method="k2", order=order))
+        found = search_network(columns, Arcs.all(7), SearchSettings(method="k2", order=order))
         assert all(order.index(p) < order.index(v) for v, mine in enumerate(found.parents) for p in mine)
         assert any(found.parents)
 
@@ -158,7 +158,7 @@ def test_stopped_it_answers_with_a_lawful_graph(method, why, monkeypatch):
     arcs = Arcs.all(7, 2)
     limit = 0.0 if why == "time" else None
     if why == "interrupt":
-        told = searching.Answers.__call__
+        told = searching.SearchAnswers.__call__
 
         def interrupted(self, question):
             if not os.environ.get("TOLD"):
@@ -166,8 +166,8 @@ def test_stopped_it_answers_with_a_lawful_graph(method, why, monkeypatch):
                 os.kill(os.getpid(), signal.SIGINT)
             return told(self, question)
 
-        monkeypatch.setattr(searching.Answers, "__call__", interrupted)
-    found = search_network(columns, arcs, Settings(method=method, time_limit=limit))
+        monkeypatch.setattr(searching.SearchAnswers, "__call__", interrupted)
+    found = search_network(columns, arcs, SearchSettings(method=method, time_limit=limit))
     graph = tuple(bits(mine) for mine in found.parents)
     assert is_acyclic(graph)
     # A method that asks everything at once has come to its end.
@@ -183,7 +183,7 @@ def test_interrupted_from_another_thread(monkeypatch):
     columns = read_nodes(
         {f"c{v}": column for v, column in enumerate(np.random.default_rng(0).integers(0, 3, (60, 500)))}
     )
-    told, asked = searching.Answers.__call__, []
+    told, asked = searching.SearchAnswers.__call__, []
 
     def interrupted(self, question):
         asked.append(question)
@@ -193,8 +193,8 @@ def test_interrupted_from_another_thread(monkeypatch):
             thread.join()
         return told(self, question)
 
-    monkeypatch.setattr(searching.Answers, "__call__", interrupted)
-    found = search_network(columns, Arcs.all(60), Settings(method="auto", score=Score("aic")))
+    monkeypatch.setattr(searching.SearchAnswers, "__call__", interrupted)
+    found = search_network(columns, Arcs.all(60), SearchSettings(method="auto", score=Score("aic")))
     assert len(asked) == 3 + 60  # the families of the graph that was found are scored
     assert found.stopped == "interrupt" and is_acyclic(tuple(bits(mine) for mine in found.parents))
 
@@ -244,4 +244,4 @@ def test_what_cannot_be(data, limits, settings, error, says):
     continuous = [v.name for v in columns.variables if v.kind == "numeric"]
     arcs = read_limits(columns.names, continuous=continuous, **limits)
     with refuses(error, *says):
-        search_network(columns, arcs, Settings(**settings))
+        search_network(columns, arcs, SearchSettings(**settings))

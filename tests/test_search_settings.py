@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from bayeskit import learn_network
+from bayeskit._fitting.search.search_network import METHODS
+from bayeskit._networks.examples import asia
+from bayeskit._networks.fit.learning import TAKEN_BY
+from bayeskit._structure.criteria import Score
 from bayeskit.errors import SettingError
-from bayeskit.learning.search.search_network import METHODS
-from bayeskit.networks.examples import asia
-from bayeskit.networks.learned.learning import TAKEN_BY
-from bayeskit.structure.criteria import Score
 from refusals import refuses
 
 ROWS = asia().sample(800, random_state=2)

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import matthews_corrcoef
 
-from bayeskit.counting.count_families import count_families
-from bayeskit.data.encoded import Chunk
+from bayeskit._conditionals.family_tries import estimate_families
+from bayeskit._counting.count_families import count_families
+from bayeskit._data.encoded import Chunk
+from bayeskit._fitting.selective import matthews, select
 from bayeskit.errors import SettingError
-from bayeskit.estimation.family_tries import estimate_families
-from bayeskit.learning.selective import matthews, select
 from bayeskit.priors import MLE, BackOff, Laplace, Lidstone, MEstimate, Smoothing, WittenBell
-from bayeskit.schema import Schema, Variable
+from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 
 CRITERIA = ["rmse", "log-loss", "error", "mcc"]

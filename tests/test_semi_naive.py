@@ -11,7 +11,8 @@ import pytest
 from sklearn.base import clone
 
 from bayeskit import AODE, KDB, SPODE, TAN, AnDE, Batches, NaiveBayes, load
-from bayeskit.classifiers.structures import Edge
+from bayeskit._conditionals.averaged import memory
+from bayeskit.classifiers import Edge
 from bayeskit.errors import (
     ColumnError,
     DataError,
@@ -21,7 +22,6 @@ from bayeskit.errors import (
     SettingError,
     SuspectResult,
 )
-from bayeskit.estimation.averaged import memory
 from bayeskit.priors import BackOff, Dirichlet, MEstimate, WittenBell
 from bayeskit.statistics import conditional_mutual_information
 from refusals import refuses, warns_of

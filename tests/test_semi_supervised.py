@@ -33,11 +33,15 @@ from bayeskit import (
     SelectiveKDB,
     WeightedNB,
 )
-from bayeskit.classifiers.semi_supervision import parted
-from bayeskit.counting.backend import count
-from bayeskit.counting.count_shares import count_soft
-from bayeskit.data.encoded import Chunk
-from bayeskit.data.source import Source
+from bayeskit._classifiers.semi_supervision import parted
+from bayeskit._counting.backend import count
+from bayeskit._counting.count_shares import count_soft
+from bayeskit._data.encoded import Chunk
+from bayeskit._data.source import Source
+from bayeskit._fitting.model import ModelForm
+from bayeskit._fitting.naive import Naive
+from bayeskit._fitting.self_training import CANDIDATES, left_out_loss, self_train
+from bayeskit._fitting.semi_supervised import SplitRows, complete, imaginary_value
 from bayeskit.errors import (
     BlockValue,
     DataError,
@@ -48,13 +52,8 @@ from bayeskit.errors import (
     SuspectResult,
     UsageError,
 )
-from bayeskit.learning.em import Climbing
-from bayeskit.learning.model import Form
-from bayeskit.learning.naive import Naive
-from bayeskit.learning.self_training import CANDIDATES, left_out_loss, self_train
-from bayeskit.learning.semi_supervised import Parted, complete, imaginary_value
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Pattern, Plan
+from bayeskit.mixtures import StoppingRule
+from bayeskit.statistics import Pattern, Plan, Schema, Variable
 from conformance.estimators import BY_LETTER
 from refusals import refuses, warns_of
 
@@ -75,7 +74,7 @@ def parted_rows(model, X, y, weights=None):
     fitted, kept = model._new_fitted(Variable("y", "categorical")), []
     with model._holding(labelled):
         fitted.absorb(labelled, kept)
-    found = Parted.of(fitted, kept, unlabelled)
+    found = SplitRows.of(fitted, kept, unlabelled)
     assert found is not None
     return found
 
@@ -126,7 +125,7 @@ def test_tables_equal_plain_numpy(steps, lam):
 
     (prior, theta), history = plain_em(joint, m_step, log_prior, y, weights, lam, steps, 3)
     model = NaiveBayes(smoothing=alpha, categorical_features="all", semi_supervised=True)
-    found = complete(parted_rows(model, table, y, weights), lam, Climbing(0.0, steps))
+    found = complete(parted_rows(model, table, y, weights), lam, StoppingRule(0.0, steps))
     assert np.allclose(np.exp(found.parameters.model.log_prior), prior, rtol=1e-10, atol=0)
     for j, t in enumerate(theta):
         table_found = found.parameters.model.conditionals[0].probabilities(j)
@@ -151,7 +150,7 @@ def test_gaussians_equal_plain_numpy(steps):
 
     wanted, history = plain_em(joint, m_step, lambda _: 0.0, y, np.ones(len(y)), 0.7, steps, 3)
     model = GaussianNB(var_smoothing=0.0, semi_supervised=True)
-    found = complete(parted_rows(model, X, y), 0.7, Climbing(0.0, steps))
+    found = complete(parted_rows(model, X, y), 0.7, StoppingRule(0.0, steps))
     gaussian = found.parameters.model.conditionals[0]
     got = np.exp(found.parameters.model.log_prior), gaussian.mean + gaussian.mean_low, gaussian.variance
     for a, b in zip(got, wanted, strict=True):
@@ -188,7 +187,7 @@ def test_the_value_never_falls(seed, which, lam, holes):
         X = np.where(np.random.default_rng(seed).random(X.shape) < 0.2, np.nan, X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = complete(parted_rows(model, X, y), lam, Climbing(0.0, 12))
+        found = complete(parted_rows(model, X, y), lam, StoppingRule(0.0, 12))
     # Only the labelled rows' own model may find a row impossible.
     history = np.array(found.history[1:])
     assert np.isfinite(history).all() and not np.isnan(found.history[0])
@@ -316,7 +315,7 @@ def test_a_network_classifier_is_naive_bayes_where_its_network_is():
         X, y
     )
     naive = complete(
-        parted_rows(NaiveBayes(smoothing=1.0, semi_supervised=True), X, y), 0.5, Climbing(1e-10, 5000)
+        parted_rows(NaiveBayes(smoothing=1.0, semi_supervised=True), X, y), 0.5, StoppingRule(1e-10, 5000)
     )
     assert network.converged_ and not network.em_fell_ and network.unlabelled_weight_ == 0.5
     history = np.array(network.history_)
@@ -745,22 +744,22 @@ def test_a_network_chooses_its_weight(numbers):
 
 
 def test_a_form_says_whether_its_smoothing_is_imaginary_rows():
-    class Yours(Form):
-        def plan(self, schema, recipe):
-            return Naive().plan(schema, recipe)
+    class Yours(ModelForm):
+        def plan(self, schema, spec):
+            return Naive().plan(schema, spec)
 
-        def settled(self, statistics, recipe):
+        def settled(self, statistics, spec):
             return self
 
-        def conditionals(self, statistics, recipe, prior):
-            return Naive().conditionals(statistics, recipe, prior)
+        def conditionals(self, statistics, spec, prior):
+            return Naive().conditionals(statistics, spec, prior)
 
     class OfRows(Yours):
         smooths_by_rows = True
 
     fitted = NaiveBayes().fit([["a"], ["b"], ["a"]], ["no", "yes", "yes"])._fitted
-    model, statistics, recipe = fitted.model(), fitted.statistics, fitted.recipe
-    value = imaginary_value(model, statistics, recipe)
+    model, statistics, spec = fitted.model(), fitted.statistics, fitted.spec
+    value = imaginary_value(model, statistics, spec)
     assert value < 0.0
-    assert imaginary_value(model, statistics, replace(recipe, form=Yours())) == 0.0
-    assert imaginary_value(model, statistics, replace(recipe, form=OfRows())) == value
+    assert imaginary_value(model, statistics, replace(spec, form=Yours())) == 0.0
+    assert imaginary_value(model, statistics, replace(spec, form=OfRows())) == value

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.separation import d_separated, open_path, reachable
+from bayeskit._graphs.dag import Dag
+from bayeskit._graphs.separation import d_separated, open_path, reachable
 from graph_twin import all_dags, below, dags, is_blocked, separated
 from network_twin import joint_table, random_network
 from test_relations import SEVEN

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from bayeskit import AODE, KDB, TAN, Batches, NaiveBayes, learn_network
-from bayeskit.data.source import Source
+from bayeskit._data.source import Source
 from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource, WeightError
 from refusals import refuses
 

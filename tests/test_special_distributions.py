@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bayeskit import BayesianNetwork
 from bayeskit.errors import SettingError, TooLarge, UnseenState, UsageError
-from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
+from bayeskit.networks import Deterministic, LinearGaussian, NoisyMax, Table
 from edits import after
 from refusals import refuses
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import laws
 from bayeskit.errors import Incompatible, NotCounted
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Embedding, Plan, Statistics
+from bayeskit.statistics import Embedding, Plan, Schema, Statistics, Variable
 from reference import is_gap, ordered
 from refusals import refuses
 

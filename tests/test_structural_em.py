@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 
 from bayeskit import BayesianNetwork, learn_network
+from bayeskit._fitting.networks import expected_families
+from bayeskit._fitting.networks.expected_families import ExpectedFamilies, ExpectedScores
+from bayeskit._fitting.networks.network_em import RowPatterns
+from bayeskit._fitting.search.family_scores import FamilyScores
+from bayeskit._inference.exact import Exact
+from bayeskit._inference.potentials import Potentials
+from bayeskit._networks.examples import asia
+from bayeskit._structure.criteria import Score
+from bayeskit._structure.search_protocol import Family
 from bayeskit.errors import BayeskitError, ColumnError, DataError, SettingError, SuspectResult
-from bayeskit.inference.exact import Exact
-from bayeskit.inference.potentials import Potentials
-from bayeskit.learning.networks import expected_families
-from bayeskit.learning.networks.expected_families import ExpectedFamilies, ExpectedScores
-from bayeskit.learning.networks.network_em import RowPatterns
-from bayeskit.learning.networks.network_score import score as network_score
-from bayeskit.learning.search.family_scores import FamilyScores
 from bayeskit.networks import arc_strengths, set_max_memory
-from bayeskit.networks.examples import asia
-from bayeskit.structure.criteria import Score
-from bayeskit.structure.questions import Family
+from bayeskit.networks import score as network_score
 from network_twin import random_network, spare
 from outside import DATA
 from refusals import refuses, warns_of

@@ -9,17 +9,18 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
+from bayeskit._graphs.distributions import uniform
+from bayeskit._graphs.network import Network, Node, continuous, discrete
+from bayeskit._networks.discrete_adapter import DerivedCache
+from bayeskit._networks.network_structure import Structure
 from bayeskit.errors import BayeskitError, DataTypeError, Incompatible, SettingError, UsageError
-from bayeskit.graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table, uniform
-from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.networks.exact_door import Kept
-from bayeskit.networks.network_structure import Structure
+from bayeskit.networks import Deterministic, LinearGaussian, NoisyMax, Table
 from refusals import refuses
 
 
 class Net(Structure):
     def __init__(self, network):
-        self._network, self._kept = network, Kept(network)
+        self._network, self._kept = network, DerivedCache(network)
 
 
 def binary(parents, size=2):

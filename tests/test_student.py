@@ -10,12 +10,12 @@ from scipy.integrate import quad
 from scipy.special import gammaln
 from scipy.stats import t as student_t
 
-from bayeskit.counting.count_moments import count_moments
-from bayeskit.data.encoded import Chunk
+from bayeskit._conditionals.gaussian import estimate_gaussian
+from bayeskit._conditionals.student import estimate_student, half_step
+from bayeskit._counting.count_moments import count_moments
+from bayeskit._data.encoded import Chunk
 from bayeskit.errors import InfiniteValue
-from bayeskit.estimation.gaussian import estimate_gaussian
-from bayeskit.estimation.student import estimate_student, half_step
-from bayeskit.schema import Schema, Variable
+from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 
 OPEN = SimpleNamespace(mean=None, kappa=None, alpha=None, beta=None)

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from bayeskit import SPODE, Batches
-from bayeskit.data.encoded import CHUNK_ROWS
-from bayeskit.learning.averaging import FOLDS
+from bayeskit._data.encoded import CHUNK_ROWS
+from bayeskit._fitting.averaging import FOLDS
 from bayeskit.priors import BackOff, MEstimate
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from bayeskit.data.table import Table, column_names, open_table
+from bayeskit._data.table import Table, column_names, open_table
 from bayeskit.errors import BayeskitError, ColumnError, DataError, DataTypeError
 from refusals import refuses
 

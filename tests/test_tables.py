@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.count_tables import count_tables
-from bayeskit.data.encoded import Chunk
+from bayeskit._conditionals.categorical import TableConditional, estimate_tables, imaginary_counts
+from bayeskit._counting.count_tables import count_tables
+from bayeskit._data.encoded import Chunk
 from bayeskit.errors import NotCounted
-from bayeskit.estimation.categorical import TableConditional, estimate_tables, imaginary_counts
 from bayeskit.priors import MAP, MLE, BDeu, Dirichlet, Lidstone, MEstimate, Smoothing
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Embedding, Tables
+from bayeskit.statistics import Embedding, Schema, Tables, Variable
 from reference import slow_log_table, slow_tables
 from refusals import refuses
 

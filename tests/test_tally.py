@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 import laws
-from bayeskit.counting import backend as tally_module
-from bayeskit.counting.backend import Tally
+from bayeskit._counting import backend as tally_module
+from bayeskit._counting.backend import Tally
 from bayeskit.errors import BayeskitError, NotCounted, SettingError
 from bayeskit.statistics import Statistics
 from refusals import refuses

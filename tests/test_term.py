@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Pattern, Plan, Term
+from bayeskit.statistics import Pattern, Plan, Schema, Term, Variable
 
 MIXED = Schema(
     (

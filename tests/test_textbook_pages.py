@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from bayeskit.cli.demos import NAMES
-from bayeskit.cli.textbook_check import LIBRARY, compared
-from bayeskit.display_table import display_width
-from bayeskit.report.textbook import em_page as em
-from bayeskit.report.textbook.found import Found, Line, exact, spoken
-from bayeskit.report.textbook.pages import PAGES
-from bayeskit.report.textbook.sheet import WIDTH, Grid, Sheet, as_latex, as_text, wrapped
+from bayeskit._cli.demos import NAMES
+from bayeskit._cli.textbook_check import LIBRARY, compared
+from bayeskit._display_table import display_width
+from bayeskit._report.textbook import em_page as em
+from bayeskit._report.textbook.pages import PAGES
+from bayeskit._report.textbook.printed_number import Line, PrintedNumber, exact, spoken
+from bayeskit._report.textbook.sheet import WIDTH, Grid, Sheet, as_latex, as_text, wrapped
 from cli_run import done, refused, run
 
 LANGS = ("en", "zh")
@@ -139,10 +139,12 @@ def test_hidden_is_the_same_page_with_blanks(name: str, lang: str) -> None:
     assert all(set(b) <= {*a, "_"} for a, b in pairs)
     start = shown.index("演算" if lang == "zh" else "Working")
     assert shown[:start] == hidden[:start]  # what is given stays
-    blanks = sum(isinstance(piece, Found) for line in lines_of(sheet) for piece in line)
+    blanks = sum(isinstance(piece, PrintedNumber) for line in lines_of(sheet) for piece in line)
     assert len(re.findall("_+", hidden.replace("N_i", "").replace("D_c", ""))) == blanks
     for line in lines_of(sheet):
-        assert not any(isinstance(p, Found) and p.text in spoken(line, True) for p in line if "/" in str(p))
+        assert not any(
+            isinstance(p, PrintedNumber) and p.text in spoken(line, True) for p in line if "/" in str(p)
+        )
 
 
 def test_both_languages_find_the_same() -> None:
@@ -152,7 +154,10 @@ def test_both_languages_find_the_same() -> None:
         assert len(english.errata) == len(chinese.errata) > 0
         numbers = [
             sorted(
-                p.text for line in lines_of(s) for p in line if isinstance(p, Found) and p.value is not None
+                p.text
+                for line in lines_of(s)
+                for p in line
+                if isinstance(p, PrintedNumber) and p.value is not None
             )
             for s in (english, chinese)
         ]
@@ -215,7 +220,7 @@ def test_latex_is_whole(name: str, lang: str, hide: bool) -> None:
     assert not re.search(r"(?<!\\)[%#_^~$]|[←→·−σμπαΣ…]", outside)
     for formula in set(formulas):
         parse(formula)
-    blanks = sum(isinstance(piece, Found) for line in lines_of(sheet) for piece in line)
+    blanks = sum(isinstance(piece, PrintedNumber) for line in lines_of(sheet) for piece in line)
     assert latex.count(r"\underline{\hspace{") == (blanks if hide else 0)
     assert (r"\frac" in latex) is not hide
 
@@ -262,7 +267,7 @@ def test_lines_break_where_they_may() -> None:
 
 def test_neither_pages_nor_networks_nor_decisions_import_scikit_learn() -> None:
     code = (
-        "import sys\nfrom bayeskit.cli.main import app\n"
+        "import sys\nfrom bayeskit._cli.main import app\n"
         "for a in (['textbook', '--check'], ['textbook', 'melon3'], ['demo', 'grass'], ['demo', 'asia'], "
         "['demo', 'spam']):\n    app(a, standalone_mode=False)\n"
         "sys.exit('sklearn' in sys.modules)"

@@ -10,15 +10,14 @@ import threading
 import numpy as np
 import pytest
 
-from bayeskit.counting import backend as threads
-from bayeskit.counting.backend import count_rows, in_order, thread_count
-from bayeskit.data import encoded as encoded_module
-from bayeskit.data.encode import encode
-from bayeskit.data.reading import Reading
-from bayeskit.data.table import open_table
+from bayeskit._counting import backend as threads
+from bayeskit._counting.backend import count_rows, in_order, thread_count
+from bayeskit._data import encoded as encoded_module
+from bayeskit._data.encode import encode
+from bayeskit._data.reading import Reading
+from bayeskit._data.table import open_table
 from bayeskit.errors import SettingError
-from bayeskit.schema import Variable
-from bayeskit.statistics import Plan
+from bayeskit.statistics import Plan, Variable
 from refusals import refuses
 
 CORES = os.cpu_count() or 1

@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from bayeskit.counting.count_totals import count_totals, refuse_unusable
-from bayeskit.data.encoded import Chunk
+from bayeskit._counting.count_totals import count_totals, refuse_unusable
+from bayeskit._data.encoded import Chunk
+from bayeskit._statistics.totals import Totals
 from bayeskit.errors import BlockValue, ColumnError, DataError, Incompatible, UsageError
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Embedding
-from bayeskit.statistics.totals import Totals
+from bayeskit.statistics import Embedding, Schema, Variable
 from refusals import refuses
 
 

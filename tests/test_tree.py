@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import TAN
-from bayeskit.counting.backend import count
-from bayeskit.data.encoded import Chunk
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Plan, conditional_mutual_information
-from bayeskit.structure.learners import learn, tree
+from bayeskit._counting.backend import count
+from bayeskit._data.encoded import Chunk
+from bayeskit._structure.learners import learn, tree
+from bayeskit.statistics import Plan, Schema, Variable, conditional_mutual_information
 
 
 def counted(codes, target, sizes=None, n_classes=None, weights=None):

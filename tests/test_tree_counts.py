@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.count_trees import binned, count_trees, stops_of
-from bayeskit.data.encoded import Chunk
+from bayeskit._counting.count_trees import binned, count_trees, stops_of
+from bayeskit._data.encoded import Chunk
+from bayeskit._statistics.tree_counts import TreeCounts, forest_of, trees_of
 from bayeskit.errors import ColumnError, DataError, NotCounted
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Embedding
-from bayeskit.statistics.tree_counts import TreeCounts, forest_of, trees_of
+from bayeskit.statistics import Embedding, Schema, Variable
 from reference import slow_tree, slow_way
 from refusals import refuses
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bayeskit.inference.triangulation as triangulation_module
+import bayeskit._inference.triangulation as triangulation_module
 from bayeskit import read_network
-from bayeskit.inference.clique_tree import shape_tree
-from bayeskit.inference.potentials import Evidence, Potentials
-from bayeskit.inference.triangulation import (
+from bayeskit._inference.clique_tree import shape_tree
+from bayeskit._inference.potentials import Evidence, Potentials
+from bayeskit._inference.triangulation import (
     BEYOND,
     MIN_DEGREE,
     MIN_FILL,

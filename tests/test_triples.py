@@ -10,16 +10,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting import count_tables as counting
-from bayeskit.counting.backend import count as count_plan
-from bayeskit.counting.count_tables import count_pairs, count_tables, count_triples
-from bayeskit.data.encoded import Chunk, CodeColumn
+from bayeskit._counting import count_tables as counting
+from bayeskit._counting.backend import count as count_plan
+from bayeskit._counting.count_tables import count_pairs, count_tables, count_triples
+from bayeskit._data.encoded import Chunk, CodeColumn
+from bayeskit._io.plain_values import to_plain
+from bayeskit._io.statistics import pack_statistics, unpack_statistics
+from bayeskit._statistics import triples
+from bayeskit._statistics.triples import Triples, class_width, within_budget
 from bayeskit.errors import DataError, ModelFormatError, NotCounted
-from bayeskit.io.plain_values import to_plain
-from bayeskit.io.statistics import load_statistics, pack_statistics, save_statistics, unpack_statistics
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import Embedding, Pattern, Plan, class_information, triples
-from bayeskit.statistics.triples import Triples, class_width, within_budget
+from bayeskit.statistics import (
+    Embedding,
+    Pattern,
+    Plan,
+    Schema,
+    Variable,
+    class_information,
+    load_statistics,
+    save_statistics,
+)
 from refusals import refuses
 
 

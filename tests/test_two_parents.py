@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayeskit.counting.count_tables import count_triples
-from bayeskit.data.encoded import Chunk
+from bayeskit._conditionals import contexts, two_parents
+from bayeskit._conditionals.two_parents import TwoParents, estimate_two_parents
+from bayeskit._counting.count_tables import count_triples
+from bayeskit._data.encoded import Chunk
+from bayeskit._statistics.triples import Triples
 from bayeskit.errors import NotCounted, SettingError
-from bayeskit.estimation import contexts, two_parents
-from bayeskit.estimation.two_parents import TwoParents, estimate_two_parents
 from bayeskit.priors import (
     MAP,
     MLE,
@@ -30,8 +31,7 @@ from bayeskit.priors import (
     WittenBell,
     joint_cells,
 )
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics.triples import Triples
+from bayeskit.statistics import Schema, Variable
 from refusals import refuses
 
 PRIORS = [

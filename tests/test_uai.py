@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import MarkovNetwork
+from bayeskit._graphs.network import FactorGraph, Network, Node, continuous, discrete
+from bayeskit._io.networks.uai import read_uai, uai_text
 from bayeskit.errors import ModelFormatError, SettingError, SourceNote
-from bayeskit.graphs.distributions import LinearGaussian
-from bayeskit.graphs.network import Field, Network, Node, continuous, discrete
-from bayeskit.io.networks.uai import read_uai, read_uai_evidence, uai_text
-from bayeskit.networks import Factor
+from bayeskit.networks import Factor, LinearGaussian, read_uai_evidence
 from format_networks import C_GIVEN_A_B, DATA, GOLDEN, asymmetric, check_valid, networks, sample_files
 from network_files import ASYMMETRIC
 from refusals import refuses, warns_of
@@ -56,7 +55,7 @@ def test_fields_come_back(sizes, data):
         shape = [v.size for v in scope]
         cells = data.draw(st.lists(positive, min_size=int(np.prod(shape)), max_size=int(np.prod(shape))))
         factors.append(Factor([v.name for v in scope], [v.states for v in scope], np.reshape(cells, shape)))
-    field = Field(tuple(variables), tuple(factors))
+    field = FactorGraph(tuple(variables), tuple(factors))
     text = uai_text(field)
     assert read_uai(text) == field
     assert uai_text(read_uai(text)) == text

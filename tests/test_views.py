@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayeskit.learning.views import ViewKind, coarse_kinds, draw_cuts, draw_views, kinds_of
+from bayeskit._fitting.views import ViewKind, coarse_kinds, draw_cuts, draw_views, kinds_of
 
 VALUES = st.lists(st.floats(allow_nan=False, width=32), min_size=1, max_size=60)
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from bayeskit import Batches, Discretizer, NaiveBayes, WeightedNB, load
-from bayeskit.data.encoded import Chunk
-from bayeskit.data.source import Source
+from bayeskit._conditionals.weighted import powered
+from bayeskit._data.encoded import Chunk
+from bayeskit._data.source import Source
+from bayeskit._fitting.leave_one_out import LeaveOneOut, by_refit, encode_learned
+from bayeskit._fitting.naive import Naive
+from bayeskit._fitting.weighting import Loss, choose_weights
 from bayeskit.errors import Incompatible, InfiniteValue, NotCounted, NotSupported, SettingError, UsageError
-from bayeskit.estimation.weighted import powered
-from bayeskit.learning.leave_one_out import LeftOut, by_refit, encode_learned
-from bayeskit.learning.naive import Naive
-from bayeskit.learning.weighting import Loss, choose_weights
 from reference import class_share, is_gap, normal_density, ordered, table_share
 from refusals import refuses
 
@@ -56,9 +56,9 @@ def loss_of(model: WeightedNB, X: Any, y: Any, weights: Any = None) -> Loss:
     model._choose_more = lambda source: {}  # type: ignore[method-assign]
     model._held = model._choose(source)
     trial = model._trial(source, lambda schema: Naive())
-    assert trial.recipe is not None
+    assert trial.spec is not None
     chunks = [c for rows in source for c in encode_learned(trial, trial.schema, rows).chunks()]
-    return Loss(trial.statistics, trial.recipe, lambda: chunks)
+    return Loss(trial.statistics, trial.spec, lambda: chunks)
 
 
 # -- the slow twin ---------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def test_any_source_and_any_number_of_threads(numeric, monkeypatch):
     assert streamed.weights_ == pytest.approx(model.weights_, abs=1e-5)
     lazy = WeightedNB(numeric=numeric).lazy(X, y)
     np.testing.assert_allclose(lazy.predict_proba(X[:5]), model.predict_proba(X[:5]), rtol=1e-9)
-    monkeypatch.setattr("bayeskit.data.encoded.CHUNK_ROWS", 7)
+    monkeypatch.setattr("bayeskit._data.encoded.CHUNK_ROWS", 7)
     one, two = (WeightedNB(numeric=numeric, n_jobs=n).fit(X, y) for n in (None, 2))
     assert one.weights_ == two.weights_
     assert one.weights_ == pytest.approx(model.weights_, abs=1e-5)
@@ -341,11 +341,11 @@ HOW = [
 ]
 
 
-def left_out(model: WeightedNB, X: Any, y: Any, rows: Any) -> tuple[LeftOut, Chunk]:
+def left_out(model: WeightedNB, X: Any, y: Any, rows: Any) -> tuple[LeaveOneOut, Chunk]:
     fitted = model._fitted
-    assert fitted.recipe is not None
+    assert fitted.spec is not None
     encoded = encode_learned(fitted, fitted.schema, next(iter(Source(X, y, rows))))
-    return LeftOut(fitted.statistics, fitted.recipe), encoded.chunk(0, len(y))
+    return LeaveOneOut(fitted.statistics, fitted.spec), encoded.chunk(0, len(y))
 
 
 @pytest.mark.parametrize("how", HOW, ids=str)
@@ -357,7 +357,7 @@ def test_leaving_a_row_out_is_counting_without_it(how):
     assert left.fast
     for own in (rows, np.minimum(rows, 0.5)):
         with np.errstate(divide="ignore"):
-            fast, slow = left.scores(chunk, own), by_refit(left.statistics, left.recipe, chunk, own)
+            fast, slow = left.scores(chunk, own), by_refit(left.statistics, left.spec, chunk, own)
         for a, b in zip(fast, slow, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
     nothing = left.scores(chunk, np.zeros(len(y)))[0]

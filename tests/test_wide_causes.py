@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-import bayeskit.inference.exact as exact
-import bayeskit.inference.potentials as potentials
+import bayeskit._inference.exact as exact
+import bayeskit._inference.potentials as potentials
 from bayeskit import BayesianNetwork, read_network
+from bayeskit._graphs.network import Network, Node, discrete
 from bayeskit.errors import BayeskitError, ImpossibleEvidence, SettingError, TooLarge
-from bayeskit.graphs.distributions import Deterministic, NoisyMax, Table
-from bayeskit.graphs.network import Network, Node, discrete
+from bayeskit.networks import Deterministic, NoisyMax, Table
 from refusals import refuses
 
 NO_YES = ["no", "yes"]

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from bayeskit._graphs.network import Network, Node, continuous, discrete
+from bayeskit._io.networks.bif import read_bif
+from bayeskit._io.networks.raw import read_bytes
+from bayeskit._io.networks.xmlbif import read_xmlbif, xmlbif_text
 from bayeskit.errors import ModelFormatError, SettingError, UsageError
-from bayeskit.graphs.distributions import LinearGaussian, Table
-from bayeskit.graphs.network import Network, Node, continuous, discrete
-from bayeskit.io.networks.bif import read_bif
-from bayeskit.io.networks.raw import read_bytes
-from bayeskit.io.networks.xmlbif import read_xmlbif, xmlbif_text
+from bayeskit.networks import LinearGaussian, Table
 from format_networks import GOLDEN, as_text, asymmetric, check_valid, networks, sample_files
 from refusals import refuses
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayeskit.data.encoded import Chunk
-from bayeskit.estimation.conditional import Codes, DrawRule, ParameterPosterior
-from bayeskit.estimation.density import ColumnSums, Density, FamilyWords, Formula, Parameter
-from bayeskit.estimation.posterior_draws import Draws, log_gamma_draws
+from bayeskit._conditionals.conditional import Codes, DrawRule, ParameterPosterior
+from bayeskit._conditionals.density import ColumnSums, Density, FamilyWords, Formula, Parameter
+from bayeskit._conditionals.posterior_draws import Draws, log_gamma_draws
+from bayeskit._data.encoded import Chunk
 from bayeskit.typing import Floats
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from bayeskit import kernel as module
+from bayeskit import _numba as module
 from both_ways import called_by
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bayeskit import GaussianMixture, NaiveBayes, datasets
-from bayeskit.report.charts import cost_curve, reject_curve, reliability
+from bayeskit.charts import cost_curve, reject_curve, reliability
 
 PICTURES = (
     "nomogram",

@@ -1,6 +1,6 @@
 """``python -m bayeskit``."""
 
-from bayeskit.cli.start import main
+from bayeskit._cli.start import main
 
 if __name__ == "__main__":
     main()

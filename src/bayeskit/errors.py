@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bayeskit import messages
-from bayeskit.messages import Joined, Message, RowNumber, as_message, listed
-from bayeskit.visible import visible_lines
+from bayeskit import _messages
+from bayeskit._messages import Joined, Message, RowNumber, as_message, listed
+from bayeskit._visible import visible_lines
 
 
 def set_language(lang: str | None) -> None:
@@ -26,13 +26,13 @@ def set_language(lang: str | None) -> None:
     "图中有环：'a' → 'b' → 'a'。请去掉其中一条边。"
     >>> set_language(None)
     """
-    if lang is not None and lang not in messages.LANGUAGES:
+    if lang is not None and lang not in _messages.LANGUAGES:
         raise SettingError(
             "lang is {lang!r}; choose from {names}.",
             lang=lang,
-            names=Joined(map(repr, messages.LANGUAGES)),
+            names=Joined(map(repr, _messages.LANGUAGES)),
         )
-    messages.choose(lang)
+    _messages.choose(lang)
 
 
 class _Shown(Exception):

@@ -14,9 +14,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from bayeskit._messages import Joined, Message
+from bayeskit._schema import Name, Schema, Variable
 from bayeskit.errors import SettingError
-from bayeskit.messages import Joined, Message
-from bayeskit.schema import Name, Schema, Variable
 from bayeskit.typing import Floats
 
 __all__ = [

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayeskit.schema import Label, Name
+from bayeskit._schema import Label, Name
 
 
 @runtime_checkable

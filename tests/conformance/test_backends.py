@@ -32,12 +32,12 @@ from bayeskit import (
     WeightedNB,
     learn_network,
 )
-from bayeskit.counting import backend as backends
-from bayeskit.counting.backend import Threads, backend_of
-from bayeskit.counting.duckdb_backend import DuckDB
-from bayeskit.data.columns import is_missing
-from bayeskit.data.reading import Reading
-from bayeskit.data.source import Source
+from bayeskit._counting import backend as backends
+from bayeskit._counting.backend import Threads, backend_of
+from bayeskit._counting.duckdb_backend import DuckDB
+from bayeskit._data.columns import is_missing
+from bayeskit._data.reading import Reading
+from bayeskit._data.source import Source
 from bayeskit.errors import (
     CannotCount,
     ColumnError,
@@ -51,8 +51,7 @@ from bayeskit.errors import (
     UsageError,
     WeightError,
 )
-from bayeskit.schema import Schema, Variable
-from bayeskit.statistics import CellTable, Pattern, Plan, Statistics
+from bayeskit.statistics import CellTable, Pattern, Plan, Schema, Statistics, Variable
 from refusals import refuses, warns_of
 
 # -- rows, in the form that each backend takes -----------------------------------------------------

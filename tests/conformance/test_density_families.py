@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from bayeskit import Batches, LatentClass, NaiveBayes, load
+from bayeskit._conditionals import density
+from bayeskit._conditionals.density import families, family_names, family_of, register
+from bayeskit._messages import text_in
 from bayeskit.errors import NotSupported, SettingError
-from bayeskit.estimation import density
-from bayeskit.estimation.density import families, family_names, family_of, register
-from bayeskit.messages import text_in
 from cli_run import done
 from refusals import refuses
 
@@ -260,8 +260,8 @@ def test_a_family_with_no_more_than_it_must_have_says_what_it_has_not() -> None:
 
 
 def test_a_name_is_registered_once() -> None:
-    register("poisson", "bayeskit.estimation.poisson:Poisson")
-    with refuses(SettingError, "poisson", "bayeskit.estimation.poisson:Poisson"):
+    register("poisson", "bayeskit._conditionals.poisson:Poisson")
+    with refuses(SettingError, "poisson", "bayeskit._conditionals.poisson:Poisson"):
         register("poisson", "toy_density:Exponential")
     with refuses(SettingError, "weibull", "gaussian"):
         family_of("weibull")

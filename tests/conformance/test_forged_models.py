@@ -40,8 +40,8 @@ from bayeskit import (
     SelectiveKDB,
     WeightedNB,
 )
+from bayeskit._io.saved import SavedContent, read_saved, to_bytes
 from bayeskit.errors import BayeskitError, ColumnError, ModelFormatError, UnseenState
-from bayeskit.io.saved import Saved, read_saved, to_bytes
 from refusals import refuses
 
 # So many changes of each model are a test of their own, all others one that is marked slow.
@@ -228,10 +228,10 @@ def check_verbs(model: Any, X: Any, y: Any) -> None:
                 verb()
 
 
-def check(forgery: Forgery, saved: Saved, X: Any, y: Any, path: Path) -> None:
+def check(forgery: Forgery, saved: SavedContent, X: Any, y: Any, path: Path) -> None:
     content, arrays = copy.deepcopy(saved.content), {n: a.copy() for n, a in saved.arrays.items()}
     forgery.change(content, arrays)
-    path.write_bytes(to_bytes(Saved(saved.kind, content, arrays)))
+    path.write_bytes(to_bytes(SavedContent(saved.kind, content, arrays)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -242,7 +242,7 @@ def check(forgery: Forgery, saved: Saved, X: Any, y: Any, path: Path) -> None:
         check_verbs(model, X, y)
 
 
-def forgeries(kind: str, path: Path) -> tuple[list[Forgery], Saved, Any, Any]:
+def forgeries(kind: str, path: Path) -> tuple[list[Forgery], SavedContent, Any, Any]:
     model, X, y = fitted(kind)
     model.save(path)
     saved = read_saved(path, "model")
@@ -283,7 +283,7 @@ def test_known_forgeries_are_refused_by_name(kind: str, name: str, tmp_path: Pat
     forgery = next((f for f in found if f.name == name), Forgery("a wrong order", _wrong_order))
     content, arrays = copy.deepcopy(saved.content), {n: a.copy() for n, a in saved.arrays.items()}
     forgery.change(content, arrays)
-    path.write_bytes(to_bytes(Saved(saved.kind, content, arrays)))
+    path.write_bytes(to_bytes(SavedContent(saved.kind, content, arrays)))
     with refuses(ModelFormatError, path):
         bayeskit.load(path)
 

@@ -10,7 +10,7 @@ import pytest
 from estimators import CLASSES, same_labels, small_labels, small_rows
 
 from bayeskit import Batches, CategoricalNB, MultinomialNB, NaiveBayes
-from bayeskit.learning import lazy as lazy_module
+from bayeskit._fitting import lazy_state as lazy_module
 
 X = [["青绿", 0.7, 3], ["乌黑", 0.8, None], ["青绿", 0.2, 1], ["浅白", 0.3, 2], ["乌黑", 0.6, 3]]
 Y = ["好", "好", "坏", "坏", "好"]

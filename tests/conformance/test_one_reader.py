@@ -16,8 +16,8 @@ from bayeskit import (
     NaiveBayes,
     learn_network,
 )
+from bayeskit._fitting.search.node_columns import read_nodes
 from bayeskit.errors import ColumnError, DataError, DataTypeError, InfiniteValue, UnseenState, WeightError
-from bayeskit.learning.search.node_columns import read_nodes
 from refusals import refuses
 
 LABELS = ["u", "v", "u", "v"]
@@ -106,11 +106,11 @@ CODED = [
 @pytest.mark.parametrize("rows", CODED, ids=["lists", "frame", "arrays"])
 def test_a_missing_cell_has_the_code_after_the_last_state_everywhere(rows):
     """What classifiers count, what searches read, and what a network is asked about: the same codes."""
-    from bayeskit.data.encode import encode
-    from bayeskit.data.reading import Reading
-    from bayeskit.data.table import open_table
-    from bayeskit.networks.data_rows import Rows
-    from bayeskit.schema import Variable
+    from bayeskit._data.encode import encode
+    from bayeskit._data.reading import Reading
+    from bayeskit._data.table import open_table
+    from bayeskit._networks.data_rows import Rows
+    from bayeskit.statistics import Variable
 
     searched = read_nodes(rows)
     assert searched.codes[0].tolist() == [0, 2, 1] and searched.codes[0].dtype == np.uint8

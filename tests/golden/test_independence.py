@@ -12,11 +12,11 @@ import duckdb
 import numpy as np
 import pytest
 
-from bayeskit.learning.search.independence_tests import CorrelationTests, IndependenceTests
-from bayeskit.structure.arcs import Arcs
-from bayeskit.structure.questions import Test as Question
-from bayeskit.structure.questions import answer_all, bits, members
-from bayeskit.structure.search.pc import pc
+from bayeskit._fitting.search.independence_tests import CorrelationTests, IndependenceTests
+from bayeskit._structure.arcs import Arcs
+from bayeskit._structure.search.pc import pc
+from bayeskit._structure.search_protocol import Test as Question
+from bayeskit._structure.search_protocol import answer_all, bits, members
 from outside import DATA
 
 HERE = Path(__file__).parent / "networks" / "independence"

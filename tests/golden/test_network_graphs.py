@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from bayeskit import read_network
-from bayeskit.graphs.cpdag import cpdag, shd, v_structures
-from bayeskit.graphs.dag import Dag
-from bayeskit.graphs.separation import d_separated
+from bayeskit._graphs.cpdag import cpdag, shd, v_structures
+from bayeskit._graphs.dag import Dag
+from bayeskit._graphs.separation import d_separated
 from outside import DATA
 
 HERE = Path(__file__).parent / "networks"

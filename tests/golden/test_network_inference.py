@@ -84,7 +84,7 @@ def read_marginals(path):
 @pytest.mark.skipif(not UAI, reason="the UAI models are not here")
 @pytest.mark.parametrize("path", UAI or [Path("none")], ids=lambda path: path.stem)
 def test_uai_models(path):
-    from bayeskit.io.networks.uai import read_uai_evidence
+    from bayeskit.networks import read_uai_evidence
 
     checked = {
         row["model"]: row for row in csv.DictReader((path.parent / "checked.csv").read_text().splitlines())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bayeskit.learning.search.family_scores import FamilyScores, MixedScores
-from bayeskit.learning.search.node_columns import read_nodes
-from bayeskit.structure import score
-from bayeskit.structure.criteria import Score
-from bayeskit.structure.questions import Family, bits
+from bayeskit._fitting.search.family_scores import FamilyScores, MixedScores
+from bayeskit._fitting.search.node_columns import read_nodes
+from bayeskit._structure.criteria import Score
+from bayeskit._structure.search_protocol import Family, bits
+from bayeskit.networks import score
 from learning_numbers import CASES, PART, graphs, numbers, table
 
 OURS = {"loglik": "loglik", "aic": "aic", "bic": "bic", "bde": "bdeu", "bds": "bds", "k2": "k2"}

@@ -10,7 +10,7 @@ from bayeskit import NaiveBayes
 from bayeskit.decision import conditional_risk, decide
 from bayeskit.errors import SettingError
 from bayeskit.priors import MAP, BDeu, Dirichlet, Lidstone, MEstimate
-from bayeskit.schema import Variable
+from bayeskit.statistics import Variable
 from refusals import refuses
 
 QUICK = settings(max_examples=40, deadline=None)

@@ -15,7 +15,7 @@ import pytest
 from joint import Page, check, check_joint, page
 
 from bayeskit import BayesianNetwork
-from bayeskit.networks import examples
+from bayeskit._networks import examples
 
 YES_NO, NO_YES, BITS = ("yes", "no"), ("no", "yes"), (0, 1)
 

@@ -10,9 +10,9 @@ from importlib.resources import files
 
 import numpy as np
 
-from bayeskit.datasets.dataset import REGISTRY, Dataset, as_array
+from bayeskit._messages import Joined, Message
+from bayeskit.datasets._dataset import REGISTRY, Dataset, as_array
 from bayeskit.errors import DataError
-from bayeskit.messages import Joined, Message
 
 __all__ = ["Dataset", "dataset_names", "load_dataset"]
 

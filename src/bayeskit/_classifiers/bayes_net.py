@@ -1,0 +1,307 @@
+"""Any Bayesian network over the class and the attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayeskit._classifiers.count_classifier import CountClassifier
+from bayeskit._classifiers.input_checks import one_of
+from bayeskit._classifiers.labelled_tables import DependentTable, LabelledTable
+from bayeskit._classifiers.semi_naive import GraphClassifier
+from bayeskit._classifiers.structures import Edge, network_edges
+from bayeskit._data.encode import Unseen
+from bayeskit._data.source import Source
+from bayeskit._fitting.fitted_state import FittedState
+from bayeskit._fitting.graph_search import GraphSearch, gathered, searched_graph
+from bayeskit._fitting.graphical import Graphical, as_graph, class_node
+from bayeskit._fitting.model import ModelForm, RowChoice, weighted_classes
+from bayeskit._fitting.naive import Naive
+from bayeskit._fitting.one_dependence import Tree
+from bayeskit._graphs.dag import Dag, markov_blanket
+from bayeskit._inference.exact import get_max_memory
+from bayeskit._random_state import seed_of
+from bayeskit._schema import Label, Name, Schema, Variable
+from bayeskit._structure.criteria import as_score
+from bayeskit.errors import SettingError, UsageError
+from bayeskit.priors import BDeu, SmoothingLike, as_smoothing, backs_off
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike, Seed
+
+
+class BayesNetClassifier(GraphClassifier):
+    r"""A Bayesian network over the class and the attributes, asked for the class.
+
+    .. math:: P(c, x) = P(c \mid \mathrm{pa}_c) \prod_j P(x_j \mid \mathrm{pa}_j)
+
+    Only the Markov blanket of the class tells of it: its parents, its children and their other parents. A row that has
+    all of them is looked up; missing cells are summed out exactly. Arcs need rows to be chosen, so ``fit`` (or the
+    first ``partial_fit``) chooses them and later batches keep them.
+
+    Parameters
+    ----------
+    method : {"auto", "naive", "tan", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc"}
+        "naive": the class is the one parent of every attribute. "tan": that is :class:`~bayeskit.TAN`, whose tree
+        follows the counts; numeric attributes, where there are any, have a tree of their own, and all arcs are held.
+        The rest as in :func:`~bayeskit.learn_network`, which looks for a network of all columns and so may leave the
+        class with few neighbours; the order of "k2" is the class, then the columns as they stand.
+    criterion : {"bic", "aic", "loglik", "bdeu", "bds", "k2"}
+        What is best, as in :func:`~bayeskit.learn_network`.
+    markov_blanket : bool
+        Keep only the blanket of the class. A row that has the whole blanket gets the same answer; for one that has
+        not, attributes outside the blanket can then tell nothing about the missing cells.
+    conditional : bool
+        Go on from the network of ``method`` while an arc near the class raises
+        :math:`\sum \log P(c \mid x) - \lambda k` over the training rows, k being the parameters of the class and its
+        children and λ what one costs (criterion "bic", "aic" or "loglik"): greedy, the best arc first.
+    required, forbidden : (parent, child) pairs
+        The class is called ``target_``.
+    tiers : lists of columns, the earliest first
+    max_parents : int, optional
+    time_limit : seconds, optional
+        When they have passed the best network so far is taken, with a warning.
+    random_state : int, numpy Generator or None
+        For what a search draws at random.
+    smoothing : number, name, prior or mapping, default=BDeu(1)
+        As in :class:`~bayeskit.NaiveBayes`.
+    class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
+        As in :class:`~bayeskit.NaiveBayes`. A class that has parents has no prior of its own: ``class_prior`` is then
+        refused.
+    numeric : "gaussian", "mdl", int, or mapping from attribute to one of these, default="gaussian"
+        A numeric attribute is Gaussian, its mean linear in its numeric parents, and never a parent of a discrete one;
+        or it is cut into intervals: where they tell the classes apart, or into so many of about equally many rows.
+        What a mapping does not name is Gaussian.
+    cut_points : mapping from attribute to ascending numbers, optional
+        For attributes whose cut points are known; all others are as ``numeric`` says.
+    calibration : None, "temperature" or "isotonic"
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`. Arcs are learned from the labelled rows, tables from all.
+
+    Attributes
+    ----------
+    network_ : BayesianNetwork over the class and the attributes
+    markov_blanket_ : tuple of attributes
+    target_ : the name of the class in ``network_``: its own, or "class" where a column has that one
+    structure_ : dict from node to the tuple of its parents, the class among them
+    edges_ : list of (parent, child, I(parent; child | the other parents of the child) in nats)
+    held_ : the structure that was searched, and the cut points
+
+    Examples
+    --------
+    >>> from bayeskit import BayesNetClassifier
+    >>> X = [["sun", "dry"], ["sun", "dry"], ["rain", "wet"], ["rain", "wet"]] * 5
+    >>> model = BayesNetClassifier("tan").fit(X, ["go", "go", "stay", "stay"] * 5)
+    >>> model.predict([["rain", None]]).tolist(), model.markov_blanket_
+    (['stay'], ('x0', 'x1'))
+    """
+
+    _base_prior = BDeu()
+
+    method: str
+    criterion: Any
+    markov_blanket: bool
+    conditional: bool
+    required: Iterable[Any]
+    forbidden: Iterable[Any]
+    tiers: Sequence[Any] | None
+    max_parents: int | None
+    time_limit: float | None
+    random_state: Seed
+
+    def __init__(
+        self,
+        method: str = "auto",
+        *,
+        criterion: str | None = "bic",
+        markov_blanket: bool = True,
+        conditional: bool = False,
+        required: Iterable[Any] = (),
+        forbidden: Iterable[Any] = (),
+        tiers: Sequence[Any] | None = None,
+        max_parents: int | None = None,
+        time_limit: float | None = None,
+        random_state: Seed = 0,
+        smoothing: SmoothingLike = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
+        numeric: str | int | Mapping[Any, str | int] = "gaussian",
+        cut_points: Mapping[Any, ArrayLike] | None = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        states: Mapping[Any, Collection[Label]] | None = None,
+        missing: str = "ignore",
+        unseen: Unseen = "ignore",
+        calibration: str | None = None,
+        n_jobs: int | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Label | None = None,
+    ) -> None:
+        self.method = method
+        self.criterion = criterion
+        self.markov_blanket = markov_blanket
+        self.conditional = conditional
+        self.required = required
+        self.forbidden = forbidden
+        self.tiers = tiers
+        self.max_parents = max_parents
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.smoothing = smoothing
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.numeric = numeric
+        self.cut_points = cut_points
+        self.categorical_features = categorical_features
+        self.states = states
+        self.missing = missing
+        self.unseen = unseen
+        self.calibration = calibration
+        self.n_jobs = n_jobs
+        self.semi_supervised = semi_supervised
+        self.unlabelled_weight = unlabelled_weight
+        self.missing_label = missing_label
+
+    # -- what was found ------------------------------------------------------------------------
+
+    @property
+    def target_(self) -> Name:
+        """The name of the class among the nodes."""
+        return class_node(self.schema_)
+
+    @property
+    def markov_blanket_(self) -> tuple[Name, ...]:
+        """The attributes that tell of the class, in the order of the columns."""
+        near = markov_blanket(self._dag, self.target_)
+        return tuple(name for name in self.schema_.position if name in near)
+
+    @property
+    def structure_(self) -> dict[Name, tuple[Name, ...]]:
+        """The parents of each node, the class among them."""
+        return self._dag.as_mapping()
+
+    @property
+    def edges_(self) -> list[Edge]:
+        """The arcs with what each tells beside the other parents of its child, in nats."""
+        fitted = self._reader("edges_")
+        assert fitted.spec is not None
+        statistics, dag = weighted_classes(self.statistics_, fitted.spec), self._dag
+        has_numbers = bool(statistics.schema.numeric)
+        numbers = Graphical(dag).factors(statistics, fitted.spec).numbers if has_numbers else ()
+        return network_edges(dag, self.target_, statistics, numbers)
+
+    def table(self, name: Name) -> LabelledTable | DependentTable:
+        """Return P(x | c, parents) and the counts behind it, labelled: classes × parents × states."""
+        above = self.structure_[self.target_]
+        if name == self.target_ and above:
+            raise UsageError(
+                "The class {name!r} has the parents {above!r}, and no table over itself alone. See "
+                "network_.cpt({name!r}).",
+                name=name,
+                above=list(above),
+            )
+        return super().table(name)
+
+    @property
+    def _dag(self) -> Dag:
+        schema = self.schema_
+        if "structure" in self._held:
+            return as_graph(self._held["structure"], schema)
+        if self.method == "tan":
+            return _below_class(super()._dag, schema)
+        return _below_class(Dag((), ()), schema)
+
+    # -- what depends on what ------------------------------------------------------------------
+
+    @property
+    def _holds(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset({"structure"} if self._searches and self.method != "tan" else ())
+
+    @property
+    def _searches(self) -> bool:
+        """Whether arcs are looked for among rows."""
+        return bool(self.conditional) or self.method != "naive"
+
+    def _row_choices(self) -> list[RowChoice]:
+        if not self._searches:
+            return super()._row_choices()
+        setting = "conditional=True" if self.method == "naive" else f"method={self.method!r}"
+        way_out = 'Use method="naive", or TAN or KDB, or read the rows.'
+        return [RowChoice(setting, way_out), *super()._row_choices()]
+
+    def _choose_more(self, source: Source) -> dict[str, Any]:
+        if not self._searches or self._is_tan(source):
+            return {}
+        trial = self._trial(source, lambda schema: Naive())
+        rows = gathered(trial, source, get_max_memory())
+        return {"structure": searched_graph(rows, self._search())}
+
+    def _is_tan(self, source: Source) -> bool:
+        """Whether the graph is the tree of TAN: it is a function of the counts, and nothing is searched among rows."""
+        if self.method != "tan" or self.conditional:
+            return False
+        first = next(iter(source), None)
+        if first is None:
+            return True
+        return not self._reading().schema_of(first.table, Variable("y", "categorical")).numeric
+
+    def _search(self) -> GraphSearch:
+        smoothing = as_smoothing(self.smoothing, self._base_prior)
+        return GraphSearch(
+            self.method,
+            as_score(self.criterion),
+            self.markov_blanket,
+            self.conditional,
+            self.required,
+            self.forbidden,
+            self.tiers,
+            self.max_parents,
+            # What backs off has no imaginary rows of its own to tell the class with.
+            self._base_prior if backs_off(smoothing.default) else smoothing.default,
+            self.missing,
+            self.time_limit,
+            seed_of(self.random_state),
+            get_max_memory(),
+        )
+
+    def _form(self, schema: Schema) -> ModelForm:
+        if "structure" in self._held:
+            return Graphical(as_graph(self._held["structure"], schema))
+        if self.method == "tan":
+            return Tree()
+        return Graphical(_below_class(Dag((), ()), schema))
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        for name in ("markov_blanket", "conditional"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise SettingError(
+                    "{name} is {value!r}; it is True or False.", name=name, value=getattr(self, name)
+                )
+        self._search().check()
+
+    def _check_numeric(self) -> None:
+        ways = self.numeric if isinstance(self.numeric, Mapping) else {None: self.numeric}
+        for name, way in ways.items():
+            setting = "numeric" if name is None else f"numeric[{name!r}]"
+            if not isinstance(way, (int, np.integer)) or isinstance(way, bool):
+                one_of(setting, way, ("gaussian", "mdl"))
+            elif way < 2:
+                raise SettingError(
+                    "{setting} is {way!r}; give a number of intervals of at least 2.",
+                    setting=setting,
+                    way=way,
+                )
+
+    def _adopt(self, fitted: FittedState, y: LabelsLike | None) -> None:
+        # Here a numeric attribute may be the parent of another: numeric ones alone are nothing to warn of.
+        CountClassifier._adopt(self, fitted, y)
+
+
+def _below_class(dag: Dag, schema: Schema) -> Dag:
+    """Return a graph over attributes with the class above all attributes of a schema."""
+    target = class_node(schema)
+    known = dag.as_mapping()
+    parents = {target: (), **{name: (target, *known.get(name, ())) for name in schema.position}}
+    return Dag(tuple(parents), tuple(parents.values()))

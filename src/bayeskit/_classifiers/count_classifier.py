@@ -1,0 +1,701 @@
+"""The scikit-learn face shared by all classifiers that are estimated from counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from copy import copy
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from bayeskit._classifiers.base_classifier import BaseClassifier
+from bayeskit._classifiers.input_checks import (
+    announced,
+    check_announced,
+    check_same_settings,
+    dtype_of_target,
+    not_fitted,
+    plain_dtype,
+    refuse_sparse,
+    say_y_is_needed,
+    warn_of_impossible,
+)
+from bayeskit._classifiers.semi_supervision import (
+    all_labelled,
+    check_unlabelled,
+    complete,
+    label_source,
+    numbering,
+    parted,
+)
+from bayeskit._conditionals.class_prior import choose, log_normalise, normalise
+from bayeskit._counting.backend import backend_of
+from bayeskit._data.encoded import EncodedTable
+from bayeskit._data.reading import Reading
+from bayeskit._data.source import Source
+from bayeskit._data.table import Table, open_table
+from bayeskit._fitting.calibration import calibrate, check_method, from_held
+from bayeskit._fitting.fitted_state import FittedState
+from bayeskit._fitting.lazy_state import LazyState, Refresh
+from bayeskit._fitting.leave_one_out import encode_learned, left_out_joint, log_posterior, mean_loss
+from bayeskit._fitting.model import Model, ModelSpec, RowChoice
+from bayeskit._messages import Joined, listed
+from bayeskit._random_state import generator_of
+from bayeskit._schema import Label, Name, Schema, Variable
+from bayeskit._statistics.statistics import Statistics
+from bayeskit.errors import DataError, Incompatible, NeedsRows, UsageError
+from bayeskit.typing import (
+    Floats,
+    LabelsLike,
+    LossLike,
+    PathLike,
+    RowLike,
+    RowSource,
+    Seed,
+    TableLike,
+    WeightsLike,
+)
+
+if TYPE_CHECKING:
+    from bayeskit._classifiers.picture_data import RegionSettings
+    from bayeskit._conditionals.posterior_draws import Draws
+    from bayeskit._report.charts.class_profile import ClassProfile
+    from bayeskit._report.charts.nomogram import Nomogram
+    from bayeskit._report.charts.regions import Regions
+    from bayeskit._report.explanation import Explanation
+    from bayeskit._report.novelty_report import Novelty
+    from bayeskit._report.value_of_information import Questions
+
+
+class CountClassifier(BaseClassifier):
+    """Fit, update, forget, merge, predict and draw, for any classifier that says how it reads and estimates.
+
+    A subclass stores its parameters and gives ``_reading()`` and ``_recipe(schema)``; where rows must choose something
+    it gives ``_choose(source)``. What was learned is in ``_fitted``, or ``_lazy`` stands in its place; what was chosen
+    is in ``_held``.
+    """
+
+    _threshold: float | None = None
+    # What ``_choose`` always chooses: a saved model that does not hold it is none.
+    _holds: frozenset[str] = frozenset()
+    # What is held to be told, not to be used: models that differ in it alone can be merged.
+    _told = frozenset({"losses", "scores", "completion"})
+    _wants_hints = False
+    _fitted: FittedState | None = None
+    _lazy: LazyState | None = None
+    calibration: str | None = None
+    n_jobs: int | None = None
+
+    # -- hooks ---------------------------------------------------------------------------------
+
+    def _reading(self) -> Reading:
+        return Reading()
+
+    def _spec(self, schema: Schema) -> ModelSpec:
+        return ModelSpec()
+
+    def _choose(self, source: Source) -> dict[str, Any]:
+        """Choose from rows what no statistic decides; it is then held."""
+        return {}
+
+    def _row_choices(self) -> list[RowChoice]:
+        """Say which choices these settings leave to rows; counts alone cannot make them."""
+        found = []
+        if self.calibration is not None:
+            found.append(RowChoice(f"calibration={self.calibration!r}", "Leave calibration out."))
+        if self.semi_supervised:
+            found.append(RowChoice("semi_supervised=True", "Learn from the labelled rows alone."))
+        return found
+
+    def _check_settings(self) -> None:
+        """Refuse parameters that mean nothing, before any row is looked at."""
+        if self.calibration is not None:
+            check_method(self.calibration)
+        if (
+            self.semi_supervised is not False
+            or self.unlabelled_weight != 1.0
+            or self.missing_label is not None
+        ):
+            check_unlabelled(self)
+
+    # -- learning: each verb is all or nothing -------------------------------------------------
+
+    def fit(
+        self,
+        X: RowSource,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        *,
+        target: Name | None = None,
+        columns: Sequence[Name] | None = None,
+        exclude: Sequence[Name] | None = None,
+        encoding: str | None = None,
+    ) -> Self:
+        """Learn from all rows of a source, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : array, frame, sparse matrix, iterator of batches, :class:`bayeskit.Batches`, path, or DuckDB relation
+            A batch is (X, y), (X, y, weights), or rows that hold the target column. A relation is counted by DuckDB
+            where it is, without reading rows: nothing may have to be chosen from rows.
+        y : array of shape (n,), optional
+            The class of each row; or give ``target``. With ``semi_supervised=True`` some may be missing: None, NaN, or
+            −1 among whole numbers.
+        sample_weight : array of shape (n,), number or column name, optional
+            A row of weight 0 is absent: it makes no class, no state and no floor.
+        target : column name, optional
+            The column of X that holds the class.
+        columns, exclude : column names, optional
+            The attributes to use, or to leave out.
+        encoding : str, optional
+            Of a text file; found by itself for UTF-8, UTF-16 and GB18030.
+        """
+        self._check_settings()
+        refuse_sparse(self, X)
+        source = Source(X, y, sample_weight, target, columns, exclude, encoding, once=True)
+        say_y_is_needed(self, source)
+        elsewhere = self._counted_elsewhere(source)
+        labelled, unlabelled = parted(self, source) if self.semi_supervised else (source, None)
+        with numbering(self, source) if self.semi_supervised else nullcontext(), self._holding(labelled):
+            fitted = self._new_fitted(Variable("y" if target is None else target, "categorical"))
+            kept: list[EncodedTable] | None = None if unlabelled is None else []
+            fitted.absorb(labelled, kept, read_here=not elsewhere)
+            fitted.check_classes()
+            if kept is not None and unlabelled is not None:
+                self._held = {**self._held, "completion": complete(self, fitted, kept, unlabelled)}
+            if self.calibration is not None:
+                self._calibrate(labelled, fitted)
+            labels = y if y is not None or elsewhere else dtype_of_target(X, target)
+            self._adopt(fitted, label_source(labels) if self.semi_supervised else labels)
+        return self
+
+    def partial_fit(
+        self,
+        X: RowSource,
+        y: LabelsLike | None = None,
+        classes: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        *,
+        target: Name | None = None,
+    ) -> Self:
+        """Add rows to what was learned before.
+
+        Without ``classes`` a class never seen before enlarges the model; with ``classes`` (needed only
+        at the first call) any other label is refused. After a semi-supervised ``fit`` the expected counts of its
+        unlabelled rows stay as they are; rows without a label are refused here.
+        """
+        if self._lazy is not None:
+            raise UsageError(
+                "A lazy model counts its source itself. Add the rows to the source, then call refresh()."
+            )
+        refuse_sparse(self, X)
+        source = Source(X, y, sample_weight, target)
+        if self.semi_supervised:
+            source = all_labelled(self, source)
+        say_y_is_needed(self, source)
+        fitted = self._fitted
+        if fitted is None:
+            self._check_settings()
+            self._counted_elsewhere(source)
+            with self._holding(source):
+                fitted = self._new_fitted(announced(classes, "y" if target is None else target))
+                fitted.absorb(source)
+                self._calibrate(source, fitted)
+                self._adopt(fitted, classes if classes is not None else y)
+        else:
+            check_announced(classes, fitted)
+            fitted.absorb(source)
+            self._renew()
+        return self
+
+    def relearn(
+        self,
+        X: RowSource,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        **source: Any,
+    ) -> Self:
+        """Choose anew, from these rows, what is held (cut points, structure, weights), and learn from them.
+
+        The same as ``fit``: what later batches do not change is decided again.
+        """
+        return self.fit(X, y, sample_weight, **source)
+
+    def forget(
+        self,
+        X: RowSource,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        *,
+        target: Name | None = None,
+    ) -> Self:
+        """Take rows away that were learned before: the model is then that of the other rows.
+
+        Where some cell would hold less than nothing the rows cannot have been counted: that is refused,
+        and nothing is changed. (Sums do not remember rows, so a wrong row all of whose cells hold enough
+        is not noticed.)
+        """
+        fitted = self._require("forget")
+        fitted.forget(Source(X, y, sample_weight, target))
+        self._renew()
+        return self
+
+    def fade(self, factor: float) -> Self:
+        """Multiply the weight of everything learned so far by a factor: what comes next counts for more."""
+        self._require("fade").fade(factor)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add what another model of the same parameters has learned."""
+        fitted = self._require("merge")
+        check_same_settings(self, other)
+        its_fitted = other._require("merge")
+        other_names = fitted.named and its_fitted.named and fitted.names != its_fitted.names
+        if other_names or self.n_features_in_ != other.n_features_in_:
+            raise Incompatible(
+                "The two models were learned from different columns: {mine} and {its}.",
+                mine=_some(fitted.names),
+                its=_some(its_fitted.names),
+            )
+        mine, its = ({k: v for k, v in m.held_.items() if k not in self._told} for m in (self, other))
+        for key in {**mine, **its}:
+            if mine.get(key) != its.get(key):
+                raise Incompatible(
+                    "The two models hold different {key}, chosen from different rows: "
+                    "{mine} and {its}. Fit one, and let the other take over what it "
+                    "holds (cut_points=, structure=, …), or learn from the rows of both.",
+                    key=key.replace("_", " "),
+                    mine=_short(mine.get(key)),
+                    its=_short(its.get(key)),
+                )
+        fitted.merge(its_fitted)
+        self._renew()
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        return self._copy().merge(other)
+
+    def lazy(
+        self,
+        source: RowSource,
+        target: str | LabelsLike,
+        *,
+        sample_weight: WeightsLike | None = None,
+        columns: Sequence[Name] | None = None,
+        exclude: Sequence[Name] | None = None,
+        encoding: str | None = None,
+        refresh: Refresh = "manual",
+        max_memory: int = 2**26,
+    ) -> Self:
+        """Answer from a source directly: nothing is counted until a prediction asks for it.
+
+        What must be chosen from rows (cut points, a structure, a calibration) is chosen now, and held.
+
+        Parameters
+        ----------
+        source : frame, array, :class:`bayeskit.Batches` or path
+        target : column name, or the labels themselves
+        sample_weight, columns, exclude, encoding
+            As in ``fit``.
+        refresh : "manual", "always" or seconds
+            When to drop the counts remembered: at ``refresh()``, before every prediction, or after so
+            many seconds.
+        max_memory : int
+            Bytes that the counts remembered may take.
+        """
+        self._check_settings()
+        if self.semi_supervised:
+            raise UsageError(
+                "A lazy model counts only what a question needs, and unlabelled rows are gone over many times. Use "
+                "fit, or semi_supervised=False."
+            )
+        refuse_sparse(self, source)
+        y, column = (None, target) if isinstance(target, str) else (target, None)
+        opened = Source(source, y, sample_weight, column, columns, exclude, encoding)
+        opened.need_many_passes("A lazy model")
+        self._counted_elsewhere(opened)
+        variable = Variable("y" if column is None else column, "categorical")
+        with self._holding(opened):
+            if self.calibration is not None:
+                judged = self._new_fitted(variable)
+                judged.absorb(opened)
+                self._calibrate(opened, judged)
+        fitted = self._new_fitted(variable)
+        for name in ("_fitted", "feature_names_in_", "n_features_in_"):
+            self.__dict__.pop(name, None)
+        self._lazy = LazyState(opened, fitted, refresh, max_memory)
+        self._class_dtype = None if y is None else np.asarray(y).dtype
+        return self
+
+    def refresh(self) -> Self:
+        """Drop the counts that a lazy model remembers."""
+        if self._lazy is None:
+            raise UsageError("Only a lazy model can be refreshed; this one was fitted.")
+        self._lazy.drop()
+        return self
+
+    def save(self, path: PathLike) -> None:
+        """Write the model to one file: data, never code. Read it with :func:`bayeskit.load`."""
+        from bayeskit._classifiers.model_files import save_model
+
+        save_model(self, path)
+
+    def _counted_elsewhere(self, source: Source) -> bool:
+        """Tell whether a source is counted where it is; what must be chosen from rows is then refused."""
+        if backend_of(source) is None:
+            return False
+        for choice in self._row_choices():
+            raise NeedsRows(choice.setting, source.data, choice.way_out)
+        return True
+
+    @contextmanager
+    def _holding(self, source: Source) -> Iterator[None]:
+        """Hold what these rows choose; what was held before comes back if learning from them fails."""
+        before = self._held
+        method = self.calibration
+        if method is not None:
+            source.need_many_passes(f"{type(self).__name__}(calibration={method!r})")
+        try:
+            self._held = {}
+            self._held = self._choose(source)
+            yield
+        except BaseException:
+            self._held = before
+            raise
+
+    def _calibrate(self, source: Source, fitted: FittedState) -> None:
+        """Hold how posteriors are to be corrected, judged by the rows just counted, each left out."""
+        method = self.calibration
+        if method is not None:
+            self._held = {**self._held, "calibration": calibrate(fitted, source, method).plain()}
+
+    # -- answers -------------------------------------------------------------------------------
+
+    def predict_joint_log_proba(self, X: TableLike) -> Floats:
+        """Return log P(c, x) of each row, without normalisation: shape (n, K)."""
+        return self._joint(X)[0]
+
+    def predict_log_proba(self, X: TableLike) -> Floats:
+        """Return log P(c | x) of each row: shape (n, K)."""
+        joint, model = self._joint(X)
+        warn_of_impossible(log_normalise(joint, model.log_prior))
+        return self._calibrated(joint, model.schema)
+
+    def predict_proba(self, X: TableLike) -> Floats:
+        """Return P(c | x) of each row: shape (n, K); rows are finite and sum to one."""
+        joint, model = self._joint(X)
+        if "calibration" in self._held:
+            warn_of_impossible(log_normalise(joint, model.log_prior))
+            return np.exp(self._calibrated(joint, model.schema))
+        warn_of_impossible(normalise(joint, model.log_prior))
+        return joint
+
+    def predict(self, X: TableLike) -> NDArray[Any]:
+        """Return the most probable class of each row; of equals the first."""
+        joint, model = self._joint(X)
+        codes = np.empty(len(joint), dtype=np.intp)
+        if "calibration" in self._held:
+            warn_of_impossible(log_normalise(joint, model.log_prior))
+            choose(self._calibrated(joint, model.schema), model.log_prior, codes)
+        else:
+            warn_of_impossible(choose(joint, model.log_prior, codes))
+        return self._labels(model.schema)[codes]
+
+    def log_evidence(self, X: TableLike) -> Floats:
+        """Return log P(x) = log Σ_c P(c, x) of each row: how likely the row itself is."""
+        joint, model = self._joint(X)
+        if not model.is_distribution:
+            raise UsageError(
+                "{kind} scores classes without a distribution of rows: it has no P(x).",
+                kind=type(self).__name__,
+            )
+        best = np.maximum(joint.max(axis=1), -1e308)
+        with np.errstate(divide="ignore"):
+            evidence = best + np.log(np.exp(joint - best[:, None]).sum(axis=1))
+        if any(conditional.supports("log_excess") for conditional in model.conditionals):
+            evidence -= self._log_excess(X, model)
+        return np.asarray(evidence)
+
+    def leave_one_out(
+        self,
+        X: RowSource,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        *,
+        target: Name | None = None,
+    ) -> Floats:
+        """Return P(c | x) of rows that were learned, each by the model of all the others: shape (n, K).
+
+        It equals as many fits, each without one row's whole weight, with schema, cut points, structure,
+        back-off constants and calibration held; but it is one pass over the rows, not n fits. (Kernel densities
+        and covariances are estimated anew for each row.)
+
+        Parameters
+        ----------
+        X, y, sample_weight, target
+            As in ``fit``: all of the rows learned, or some. Rows that were not learned are refused where some
+            count would fall below zero.
+        """
+        return np.exp(self._left_out(Source(X, y, sample_weight, target))[0])
+
+    def loo_score(
+        self,
+        X: RowSource,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        *,
+        criterion: str = "log-loss",
+        target: Name | None = None,
+    ) -> float:
+        """Return the mean loss of :meth:`leave_one_out`, weighed by the rows; lower is better.
+
+        Parameters
+        ----------
+        X, y, sample_weight, target
+            As in ``fit``.
+        criterion : {"log-loss", "error", "rmse", "brier"}, default="log-loss"
+            The mean of −log p with p the posterior of the true class, of wrong choices, of (1 − p)² (its
+            root), or of the squared distance of all posteriors from 0 and 1.
+        """
+        return mean_loss(*self._left_out(Source(X, y, sample_weight, target)), criterion)
+
+    def sample(
+        self, n_samples: int, random_state: Seed = None, given_class: Label | None = None
+    ) -> tuple[Any, Any]:
+        """Draw rows from the model: (X, y), as a frame where the model was learned from one.
+
+        A numeric attribute that the model has cut into intervals is drawn as the label of its interval. AnDE(n=2),
+        WeightedNB and AutoBayes have no distribution to draw rows from: a UsageError.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : int or numpy Generator, optional
+        given_class : label, optional
+            Draw all rows from this class.
+        """
+        from bayeskit._classifiers.sample_rows import sample_rows
+
+        model = self._model
+        named = "feature_names_in_" in self.__dict__
+        rows, codes = sample_rows(model, named, n_samples, generator_of(random_state), given_class)
+        return rows, self._labels(model.schema)[codes]
+
+    def explain(
+        self,
+        row: RowLike,
+        *,
+        lang: str = "en",
+        loss: LossLike = None,
+        reject: float | None = None,
+        actions: Sequence[Label] | None = None,
+    ) -> Explanation:
+        """Take the prediction of one row apart: the prior, each attribute's factor with the counts behind it.
+
+        Where attributes have parents a factor is P(x | c, parents); AODE shows what each super-parent says and its
+        share; any other model is explained by leaving one value out at a time. The posterior shown is that of the
+        model; what ``calibration`` makes of it stands under it.
+
+        Parameters
+        ----------
+        row : mapping from column to value, list, or a table of one row
+        lang : "en" or "zh"
+        loss, reject, actions
+            As in :func:`bayeskit.decision.decide`: the risk of each action is shown, too.
+
+        Returns
+        -------
+        Explanation
+            ``str`` and notebooks show it; it has ``to_html``, ``to_latex``, ``to_json`` and ``to_dict``.
+        """
+        from bayeskit._classifiers.explain_rows import explained
+        from bayeskit._report.row import one_row
+
+        page = explained(self, one_row(row), lang)
+        plain = loss is None and reject is None and actions is None
+        return page if plain else page.with_loss(loss, reject, actions)
+
+    def _left_out(self, source: Source) -> tuple[Floats, NDArray[np.intp], Floats]:
+        """log P(c | x), the class and the weight of rows, each left out of what was counted."""
+        say_y_is_needed(self, source)
+        fitted = self._reader("leave_one_out")
+        statistics, spec = self.statistics_, fitted.spec
+        assert spec is not None
+        pieces: list[tuple[Floats, NDArray[np.intp], Floats]] = []
+        for rows in source:
+            if rows.table.block is not None:
+                refuse_sparse(self, source.data)
+            encoded = encode_learned(fitted, statistics.schema, rows)
+            scores = left_out_joint(statistics, spec, encoded, n_jobs=fitted.n_jobs)
+            weights = np.ones(encoded.n_rows) if encoded.weights is None else encoded.weights
+            assert encoded.target is not None
+            posterior = self._calibrated(log_posterior(*scores), statistics.schema)
+            pieces.append((posterior, encoded.target.astype(np.intp), weights))
+        if not pieces:
+            raise DataError("The source gave no batch, so there is no row to leave out.")
+        parts = [np.concatenate(arrays) for arrays in zip(*pieces, strict=True)]
+        return parts[0], parts[1], parts[2]
+
+    def _log_excess(self, X: TableLike, model: Model) -> Floats:
+        fitted = self._reader("log_evidence")
+        assert fitted.spec is not None
+        encoded = fitted.encode(open_table(X), model.schema, fitted.spec.unseen)
+        return np.concatenate([model.log_excess(chunk) for chunk in encoded.chunks()])
+
+    def _joint(self, X: TableLike) -> tuple[Floats, Model]:
+        table = open_table(X)
+        if self._lazy is not None:
+            return self._lazy.joint(table)
+        if self._fitted is None:
+            raise not_fitted(self)
+        if table.block is not None:
+            refuse_sparse(self, X)
+        return self._fitted.joint(table)
+
+    def _calibrated(self, log_share: Floats, schema: Schema) -> Floats:
+        calibration = from_held(self._held)
+        return (
+            log_share if calibration is None else calibration.log_posterior(log_share, schema.target.states)
+        )
+
+    def _arithmetic(self, table: Table, lang: str) -> Explanation:
+        """Return the page of one row, before calibration."""
+        from bayeskit._classifiers.explain_rows import arithmetic
+
+        return arithmetic(self, table, lang)
+
+    def _contribution_logs(self, table: Table) -> tuple[tuple[Name, ...], Floats]:
+        from bayeskit._classifiers.explain_rows import contribution_logs
+
+        return contribution_logs(self, table)
+
+    def _questions(
+        self, row: RowLike, costs: Mapping[Any, float] | None, loss: LossLike, lang: str
+    ) -> Questions:
+        from bayeskit._classifiers.explain_rows import questions
+
+        return questions(self, row, costs, loss, lang)
+
+    def _strangeness(self, table: Table, n_samples: int, random_state: Seed) -> Novelty:
+        from bayeskit._classifiers.explain_rows import novelty_of
+
+        return novelty_of(
+            self._model, self._reader("novelty"), table, n_samples, random_state, type(self).__name__
+        )
+
+    def _posterior_draws(self, table: Table, draws: Draws) -> Iterator[tuple[Any, Floats]]:
+        from bayeskit._classifiers.intervals import posterior_draws
+
+        return posterior_draws(self, table, draws)
+
+    def _nomogram(
+        self, label: Label | None, against: Label | None, row: RowLike | None, most: int, lang: str
+    ) -> Nomogram:
+        from bayeskit._classifiers.picture_data import nomogram_of
+
+        return nomogram_of(self, label, against, row, most, lang)
+
+    def _class_profile(self, attributes: Sequence[Name] | None, most: int, lang: str) -> ClassProfile:
+        from bayeskit._classifiers.picture_data import class_profile_of
+
+        return class_profile_of(self, attributes, most, lang)
+
+    def _regions(self, view: RegionSettings) -> Regions:
+        from bayeskit._classifiers.picture_data import counted_regions
+
+        return counted_regions(self, view)
+
+    # -- state ---------------------------------------------------------------------------------
+
+    @property
+    def schema_(self) -> Schema:
+        """The attributes and the class, with their states."""
+        return self._require("schema_").schema if self._lazy is None else self._lazy.schema()
+
+    @property
+    def held_(self) -> dict[str, Any]:
+        """What needed rows to be chosen: ``fit`` chose it, and later batches change counts only."""
+        self._reader("held_")
+        return dict(self._held)
+
+    @property
+    def statistics_(self) -> Statistics:
+        """The raw counts and sums; no smoothing is in them."""
+        return self._require("statistics_").statistics if self._lazy is None else self._lazy.statistics()
+
+    @property
+    def _model(self) -> Model:
+        return self._require("predict").model() if self._lazy is None else self._lazy.full_model()
+
+    def _reader(self, verb: str) -> FittedState:
+        """Return what knows how rows are read, counted here or lazily."""
+        return self._require(verb) if self._lazy is None else self._lazy.fitted
+
+    def _require(self, verb: str) -> FittedState:
+        """Return what was counted, or say why there is none."""
+        if self._lazy is not None:
+            raise UsageError(
+                "A lazy model has nothing to {verb}: change its source, then call refresh().", verb=verb
+            )
+        if self._fitted is None:
+            raise not_fitted(self)
+        return self._fitted
+
+    def _new_fitted(self, target: Variable) -> FittedState:
+        return FittedState(
+            self._reading(),
+            self._spec,
+            who=type(self).__name__,
+            target=target,
+            threshold=self._threshold,
+            n_jobs=self.n_jobs,
+            wants_hints=self._wants_hints,
+        )
+
+    def _adopt(self, fitted: FittedState, y: LabelsLike | None) -> None:
+        self.__dict__.pop("_lazy", None)
+        self._fitted = fitted
+        dtype = getattr(y, "dtype", None)
+        self._class_dtype = dtype if isinstance(dtype, np.dtype) else plain_dtype(y)
+        self._renew()
+
+    def _renew(self) -> None:
+        """Tell scikit-learn which columns there are."""
+        fitted = self._require("fit")
+        assert fitted.tally is not None
+        schema, names = fitted.tally.statistics.schema, fitted.names
+        self.n_features_in_ = len(schema.attributes) if schema.block is None else schema.block.width
+        if fitted.named and all(isinstance(n, str) for n in names):
+            self.feature_names_in_ = np.array(names, dtype=object)
+        else:
+            self.__dict__.pop("feature_names_in_", None)
+
+    def _copy(self) -> Self:
+        new: Self = clone(self)
+        state = copy(self._require("copy"))
+        state.tally = copy(state.tally)
+        for name, value in self.__dict__.items():
+            if name not in new.__dict__:
+                new.__dict__[name] = value
+        new._fitted = state
+        return new
+
+    def _card(self) -> str:
+        from bayeskit._classifiers.notebook import card
+
+        return card(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_fitted" in self.__dict__ or "_lazy" in self.__dict__
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
+def _some(names: tuple[Name, ...]) -> Joined:
+    return listed(map(repr, names), 6)

@@ -1,0 +1,277 @@
+"""Numeric columns → numbers of intervals, for classifiers that count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from bayeskit._classifiers.input_checks import one_of
+from bayeskit._classifiers.notebook import html_repr, mimebundle
+from bayeskit._data.class_labels import as_labels, encode_labels
+from bayeskit._data.encode import match_columns
+from bayeskit._data.reading import interval_labels
+from bayeskit._data.source import as_weights
+from bayeskit._data.table import Table, open_dense
+from bayeskit._fitting.cut_points import (
+    check_bins,
+    frequency_cut_points,
+    mdl_cut_points,
+    proportional_cut_points,
+    width_cut_points,
+)
+from bayeskit._messages import Joined
+from bayeskit._schema import Kind, Name, Schema, Variable
+from bayeskit.errors import ColumnError, DataError
+from bayeskit.typing import Floats, LabelsLike, TableLike, WeightsLike
+
+_METHODS = ("mdl", "frequency", "width", "proportional")
+
+
+class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Cut numeric columns into intervals; other columns pass unchanged.
+
+    Parameters
+    ----------
+    method : {"mdl", "frequency", "width", "proportional"}, default="mdl"
+        Where the class changes (Fayyad and Irani; needs y), equal numbers of rows, equal widths, or about
+        √n intervals of √n rows.
+    n_bins : int, default=5
+        How many intervals "frequency" and "width" make at most; the others find the number themselves.
+    output : {"codes", "intervals"}, default="codes"
+        Numbers 0, 1, … of the intervals, or their names, such as ``"(0.5, 1.2]"``.
+    columns : sequence of names or positions, optional
+        Which columns to cut; all numeric ones by default.
+
+    Attributes
+    ----------
+    cut_points_ : dict from column name to ascending cut points
+        Interval k is (cut[k − 1], cut[k]]. An empty array means that no cut pays: the column has one
+        interval and tells nothing.
+    columns_ : tuple
+        The columns that are cut; the others pass.
+    n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    An array or list gives an array: int64, or float64 with NaN where anything is missing, or objects where
+    columns pass that are no numbers, or with names of intervals (None where missing). A frame gives a
+    frame of its own library, each column with the type that suits it; ``set_output`` may ask for another.
+    Values beyond those learned, infinity included, fall into the first or last interval.
+
+    Examples
+    --------
+    >>> cutter = Discretizer().fit([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], ["a"] * 3 + ["b"] * 3)
+    >>> cutter.cut_points_, cutter.transform([[-9.0], [3.5], [3.6]]).tolist()
+    ({'x0': array([3.5])}, [[0], [0], [1]])
+    """
+
+    _html_repr = html_repr
+    _repr_mimebundle_ = mimebundle
+
+    def __init__(
+        self,
+        method: str = "mdl",
+        *,
+        n_bins: int = 5,
+        output: str = "codes",
+        columns: Sequence[Name] | None = None,
+    ) -> None:
+        self.method = method
+        self.n_bins = n_bins
+        self.output = output
+        self.columns = columns
+
+    def fit(
+        self, X: TableLike, y: LabelsLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> Self:
+        """Find the cut points of each numeric column.
+
+        Parameters
+        ----------
+        X : array, frame or mapping of columns, n rows
+            NaN and null are missing and left out; infinity is an error.
+        y : array of shape (n,)
+            Class labels; only ``method="mdl"`` looks at them.
+        sample_weight : array of shape (n,), optional
+            A row of weight 2 counts as two rows, one of weight 0 as none.
+        """
+        one_of("method", self.method, _METHODS)
+        one_of("output", self.output, ("codes", "intervals"))
+        check_bins(self.n_bins)
+        table = open_dense(X, type(self).__name__)
+        if self.method == "mdl" and y is None:
+            raise DataError(
+                'Discretizer(method="mdl") requires y to be passed, but the target y is None. Pass the classes, '
+                'or choose method="frequency", "width" or "proportional", which need none.'
+            )
+        weights = as_weights(sample_weight, table.n_rows)
+        target, codes = Variable("y", "categorical"), None
+        if self.method == "mdl":
+            target, codes = encode_labels(as_labels(y, table.n_rows), target, "grow")
+        chosen = self._chosen(table)
+        self.cut_points_ = {
+            name: self._find(table, j, codes, target.size, weights)
+            for j, name in enumerate(table.names)
+            if name in chosen
+        }
+        kinds: dict[bool, Kind] = {True: "numeric", False: "categorical"}
+        self._schema = Schema(tuple(Variable(n, kinds[n in chosen]) for n in table.names), target)
+        self._names = table.names if table.named else None
+        self.columns_ = tuple(self.cut_points_)
+        self.n_features_in_ = len(table.names)
+        self.__dict__.pop("feature_names_in_", None)
+        if table.named and all(isinstance(name, str) for name in table.names):
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+        return self
+
+    def transform(self, X: TableLike) -> Any:
+        """Give the interval of each value; see the notes above for the type."""
+        check_is_fitted(self, "cut_points_")
+        table = match_columns(
+            open_dense(X, type(self).__name__), self._schema, self._names, type(self).__name__
+        )
+        cut: dict[int, NDArray[Any]] = {}
+        for j, variable in enumerate(self._schema.attributes):
+            if variable.kind == "numeric":
+                cut[j] = intervals_of(table.numbers(j), self.cut_points_[variable.name])
+        named = self.output == "intervals"
+        labels = {j: interval_labels(self.cut_points_[self._schema.attributes[j].name]) for j in cut if named}
+        if table.frame is not None:
+            return _as_frame(table, cut, labels, self._wanted_container())
+        return _as_array(table, {j: _named(c, labels[j]) if named else _numbered(c) for j, c in cut.items()})
+
+    def _card(self) -> str:
+        from bayeskit._display_table import DisplayTable, as_html
+        from bayeskit._visible import shorter
+
+        rows = tuple(
+            (
+                shorter(name),
+                str(len(cuts) + 1),
+                shorter(", ".join(f"{cut:.6g}" for cut in cuts.tolist()), 200),
+            )
+            for name, cuts in self.cut_points_.items()
+        )
+        n = len(rows)
+        title = f"Discretizer: {n:,} of {self.n_features_in_:,} columns cut, method {self.method!r}"
+        return as_html(DisplayTable(title, ("column", "intervals", "cut at"), rows, (), ()))
+
+    def _wanted_container(self) -> Any:
+        """What ``set_output`` asked for: scikit-learn itself would take frames of other libraries for arrays."""
+        asked = getattr(self, "_sklearn_output_config", {})
+        return asked.get("transform", get_config()["transform_output"])
+
+    def _chosen(self, table: Table) -> set[Name]:
+        if self.columns is None:
+            return {name for j, name in enumerate(table.names) if _is_numeric(table, j)}
+        names: set[Name] = set()
+        for given in [self.columns] if isinstance(self.columns, str) else self.columns:
+            if given in table.names:
+                names.add(given)
+            elif isinstance(given, (int, np.integer)) and not table.named and 0 <= given < len(table.names):
+                names.add(table.names[given])
+            else:
+                shown = Joined(map(repr, table.names[:12]))
+                raise ColumnError(
+                    "columns names {given!r}, which is no column. The columns are {shown}.",
+                    given=given,
+                    shown=shown,
+                )
+        return names
+
+    def _find(
+        self, table: Table, j: int, codes: Any, n_classes: int, weights: Floats | None
+    ) -> NDArray[np.float64]:
+        values, name = table.numbers(j), table.names[j]
+        match self.method:
+            case "mdl":
+                return mdl_cut_points(values, codes, n_classes, weights, name=name)
+            case "frequency":
+                return frequency_cut_points(values, self.n_bins, weights, name=name)
+            case "width":
+                return width_cut_points(values, self.n_bins, weights, name=name)
+            case _:
+                return proportional_cut_points(values, weights, name=name)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.method == "mdl"
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def intervals_of(values: NDArray[Any], cuts: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the interval of each value: how many cuts are below it, and −1 where it is missing.
+
+    >>> intervals_of(np.array([0.5, 1.0, np.inf, np.nan]), np.array([0.5, 2.0]))
+    array([ 0,  1,  2, -1])
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    codes = np.searchsorted(cuts, numbers, side="left").astype(np.int64, copy=False)
+    codes[np.isnan(numbers)] = -1
+    return codes
+
+
+def _is_numeric(table: Table, j: int) -> bool:
+    try:
+        return table.kind(j) == "numeric"
+    except ColumnError:  # dates and the like: nothing to cut, so they pass
+        return False
+
+
+def _numbered(codes: NDArray[np.int64]) -> NDArray[Any]:
+    missing = codes < 0
+    return np.where(missing, np.nan, codes) if missing.any() else codes
+
+
+def _named(codes: NDArray[np.int64], labels: list[str]) -> NDArray[Any]:
+    return np.array([*labels, None], dtype=object)[codes]  # −1 is the last: None
+
+
+def _as_array(table: Table, cut: dict[int, NDArray[Any]]) -> NDArray[Any]:
+    columns = [cut[j] if j in cut else table.raw(j) for j in range(len(table.names))]
+    kinds = {column.dtype.kind for column in columns}
+    if kinds <= set("iuf") or len(kinds) == 1:
+        return np.column_stack(columns)
+    return np.column_stack([column.astype(object) for column in columns])
+
+
+def _as_frame(
+    table: Table, cut: dict[int, NDArray[Any]], labels: dict[int, list[str]], container: str
+) -> Any:
+    """Replace the columns that were cut; names of intervals become ordered categories where there are such."""
+    import narwhals.stable.v2 as nw
+
+    backend = table.frame.implementation
+    new = []
+    for j, codes in cut.items():
+        values = _named(codes, labels[j]).tolist() if labels else _numbered(codes)
+        dtype = nw.String() if labels else None
+        series = nw.new_series(table.names[j], values, dtype, backend=backend)  # type: ignore[arg-type]
+        if labels and not backend.is_pyarrow():  # whose dictionaries cannot be declared beforehand
+            series = series.cast(nw.Enum(labels[j]))
+        new.append(series)
+    try:
+        frame = table.frame.with_columns(*new)
+    except UnicodeEncodeError as error:
+        raise ColumnError(
+            "The column {object!r} has a name with half a character in it, which {backend} cannot write. "
+            "Rename it.",
+            object=error.object,
+            backend=backend,
+        ) from None
+    if backend.is_pyarrow():
+        # A table that pandas made says of each column what it was there: that no longer holds.
+        frame = nw.from_native(frame.to_native().replace_schema_metadata(), eager_only=True)
+    if container == "pandas":
+        return frame.to_pandas()
+    return frame.to_polars() if container == "polars" else frame.to_native()

@@ -1,0 +1,233 @@
+"""How a classifier of counts tells its reasons: explanations, contributions, the next question, novelty.
+
+What a missing value would tell is weighed over the joint distribution of it and the class, state by state; how strange
+a row is, against rows that the model would draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._classifiers.sample_rows import draw_codes
+from bayeskit._conditionals.class_prior import log_normalise
+from bayeskit._data.encode import encode, match_columns
+from bayeskit._data.encoded import Chunk
+from bayeskit._data.table import Table
+from bayeskit._fitting.fitted_state import FittedState
+from bayeskit._fitting.model import Model
+from bayeskit._random_state import generator_of
+from bayeskit._report.explanation import Explanation
+from bayeskit._report.factors.arithmetic import explain
+from bayeskit._report.novelty_report import Novelty, conflicts, shares_among
+from bayeskit._schema import Label, Name
+from bayeskit.errors import UsageError
+from bayeskit.typing import Floats, LossLike, RowLike, Seed
+
+if TYPE_CHECKING:
+    from bayeskit._classifiers.count_classifier import CountClassifier
+    from bayeskit._report.value_of_information import Questions
+
+
+def explained(classifier: CountClassifier, table: Table, lang: str) -> Explanation:
+    """Take the prediction of one row apart; what a calibration makes of it stands under it."""
+    page = classifier._arithmetic(table, lang)
+    if "calibration" not in classifier._held:
+        return page
+    model = classifier._model
+    shares = np.array([page.log_joint])
+    log_normalise(shares, model.log_prior)
+    calibrated = np.exp(classifier._calibrated(shares, model.schema))[0]
+    return replace(page, calibrated=tuple(calibrated.tolist()))
+
+
+def arithmetic(classifier: CountClassifier, table: Table, lang: str) -> Explanation:
+    """Return the page of one row, before calibration."""
+    fitted = classifier._reader("explain")
+    model, statistics = classifier._model, classifier.statistics_
+    table = match_columns(table, model.schema, fitted.names if fitted.named else None, fitted.who)
+    assert fitted.spec is not None
+    labels = classifier._labels(model.schema).tolist()
+    return explain(model, statistics, fitted.spec, table, labels, threshold=fitted.threshold, lang=lang)
+
+
+def contribution_logs(classifier: CountClassifier, table: Table) -> tuple[tuple[Name, ...], Floats]:
+    """Return the columns, and the logarithms whose sum over them is log P(c, x): shape (n, columns, K)."""
+    from bayeskit._report.contributions import PRIOR, explained_logs, is_separate, separate_logs
+
+    model = classifier._model
+    names = tuple(v.name for v in model.schema.attributes)
+    if is_separate(model):
+        fitted = classifier._reader("explain")
+        assert fitted.spec is not None
+        encoded = fitted.encode(table, model.schema, fitted.spec.unseen)
+        logs = np.concatenate([separate_logs(model, chunk) for chunk in encoded.chunks()])
+        return (PRIOR, *names), logs
+    pages = [classifier._arithmetic(table.take(np.array([i])), "en") for i in range(table.n_rows)]
+    return explained_logs(pages, names)
+
+
+def questions(
+    classifier: CountClassifier, row: RowLike, costs: Mapping[Any, float] | None, loss: LossLike, lang: str
+) -> Questions:
+    """Rank the values that a row lacks by what they are expected to tell."""
+    from bayeskit._report.row import one_row
+    from bayeskit._report.value_of_information import ranked
+
+    fitted = classifier._reader("explain")
+    model = classifier._model
+    if isinstance(row, Mapping):
+        row = {**{v.name: None for v in model.schema.attributes}, **row}
+    table = match_columns(one_row(row), model.schema, fitted.names if fitted.named else None, fitted.who)
+    assert fitted.spec is not None
+    chunk = encode(table, model.schema, fitted.spec.unseen, threshold=fitted.threshold).chunk(0, 1)
+    tables, posterior, left_out = answer_tables(model, fitted, chunk)
+    labels = classifier._labels(model.schema).tolist()
+    target, names = model.schema.target.name, [v.name for v in model.schema.attributes]
+    return ranked(target, labels, posterior, tables, costs, loss, left_out, lang, names)
+
+
+Answers = tuple[Name, Floats, Sequence[Label] | None]
+
+# A number is weighed at so many quantiles of what the model would draw, from so many draws.
+QUANTILES, DRAWS = 200, 20_000
+
+
+def joint_of(model: Model, chunk: Chunk) -> Floats:
+    """Return log P(c, x) of each row; of an average over super-parents the mean, not the sum."""
+    return model.joint_chunk(chunk) - model.log_excess(chunk)[:, None]
+
+
+def log_evidence_of(model: Model, chunk: Chunk) -> Floats:
+    """Return log P(x) of each row."""
+    joint = joint_of(model, chunk)
+    best = np.maximum(joint.max(axis=1), -1e308)
+    with np.errstate(divide="ignore"):
+        return np.asarray(best + np.log(np.exp(joint - best[:, None]).sum(axis=1)))
+
+
+def refuse_scores(model: Model, who: str, what: str) -> None:
+    """Refuse models without a distribution of rows, and blocks of words."""
+    if not model.is_distribution:
+        raise UsageError(
+            "{who} scores classes without a distribution of rows, and {what} needs one. Use NaiveBayes, TAN, KDB or "
+            "AODE.",
+            who=who,
+            what=what,
+        )
+    if model.schema.block is not None:
+        raise UsageError(
+            "{what} looks at attributes one by one, and {who} has learned a block of words.",
+            what=what,
+            who=who,
+        )
+
+
+def answer_tables(
+    model: Model, fitted: FittedState, chunk: Chunk
+) -> tuple[list[Answers], list[float], list[Name]]:
+    """Return (name, P(x_j, c | row), states) of every missing attribute, P(c | row), and what has no states.
+
+    Parameters
+    ----------
+    chunk : one row
+    """
+    refuse_scores(model, fitted.who, "ask_next")
+    assert fitted.spec is not None
+    if fitted.spec.missing == "state":
+        raise UsageError(
+            'With missing="state" a missing value is itself an answer, so there is nothing to ask for. Fit the model '
+            'with missing="ignore".'
+        )
+    tables: list[Answers] = []
+    left_out: list[Name] = []
+    drawn: Floats | None = None
+    categorical = {v.name: j for j, v in enumerate(model.schema.categorical)}
+    for variable in model.schema.attributes:
+        name = variable.name
+        if name in categorical:
+            j = categorical[name]
+            if chunk.codes[0, j] == variable.size and variable.size:
+                asked = _repeated(chunk, variable.size)
+                asked.codes[:, j] = np.arange(variable.size)
+                tables.append((name, _shares(joint_of(model, asked)), variable.states))
+            continue
+        m = model.schema.numeric_index[name]
+        if np.isnan(chunk.values[0, m]):
+            drawn = draw_codes(model, DRAWS, np.random.default_rng(0))[2] if drawn is None else drawn
+            table = _on_quantiles(model, chunk, m, drawn[:, m])
+            if table is None:
+                left_out.append(name)
+            else:
+                tables.append((name, table, None))
+    posterior = _shares(joint_of(model, chunk))[0]
+    return tables, posterior.tolist(), left_out
+
+
+def _on_quantiles(model: Model, chunk: Chunk, m: int, drawn: Floats) -> Floats | None:
+    """P(x_m, c | row) on quantiles of x_m, each weighed by how much more probable the row makes it than it is alone.
+
+    None where the attribute says nothing at all: it was the same in every row.
+    """
+    drawn = drawn[np.isfinite(drawn)]
+    if not len(drawn) or np.ptp(drawn) == 0.0:
+        return None
+    points = np.quantile(drawn, (np.arange(QUANTILES) + 0.5) / QUANTILES)
+    asked = _repeated(chunk, QUANTILES)
+    asked.values[:, m] = points
+    sizes = np.array([v.size for v in model.schema.categorical])
+    alone = np.full_like(asked.values, np.nan)
+    alone[:, m] = points
+    codes = np.tile(sizes.astype(asked.codes.dtype), (QUANTILES, 1))
+    log_p = log_evidence_of(model, Chunk(QUANTILES, codes, alone))
+    return _shares(joint_of(model, asked) - log_p[:, None])
+
+
+def _repeated(chunk: Chunk, n: int) -> Chunk:
+    codes, values = np.repeat(chunk.codes, n, axis=0), np.repeat(chunk.values, n, axis=0)
+    return Chunk(n, np.ascontiguousarray(codes), np.ascontiguousarray(values))
+
+
+def _shares(log_joint: Floats) -> Floats:
+    """Normalise; where all of it is impossible every cell is alike."""
+    best: Any = log_joint.max()
+    weights = np.exp(log_joint - best) if best > -np.inf else np.ones_like(log_joint)
+    return np.asarray(weights / weights.sum())
+
+
+def novelty_of(
+    model: Model, fitted: FittedState, table: Table, n_samples: int, random_state: Seed, who: str
+) -> Novelty:
+    """Draw rows, and say how many of them are at most as probable as each row of a table."""
+    refuse_scores(model, who, "novelty")
+    assert fitted.spec is not None
+    schema = model.schema
+    _, codes, values = draw_codes(model, n_samples, generator_of(random_state))
+    drawn = Chunk(n_samples, np.ascontiguousarray(codes.astype(schema.code_dtype)), values)
+    table = match_columns(table, schema, fitted.names if fitted.named else None, fitted.who)
+    encoded = encode(table, schema, fitted.spec.unseen)
+    sizes = np.array([v.size for v in schema.categorical], dtype=np.intp)
+    missing = None if fitted.spec.missing == "state" else sizes
+
+    def score(chunk: Chunk) -> NDArray[np.float64]:
+        return log_evidence_of(model, chunk)
+
+    pieces = []
+    for rows in encoded.chunks():
+        log_p, share = shares_among(score, rows, drawn, missing)
+        conflict = None if missing is None else conflicts(score, rows, log_p, missing)
+        pieces.append((log_p, share, conflict))
+    log_p, share = (np.concatenate([piece[i] for piece in pieces]) for i in (0, 1))
+    conflict = None if missing is None else np.concatenate([piece[2] for piece in pieces])
+    return Novelty(log_p, share, conflict, _unseen(table, model, fitted), n_samples)
+
+
+def _unseen(table: Table, model: Model, fitted: FittedState) -> NDArray[np.intp]:
+    """Count the values of each row that are no states: only this way of coding tells them from missing ones."""
+    sizes = np.array([v.size for v in model.schema.categorical])
+    apart = encode(table, model.schema, "smooth")
+    return np.concatenate([(chunk.codes == sizes + 1).sum(axis=1) for chunk in apart.chunks()])

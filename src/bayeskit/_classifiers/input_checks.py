@@ -1,0 +1,163 @@
+"""What is checked at the door of a classifier: labels, announced classes, rows of the wrong kind, other models."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+
+from bayeskit._data.columns import objects
+from bayeskit._data.source import Source
+from bayeskit._fitting.fitted_state import FittedState
+from bayeskit._messages import Joined
+from bayeskit._schema import Name, Schema, Variable, label_order
+from bayeskit.errors import DataError, DataTypeError, Incompatible, SettingError, SuspectResult, UnseenClass
+from bayeskit.typing import LabelsLike
+
+if TYPE_CHECKING:
+    from bayeskit._classifiers.base_classifier import BaseClassifier
+
+
+def warn_of_impossible(count: int) -> None:
+    """Say that some rows had no possible class and got the prior."""
+    if count:
+        warnings.warn(
+            SuspectResult(
+                "{count} row{_are} impossible under every class (a probability of zero in "
+                "each); the class prior was given. Tables that are smoothed (smoothing or alpha above 0) avoid this.",
+                count=count,
+                _are="s are" if count > 1 else " is",
+            ),
+            stacklevel=3,
+        )
+
+
+def announced(classes: LabelsLike | None, name: Name) -> Variable:
+    """Return the target variable of the classes announced to ``partial_fit``."""
+    if classes is None:
+        return Variable(name, "categorical")
+    labels = np.asarray(classes) if not isinstance(classes, (list, tuple)) else classes
+    plain = [c.item() if isinstance(c, np.generic) else c for c in labels]
+    unique = sorted(set(plain), key=label_order)
+    if not unique:
+        raise SettingError("classes= is empty. List the classes, or leave it out.")
+    return Variable(name, "categorical", tuple(unique), n_declared=len(unique), closed=True)
+
+
+def check_announced(classes: LabelsLike | None, fitted: FittedState) -> None:
+    if classes is None or (
+        isinstance(classes, np.ndarray) and tuple(classes.tolist()) == fitted.schema.target.states
+    ):
+        return
+    now = announced(classes, fitted.schema.target.name)
+    strange = [label for label in now.states if label not in fitted.schema.target.codes]
+    if strange or (fitted.schema.target.closed and now.size != fitted.schema.target.size):
+        raise UnseenClass(
+            "classes={states!r} is not the same as on last call to partial_fit, was: {states2!r}.",
+            states=list(now.states),
+            states2=list(fitted.schema.target.states),
+        )
+
+
+def same(a: Any, b: Any) -> bool:
+    """Compare two parameter values, arrays included."""
+    if a is b:
+        return True
+    try:
+        return (
+            bool(np.array_equal(a, b))
+            if isinstance(a, np.ndarray) or isinstance(b, np.ndarray)
+            else bool(a == b)
+        )
+    except (TypeError, ValueError):
+        return False
+
+
+def plain_dtype(y: object) -> np.dtype[Any] | None:
+    """The dtype that a plain list of labels would have."""
+    return np.asarray(y).dtype if isinstance(y, (list, tuple)) and y else None
+
+
+def dtype_of_target(X: Any, target: Name | None) -> Any:
+    """The target column as an array, for its dtype; None where the source cannot be asked."""
+    if target is None or isinstance(X, str) or not hasattr(X, "__getitem__"):
+        return None
+    try:
+        return np.asarray(X[target])
+    except Exception:  # a source that cannot be asked for a column: labels keep their own type
+        return None
+
+
+def labels_of(schema: Schema, dtype: np.dtype[Any] | None) -> NDArray[Any]:
+    """Return the classes of a schema as an array, of the dtype that labels were given in."""
+    states = schema.target.states
+    if any(isinstance(state, tuple) for state in states):
+        return objects(states)  # NumPy would take each for a row
+    if dtype is None:
+        dtype = np.asarray(list(states)).dtype
+        if len({type(s) for s in states}) > 1:
+            dtype = np.dtype(object)
+    if dtype.kind in "US":
+        dtype = None
+    elif dtype.kind not in "iufb":
+        return objects(states)
+    return np.array(states, dtype=dtype)
+
+
+def not_fitted(model: object) -> NotFittedError:
+    """Return the error of asking before ``fit``, in the words that scikit-learn's users know."""
+    return NotFittedError(
+        f"This {type(model).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments "
+        "before using this estimator."
+    )
+
+
+def refuse_sparse(model: BaseClassifier, X: object) -> None:
+    """Refuse a sparse matrix where a classifier has no use for one."""
+    if not model._accepts_sparse and hasattr(X, "tocsr"):
+        raise DataTypeError(
+            "Sparse data was passed for X, but {kind} needs dense data. Use X.toarray(), or "
+            "MultinomialNB for counts of words.",
+            kind=type(model).__name__,
+        )
+
+
+def say_y_is_needed(model: object, source: Source) -> None:
+    """Refuse rows in memory that come without their classes."""
+    if source.in_memory and source.y is None and source.target is None:
+        raise DataError(
+            "{kind} requires y to be passed, but the target y is None. Pass y, or name the "
+            'class column with target="...".',
+            kind=type(model).__name__,
+        )
+
+
+def check_same_settings(mine: BaseClassifier, its: BaseClassifier) -> None:
+    """Refuse to add two models up that are of different classes or were made with different parameters."""
+    if type(its) is not type(mine):
+        raise Incompatible(
+            "A {kind} cannot take in a {kind2}.", kind=type(mine).__name__, kind2=type(its).__name__
+        )
+    a, b = mine.get_params(deep=False), its.get_params(deep=False)
+    for name in a:
+        if name != "n_jobs" and not same(a[name], b[name]):
+            raise Incompatible(
+                "The two models were made with different {name}: {a!r} and {b!r}.",
+                name=name,
+                a=a[name],
+                b=b[name],
+            )
+
+
+def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse a setting that is not one of the words allowed."""
+    if value not in allowed:
+        raise SettingError(
+            "{name} is {value!r}; choose from {names}.",
+            name=name,
+            value=value,
+            names=Joined(map(repr, allowed)),
+        )

@@ -1,0 +1,265 @@
+"""A fitted classifier ↔ one file: its parameters, its schema and its raw counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from bayeskit._classifiers.count_classifier import CountClassifier
+from bayeskit._counting.backend import Tally
+from bayeskit._data.table import open_table
+from bayeskit._fitting.fitted_state import FittedState
+from bayeskit._fitting.model import plan_for
+from bayeskit._io.plain_values import from_plain, to_plain
+from bayeskit._io.saved import SavedContent, as_path, naming, read_saved, write_saved
+from bayeskit._io.statistics import pack_statistics, unpack_statistics
+from bayeskit._io.trial import check_held, try_answers
+from bayeskit._messages import Joined, Message
+from bayeskit._schema import Name, Schema
+from bayeskit.errors import ModelFormatError, SettingError, UsageError
+from bayeskit.typing import PathLike
+
+# What a file may name, and where it is. A file names nothing else: it is data, never code.
+_HOMES = {
+    "NaiveBayes": "bayeskit._classifiers.naive_bayes",
+    "GaussianBayes": "bayeskit._classifiers.gaussian_bayes",
+    "GaussianNB": "bayeskit._classifiers.gaussian_nb",
+    "BernoulliNB": "bayeskit._classifiers.discrete_nb",
+    "MultinomialNB": "bayeskit._classifiers.discrete_nb",
+    "ComplementNB": "bayeskit._classifiers.discrete_nb",
+    "CategoricalNB": "bayeskit._classifiers.categorical_nb",
+    "SPODE": "bayeskit._classifiers.spode",
+    "TAN": "bayeskit._classifiers.tan",
+    "AODE": "bayeskit._classifiers.aode",
+    "AnDE": "bayeskit._classifiers.ande",
+    "KDB": "bayeskit._classifiers.kdb",
+    "SelectiveKDB": "bayeskit._classifiers.selective_kdb",
+    "AutoBayes": "bayeskit._classifiers.auto_bayes",
+    "CountForest": "bayeskit._classifiers.count_forest",
+    "WeightedNB": "bayeskit._classifiers.weighted_nb",
+    "LogLinearBayes": "bayeskit._classifiers.log_linear_bayes",
+    "BayesNetClassifier": "bayeskit._classifiers.bayes_net",
+}
+# What is no structure over counts, and the function that rebuilds it: named, not imported, since mixtures build on
+# classifiers.
+_OTHERS: dict[Any, tuple[str, str]] = {
+    "GaussianMixture": ("bayeskit._mixtures.mixture_files", "rebuilt_gaussian"),
+    "LatentClass": ("bayeskit._mixtures.mixture_files", "rebuilt_latent"),
+}
+_KNOWN = {*_HOMES, *_OTHERS}
+_FIELDS = ("estimator", "parameters", "statistics", "named", "names", "hints", "held", "class_dtype")
+# Labels of any other dtype are given out as objects.
+_CLASS_DTYPES = "iufbUSO"
+
+
+def save_model(estimator: CountClassifier, path: PathLike) -> None:
+    """Write a fitted classifier to one file, whole or not at all.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+    path : str or path
+        A file that is there already is replaced in one step.
+    """
+    place = as_path(path)
+    name = type(estimator).__name__
+    if name in _KNOWN and (name not in _HOMES or type(estimator) is not _class_of(name)):
+        raise UsageError(
+            "A {name} of {module} cannot be saved: the file would be read as a {name} of "
+            "bayeskit. Give your class a name of its own.",
+            name=name,
+            module=type(estimator).__module__,
+        )
+    if estimator._lazy is not None:
+        raise UsageError(
+            "A lazy model has counted nothing that could be saved. Fit it to its source, then save it."
+        )
+    fitted = estimator._require("save")
+    estimator._check_settings()
+    parameters = estimator.get_params(deep=False)
+    plain = {key: to_plain(value, key) for key, value in parameters.items()}
+    _refuse_changed(estimator, fitted)
+    content, arrays = pack_statistics(fitted.statistics)
+    # Columns without names of their own are known by their place alone.
+    names = tuple(fitted.names) if fitted.named else _attribute_names(fitted.schema)
+    dtype = estimator.__dict__.get("_class_dtype")
+    manifest = {
+        "estimator": name,
+        "parameters": plain,
+        "statistics": content,
+        "named": bool(fitted.named),
+        "names": None if names == _attribute_names(fitted.schema) else to_plain(names, "the column names"),
+        "hints": to_plain(dict(fitted.hints), "the hints"),
+        "held": to_plain(estimator.held_, "what the model holds"),
+        "class_dtype": plain_class_dtype(dtype),
+    }
+    write_saved(SavedContent("model", manifest, arrays), place)
+
+
+def load(path: PathLike, classes: Iterable[type] = ()) -> Any:
+    """Read a classifier or a mixture that was saved: it predicts the same, bit for bit, and can go on learning.
+
+    Nothing in the file is run, and no module that it names is imported. A file that is damaged, foreign or newer is
+    refused with a :class:`~bayeskit.errors.ModelFormatError` that says what to do.
+
+    Parameters
+    ----------
+    path : str or path
+    classes : classes of classifiers
+        Your own ones, one of which the file may hold, by name.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from bayeskit import NaiveBayes, load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     NaiveBayes().fit([["青绿"], ["乌黑"]], ["坏", "好"]).save(os.path.join(folder, "西瓜.bayes"))
+    ...     load(os.path.join(folder, "西瓜.bayes")).predict([["乌黑"]]).tolist()
+    ['好']
+    """
+    place, own = as_path(path), _own_classes(classes)
+    # What a file provokes is said by one error, not by NumPy's warnings before it.
+    with naming(place), np.errstate(all="ignore"):
+        saved = read_saved(place, "model")
+        other = _OTHERS.get(saved.content.get("estimator"))
+        return getattr(import_module(other[0]), other[1])(saved) if other else _rebuilt(saved, own)
+
+
+def _own_classes(classes: Iterable[type]) -> dict[Any, type[CountClassifier]]:
+    """Return classes by their names, as files have them; refuse what no file can hold."""
+    found: dict[Any, type[CountClassifier]] = {}
+    for one in classes if isinstance(classes, Iterable) else (classes,):
+        if not (isinstance(one, type) and issubclass(one, CountClassifier)):
+            raise SettingError(
+                "classes holds {one!r}, which is no class of a classifier that counts. Pass subclasses of NaiveBayes, "
+                "TAN and their kind.",
+                one=one,
+            )
+        if one.__name__ in _KNOWN or one.__name__ in found:
+            raise SettingError(
+                "classes holds a second {one}, and a file names it by that alone. Give it a name of its own.",
+                one=one.__name__,
+            )
+        found[one.__name__] = one
+    return found
+
+
+def _rebuilt(saved: SavedContent, own: dict[Any, type[CountClassifier]]) -> CountClassifier:
+    content = saved.content
+    missing = [field for field in _FIELDS if field not in content]
+    if missing:
+        raise ModelFormatError(
+            Message("it does not tell its {names}. Save the model again.", names=Joined(missing))
+        )
+    estimator = _unfitted(content["estimator"], content["parameters"], own)
+    statistics = unpack_statistics(content["statistics"], saved.arrays)
+    schema = statistics.schema
+    held = from_plain(content["held"])
+    check_held(held, schema, estimator._holds)
+    estimator._held = held
+    fitted = estimator._new_fitted(schema.target)
+    fitted.tally = Tally(schema, statistics.plan, fitted.n_jobs)
+    fitted.tally.statistics = statistics
+    fitted.spec = estimator._spec(schema)
+    fitted.named = content["named"] is True
+    names = from_plain(content["names"])
+    fitted.names = _attribute_names(schema) if names is None else tuple(names)
+    fitted.hints = from_plain(content["hints"])
+    if plan_for(schema, fitted.spec) != statistics.plan:
+        raise ModelFormatError(
+            Message(
+                "its statistics are not those that a {content} with its parameters counts. "
+                "Save the model again, with this version.",
+                content=content["estimator"],
+            )
+        )
+    estimator._fitted = fitted
+    estimator._class_dtype = class_dtype(content["class_dtype"])
+    estimator._renew()
+    if fitted.named and len(fitted.names) != estimator.n_features_in_:
+        raise ModelFormatError(
+            Message(
+                "it names {n} columns of {n_features_in}.",
+                n=len(fitted.names),
+                n_features_in=estimator.n_features_in_,
+            )
+        )
+    if len(estimator.classes_) != schema.n_classes:
+        raise ModelFormatError(
+            Message("its classes cannot be read as {content!r}.", content=content["class_dtype"])
+        )
+    if schema.n_classes:  # else every row was forgotten, and there is nothing to ask
+        try_answers(lambda rows: fitted.joint(open_table(rows))[0], schema, fitted.model().log_prior)
+    return estimator
+
+
+def _unfitted(
+    name: str, parameters: dict[str, Any], own: dict[Any, type[CountClassifier]]
+) -> CountClassifier:
+    if name not in _HOMES and name not in own:
+        raise ModelFormatError(
+            Message(
+                "it holds a {name!r}, which this version does not know (it knows {names}). Install a newer "
+                "bayeskit or, if it is a class of your own, pass that: load(path, classes=[{name}]).",
+                name=name,
+                names=Joined(_HOMES),
+            )
+        )
+    cls = own[name] if name in own else _class_of(name)
+    unknown = [key for key in parameters if key not in cls._get_param_names()]
+    if unknown:
+        raise ModelFormatError(
+            Message(
+                "it gives {name} the parameters {unknown!r}, which this version does not have. "
+                "Install a newer bayeskit.",
+                name=name,
+                unknown=unknown,
+            )
+        )
+    estimator = cls(**{key: from_plain(value) for key, value in parameters.items()})
+    estimator._check_settings()
+    return estimator
+
+
+def _attribute_names(schema: Schema) -> tuple[Name, ...]:
+    """The names of the columns, but for a block, which has one name for all of its columns."""
+    return tuple(v.name for v in schema.attributes)
+
+
+def _class_of(name: str) -> type[CountClassifier]:
+    found: type[CountClassifier] = getattr(import_module(_HOMES[name]), name)
+    return found
+
+
+def class_dtype(code: object) -> np.dtype[Any] | None:
+    """Read the dtype of labels."""
+    if code is None:
+        return None
+    dtype = np.dtype(code) if isinstance(code, str) else None
+    if dtype is None or dtype.kind not in _CLASS_DTYPES or dtype.names is not None:
+        raise ModelFormatError(
+            Message("its classes have the dtype {code!r}, which labels cannot have.", code=code)
+        )
+    return dtype
+
+
+def plain_class_dtype(dtype: np.dtype[Any] | None) -> str | None:
+    """Return the dtype of labels as text."""
+    return None if dtype is None else dtype.str if dtype.kind in _CLASS_DTYPES else "|O"
+
+
+def _refuse_changed(estimator: CountClassifier, fitted: FittedState) -> None:
+    """Parameters that were set after fitting are not yet in effect; the file could not tell which are."""
+    assert fitted.spec is not None
+    before, now = asdict(fitted.spec), asdict(estimator._spec(fitted.schema))
+    changed = [key for key in now if to_plain(now[key], key) != to_plain(before[key], key)]
+    if changed:
+        raise UsageError(
+            "Parameters were changed after fitting ({names}), so the model on "
+            "file would not be this one. Set them back, or fit again, then save.",
+            names=Joined(changed),
+        )

@@ -1,0 +1,133 @@
+"""What a notebook shows of an estimator: what was learned, in place of scikit-learn's diagram of parameters.
+
+An estimator with a ``_card()`` takes the two functions for its own::
+
+    _html_repr = html_repr
+    _repr_mimebundle_ = mimebundle
+
+scikit-learn's hooks are kept, so ``set_config(display="text")`` still asks for plain text. Its diagram is 30 kB and
+brings a script of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from bayeskit._fitting.model import ModelSpec
+from bayeskit._markup import Html, join, paragraphs, tag
+from bayeskit._schema import Schema
+from bayeskit._statistics.statistics_html import statistics_html
+from bayeskit._visible import escape, shorter
+
+if TYPE_CHECKING:
+    from bayeskit._classifiers.count_classifier import CountClassifier
+
+
+def html_repr(estimator: BaseEstimator) -> str:
+    """Return the ``_card()`` of an estimator once it is fitted, its parameters before."""
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return tag("pre", Html(escape(repr(estimator))))
+    card: str = estimator._card()
+    return card
+
+
+def mimebundle(estimator: BaseEstimator, **kwargs: Any) -> dict[str, str]:
+    """Return an estimator as Jupyter wants to be shown it: as text, and as HTML unless that is turned off."""
+    bundle = {"text/plain": repr(estimator)}
+    if get_config()["display"] == "diagram":
+        bundle["text/html"] = estimator._html_repr()
+    return bundle
+
+
+def told(title: str, lines: Iterable[str]) -> str:
+    """Return a title and lines under it, escaped.
+
+    >>> told("TAN()", ["a < b"])
+    '<p><b>TAN()</b></p><p>a &lt; b</p>'
+    """
+    return join([tag("p", tag("b", title)), paragraphs(line.strip() for line in lines)])
+
+
+# So many characters of a line are enough for a glance.
+LONGEST = 400
+
+
+def card(model: CountClassifier) -> str:
+    """Return what a notebook shows of a fitted classifier.
+
+    Examples
+    --------
+    >>> from bayeskit import NaiveBayes
+    >>> html = card(NaiveBayes().fit([["sun"], ["rain"]], ["go", "<stay>"]))
+    >>> html[: html.index("<p>Smoothing")]
+    '<p><b>NaiveBayes()</b></p><p>Predicts y (&lt;stay&gt;, go) from 1 attribute.</p>'
+    """
+    if model._lazy is not None:
+        # To tell more would be to count: a look at a lazy model is no question.
+        return told(repr(model), ["Lazy: what a prediction needs is counted when it is asked for."])
+    fitted = model._require("show")
+    schema, spec = fitted.schema, fitted.spec
+    assert spec is not None
+    lines = [_predicts(schema), *_smoothing(schema, spec), *_families(schema, spec), *_arcs(model)]
+    lines += _held(model)
+    return told(repr(model), (shorter(line, LONGEST) for line in lines)) + statistics_html(fitted.statistics)
+
+
+def _predicts(schema: Schema) -> str:
+    block = schema.block
+    n = len(schema.attributes) if block is None else block.width
+    what = "attribute" if block is None else "column"
+    return (
+        f"Predicts {schema.target.name} ({schema.target.listing()}) from {n:,} {what}{'' if n == 1 else 's'}."
+    )
+
+
+def _smoothing(schema: Schema, spec: ModelSpec) -> Iterator[str]:
+    if schema.block is not None:
+        yield f"Smoothing: alpha={_value(spec.block_alpha)}."
+    elif schema.categorical:
+        others = "".join(f", {name}: {prior!r}" for name, prior in spec.smoothing.by_name.items())
+        yield f"Smoothing: {spec.smoothing.default!r}{others}."
+
+
+def _families(schema: Schema, spec: ModelSpec) -> Iterator[str]:
+    if schema.numeric and spec.covariance is not None:
+        yield f"Numbers: one Gaussian a class, {spec.covariance} covariances."
+    elif schema.numeric:
+        families = [spec.family(v.name) for v in schema.numeric]
+        same = len(set(families)) == 1
+        pairs = (f"{v.name} {family}" for v, family in zip(schema.numeric, families, strict=True))
+        yield f"Numbers: {families[0] if same else ', '.join(pairs)}."
+
+
+def _arcs(model: CountClassifier) -> Iterator[str]:
+    structure = getattr(model, "structure_", None)
+    if structure is not None:
+        arcs = [f"{parent} → {child}" for child, parents in structure.items() for parent in parents]
+        which = "Arcs" if hasattr(model, "target_") else "Arcs beside those of the class"
+        yield f"{which}: {', '.join(arcs) or 'none'}."
+        if hasattr(model, "markov_blanket_"):
+            yield f"Markov blanket of the class: {', '.join(map(str, model.markov_blanket_)) or 'nothing'}."
+
+
+def _held(model: CountClassifier) -> Iterator[str]:
+    """What was chosen from rows; what ``_arcs`` tells already and what is no choice are left out."""
+    for name, value in model.held_.items():
+        if value and name != "structure" and name not in model._told:
+            yield f"Held {name.replace('_', ' ')}: {_value(value)}."
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_value(part)}" for key, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return f"({', '.join(map(_value, value))})"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,187 @@
+"""What the semi-naive classifiers share: parameters, cut points, and the graph of those that are one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from bayeskit._classifiers.as_network import is_network
+from bayeskit._classifiers.count_classifier import CountClassifier
+from bayeskit._classifiers.input_checks import one_of
+from bayeskit._classifiers.labelled_tables import DependentTable, LabelledTable, table_with_parents
+from bayeskit._classifiers.structures import Edge, edges_of
+from bayeskit._data.encode import Unseen
+from bayeskit._data.reading import Reading
+from bayeskit._data.source import Source
+from bayeskit._fitting.choose_cuts import choose_cut_points
+from bayeskit._fitting.fitted_state import FittedState
+from bayeskit._fitting.model import ModelForm, ModelSpec, weighted_classes
+from bayeskit._fitting.naive import Naive
+from bayeskit._graphs.dag import Dag
+from bayeskit._schema import Label, Name, Schema, Variable
+from bayeskit.errors import SettingError, SuspectResult
+from bayeskit.priors import AnyPrior, MEstimate, SmoothingLike, as_smoothing, backs_off
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, LabelsLike
+
+
+class SemiNaive(CountClassifier):
+    """Classifiers whose attributes may depend on each other.
+
+    A subclass stores its parameters and gives ``_form(schema)``; where rows must choose something it gives
+    ``_choose_more(source)``.
+    """
+
+    _accepts_sparse = False
+    # The prior where no smoothing is given.
+    _base_prior: AnyPrior | None = None
+
+    smoothing: SmoothingLike
+    class_prior: ClassPriorLike
+    class_weight: ClassWeight
+    numeric: str | int | Mapping[Any, str | int]
+    cut_points: Mapping[Any, ArrayLike] | None
+    categorical_features: CategoricalFeatures
+    states: Mapping[Any, Collection[Label]] | None
+    missing: str
+    unseen: Unseen
+    calibration: str | None
+    n_jobs: int | None
+    semi_supervised: bool
+    unlabelled_weight: float | str
+    missing_label: Label | None
+
+    # -- what was found ------------------------------------------------------------------------
+
+    @property
+    def cut_points_(self) -> dict[Name, tuple[float, ...]]:
+        """Where each numeric attribute is cut into intervals (a, b]."""
+        return dict(self.held_.get("cut_points", {}))
+
+    # -- hooks ---------------------------------------------------------------------------------
+
+    def _form(self, schema: Schema) -> ModelForm:
+        """Say what depends on what; without a word, on the class alone."""
+        return Naive()
+
+    def _choose_more(self, source: Source) -> dict[str, Any]:
+        """Choose from rows what neither counts nor cut points are."""
+        return {}
+
+    def _choose(self, source: Source) -> dict[str, Any]:
+        source.need_many_passes(type(self).__name__)
+        held: dict[str, Any] = {}
+        if self.numeric != "gaussian" or self.cut_points:
+            given = dict(self.cut_points or {})
+            held["cut_points"] = choose_cut_points(source, self._plain_reading(), given, self.numeric)
+        self._held = held
+        return {**held, **self._choose_more(source)}
+
+    def _plain_reading(self) -> Reading:
+        return Reading(self.categorical_features, self.states or {})
+
+    def _reading(self) -> Reading:
+        return Reading(self.categorical_features, self.states or {}, cuts=self._held.get("cut_points", {}))
+
+    def _spec(self, schema: Schema) -> ModelSpec:
+        return self._recipe_of(schema, self._form(schema))
+
+    def _recipe_of(self, schema: Schema, form: ModelForm) -> ModelSpec:
+        smoothing = as_smoothing(self.smoothing, self._base_prior)
+        smoothing.check(schema)
+        default = MEstimate(1.0) if backs_off(smoothing.default) else smoothing.default
+        if backs_off(smoothing.by_name.get(schema.target.name)):
+            raise SettingError(
+                "smoothing makes the class {name!r} back off, and it has no parents. Give it MEstimate(1).",
+                name=schema.target.name,
+            )
+        return ModelSpec(
+            form=form,
+            smoothing=smoothing,
+            class_smoothing=smoothing.by_name.get(schema.target.name, default),
+            class_prior=self.class_prior,
+            class_weight=self.class_weight,
+            missing=self.missing,
+            unseen=self.unseen,
+        )
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        as_smoothing(self.smoothing, self._base_prior)
+        self._check_numeric()
+        one_of("missing", self.missing, ("ignore", "state"))
+        one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
+        if self.cut_points is not None and not isinstance(self.cut_points, Mapping):
+            raise SettingError(
+                "cut_points is {cut_points!r}; give a mapping from column to ascending numbers.",
+                cut_points=self.cut_points,
+            )
+
+    def _check_numeric(self) -> None:
+        """Refuse a way to read numbers that there is not."""
+        one_of("numeric", self.numeric, ("mdl", "gaussian"))
+        if self.cut_points is not None and self.numeric != "mdl":
+            raise SettingError('cut_points are for numeric="mdl"; with numeric="gaussian" nothing is cut.')
+
+    def _adopt(self, fitted: FittedState, y: LabelsLike | None) -> None:
+        super()._adopt(fitted, y)
+        if not fitted.schema.categorical and fitted.schema.numeric:
+            warnings.warn(
+                SuspectResult(
+                    'With numeric="gaussian" a numeric attribute is nobody\'s parent, and there is no other: this '
+                    '{kind} is naive Bayes. Use numeric="mdl" to cut the attributes into intervals.',
+                    kind=type(self).__name__,
+                ),
+                stacklevel=3,
+            )
+
+    # -- for choosing from rows ----------------------------------------------------------------
+
+    def _trial(self, source: Source, form: Callable[[Schema], ModelForm]) -> FittedState:
+        """Count a source for another form than the classifier's own."""
+
+        target = Variable(source.target if source.target is not None else "y", "categorical")
+        trial = FittedState(
+            self._reading(),
+            lambda schema: self._recipe_of(schema, form(schema)),
+            who=type(self).__name__,
+            target=target,
+            warns=False,
+            n_jobs=self.n_jobs,
+        )
+        trial.absorb(source)
+        return trial
+
+
+class GraphClassifier(SemiNaive):
+    """Classifiers whose form has a ``graph``."""
+
+    network_ = is_network
+
+    @property
+    def structure_(self) -> dict[Name, tuple[Name, ...]]:
+        """The parents of each attribute that the model uses, beside the class."""
+        return self._dag.as_mapping()
+
+    @property
+    def edges_(self) -> list[Edge]:
+        """The arcs with what their ends share given the class, in nats."""
+        return edges_of(self.structure_, self.statistics_)
+
+    def table(self, name: Name) -> LabelledTable | DependentTable:
+        """Return P(x | c, parents) and the counts behind it, labelled: classes × parents × states."""
+        return table_with_parents(self._model, self.statistics_, name)
+
+    @property
+    def _dag(self) -> Dag:
+        """Which attributes depend on which, beside the class."""
+        fitted = self._reader("structure_")
+        statistics = self.statistics_
+        assert fitted.spec is not None
+        if not statistics.schema.categorical:
+            return Dag.of({}, (v.name for v in statistics.schema.attributes))
+        form: Any = fitted.spec.form
+        found: Dag = form.graph(weighted_classes(statistics, fitted.spec))
+        return found

@@ -1,0 +1,161 @@
+"""One attribute as the parent of all others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayeskit._classifiers.input_checks import one_of
+from bayeskit._classifiers.semi_naive import GraphClassifier
+from bayeskit._classifiers.structures import check_discrete, given_dag
+from bayeskit._data.encode import Unseen
+from bayeskit._data.source import Source
+from bayeskit._fitting.averaging import Averaging, losses_by_folds, losses_left_out, star
+from bayeskit._fitting.model import ModelForm, RowChoice
+from bayeskit._fitting.one_dependence import OneDependence
+from bayeskit._fitting.rows_again import learned_chunks
+from bayeskit._schema import Label, Name, Schema
+from bayeskit.errors import SettingError
+from bayeskit.priors import Laplace, SmoothingLike
+from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
+
+
+class SPODE(GraphClassifier):
+    r"""Super-parent one-dependence estimator: all attributes depend on the class and on one of them.
+
+    .. math:: P(c, x) = P(c)\, P(x_s \mid c) \prod_{j \ne s} P(x_j \mid c, x_s)
+
+    Parameters
+    ----------
+    super_parent : attribute name, optional
+        Which one; chosen by the log-loss of rows left out unless given.
+    select : {"loo", "cv"}, default="loo"
+        Choose by exact leave-one-out in one more pass over the rows, or by ten-fold cross-validation (row r is
+        in fold r modulo 10). Of equals the first column is taken.
+    structure : mapping from attribute to its parents, optional
+        Instead of a super-parent of all.
+    smoothing : number, name, prior or mapping, default=Laplace()
+    class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
+        As in :class:`~bayeskit.NaiveBayes`. A super-parent that is missing is summed over.
+    numeric, cut_points, calibration
+        As in :class:`~bayeskit.TAN`.
+    semi_supervised, unlabelled_weight, missing_label
+        As in :class:`~bayeskit.NaiveBayes`.
+
+    Attributes
+    ----------
+    super_parent_ : the attribute taken
+    losses_ : dict from attribute to the log-loss it would have as the super-parent, where one was chosen
+    loo_score_ : that of the one chosen
+    structure_, edges_, held_
+        As in :class:`~bayeskit.TAN`; the choice is held with the cut points.
+
+    Examples
+    --------
+    >>> from bayeskit import SPODE
+    >>> X = [["sun", "dry"], ["sun", "dry"], ["rain", "wet"], ["rain", "wet"]]
+    >>> SPODE().fit(X, ["go", "go", "stay", "stay"]).predict([["rain", None]]).tolist()
+    ['stay']
+    """
+
+    _base_prior = Laplace()
+
+    super_parent: Name | None
+    select: str
+    structure: Mapping[Any, Any] | None
+
+    def __init__(
+        self,
+        *,
+        super_parent: Name | None = None,
+        select: str = "loo",
+        structure: Mapping[Any, Any] | None = None,
+        smoothing: SmoothingLike = None,
+        class_prior: ClassPriorLike = None,
+        class_weight: ClassWeight = None,
+        numeric: str = "mdl",
+        cut_points: Mapping[Any, ArrayLike] | None = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        states: Mapping[Any, Collection[Label]] | None = None,
+        missing: str = "ignore",
+        unseen: Unseen = "ignore",
+        calibration: str | None = None,
+        n_jobs: int | None = None,
+        semi_supervised: bool = False,
+        unlabelled_weight: float | str = 1.0,
+        missing_label: Label | None = None,
+    ) -> None:
+        self.super_parent = super_parent
+        self.select = select
+        self.structure = structure
+        self.smoothing = smoothing
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.numeric = numeric
+        self.cut_points = cut_points
+        self.categorical_features = categorical_features
+        self.states = states
+        self.missing = missing
+        self.unseen = unseen
+        self.calibration = calibration
+        self.n_jobs = n_jobs
+        self.semi_supervised = semi_supervised
+        self.unlabelled_weight = unlabelled_weight
+        self.missing_label = missing_label
+
+    @property
+    def super_parent_(self) -> Name | None:
+        """The attribute all others depend on; None where a structure was given or no attribute is discrete."""
+        held: Name | None = self.held_.get("super_parent")
+        return held
+
+    @property
+    def losses_(self) -> dict[Name, float]:
+        """The log-loss that each attribute would have as the super-parent; empty if none was chosen."""
+        return dict(self.held_.get("losses", {}))
+
+    @property
+    def loo_score_(self) -> float | None:
+        """That of the super-parent chosen; None where it was given."""
+        return min(self.losses_.values(), default=None)
+
+    def _row_choices(self) -> list[RowChoice]:
+        if self.structure is not None or self.super_parent is not None:
+            return super()._row_choices()
+        chosen = RowChoice(f"select={self.select!r}", "Name the attribute with super_parent=, or use AODE.")
+        return [chosen, *super()._row_choices()]
+
+    def _choose_more(self, source: Source) -> dict[str, Any]:
+        if self.structure is not None:
+            return {}
+        if self.super_parent is not None:
+            return {"super_parent": self.super_parent}
+        trial = self._trial(source, lambda schema: Averaging(min_count=-1.0))
+        names = [v.name for v in trial.schema.categorical]
+        assert trial.spec is not None
+        if not names:
+            return {}
+        if self.select == "loo":
+            losses = losses_left_out(trial.statistics, trial.spec, learned_chunks(trial, source))
+        else:
+            losses = losses_by_folds(trial.statistics, trial.spec, lambda: learned_chunks(trial, source))
+        best = names[int(np.round(losses, 12).argmin())]
+        return {"super_parent": best, "losses": dict(zip(names, losses.tolist(), strict=True))}
+
+    def _form(self, schema: Schema) -> ModelForm:
+        if self.structure is not None:
+            return OneDependence(given_dag(self.structure, schema, most=1))
+        chosen = self._held.get("super_parent")
+        if chosen is None:
+            return Averaging()  # no attribute is discrete: it settles to naive Bayes
+        check_discrete("super_parent", chosen, schema)
+        return OneDependence(star(schema, chosen))
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        one_of("select", self.select, ("loo", "cv"))
+        if self.structure is not None and self.super_parent is not None:
+            raise SettingError("Give super_parent= or structure=, not both.")

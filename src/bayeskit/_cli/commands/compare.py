@@ -1,0 +1,133 @@
+"""compare: every model that suits a table, on the same folds; which to take, and what to type next."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from bayeskit._cli.completion import columns, model_lists
+from bayeskit._cli.options import Common, Data, Drop, FileUse, Loss, Reading
+from bayeskit._messages import WordList
+
+WORDS = WordList(
+    {
+        "reading": "reading {path}",
+        "compiling": "compiling, once: the loops are kept for the next time",
+        "writing": "writing {path}",
+    }
+)
+
+
+def compare(
+    data: Data,
+    target: Annotated[
+        str,
+        typer.Option("--target", metavar="COL", autocompletion=columns, help="The column to predict."),
+    ],
+    reading: Reading,
+    common: Common,
+    drop: Drop = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep", metavar="COL", autocompletion=columns, help="Use a column that would be left out."
+        ),
+    ] = None,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            "--models",
+            metavar="LIST",
+            autocompletion=model_lists,
+            help="Of nb,kernel,tan,aode,a2de,kdb,skdb,weighted,auto,trees,spode,net; those that suit if not given.",
+        ),
+    ] = None,
+    baselines: Annotated[
+        bool, typer.Option("--baselines/--no-baselines", help="Try scikit-learn's models, too.")
+    ] = True,
+    test: Annotated[
+        str | None,
+        typer.Option("--test", metavar="FILE", help="Judge on these rows, not by folds."),
+        FileUse.read,
+    ] = None,
+    folds: Annotated[int, typer.Option("--folds", min=2, max=100, help="How many folds.")] = 5,
+    random_state: Annotated[
+        int, typer.Option("--random-state", min=0, max=2**32 - 1, help="How rows are dealt.")
+    ] = 0,
+    loss: Loss = None,
+    report: Annotated[
+        str | None,
+        typer.Option("--report", metavar="FILE", help="Write a page of HTML about it."),
+        FileUse.written,
+    ] = None,
+    save: Annotated[
+        str | None,
+        typer.Option("--save", metavar="FILE", help="Save the model to take, fitted to all rows."),
+        FileUse.written,
+    ] = None,
+) -> None:
+    """Compare all models that suit a table.
+
+    Columns that name the row, dates, constants and copies of the target are left out, and it is said so. Every model,
+    and four of scikit-learn's to measure them by, is judged on rows that it had not seen; those that a paired test
+    cannot tell from the best are called ties. With --loss the cost of the decisions decides, else the error.
+    """
+    from bayeskit._cli.comparison_screen import (
+        CompareRequest,
+        ProgressScreen,
+        next_lines,
+        print_comparison,
+        typed,
+    )
+    from bayeskit._cli.output import note, noting_compilation, print_json
+    from bayeskit._cli.row_writing import replaced
+    from bayeskit._cli.table_rows import opened, read_losses
+    from bayeskit._comparison.loading import FileTableSource
+    from bayeskit._comparison.run import compare
+    from bayeskit._report.comparison_report.verdict import verdict
+
+    asked = CompareRequest(
+        data, target, reading, tuple(drop or ()), tuple(keep or ()), models, test, folds, random_state, loss, report,
+        save, baselines, common.lang.value,
+    )  # fmt: skip
+    written = [path for path in (report, save) if path is not None]
+    with ExitStack() as stack:
+        # The outputs come first: who cannot write there should not learn so after the work.
+        paper = None if report is None else stack.enter_context(replaced(report))
+        store = None if save is None else stack.enter_context(replaced(save))
+        rows = stack.enter_context(opened(data, reading))
+        others = None if test is None else stack.enter_context(opened(test, reading))
+        stack.enter_context(noting_compilation(common.say(WORDS["compiling"])))
+        with ExitStack() as bar:
+            found = compare(
+                FileTableSource(rows, rows.shown if data == "-" else data),
+                target,
+                models=models,
+                baselines=baselines,
+                test=None if others is None else FileTableSource(others, str(test)),
+                exclude=asked.drop,
+                keep=asked.keep,
+                folds=folds,
+                random_state=random_state,
+                loss=None if loss is None else partial(read_losses, loss),
+                lang=common.lang.value,
+                watcher=ProgressScreen(common, bar),
+            )
+        doubtful = int(found.held.rows[found.held.posterior.max(axis=1).argmin()])
+        left_out = [column.name for column in found.columns if column.left_out is not None]
+        lines = next_lines(asked, found.pick, left_out, doubtful, found.table.unlabelled > 0)
+        if store is not None:
+            found.fitted().save(store)
+        if paper is not None:
+            page = found.page(command=typed(asked), next_lines=lines, loss_path=loss)
+            paper.write_text(page, encoding="utf-8")
+        for path in written:
+            note(common.say(WORDS["writing"], path=path))
+    if common.as_json:
+        more: dict[str, Any] = {"verdict": verdict(found), "next": list(lines), "written": written}
+        print_json(found.to_dict() | more)
+    else:
+        print_comparison(found, lines, written, common)

@@ -1,0 +1,54 @@
+"""demo: a bundled table from its columns to a decision, a network, a mixture, texts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bayeskit._cli.completion import demos
+from bayeskit._cli.options import Common
+from bayeskit._messages import Joined
+
+
+def demo(
+    common: Common,
+    name: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=demos, help="melon, iris, news, spam, grass, asia, mixture, or a bundled table."
+        ),
+    ] = "adult",
+) -> None:
+    """Show what it does on bundled data.
+
+    A table: compare models, explain a row, decide under a loss. grass and asia: ask a network. mixture: groups that
+    nobody named. news: texts. spam: from one word to a decision.
+    """
+    from bayeskit._cli.demos import NAMES, tell
+    from bayeskit._cli.demos.stories import known_names, table_name
+    from bayeskit._cli.output import print_json
+    from bayeskit._messages import did_you_mean
+    from bayeskit.errors import SettingError
+
+    lang = common.lang.value
+    if name in NAMES:
+        from bayeskit._cli.demos.demo_page import print_told
+
+        found = tell(name, lang)
+        print_json(found.to_dict()) if common.as_json else print_told(found, lang)
+        return
+    table = table_name(name)
+    if table is None:
+        known = list(dict.fromkeys((*NAMES, *known_names())))
+        hint = did_you_mean(name, known)
+        raise SettingError(
+            "There is no table {name!r}. {hint} All are: {names}.", name=name, hint=hint, names=Joined(known)
+        )
+    from bayeskit._cli.demos.table_demo import print_demo, run
+
+    result = run(table, lang)
+    if common.as_json:
+        print_json(result.to_dict())
+    else:
+        print_demo(result)

@@ -1,0 +1,192 @@
+"""doctor: whether everything is there that bayeskit needs, and where compiled loops are kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from bayeskit._cli.options import Common
+from bayeskit._messages import WordList
+
+WORDS = WordList(
+    {
+        "needed": "needed",
+        "extra": "extra",
+        "absent": "not installed",
+        "threads": "threads",
+        "cache": "compiled loops",
+        "cache_told": "{n} files, {size:.1f} MB in {folder}",
+        "read_only": "{folder} cannot be written: set NUMBA_CACHE_DIR",
+        "open_to_others": "others may write to {folder}, and so make you run their code: set NUMBA_CACHE_DIR "
+        "to a folder of your own",
+        "good": "All is well.",
+        "bad": "Something is amiss: {list}.",
+    }
+)
+EXTRAS = ("pandas", "polars", "pyarrow", "matplotlib", "networkx", "dask", "pyspark", "rjieba")
+THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+def doctor(common: Common) -> None:
+    """Look at versions, extras, threads and the cache.
+
+    Exit code 1 where something is amiss.
+    """
+    from bayeskit._cli.output import console, print_json, show, table
+
+    found = examined()
+    if common.as_json:
+        print_json(found)
+    else:
+        absent = common.say(WORDS["absent"])
+        needed, extra = common.say(WORDS["needed"]), common.say(WORDS["extra"])
+        rows = [("bayeskit", found["bayeskit"], ""), ("Python", found["python"], "")]
+        rows += [(name, version or absent, needed) for name, version in found["needed"].items()]
+        rows += [(name, version or absent, extra) for name, version in found["extras"].items()]
+        cache = found["cache"]
+        told = common.say(
+            WORDS["cache_told"], n=cache["files"], size=cache["bytes"] / 1e6, folder=cache["folder"]
+        )
+        if not cache["writable"]:
+            told = common.say(WORDS["read_only"], folder=cache["folder"])
+        if cache["open_to_others"] is not None:
+            told = common.say(WORDS["open_to_others"], folder=cache["open_to_others"])
+        rows += [
+            (common.say(WORDS["threads"]), str(found["threads"]), ""),
+            (common.say(WORDS["cache"]), told, ""),
+        ]
+        rows += [(name, value, "") for name, value in found["settings"].items()]
+        console().print(table(["", "", ""], rows, 3))
+        good = not found["amiss"]
+        show(common.say(WORDS["good" if good else "bad"], list=common.listed(found["amiss"])))
+    if found["amiss"]:
+        raise typer.Exit(1)
+
+
+def unfit(version: str, requirement: str) -> str:
+    """Return the bound that a release does not keep, or nothing.
+
+    Examples
+    --------
+    >>> unfit("1.4.0", "duckdb<3,>=1.4"), unfit("1.3.2", "duckdb<3,>=1.4"), unfit("3.0", "duckdb<3,>=1.4")
+    ('', '< 1.4', '≥ 3')
+    """
+    import re
+
+    def release(text: str) -> list[int]:
+        numbers = [int(part) for part in re.findall(r"\d+", (re.match(r"[\d.]+", text) or [""])[0])]
+        while numbers and numbers[-1] == 0:
+            numbers.pop()
+        return numbers
+
+    for sign, bound in re.findall(r"(>=|<)\s*([\d.]+)", requirement):
+        if (release(version) < release(bound)) is (sign == ">="):
+            return f"{'<' if sign == '>=' else '≥'} {bound}"
+    return ""
+
+
+def examined() -> dict[str, Any]:
+    """Return everything as plain values. Nothing heavy is imported: versions are read from what pip wrote down."""
+    import os
+    import platform
+    import re
+    from importlib.metadata import PackageNotFoundError, requires, version
+
+    from bayeskit._version import __version__
+
+    def version_of(name: str) -> str | None:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            return None
+
+    try:
+        declared = [text for text in requires("bayeskit") or [] if "extra ==" not in text]
+    except PackageNotFoundError:  # run from its sources, not installed
+        declared = [
+            "numpy",
+            "scipy",
+            "scikit-learn",
+            "numba",
+            "narwhals",
+            "duckdb",
+            "safetensors",
+            "typer",
+            "rich",
+        ]
+    needed = {re.split(r"[^\w.-]", text)[0]: text for text in declared}
+    folder = cache_folder()
+    files, size = kept(folder)
+    versions = {name: version_of(name) for name in needed}
+    writable = is_writable(folder)
+    opened = strangers_access(folder)
+    amiss = [
+        name if found is None else f"{name} {found} {unfit(found, needed[name])}"
+        for name, found in versions.items()
+        if found is None or unfit(found, needed[name])
+    ]
+    amiss += [] if writable else ["the cache cannot be written"]
+    amiss += [] if opened is None else ["others may write to the cache"]
+    return {
+        "bayeskit": __version__,
+        "python": platform.python_version(),
+        "needed": versions,
+        "extras": {name: version_of(name) for name in EXTRAS},
+        "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "settings": {name: os.environ[name] for name in THREAD_SETTINGS if name in os.environ},
+        "cache": {"folder": str(folder), "writable": writable, "open_to_others": opened}
+        | {"files": files, "bytes": size},
+        "amiss": amiss,
+    }
+
+
+def cache_folder() -> Path:
+    """Return the folder that Numba keeps compiled loops in: the one it is told, or beside the sources."""
+    import bayeskit
+
+    told = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(told) if told else Path(bayeskit.__file__).parent
+
+
+def is_writable(folder: Path) -> bool:
+    """Whether a file can be made there: rights alone do not tell, a disk may be mounted for reading only.
+
+    Numba makes a folder that is not there yet, so the one above that is there tells.
+    """
+    folder = next((place for place in (folder, *folder.absolute().parents) if place.exists()), folder)
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def strangers_access(folder: Path) -> str | None:
+    """Say by which folder of the cache somebody else could make us run their code; None where nobody could.
+
+    Compiled loops are machine code, and Numba unpickles what it finds beside them. A folder that belongs to root is as
+    safe as the system itself.
+    """
+    if os.name != "posix" or not folder.is_dir():
+        return None
+    told = "NUMBA_CACHE_DIR" in os.environ
+    for place in (folder, *(Path(top) / name for top, names, _ in os.walk(folder) for name in names)):
+        with contextlib.suppress(OSError):  # it has gone meanwhile
+            found = place.stat()
+            # Beside the sources they belong to whoever installed them, and so does the code itself.
+            foreign = told and found.st_uid not in (0, os.geteuid())
+            if foreign or found.st_mode & stat.S_IWOTH:
+                return str(place)
+    return None
+
+
+def kept(folder: Path) -> tuple[int, int]:
+    """Return how many compiled files there are, and their bytes."""
+    sizes = [file.stat().st_size for file in folder.rglob("*.nbc")] if folder.is_dir() else []
+    return len(sizes), sum(sizes)

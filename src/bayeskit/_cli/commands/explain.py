@@ -1,0 +1,90 @@
+"""explain: the prediction of one row as a page of arithmetic, or what to ask before deciding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayeskit._cli.options import Common, FileUse, Loss, MaybeOutput, ModelFile, Reading
+from bayeskit._cli.page_files import Ask, Cost, Form, FormOption
+
+if TYPE_CHECKING:
+    from bayeskit._classifiers.count_classifier import CountClassifier
+
+
+def explain(
+    model: ModelFile,
+    reading: Reading,
+    common: Common,
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="The table that has the row."), FileUse.read
+    ] = None,
+    row: Annotated[int | None, typer.Option("--row", min=1, help="The row of DATA; the first is 1.")] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="COL=VALUE", help="A row by hand; what is not set is missing."),
+    ] = None,
+    loss: Loss = None,
+    reject: Annotated[
+        float | None, typer.Option("--reject", metavar="COST", help="What it costs not to decide.")
+    ] = None,
+    ask: Ask = False,
+    cost: Cost = None,
+    form: FormOption = Form.text,
+    output: MaybeOutput = None,
+) -> None:
+    """Show the arithmetic behind the answer for one row.
+
+    Prior times likelihoods, with the counts as fractions, for every class; with --loss or --reject what each action
+    risks. The row is one of a table (DATA --row 17), or given by hand (--set COL=VALUE ...).
+
+    --ask lists instead which missing value is worth asking for, in bits or, with --loss, in what it saves.
+    """
+    from bayeskit._cli.page_files import read_prices, refuse_strays, write_page
+    from bayeskit._cli.saved_models import open_classifier
+    from bayeskit._cli.table_rows import read_losses
+
+    form = Form.json if common.as_json else form
+    refuse_strays(ask, form, cost, reject)
+    _refuse_no_row(data, row, values, ask)
+    estimator = open_classifier(model)
+    cells = _cells(estimator, data, row, values, reading)
+    costs = None if loss is None else read_losses(loss, estimator.classes_.tolist())
+    lang = common.lang.value
+    if ask:
+        attributes = {str(v.name): v.name for v in estimator.schema_.attributes}
+        prices = {attributes[name]: price for name, price in read_prices(cost, attributes).items()}
+        questions = estimator.ask_next(cells, costs=prices, loss=costs, lang=lang)
+        write_page(questions, questions.page().title, form, output)
+        return
+    page = estimator.explain(cells, lang=lang, loss=costs, reject=reject)
+    write_page(page, page.page().title, form, output)
+
+
+def _refuse_no_row(data: str | None, row: int | None, values: list[str] | None, ask: bool) -> None:
+    """There is one row, or none where it is asked what to find out first."""
+    from bayeskit.errors import UsageError
+
+    by_hand, from_table = bool(values), data is not None and row is not None
+    stray = by_hand and (data is not None or row is not None)
+    nothing = data is None and row is None and not by_hand
+    if stray or not (by_hand or from_table or (ask and nothing)):
+        raise UsageError("Give a row of a table (DATA --row 17), or one by hand (--set COL=VALUE ...).")
+
+
+def _cells(
+    estimator: CountClassifier,
+    data: str | None,
+    row: int | None,
+    values: Sequence[str] | None,
+    reading: Reading,
+) -> Any:
+    from bayeskit._cli.table_rows import opened
+    from bayeskit._cli.typed_values import row_by_hand, row_of
+
+    if data is not None:
+        with opened(data, reading) as rows:
+            return row_of(estimator, rows, row or 1)
+    return row_by_hand(estimator, values) if values else None

@@ -1,0 +1,132 @@
+"""fit: learn a classifier from a table and save it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayeskit._cli.completion import columns, models
+from bayeskit._cli.options import Common, Data, Drop, Output, Reading
+from bayeskit._messages import WordList
+from bayeskit.errors import SettingError
+
+if TYPE_CHECKING:
+    from bayeskit._classifiers.count_classifier import CountClassifier
+
+WORDS = WordList(
+    {
+        "learned": "{model} has learned {n:,} rows of {data}: {d} attributes, {k} values of {target} ({counts}).",
+        "written": "Written to {path}.",
+        "next": "next: ",
+        "compiling": "compiling, once: the loops are kept for the next time",
+    }
+)
+
+
+def fit(
+    data: Data,
+    target: Annotated[
+        str,
+        typer.Option("--target", metavar="COL", autocompletion=columns, help="The column to predict."),
+    ],
+    output: Output,
+    reading: Reading,
+    common: Common,
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            autocompletion=models,
+            help="nb, spode, tan, aode, a2de, kdb, skdb, weighted, auto, trees or net.",
+        ),
+    ] = "nb",
+    smoothing: Annotated[
+        str | None,
+        typer.Option(
+            "--smoothing", metavar="NUMBER", help="Imaginary rows in each cell (1: Laplace), or a name."
+        ),
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param", metavar="NAME=VALUE", help="Any other parameter, such as k=3 or numeric=kernel."
+        ),
+    ] = None,
+    drop: Drop = None,
+) -> None:
+    """Learn a classifier from a table and save it.
+
+    Numbers get a normal density (nb) or intervals (the others), words a table; missing cells are left out of the
+    counts. What --model net finds is a model like any other; 'bayeskit network' shows and asks the network in it.
+    """
+    from bayeskit._cli.output import note, noting_compilation
+    from bayeskit._cli.row_writing import replaced
+    from bayeskit._cli.saved_models import refuse_network_suffix
+    from bayeskit._cli.table_rows import opened
+    from bayeskit._comparison.candidates import made
+
+    estimator = made(model, parameters_of(param, smoothing))
+    if model == "net":
+        refuse_network_suffix(output)
+    # The output comes first: who cannot write there should not learn so after the work.
+    with replaced(output) as temporary, opened(data, reading) as rows:
+        rows.need(target)
+        rows = rows.without(drop)
+        rows.need_two_classes(target)
+        with noting_compilation(common.say(WORDS["compiling"])):
+            # A search over networks looks at all rows at once.
+            by_batch = model != "net"
+            estimator.fit(rows.for_learning() if by_batch else rows.columns(), target=target)
+        estimator.save(temporary)
+    _tell(estimator, estimator.statistics_.class_counts.tolist(), rows.shown, common, output)
+    if data != "-" and not common.as_json:
+        note(common.say(WORDS["next"]) + f"bayeskit explain {output} {data} --row 1")
+
+
+def _tell(estimator: CountClassifier, counts: list[float], shown: str, common: Common, output: str) -> None:
+    from bayeskit._cli.output import print_json, show
+    from bayeskit._visible import plain
+
+    schema = estimator.schema_
+    by_class = dict(zip(estimator.classes_.tolist(), counts, strict=True))
+    if common.as_json:
+        classes = [{"label": plain(label), "rows": count} for label, count in by_class.items()]
+        print_json(
+            {"model": type(estimator).__name__, "target": str(schema.target.name), "rows": sum(counts)}
+            | {"attributes": [str(v.name) for v in schema.attributes], "classes": classes, "written": output}
+        )
+        return
+    told = common.listed(f"{label} {count:g}" for label, count in by_class.items())
+    values = {"model": type(estimator).__name__, "n": int(sum(counts)), "data": shown}
+    values |= {"d": len(schema.attributes), "k": len(counts), "target": schema.target.name, "counts": told}
+    show(common.say(WORDS["learned"], **values))
+    show(common.say(WORDS["written"], path=output))
+
+
+def parameters_of(given: Sequence[str] | None, smoothing: str | None) -> dict[str, Any]:
+    """Read ``NAME=VALUE``: a value is JSON where it can be read so, else a word.
+
+    Examples
+    --------
+    >>> parameters_of(["k=3", "numeric=gaussian"], "0.5")
+    {'smoothing': 0.5, 'k': 3, 'numeric': 'gaussian'}
+    """
+    found: dict[str, Any] = {} if smoothing is None else {"smoothing": _value(smoothing)}
+    for text in given or ():
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise SettingError("--param {text!r} is not NAME=VALUE, such as --param k=3.", text=text)
+        if name in found:
+            raise SettingError("The parameter {name!r} is given twice. Give it once.", name=name)
+        found[name] = _value(value)
+    return found
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

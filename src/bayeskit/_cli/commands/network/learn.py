@@ -1,0 +1,159 @@
+"""network learn: a network from the rows of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayeskit._cli.completion import criteria, words
+from bayeskit._cli.options import Common, Data, Drop, Output, Reading
+from bayeskit._messages import WordList
+
+if TYPE_CHECKING:
+    from bayeskit._networks.bayesian_network import BayesianNetwork
+
+WORDS = WordList(
+    {
+        "learned": "{nodes} nodes and {arcs} arcs learned from {n:,} rows, {parameters:,} numbers in the tables.",
+        "class": "What rows can tell of directions: {cpdag}",
+        "written": "Written to {path}.",
+    }
+)
+METHODS = (
+    "auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc", "structural-em"
+)  # fmt: skip
+_METHODS = f"{', '.join(METHODS[:-1])} or {METHODS[-1]} (missing cells)"
+
+
+def learn(
+    data: Data,
+    output: Output,
+    reading: Reading,
+    common: Common,
+    method: Annotated[
+        str, typer.Option("--method", autocompletion=words(*METHODS), help=f"{_METHODS}.")
+    ] = "auto",
+    criterion: Annotated[
+        str, typer.Option("--criterion", autocompletion=criteria, help="bic, aic, loglik, bdeu, bds or k2.")
+    ] = "bic",
+    ess: Annotated[float, typer.Option("--ess", help="The imaginary rows of bdeu and bds.")] = 1.0,
+    discretize: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--discretize", metavar="[COL=]N", help="Cut numbers into N intervals: COL, or all columns."
+        ),
+    ] = None,
+    required: Annotated[
+        list[str] | None,
+        typer.Option("--required", metavar="PARENT,CHILD", help="An arc that must be there."),
+    ] = None,
+    forbidden: Annotated[
+        list[str] | None, typer.Option("--forbidden", metavar="PARENT,CHILD", help="An arc that must not be.")
+    ] = None,
+    significance: Annotated[
+        float | None, typer.Option("--significance", help="The level of the tests of pc and mmhc.")
+    ] = None,
+    max_parents: Annotated[
+        int | None, typer.Option("--max-parents", help="The most parents of a node.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", metavar="SECONDS", help="Then the best so far is taken.")
+    ] = None,
+    random_state: Annotated[int, typer.Option("--random-state", help="For what is drawn at random.")] = 0,
+    drop: Drop = None,
+) -> None:
+    """Learn a Bayesian network from a table: its arcs, then its tables.
+
+    FILE ends in .bif, .xml, .net, .xdsl, .uai or .json (which alone holds everything exactly). Ctrl-C takes the best
+    network found so far.
+    """
+    from bayeskit import learn_network
+    from bayeskit._cli.row_writing import replaced
+    from bayeskit._cli.saved_models import need_network_suffix
+    from bayeskit._cli.table_rows import opened
+
+    need_network_suffix(output)
+    with replaced(output) as temporary, opened(data, reading) as rows:
+        rows = rows.without(drop)
+        cuts = _cuts(discretize, rows.names)
+        settings: dict[str, Any] = {
+            "required": [_arc(text, rows.names) for text in required or ()],
+            "forbidden": [_arc(text, rows.names) for text in forbidden or ()],
+            "max_parents": max_parents,
+            "time_limit": time_limit,
+        }
+        if significance is not None:
+            settings["significance"] = significance
+        columns = rows.columns()
+        settings["discretize"] = _measured(columns, cuts) if isinstance(cuts, int) else cuts
+        network = learn_network(columns, method, criterion, ess=ess, random_state=random_state, **settings)
+        network.write(temporary)
+    _tell(network, len(next(iter(columns.values()))), output, common)
+
+
+def _tell(network: BayesianNetwork, n: int, path: str, common: Common) -> None:
+    from bayeskit._cli.output import print_json, show
+
+    if common.as_json:
+        print_json(
+            {"nodes": list(network.nodes), "arcs": [list(arc) for arc in network.edges], "rows": n}
+            | {"parameters": network.n_parameters, "written": path}
+        )
+        return
+    sizes = {"nodes": len(network), "arcs": len(network.edges), "parameters": network.n_parameters}
+    show(common.say(WORDS["learned"], n=n, **sizes))
+    if network.edges:
+        show(common.say(WORDS["class"], cpdag=network.cpdag()))
+    show(common.say(WORDS["written"], path=path))
+
+
+def _arc(text: str, names: tuple[str, ...]) -> tuple[str, str]:
+    """Read ``PARENT,CHILD``; a name may hold a comma itself."""
+    from bayeskit._messages import did_you_mean
+    from bayeskit.errors import SettingError
+
+    places = [i for i, sign in enumerate(text) if sign == ","]
+    for i in places:
+        if text[:i] in names and text[i + 1 :] in names:
+            return text[:i], text[i + 1 :]
+    if not places:
+        raise SettingError("{text!r} is no arc. Give PARENT,CHILD.", text=text)
+    parent, _, child = text.partition(",")
+    strange = parent if parent not in names else child
+    raise SettingError(
+        "{text!r}: there is no column {strange!r}. {hint}",
+        text=text,
+        strange=strange,
+        hint=did_you_mean(strange, names),
+    )
+
+
+def _measured(columns: dict[str, Any], n: int) -> dict[str, int]:
+    """Cut every column of numbers into n intervals, but whole numbers that are few enough to be states."""
+    from bayeskit._fitting.search.node_columns import MOST_INTEGERS
+
+    few = {
+        name
+        for name, column in columns.items()
+        if column.dtype.kind == "i" and len(set(column)) <= MOST_INTEGERS
+    }
+    return {name: n for name, column in columns.items() if column.dtype.kind in "if" and name not in few}
+
+
+def _cuts(given: list[str] | None, names: tuple[str, ...]) -> Any:
+    """Read ``N``, or ``COL=N`` for some columns."""
+    from bayeskit._cli.typed_values import split
+    from bayeskit.errors import SettingError
+
+    found: dict[str, int] = {}
+    for text in given or ():
+        if text.isdigit() and len(given or ()) == 1:
+            return int(text)
+        name, _, number = split(text, names, "--discretize")
+        if not number.isdigit():
+            raise SettingError(
+                "--discretize {text!r}: {number!r} is no number of intervals.", text=text, number=number
+            )
+        found[name] = int(number)
+    return found or None

@@ -1,0 +1,148 @@
+"""network query: P(nodes | evidence); network mpe: the most probable states of all nodes together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayeskit._cli.completion import nodes
+from bayeskit._cli.options import Common, Given, NetworkFile
+from bayeskit._messages import WordList
+from bayeskit._visible import plain
+
+if TYPE_CHECKING:
+    from bayeskit._networks.bayesian_network import BayesianNetwork
+    from bayeskit._networks.markov_network import MarkovNetwork
+
+WORDS = WordList(
+    {
+        "given": "given {evidence}: probability {p}",
+        "given_density": "given {evidence}: log density {p}",
+        "state": "state",
+        "probability": "probability",
+        "normal": "mean {mean}, standard deviation {sd}",
+    }
+)
+
+
+def query(
+    net: NetworkFile,
+    common: Common,
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TARGET]...", autocompletion=nodes, help="Nodes to ask for; none: all of them."
+        ),
+    ] = None,
+    given: Given = None,
+    joint: Annotated[bool, typer.Option("--joint", help="Ask for the targets together.")] = False,
+) -> None:
+    """Compute the probabilities of nodes given what was observed, exactly."""
+    from bayeskit._cli.output import print_json
+    from bayeskit._cli.saved_models import variables_of
+    from bayeskit._cli.typed_values import named, open_network, read_given
+    from bayeskit.errors import UsageError
+
+    network = open_network(net)
+    evidence = read_given(network, given)
+    observed = {str(name) for name in evidence}
+    asked = [named(network, t) for t in targets or [n for n in variables_of(network) if n not in observed]]
+    if joint and not targets:
+        raise UsageError("--joint: name the nodes to ask for together.")
+    groups = [asked] if joint else [[name] for name in asked]
+    log = network.log_probability(evidence) if evidence else 0.0
+    found = answers_of(network, groups, evidence)
+    if common.as_json:
+        print_json({"given": list(given or ()), "log_probability": log, "answers": found})
+    else:
+        _print(found, given, log, _has_numbers(network, evidence), common)
+
+
+def _has_numbers(network: BayesianNetwork | MarkovNetwork, evidence: dict[Any, Any]) -> bool:
+    from bayeskit._cli.saved_models import variables_of
+
+    return any(variables_of(network)[str(name)].kind == "numeric" for name in evidence)
+
+
+def _print(
+    found: list[dict[str, Any]], given: list[str] | None, log: float, dense: bool, common: Common
+) -> None:
+    from bayeskit._cli.output import console, show, table
+    from bayeskit._report.fractions import magnitude
+
+    if given:
+        key, p = ("given_density", f"{log:.4g}") if dense else ("given", magnitude(log))
+        show(common.say(WORDS[key], evidence=common.listed(given), p=p))
+    screen = console()
+    probability = common.say(WORDS["probability"])
+    for answer in found:
+        if "mean" in answer:
+            told = common.say(WORDS["normal"], mean=f"{answer['mean']:.4g}", sd=f"{answer['sd']:.4g}")
+            show(f"{answer['nodes'][0]}: {told}")
+            continue
+        rows = [(*map(str, cell["states"]), f"{cell['probability']:.4f}") for cell in answer["cells"]]
+        screen.print(table([*map(str, answer["nodes"]), probability], rows, len(answer["nodes"])))
+
+
+MPE_WORDS = WordList(
+    {
+        "node": "node",
+        "state": "most probable",
+        "observed": "observed",
+        "probability": "Probability of all this together: {p}",
+    }
+)
+
+
+def mpe(net: NetworkFile, common: Common, given: Given = None) -> None:
+    """Find the most probable states of all nodes together, given what was observed."""
+    from bayeskit._cli.output import console, print_json, show, table
+    from bayeskit._cli.typed_values import open_network, read_given
+    from bayeskit._report.fractions import magnitude
+    from bayeskit._visible import plain
+
+    network = open_network(net)
+    evidence = read_given(network, given)
+    best = network.mpe(evidence)
+    if common.as_json:
+        states = {str(name): plain(state) for name, state in best.items()}
+        print_json({"given": list(given or ()), "states": states, "log_probability": best.log_probability})
+        return
+    mark = common.say(MPE_WORDS["observed"])
+    rows = [(str(name), str(state), mark if name in evidence else "") for name, state in best.items()]
+    console().print(table([common.say(MPE_WORDS["node"]), common.say(MPE_WORDS["state"]), ""], rows, 3))
+    show(common.say(MPE_WORDS["probability"], p=magnitude(best.log_probability)))
+
+
+def answers_of(
+    network: BayesianNetwork | MarkovNetwork, groups: Sequence[Sequence[Any]], evidence: Mapping[Any, Any]
+) -> list[dict[str, Any]]:
+    """Return P(group | evidence) for each group of nodes.
+
+    Examples
+    --------
+    >>> from bayeskit._networks.examples import wet_grass
+    >>> found = answers_of(wet_grass(), [["rain"]], {"wet": "yes"})
+    >>> found[0]["cells"][1]["states"], round(found[0]["cells"][1]["probability"], 4)
+    (['yes'], 0.7353)
+    """
+    found = []
+    for group in groups:
+        answer = network.query(list(group), evidence=dict(evidence))
+        nodes = [plain(name) for name in group]
+        if hasattr(answer, "states"):
+            cells = zip(product(*answer.states), answer.values.ravel().tolist(), strict=True)
+            told: dict[str, Any] = {
+                "cells": [{"states": plain(list(states)), "probability": p} for states, p in cells]
+            }
+        elif len(group) == 1:
+            told = {"mean": float(answer.mean), "sd": float(answer.sd)}
+            told["weights"] = answer.weights.tolist()
+            told["means"], told["variances"] = answer.means.tolist(), answer.variances.tolist()
+        else:
+            told = {"mean": plain(answer.mean.tolist()), "covariance": plain(answer.variance.tolist())}
+        found.append({"nodes": nodes, **told})
+    return found

@@ -1,0 +1,108 @@
+"""network show: the nodes, states and arcs of a network, and its picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayeskit._cli.options import Common, FileUse, Given, NetworkFile
+from bayeskit._messages import WordList
+
+if TYPE_CHECKING:
+    from bayeskit._networks.bayesian_network import BayesianNetwork
+
+WORDS = WordList(
+    {
+        "title": "{name}: {nodes} nodes, {arcs} arcs, {parameters} free numbers",
+        "field": "{name}: {nodes} variables, {factors} factors",
+        "network": "network",
+        "node": "node",
+        "states": "states",
+        "parents": "parents",
+        "continuous": "continuous",
+        "drawn": "Drawn to {path}.",
+    }
+)
+# So many states of a node are spelt out.
+MOST_STATES = 6
+
+
+def show(
+    net: NetworkFile,
+    common: Common,
+    svg: Annotated[
+        str | None,
+        typer.Option("--svg", metavar="FILE", help="Draw the network, with bars of probability."),
+        FileUse.written,
+    ] = None,
+    given: Given = None,
+) -> None:
+    """Show the nodes of a network, and draw it."""
+    from bayeskit._cli.output import print_json
+    from bayeskit._cli.typed_values import open_network, read_given
+    from bayeskit.errors import UsageError
+
+    network = open_network(net)
+    directed = hasattr(network, "edges")
+    if given and svg is None:
+        raise UsageError("--given changes the bars of a picture: say where to draw it, --svg FILE.")
+    if svg is not None:
+        if not directed:
+            raise UsageError("{net!r} is a Markov network, which is not drawn. Leave --svg out.", net=net)
+        _draw(network, read_given(network, given), svg)
+    found = described(network)
+    if common.as_json:
+        print_json(found)
+    else:
+        _print(found, svg, common)
+
+
+def _draw(network: BayesianNetwork, evidence: dict[Any, Any], path: str) -> None:
+    from bayeskit._cli.row_writing import opened_text
+
+    picture = str(network.plot(evidence))
+    with opened_text(path) as stream:
+        stream.write(picture + "\n")
+
+
+def described(network: Any) -> dict[str, Any]:
+    """Return what there is to tell, as plain values."""
+    from bayeskit._cli.saved_models import variables_of
+    from bayeskit._visible import plain
+
+    directed = hasattr(network, "edges")
+    nodes = []
+    for name, variable in variables_of(network).items():
+        states = plain(variable.states) if variable.kind == "categorical" else None
+        parents = [str(parent) for parent in network.parents(variable.name)] if directed else []
+        nodes.append({"name": name, "states": states, **({"parents": parents} if directed else {})})
+    sizes: dict[str, Any] = {"name": network.name, "directed": directed, "nodes": nodes}
+    if directed:
+        return sizes | {"arcs": len(network.edges), "parameters": network.n_parameters}
+    return sizes | {"factors": [[str(name) for name in factor.names] for factor in network.factors]}
+
+
+def _print(found: dict[str, Any], svg: str | None, common: Common) -> None:
+    from bayeskit._cli.output import console, table
+    from bayeskit._cli.output import show as say
+
+    name = found["name"] or common.say(WORDS["network"])
+    if found["directed"]:
+        sizes = {"arcs": found["arcs"], "parameters": f"{found['parameters']:,}"}
+        say(common.say(WORDS["title"], name=name, nodes=len(found["nodes"]), **sizes))
+    else:
+        say(common.say(WORDS["field"], name=name, nodes=len(found["nodes"]), factors=len(found["factors"])))
+    rows = []
+    for node in found["nodes"]:
+        states = node["states"]
+        more = ["…"] if states is not None and len(states) > MOST_STATES else []
+        told = (
+            common.say(WORDS["continuous"])
+            if states is None
+            else common.listed([*states[:MOST_STATES], *more])
+        )
+        rows.append((node["name"], told, common.listed(node.get("parents", []))))
+    console().print(table([common.say(WORDS[key]) for key in ("node", "states", "parents")], rows, 3))
+    if svg is not None:
+        say(common.say(WORDS["drawn"], path=svg))

@@ -1,0 +1,105 @@
+"""predict: the class of every row, its probabilities, and what to do under a loss."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayeskit._cli.options import Common, Data, FileUse, Loss, MaybeOutput, Reading, Spreadsheet
+from bayeskit._messages import WordList
+
+if TYPE_CHECKING:
+    from bayeskit.typing import Floats, LossLike
+
+WORDS = WordList(
+    {
+        "done": "{n:,} rows predicted: {counts}. Written to {path}.",
+    }
+)
+
+
+def predict(
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="A saved model, or a network (with --target)."),
+        FileUse.read,
+    ],
+    data: Data,
+    reading: Reading,
+    common: Common,
+    output: MaybeOutput = None,
+    proba: Annotated[bool, typer.Option("--proba", help="Give the probability of every class.")] = False,
+    loss: Loss = None,
+    reject: Annotated[
+        float | None, typer.Option("--reject", metavar="COST", help="What it costs not to decide.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="NODE", help="The node of a network to predict.")
+    ] = None,
+    spreadsheet: Spreadsheet = False,
+) -> None:
+    """Predict every row of a table, in batches.
+
+    Each row of the result has its number (from 1) and the most probable class; with --proba the probability of
+    each class; with --loss or --reject the action of least risk, and its risk. A FILE that ends in .json or .jsonl
+    gets JSON, any other CSV.
+    """
+    from bayeskit._cli.output import print_json, show
+    from bayeskit._cli.row_writing import RowWriter, form_of, opened_text
+    from bayeskit._cli.saved_models import open_model
+    from bayeskit._cli.table_rows import opened, read_losses
+
+    form = form_of(output, common.as_json, spreadsheet)
+    predictor = open_model(model, target)
+    costs = None if loss is None else read_losses(loss, predictor.classes)
+    decides = loss is not None or reject is not None
+    header = ["row", predictor.target]
+    header += [f"P({label})" for label in predictor.classes] if proba else []
+    header += ["action", "risk"] if decides else []
+    told: Counter[str] = Counter()
+    with opened(data, reading) as rows:
+        known = predictor.columns_of(rows)  # refuses a table that does not fit before anything is written
+        with opened_text(output) as stream:
+            writer = RowWriter(stream, header, form, spreadsheet)
+            first = 1
+            for batch in known.batches():
+                found = predictor.predict_proba(batch)
+                lines = _lines(found, predictor.classes, first, proba, decides, costs, reject)
+                written = list(lines)
+                told.update(str(line[-2] if decides else line[1]) for line in written)
+                writer.write(written)
+                first += len(found)
+            writer.close()
+    if output is None or output == "-":
+        return
+    n = sum(told.values())
+    if common.as_json:
+        print_json({"rows": n, "counts": dict(told), "written": output})
+    else:
+        counts = common.listed(f"{label} {count:,}" for label, count in told.most_common())
+        show(common.say(WORDS["done"], n=n, counts=counts, path=output))
+
+
+def _lines(
+    found: Floats,
+    classes: tuple[Any, ...],
+    first: int,
+    proba: bool,
+    decides: bool,
+    costs: LossLike,
+    reject: float | None,
+) -> Iterator[list[Any]]:
+    """Give the cells of each row: its number, its class, and what was asked for besides."""
+    from bayeskit._decision.choice import prepare, settle
+    from bayeskit._decision.loss import read_loss
+
+    best = found.argmax(axis=1).tolist()
+    if decides:
+        table, label = prepare(read_loss(costs, len(classes), list(classes)), reject, None)
+        decision = settle(found, table, reject, label)
+        more = list(zip(decision.actions.tolist(), decision.risk.tolist(), strict=True))
+    for i, (k, row) in enumerate(zip(best, found.tolist(), strict=True)):
+        yield [first + i, classes[k], *(row if proba else ()), *(more[i] if decides else ())]

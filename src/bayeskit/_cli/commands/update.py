@@ -1,0 +1,99 @@
+"""update: add rows to a saved model; forget: take rows away, exactly as if it had never seen them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayeskit._cli.options import Common, Data, FileUse, Reading
+from bayeskit._messages import WordList
+
+if TYPE_CHECKING:
+    from bayeskit._classifiers.count_classifier import CountClassifier
+    from bayeskit._data.file_rows import FileRows
+
+WORDS = WordList(
+    {
+        "update": "{n:,} rows added; {model} now rests on {total:g}.",
+        "forget": "{n:,} rows forgotten; {model} now rests on {total:g}.",
+        "written": "Written to {path}.",
+    }
+)
+MaybeElsewhere = Annotated[
+    str | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Write here; without it MODEL itself changes."),
+    FileUse.written,
+]
+ChangedModel = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model saved by 'fit'."), FileUse.changed
+]
+
+
+def update(
+    model: ChangedModel, data: Data, reading: Reading, common: Common, output: MaybeElsewhere = None
+) -> None:
+    """Add the rows of a table to a saved model.
+
+    New values and new classes enlarge it. What was chosen from rows (cut points, a structure) stays as it is.
+    """
+    change("update", model, data, reading, common, output)
+
+
+def change(verb: str, model: str, data: str, reading: Reading, common: Common, output: str | None) -> None:
+    """Add rows to a saved model or take them away, all of them or none."""
+    from bayeskit._cli.row_writing import replaced
+    from bayeskit._cli.saved_models import open_classifier
+    from bayeskit._cli.table_rows import opened
+
+    estimator = open_classifier(model)
+    before = _weight(estimator)
+    with opened(data, reading) as rows:
+        known = _as_learned(estimator, rows)
+        target = str(estimator.schema_.target.name)
+        (estimator.partial_fit if verb == "update" else estimator.forget)(known.for_learning(), target=target)
+    total = _weight(estimator)
+    with replaced(output or model) as temporary:
+        estimator.save(temporary)
+    _tell(verb, estimator, abs(total - before), total, output or model, common)
+
+
+def _as_learned(estimator: CountClassifier, rows: FileRows) -> Any:
+    """Return the columns that the model has learned and its target, each read as it was then."""
+    from bayeskit._cli.saved_models import kinds_of
+
+    schema = estimator.schema_
+    target = str(schema.target.name)
+    rows.need(target)
+    if not hasattr(estimator, "feature_names_in_"):
+        return rows
+    names = [str(name) for name in estimator.feature_names_in_]
+    rows.need(*names)
+    kinds = kinds_of((*schema.attributes, schema.target))
+    # A class that is new may be a word where the others are numbers, so only words are insisted on.
+    return rows.read_as([*names, target], {k: v for k, v in kinds.items() if k != target or v == "str"})
+
+
+def _weight(estimator: CountClassifier) -> float:
+    return float(estimator.statistics_.class_counts.sum())
+
+
+def _tell(verb: str, estimator: CountClassifier, n: float, total: float, path: str, common: Common) -> None:
+    from bayeskit._cli.output import print_json, show
+
+    name = type(estimator).__name__
+    if common.as_json:
+        print_json({"model": name, verb: n, "rows": total, "written": path})
+        return
+    show(common.say(WORDS[verb], n=round(n), model=name, total=total))
+    show(common.say(WORDS["written"], path=path))
+
+
+def forget(
+    model: ChangedModel, data: Data, reading: Reading, common: Common, output: MaybeElsewhere = None
+) -> None:
+    """Take the rows of a table away from a saved model.
+
+    Rows that cannot have been learned, because some count would fall below zero, are refused.
+    """
+    change("forget", model, data, reading, common, output)

@@ -1,0 +1,342 @@
+"""A comparison on the terminal: how far it is, what was understood, the table, the verdict, what to type next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bayeskit._cli.options import Common, Reading
+from bayeskit._cli.output import console, note, table
+from bayeskit._comparison.candidates import OURS
+from bayeskit._comparison.run import Watcher, unheard
+from bayeskit._conditionals.density import family_of
+from bayeskit._messages import WordList
+from bayeskit._report.comparison_report.comparison import Column, Comparison, Measure
+from bayeskit._report.comparison_report.verdict import WORDS as NAMES
+from bayeskit._report.comparison_report.verdict import (
+    ceiling_text,
+    name_of,
+    size_text,
+    uncounted_text,
+    verdict,
+)
+from bayeskit._schema import Name
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WORDS = WordList(
+    {
+        "rows": "{path}: {n:,} rows, {d} attributes used; to be predicted: {target} ({counts})",
+        "count": "{label}: {n:,}",
+        "unlabelled": "{n:,} rows without a value of {target} are left out.",
+        "columns": "What was understood of the columns",
+        "column": "column",
+        "read_as": "read as",
+        "suggestion": "might also suit",
+        "missing": "missing",
+        "states": "{n:,} values",
+        "table": "categories",
+        "gaussian": "numbers",
+        "bernoulli": "yes or no",
+        "left_out": "left out: {why}",
+        "identifier": "names the row (--keep to use it)",
+        "constant": "one value only",
+        "copy": "a copy of {target} (--keep to use it)",
+        "date": "dates (--keep to use it)",
+        "dropped": "dropped as asked",
+        "more": "{n} more columns of categories or numbers",
+        "folds": "Models on the same {k} folds: each row is judged by a model that never saw it (± deviation "
+        "over folds)",
+        "test": "Models learned from {a}, judged on {b}: {n:,} rows (± standard error)",
+        "model": "model",
+        "cost": "cost",
+        "error": "error",
+        "log_loss": "log-loss",
+        "brier": "Brier",
+        "auc": "AUC",
+        "cpu": "CPU s",
+        "size": "size",
+        "p": "p",
+        "is_best": "best",
+        "is_tied": "tied",
+        "tie_note": "tied: a paired test cannot tell it from the best (p ≥ 0.05).",
+        "failed": "Not compared: {name}: {why}",
+        "next": "next:",
+        "written": "Written: {paths}.",
+        "validating": "trying {model}",
+        "unit": "Column {name!r} is read as names: its numbers have a unit behind them ({cell!r}). Take the "
+        "unit out of the file to have them measured.",
+        "word": "Column {name!r} is read as names because of {cell!r}; all its other cells are numbers. If "
+        "that means missing, say --missing {cell!r}.",
+        "rare": "{labels}: fewer rows than folds, so some folds learn nothing about it.",
+    }
+)
+# So many columns are listed one by one; of those that are used, the first ones.
+MOST_COLUMNS = 40
+
+
+class ProgressScreen(Watcher):
+    """Tells on standard error how far a comparison is; what it opens, ``stack`` closes."""
+
+    def __init__(self, common: Common, stack: ExitStack) -> None:
+        self._common, self._stack = common, stack
+        self._begun: Callable[[str], Callable[[], None]] = super().trying
+
+    def read(self, hints: Mapping[Name, tuple[str, str]]) -> None:
+        for name, (kind, cell) in hints.items():
+            note(self._common.say(WORDS[kind], name=name, cell=cell))
+
+    def begin(self, models: int, folds: int, rare: Sequence[object]) -> None:
+        if rare:
+            note(self._common.say(WORDS["rare"], labels=self._common.listed(rare[:8])))
+        self._begun = self._stack.enter_context(progress(self._common, models, folds))
+
+    def trying(self, name: str) -> Callable[[], None]:
+        return self._begun(name)
+
+
+@contextmanager
+def progress(common: Common, contenders: int, folds: int) -> Iterator[Callable[[str], Callable[[], None]]]:
+    """Show how far it is, on standard error: a bar on a terminal, a line for each model elsewhere."""
+    from rich.console import Console
+
+    screen = Console(stderr=True)
+    names = NAMES.of(common.lang.value)
+    if not screen.is_terminal:
+
+        def tell(name: str) -> Callable[[], None]:
+            note(common.say(WORDS["validating"], model=names.get(name, name)))
+            return unheard
+
+        yield tell
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task("", total=contenders * folds)
+        begun = iter(range(contenders + 1))
+
+        def advance(name: str) -> Callable[[], None]:
+            # A model that failed half-way leaves no gap: each begins where the ones before would have ended.
+            bar.update(task, completed=next(begun) * folds, description=names.get(name, name))
+            return lambda: bar.advance(task)
+
+        yield advance
+
+
+def print_comparison(
+    found: Comparison, next_lines: Sequence[str], written: Sequence[str], common: Common
+) -> None:
+    """Print all of it."""
+    say, screen = common.say, console()
+    counts = common.listed(
+        say(WORDS["count"], label=label, n=n)
+        for label, n in zip(found.classes, found.class_counts, strict=True)
+    )
+    values = {"path": found.table.path, "n": found.table.rows, "d": found.attributes, "target": found.target}
+    screen.print(say(WORDS["rows"], counts=counts, **values), style="bold")
+    if found.table.unlabelled:
+        screen.print(say(WORDS["unlabelled"], n=found.table.unlabelled, target=found.target))
+    _section(screen, say(WORDS["columns"]))
+    screen.print(_columns(found, common))
+    if found.test is None:
+        _section(screen, say(WORDS["folds"], k=found.folds))
+    else:
+        values = {"a": found.table.path, "b": found.test.path, "n": found.test.rows}
+        _section(screen, say(WORDS["test"], **values))
+    screen.print(_standings(found, common))
+    if any(s.tied and s.p is not None for s in found.standings):
+        screen.print(say(WORDS["tie_note"]), style="dim")
+    for name, why in found.failed:
+        screen.print(say(WORDS["failed"], name=name, why=why))
+    screen.print(f"\n{verdict(found)}", style="bold")
+    screen.print(ceiling_text(found))
+    if found.uncounted_pairs is not None:
+        screen.print(uncounted_text(found))
+    if written:
+        screen.print(say(WORDS["written"], paths=common.listed(written)))
+    screen.print(f"\n{say(WORDS['next'])}", style="bold")
+    for line in next_lines:
+        screen.print(f"  {line}", soft_wrap=True)  # never broken, so that it can be copied
+
+
+def _section(screen: Console, title: str) -> None:
+    screen.print(f"\n{title}", style="bold cyan")
+
+
+def _columns(found: Comparison, common: Common) -> Any:
+    say = common.say
+    left = [column for column in found.columns if column.left_out is not None]
+    room = max(MOST_COLUMNS - len(left), 8)
+    used = [column for column in found.columns if column.left_out is None]
+    shown = {column.name for column in (*used[:room], *left[:MOST_COLUMNS])}
+    rows = [_column(column, found.target, common) for column in found.columns if column.name in shown]
+    if len(shown) < len(found.columns):
+        rows.append(("…", say(WORDS["more"], n=len(found.columns) - len(shown)), "", ""))
+    headers = [say(WORDS[key]) for key in ("column", "read_as", "suggestion", "missing")]
+    kept = [j for j in range(4) if j < 2 or any(row[j] for row in rows)]
+    return table([headers[j] for j in kept], [[row[j] for j in kept] for row in rows], 3 if 2 in kept else 2)
+
+
+def _column(column: Column, target: str, common: Common) -> tuple[str, str, str, str]:
+    say = common.say
+    if column.left_out is not None:
+        why = say(WORDS[column.left_out], target=target)
+        return column.name, say(WORDS["left_out"], why=why), "", ""
+    states = say(WORDS["states"], n=column.states) if column.states else ""
+    read_as = common.listed(filter(None, (_family(column.family, common), states)))
+    suggestion = _family(column.suggestion, common) if column.suggestion else ""
+    return column.name, read_as, suggestion, f"{column.missing:,}" if column.missing else ""
+
+
+def _family(family: str, common: Common) -> str:
+    """A family of numbers brings its own words."""
+    if family in WORDS:
+        return common.say(WORDS[family])
+    return common.say(family_of(family).words.read_as)
+
+
+def _standings(found: Comparison, common: Common) -> Any:
+    say, has_cost = common.say, found.best.cost is not None
+    # Where the cost decides, Brier's score makes room for it; the report and --json have both.
+    keys = ["model", *(["cost"] if has_cost else []), "error", "log_loss"]
+    keys += [*([] if has_cost else ["brier"]), "auc", "p", "cpu", "size"]
+    rows = []
+    for s in found.standings:
+        chance = say(WORDS["is_best" if s.p is None else "is_tied"]) if s.tied else _p(s.p or 0.0)
+        cells = [name_of(s, common.lang.value), *([_close(s.cost)] if s.cost is not None else [])]
+        cells += [_percent(s.error), _close(s.log_loss), *([] if has_cost else [_close(s.brier)])]
+        cells += ["–" if s.auc is None else _close(s.auc), chance]
+        rows.append([*cells, f"{s.cpu_seconds:.2f}", size_text(s)])
+    return table([say(WORDS[key]) for key in keys], rows, 1)
+
+
+def _p(value: float) -> str:
+    return f"{value:.3f}" if value >= 0.0005 else "<.001"
+
+
+def _percent(measure: Measure) -> str:
+    spread = "" if measure.deviation is None else f"±{100 * measure.deviation:.1f}"
+    return f"{100 * measure.value:.1f}{spread}%"
+
+
+def _close(measure: Measure) -> str:
+    """Write a number and its spread in a few signs, so that all columns stand on one line.
+
+    >>> _close(Measure(0.3141, 0.002)), _close(Measure(1.5))
+    ('0.314±.002', '1.500')
+    """
+    if measure.deviation is None:
+        return f"{measure.value:.3f}"
+    return f"{measure.value:.3f}±{measure.deviation:.3f}".replace("±0.", "±.")
+
+
+@dataclass(frozen=True)
+class CompareRequest:
+    """What was typed."""
+
+    data: str
+    target: str
+    reading: Reading
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    models: str | None = None
+    test: str | None = None
+    folds: int = 5
+    random_state: int = 0
+    loss: str | None = None
+    report: str | None = None
+    save: str | None = None
+    baselines: bool = True
+    lang: str = "en"
+
+
+def reading_flags(reading: Reading) -> list[str]:
+    """Return the flags that a table was read with.
+
+    Examples
+    --------
+    >>> reading_flags(Reading(sep=";", missing=["?"]))
+    ['--sep', ';', '--missing', '?']
+    """
+    found = []
+    for name in ("sep", "encoding", "limit"):
+        value = getattr(reading, name)
+        found += [f"--{name}", str(value)] if value is not None else []
+    for name in ("missing", "categorical", "numeric"):
+        found += [part for value in getattr(reading, name) or () for part in (f"--{name}", value)]
+    return found
+
+
+def typed(asked: CompareRequest) -> str:
+    """Return the command itself, every choice spelt out."""
+    words = ["bayeskit", "compare", asked.data, "--target", asked.target, *reading_flags(asked.reading)]
+    words += [part for name in asked.drop for part in ("--drop", name)]
+    words += [part for name in asked.keep for part in ("--keep", name)]
+    for name in ("models", "test", "loss"):
+        value = getattr(asked, name)
+        words += [f"--{name}", value] if value is not None else []
+    if asked.test is None:
+        words += ["--folds", str(asked.folds)]
+    words += ["--random-state", str(asked.random_state), *([] if asked.baselines else ["--no-baselines"])]
+    words += ["--report", asked.report] if asked.report else []
+    words += ["--save", asked.save] if asked.save else []
+    words += ["--lang", asked.lang] if asked.lang != "en" else []
+    return shlex.join(words)
+
+
+def next_lines(
+    asked: CompareRequest, pick: str, left_out: Sequence[str], row: int, unlabelled: bool = False
+) -> tuple[str, ...]:
+    """Return three commands: keep the model (or see it all on a page), explain a doubtful row, predict.
+
+    Parameters
+    ----------
+    pick : the key of the model to take
+    left_out : columns that are not used
+    row : the number of a row worth looking at
+    unlabelled : whether rows without a class were left out, which ``fit`` does not do
+    """
+    model = asked.save or "best.bayes"
+    flags = reading_flags(asked.reading)
+    data = "rows.csv" if asked.data == "-" else asked.data
+    drops = [part for name in left_out for part in ("--drop", name)]
+    if asked.save is None and unlabelled:
+        alone = replace(asked, data=data, models=pick, baselines=False, test=None, save=model)
+        return (typed(alone), *_using(model, asked, data, flags, row))
+    if asked.save is None:
+        first = ["fit", data, "--target", asked.target, *_fit_flags(pick), *drops, *flags, "-o", model]
+    elif asked.report is None:
+        return (
+            typed(replace(asked, data=data, report="report.html")),
+            *_using(model, asked, data, flags, row),
+        )
+    else:
+        first = ["inspect", model]
+    return (shlex.join(["bayeskit", *first]), *_using(model, asked, data, flags, row))
+
+
+def _using(model: str, asked: CompareRequest, data: str, flags: list[str], row: int) -> tuple[str, str]:
+    rows = asked.test or data
+    loss = ["--loss", asked.loss] if asked.loss else []
+    explain = ["bayeskit", "explain", model, rows, "--row", str(row), *flags]
+    predict = ["bayeskit", "predict", model, rows, "--proba", *loss, *flags, "-o", "predictions.csv"]
+    return shlex.join(explain), shlex.join(predict)
+
+
+def _fit_flags(key: str) -> Sequence[str]:
+    """Return how ``fit`` is asked for a model.
+
+    Examples
+    --------
+    >>> _fit_flags("kernel")
+    ['--model', 'nb', '--param', 'numeric=kernel']
+    """
+    model, parameters = OURS[key]
+    more = [text for name, value in parameters.items() for text in ("--param", f"{name}={value}")]
+    return ["--model", model, *more]

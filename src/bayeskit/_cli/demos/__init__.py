@@ -1,0 +1,24 @@
+"""Demonstrations that are no comparison on a table: networks, a decision, a mixture, texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from bayeskit._cli.demos.demo_page import DemoPage
+
+# Each has a module, imported when it is asked for: only some of them need scikit-learn.
+NAMES = ("spam", "grass", "asia", "mixture", "news")
+
+
+def tell(name: str, lang: str) -> DemoPage:
+    """Run a demonstration.
+
+    Examples
+    --------
+    >>> tell("spam", "en").data["words"][0]["action"]
+    'delete'
+    """
+    return cast("Callable[[str], DemoPage]", import_module(f"{__name__}.{name}_demo").tell)(lang)

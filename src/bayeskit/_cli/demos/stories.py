@@ -1,0 +1,142 @@
+"""What the demonstration tells of each table (what is left out, what is at stake), and its words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bayeskit._messages import WordList
+
+ALIASES = {"melon": "melon8"}
+
+
+@dataclass(frozen=True)
+class Story:
+    """What to do with the answers on one table.
+
+    Attributes
+    ----------
+    exclude : tuple of column names
+        Columns that are not used.
+    loss : {action: {class: cost}} or None
+        None is one for each mistake.
+    reject : float or None
+        What it costs not to decide.
+    likely : class or None
+        A row of which this is the most probable class is shown, because there the loss speaks against it.
+    stake, why_left_out : str
+        In English; the catalogue has other languages.
+    """
+
+    loss: Mapping[str, Mapping[Any, float]] | None = None
+    reject: float | None = None
+    likely: Any = None
+    exclude: tuple[str, ...] = ()
+    stake: str = ""
+    why_left_out: str = ""
+
+
+_ANY = Story(
+    reject=0.2,
+    stake="A mistake costs 1; to ask someone who knows costs 0.2.",
+)
+_MELON = Story(
+    loss={"buy": {"是": 0.0, "否": 5.0}, "leave": {"是": 1.0, "否": 0.0}},
+    likely="是",
+    stake="To buy a bad melon costs 5; to leave a good one costs 1.",
+)
+STORIES: Mapping[str, Story] = {
+    "adult": Story(
+        loss={"write": {"<=50K": 1.0, ">50K": 0.0}, "skip": {"<=50K": 0.0, ">50K": 4.0}},
+        likely="<=50K",
+        exclude=("fnlwgt", "race", "sex", "native-country"),
+        stake="A letter about a savings plan costs 1 if sent in vain; not to write to someone over 50K costs 4.",
+        why_left_out="fnlwgt is a sampling weight; race, sex and origin are left out on purpose.",
+    ),
+    "mushroom": Story(
+        loss={"eat": {"e": 0.0, "p": 100.0}, "leave": {"e": 1.0, "p": 0.0}},
+        likely="e",
+        stake="To eat a poisonous mushroom (p) costs 100; to leave an edible one (e) costs 1.",
+    ),
+    "melon8": _MELON,
+    "melon2": _MELON,
+    "melon2-missing": _MELON,
+    "melon3": _MELON,
+}
+
+# Tables of texts: a column of sentences is no attribute with states.
+TEXTS = ("sms", "news")
+
+
+def story_of(table: str) -> Story:
+    """Return the story of a table; one with a right to refuse where none was written."""
+    return STORIES.get(table, _ANY)
+
+
+def known_names() -> tuple[str, ...]:
+    """List the names that the demonstration knows, the short ones first.
+
+    Examples
+    --------
+    >>> known_names()[:2]
+    ('melon', 'melon8')
+    """
+    from bayeskit.datasets._dataset import REGISTRY
+
+    return (*ALIASES, *(name for name in REGISTRY if name not in TEXTS))
+
+
+def table_name(name: str) -> str | None:
+    """Return the table that a name means, None where there is none.
+
+    Examples
+    --------
+    >>> table_name("melon"), table_name("pear")
+    ('melon8', None)
+    """
+    return ALIASES.get(name, name) if name in known_names() else None
+
+
+WORDS = WordList(
+    {
+        "reading": "reading {name}",
+        "training": "training on {n} rows",
+        "compiling": "compiling, once: the loops are kept for the next time",
+        "validating": "cross-validating {model}",
+        "rows": "{n:,} rows, {d} attributes; to be predicted: {target}",
+        "sampled": "{used:,} of its {n:,} rows, drawn at random, are used here.",
+        "not_used": "Not used: {names}. {why}",
+        "columns": "1. What was understood of the columns",
+        "column": "column",
+        "read_as": "read as",
+        "states": "{n} states",
+        "missing": "missing",
+        "suggestion": "might also suit",
+        "table": "a table",
+        "bernoulli": "yes or no",
+        "compare": "2. Models on the same {k} folds: each row is judged by a model that never saw it",
+        "model": "model",
+        "error": "error",
+        "log_loss": "log-loss",
+        "brier": "Brier",
+        "cpu": "CPU s",
+        "winner": "{model} errs least, in {error} of the rows",
+        "winners": "{models} err least, each in {error} of the rows",
+        "winner_same": ", and {model} has the best probabilities (log-loss {loss:.3f}).",
+        "winner_too": ", and has the best probabilities (log-loss {loss:.3f}).",
+        "winner_other": "; {model} has the best probabilities (log-loss {loss:.3f}).",
+        "ours": " {model} errs in {error}, in 1/{ratio:.0f} of the CPU time of {best}.",
+        "too_sure": " The probabilities of {model} are worse than knowing nothing: it is too sure of itself here.",
+        "explain": "3. Row {row} by hand (it is {truth})",
+        "decide": "4. What to do about it",
+        "action": "action",
+        "risk": "risk: Σ cost · P",
+        "most_probable": "The most probable class is {label}; the action of least risk is: {action}.",
+        "rejected": "The most probable class is {label}; to say so risks {risk:.3g}, more than {reject:g}, so: ask.",
+        "next": "next:",
+        "logistic regression": "logistic regression",
+        "random forest": "random forest",
+        "majority class": "majority class",
+    }
+)

@@ -1,0 +1,43 @@
+"""The language a command speaks: that of ``--lang``, else of the environment variable BAYESKIT_LANG, else English.
+
+Messages of the library are told as the command line words them: entries of the catalogues with that context, in which
+``exclude=['id']`` is ``--drop 'id'``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from itertools import pairwise
+
+from bayeskit._messages import COMMAND_LINE, VARIABLE, speaking
+
+
+def spoken(arguments: Sequence[str]) -> AbstractContextManager[None]:
+    """Speak the language that was asked for, until a command has ended.
+
+    It is looked up before Typer reads the arguments: whoever mistypes one should be told so in their language.
+    """
+    return speaking(asked_for(arguments, os.environ.get(VARIABLE, "")), COMMAND_LINE)
+
+
+def asked_for(arguments: Sequence[str], otherwise: str = "") -> str:
+    """Return the language that the arguments ask for, the last one if there are several.
+
+    Examples
+    --------
+    >>> asked_for(["fit", "--lang", "zh"]), asked_for(["fit", "--lang=zh"]), asked_for(["fit"], "zh")
+    ('zh', 'zh', 'zh')
+    >>> asked_for(["fit", "--", "--lang", "zh"]), asked_for(["fit", "--lang", "en"], "zh")
+    ('en', 'en')
+    """
+    found = otherwise
+    for argument, following in pairwise([*arguments, ""]):
+        if argument == "--":  # what follows are names, not options
+            break
+        if argument == "--lang":
+            found = following
+        elif argument.startswith("--lang="):
+            found = argument.removeprefix("--lang=")
+    return "zh" if found == "zh" else "en"

@@ -1,0 +1,109 @@
+"""The command line. Nothing but Typer is imported until a command runs, so that ``--help`` is quick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from bayeskit._cli.commands.bayes import bayes
+from bayeskit._cli.commands.compare import compare
+from bayeskit._cli.commands.demo import demo
+from bayeskit._cli.commands.discretize import discretize
+from bayeskit._cli.commands.doctor import doctor
+from bayeskit._cli.commands.explain import explain
+from bayeskit._cli.commands.fit import fit
+from bayeskit._cli.commands.inspect import inspect
+from bayeskit._cli.commands.merge import merge
+from bayeskit._cli.commands.network.convert import convert
+from bayeskit._cli.commands.network.explain_answer import explain as explain_answer
+from bayeskit._cli.commands.network.independent import independent
+from bayeskit._cli.commands.network.learn import learn
+from bayeskit._cli.commands.network.query import mpe, query
+from bayeskit._cli.commands.network.sample import sample
+from bayeskit._cli.commands.network.show_network import show
+from bayeskit._cli.commands.predict import predict
+from bayeskit._cli.commands.textbook import textbook
+from bayeskit._cli.commands.update import forget, update
+from bayeskit._cli.commands.warmup import warmup
+from bayeskit._cli.completion import mend_scripts
+from bayeskit._cli.error_exits import Command, CommandGroup, Group
+from bayeskit._cli.options import spread
+from bayeskit._version import __version__
+
+# In the order in which --help lists them: a new command is one line here and one file.
+COMMANDS: tuple[Callable[..., None], ...] = (
+    demo,
+    compare,
+    fit,
+    predict,
+    explain,
+    update,
+    forget,
+    merge,
+    inspect,
+    discretize,
+    bayes,
+    textbook,
+    warmup,
+    doctor,
+)
+NETWORK_COMMANDS: tuple[Callable[..., None], ...] = (
+    learn,
+    query,
+    explain_answer,
+    independent,
+    mpe,
+    show,
+    sample,
+    convert,
+)
+
+_CODES = (
+    "Exit codes: 0 done, 1 a check failed, 2 it cannot be done as asked, 3 a fault of ours, 130 interrupted."
+)
+
+app = typer.Typer(
+    name="bayeskit",
+    cls=CommandGroup,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    epilog=_CODES,
+)
+network = typer.Typer(
+    name="network",
+    cls=Group,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Bayesian networks: learn them, ask them, draw them.",
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"bayeskit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Bayesian classification, from naive Bayes to Bayesian networks."""
+
+
+for command in COMMANDS:
+    app.command(cls=Command)(spread(command))
+for command in NETWORK_COMMANDS:
+    network.command(cls=Command)(spread(command))
+app.add_typer(network)
+mend_scripts()
+
+
+if __name__ == "__main__":
+    app(prog_name="bayeskit")

@@ -1,0 +1,244 @@
+"""The options that commands share, in groups: how to read a table, how to say the answer.
+
+A parameter of a command whose type is a dataclass of options stands for all of them (`spread`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from enum import Enum, StrEnum
+from itertools import combinations
+from typing import Annotated, Any, TextIO, get_type_hints
+
+import typer
+
+from bayeskit._cli.completion import columns
+from bayeskit._cli.error_exits import STANDARD_OUTPUT, set_debugging
+from bayeskit._cli.output import noting_warnings
+from bayeskit._messages import VARIABLE, Message, text_in
+from bayeskit.errors import UsageError
+
+
+class FileUse(Enum):
+    """What a command does with the file that an option or argument names; `spread` guards what is read."""
+
+    read = "read"
+    written = "written"
+    changed = "changed"
+    """It may be written onto, since the command changes it in its place."""
+
+
+class Lang(StrEnum):
+    """The language of what is printed."""
+
+    en = "en"
+    zh = "zh"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table is read; every command that reads one takes all of these."""
+
+    sep: Annotated[
+        str | None,
+        typer.Option("--sep", help="What separates cells, such as ';' or tab; found if not given."),
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", help="Such as gb18030; UTF-8, UTF-16 and GB18030 are found.")
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        typer.Option("--missing", metavar="TEXT", help="A text that means missing, such as '?'."),
+    ] = None
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--categorical", metavar="COL", autocompletion=columns, help="Read numbers in COL as names."
+        ),
+    ] = None
+    numeric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--numeric", metavar="COL", autocompletion=columns, help="Read COL as measured numbers."
+        ),
+    ] = None
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Read the first LIMIT rows.")] = None
+
+
+@dataclass(frozen=True)
+class Common:
+    """What every command takes."""
+
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False
+    lang: Annotated[
+        Lang, typer.Option("--lang", envvar=VARIABLE, help="The language of what is printed.")
+    ] = Lang.en
+    debug: Annotated[
+        bool, typer.Option("--debug", callback=set_debugging, help="Show where an error arose.")
+    ] = False
+
+    def say(self, template: str, **values: object) -> str:
+        """Return a text in the language asked for.
+
+        Examples
+        --------
+        >>> Common(lang=Lang.zh).say("Written to {path}.", path="a.csv")
+        '已写入 a.csv。'
+        """
+        return text_in(self.lang.value, template).format(**values)
+
+    def listed(self, names: Iterable[object]) -> str:
+        """Return names in a row."""
+        return text_in(self.lang.value, ", ").join(map(str, names))
+
+
+Data = Annotated[
+    str,
+    typer.Argument(metavar="DATA", help="A CSV, TSV or Parquet file; - reads CSV from standard input."),
+    FileUse.read,
+]
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model saved by 'fit'."), FileUse.read]
+NetworkFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="NET", help="A network: .bif, .xml, .net, .xdsl, .uai, .json …, or a saved model."
+    ),
+    FileUse.read,
+]
+Output = Annotated[
+    str, typer.Option("-o", "--output", metavar="FILE", help="The file to write."), FileUse.written
+]
+MaybeOutput = Annotated[
+    str | None,
+    typer.Option("-o", "--output", metavar="FILE", help="The file to write; without it standard output."),
+    FileUse.written,
+]
+Loss = Annotated[
+    str | None,
+    typer.Option("--loss", metavar="FILE", help="CSV of costs: a row an action, a column a class."),
+    FileUse.read,
+]
+Spreadsheet = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet", help="Put ' before text that a spreadsheet would take for a formula (= + - @)."
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option("--drop", metavar="COL", autocompletion=columns, help="Leave a column out."),
+]
+Given = Annotated[
+    list[str] | None,
+    typer.Option("--given", metavar="NODE=STATE", help="What was observed; NODE!=STATE: what it is not."),
+]
+
+
+STANDARD_INPUT = "standard input"
+
+
+def spread(function: Callable[..., None]) -> Callable[..., None]:
+    """Return the command that Typer is to see: groups of options spread out, warnings turned into notes.
+
+    Examples
+    --------
+    >>> from bayeskit._cli.options import Common
+    >>> def greet(name: str, common: Common) -> None:
+    ...     print(name, common.as_json)
+    >>> list(inspect.signature(spread(greet)).parameters)
+    ['name', 'as_json', 'lang', 'debug']
+    """
+    hints = get_type_hints(function, include_extras=True)
+    given = inspect.signature(function).parameters
+    groups = {name: hints[name] for name in given if is_dataclass(hints[name])}
+    parameters = [
+        parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in given.items()
+        if name not in groups
+    ]
+    # A command's own options come first in its help, those that all commands share last.
+    parameters += [parameter for group in groups.values() for parameter in _parameters_of(group)]
+
+    files = {parameter.name: _file(parameter) for parameter in parameters}
+
+    def command(**values: object) -> None:
+        _refuse_losses({name: file for name, file in files.items() if file is not None}, values)
+        made = {
+            name: group(**{field.name: values.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        with noting_warnings():
+            function(**values, **made)
+
+    command.__name__, command.__doc__ = function.__name__, function.__doc__
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    vars(command)["__signature__"] = inspect.Signature(parameters)
+    return command
+
+
+def _file(parameter: inspect.Parameter) -> tuple[FileUse, str] | None:
+    """Return what is done with the file that a parameter names, and what the parameter is called."""
+    metadata = getattr(parameter.annotation, "__metadata__", ())
+    use = next((each for each in metadata if isinstance(each, FileUse)), None)
+    shown = next((each for each in metadata if hasattr(each, "metavar")), None)
+    if use is None or shown is None:
+        return None
+    # Typer takes the first name of an option for its default until it reads the signature.
+    names = (name for name in (shown.default, *(shown.param_decls or ())) if isinstance(name, str))
+    return use, next(names, shown.metavar.strip("[]").split()[0])
+
+
+def _refuse_losses(files: Mapping[str, tuple[FileUse, str]], values: Mapping[str, Any]) -> None:
+    """Refuse to write onto a file that is read, by whatever name, and two outputs that are one file."""
+
+    def those(use: FileUse) -> list[tuple[str, str]]:
+        found = [(called, values[name]) for name, (is_used, called) in files.items() if is_used is use]
+        each = ((c, path) for c, value in found for path in (value if isinstance(value, list) else [value]))
+        return [(called, path) for called, path in each if path is not None]
+
+    read, written = those(FileUse.read), those(FileUse.written)
+    for called, path in (*written, (STANDARD_OUTPUT, "-")):
+        onto = _stat(path, sys.stdout)
+        for what, source in read:
+            origin = _stat(source, sys.stdin)
+            if onto is not None and origin is not None and os.path.samestat(onto, origin):
+                output = Message(STANDARD_OUTPUT) if path == "-" else f"{called} {path!r}"
+                of = Message(STANDARD_INPUT) if source == "-" else f"{what} {source!r}"
+                raise UsageError(
+                    "{output} is the same file as {of}, which would be lost. Name another file.",
+                    output=output,
+                    of=of,
+                )
+    for (one, path), (other, second) in combinations(written, 2):
+        if path != "-" and os.path.realpath(path) == os.path.realpath(second):
+            raise UsageError(
+                "{one} and {other} are the same file, {second!r}. Give each a file of its own.",
+                one=one,
+                other=other,
+                second=second,
+            )
+
+
+def _stat(path: str, stream: TextIO) -> os.stat_result | None:
+    """Return which file a path is, or the stream that ``-`` stands for; None where it is none, as a terminal."""
+    try:
+        found = os.fstat(stream.fileno()) if path == "-" else os.stat(path)
+    except (OSError, ValueError, AttributeError):
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+def _parameters_of(group: type) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+
+    def made(field: Field[Any]) -> inspect.Parameter:
+        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        kind = inspect.Parameter.KEYWORD_ONLY
+        return inspect.Parameter(field.name, kind, default=default, annotation=hints[field.name])
+
+    return [made(field) for field in fields(group)]

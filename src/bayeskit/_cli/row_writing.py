@@ -1,0 +1,127 @@
+"""Files written whole or not at all, and rows written as CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from bayeskit._cli.ctrl_c import pass_the_last_stop
+from bayeskit._io.replacing import replacing
+from bayeskit._visible import json_text, visible_lines
+from bayeskit.errors import BayeskitError, UsageError
+
+
+@contextmanager
+def replaced(path: str) -> Iterator[Path]:
+    """Give the path of a temporary file, which replaces a file once the block has ended well, without Ctrl-C."""
+    with replacing(path, pass_the_last_stop) as temporary:
+        try:
+            yield temporary
+        except BayeskitError as error:  # it names the file that was asked for
+            error.rename(temporary.name, Path(path).name)
+            raise
+
+
+@contextmanager
+def opened_text(path: str | None) -> Iterator[TextIO]:
+    """Open a file for text, to be replaced in the end; standard output where there is none."""
+    if path is None or path == "-":
+        yield cast(TextIO, _Screen(sys.stdout)) if sys.stdout.isatty() else sys.stdout
+        return
+    with replaced(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as stream:
+        yield stream
+        stream.flush()
+
+
+class _Screen:
+    """Standard output where it is a terminal: cells are shown there; in a pipe or a file they stay as they are."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        return self.stream.write(visible_lines(text))
+
+
+class RowWriter:
+    """Rows with a header to a stream: CSV, one JSON list, or a JSON object a line.
+
+    Examples
+    --------
+    >>> writer = RowWriter(sys.stdout, ["row", "y"], "jsonl")
+    >>> writer.write([(1, "好")])
+    {"row": 1, "y": "好"}
+    """
+
+    def __init__(self, stream: TextIO, header: Sequence[str], form: str, spreadsheet: bool = False) -> None:
+        self.stream, self.header, self.form, self.began = stream, list(header), form, False
+        self.spreadsheet = spreadsheet
+        self.csv = csv.writer(stream, lineterminator="\n")
+        self.quoted = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
+
+    def write(self, rows: Iterable[Sequence[Any]]) -> None:
+        if self.form == "csv":
+            # The header waits for the first rows: where these cannot be had, nothing is written at all.
+            self._write_csv(rows if self.began else [self.header, *rows])
+            self.began = True
+            return
+        for row in rows:
+            text = json_text(dict(zip(self.header, row, strict=True)))
+            if self.form == "jsonl":
+                self.stream.write(text + "\n")
+            else:
+                self.stream.write((",\n " if self.began else "[") + text)
+                self.began = True
+
+    def _write_csv(self, rows: Iterable[Sequence[Any]]) -> None:
+        lines = [list(map(_guarded, row)) for row in rows] if self.spreadsheet else list(rows)
+        if not any("\r" in cell for line in lines for cell in line if type(cell) is str):
+            self.csv.writerows(lines)
+            return
+        for (
+            line
+        ) in lines:  # Python does not quote a carriage return before 3.13, and readers take it for a new row
+            returns = any("\r" in cell for cell in line if type(cell) is str)
+            (self.quoted if returns else self.csv).writerow(line)
+
+    def close(self) -> None:
+        """End the list."""
+        if self.form == "json":
+            self.stream.write("]\n" if self.began else "[]\n")
+        elif self.form == "csv" and not self.began:
+            self._write_csv([self.header])
+
+
+# What a spreadsheet takes for the beginning of a formula; full-width signs too, where that is how people type.
+_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+def _guarded(cell: object) -> Any:
+    """Put an apostrophe before a text that would be a formula, so that it is shown and not computed."""
+    is_formula = isinstance(cell, str) and cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell)
+    return f"'{cell}" if is_formula else cell
+
+
+def form_of(path: str | None, as_json: bool, spreadsheet: bool = False) -> str:
+    """Tell the format by the end of a name; for a spreadsheet it must be CSV.
+
+    Examples
+    --------
+    >>> form_of("a.json", False), form_of("a.jsonl", False), form_of(None, True), form_of("a.csv", True)
+    ('json', 'jsonl', 'json', 'csv')
+    """
+    suffix = Path(path).suffix.lower() if path not in (None, "-") else ""
+    form = "csv"
+    if suffix in (".jsonl", ".ndjson"):
+        form = "jsonl"
+    elif suffix == ".json" or (not suffix and as_json and path in (None, "-")):
+        form = "json"
+    if spreadsheet and form != "csv":
+        raise UsageError("--spreadsheet guards the cells of CSV, and this is JSON. Leave it out.")
+    return form

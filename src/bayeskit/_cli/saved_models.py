@@ -1,0 +1,219 @@
+"""Saved models as commands use them: a classifier's file, or a network that answers for one of its nodes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._data.file_rows import Batch, FileRows
+from bayeskit._messages import Joined, Message, did_you_mean
+from bayeskit._schema import Variable
+from bayeskit.errors import DataError, SettingError, UsageError
+
+if TYPE_CHECKING:
+    from bayeskit._networks.bayesian_network import BayesianNetwork
+    from bayeskit._networks.markov_network import MarkovNetwork
+
+
+@dataclass(frozen=True)
+class SavedPredictor:
+    """What predicts.
+
+    Attributes
+    ----------
+    target : the name of the class column
+    classes : in the order of the columns of ``predict_proba``
+    variables : of the attributes; empty where the model was learned from columns without names
+    optional : bool
+        Whether columns may be absent: a network sums them out.
+    estimator : the classifier, or None for a network
+    """
+
+    target: str
+    classes: tuple[Any, ...]
+    variables: tuple[Variable, ...]
+    predict_proba: Callable[[Batch], NDArray[np.float64]]
+    optional: bool = False
+    estimator: Any = None
+
+    def columns_of(self, rows: FileRows) -> FileRows:
+        """Return the columns of a table that the model looks at, each read as it was learned."""
+        if not self.variables:
+            return rows.without([self.target]) if self.target in rows.names else rows
+        kinds = kinds_of(self.variables)
+        names = [str(v.name) for v in self.variables]
+        if self.optional:
+            names = [name for name in names if name in rows.names]
+            if not names:
+                raise DataError(
+                    "{shown} has no column that is a node of the network. Check the names.", shown=rows.shown
+                )
+        rows.need(*names)
+        return rows.read_as(names, {name: kind for name, kind in kinds.items() if name in names})
+
+
+def kinds_of(variables: tuple[Variable, ...]) -> dict[str, str]:
+    """Tell how a file is to be read so that its cells are those a model knows.
+
+    A file may by chance hold nothing but digits, or nothing at all, in a column of words.
+
+    Examples
+    --------
+    >>> kinds_of((Variable("a", "numeric"), Variable("b", "categorical", ("1", "x"))))
+    {'a': 'float64', 'b': 'str'}
+    """
+    kinds = {}
+    for variable in variables:
+        if variable.kind == "numeric" or variable.cuts is not None:
+            kinds[str(variable.name)] = "float64"
+        elif variable.states and all(isinstance(state, str) for state in variable.states):
+            kinds[str(variable.name)] = "str"
+    return kinds
+
+
+def existing(path: str) -> Path:
+    """Refuse a path where there is no file, offering the nearest name in its folder."""
+    place = Path(path)
+    if place.is_dir():
+        raise DataError("{path!r} is a directory. Name a file in it.", path=path)
+    if not place.exists():
+        folder = place.absolute().parent
+        near = get_close_matches(place.name, os.listdir(folder)) if folder.is_dir() else []
+        meant = (
+            Message(" Did you mean {names}?", names=Joined(map(repr, near), " or "))
+            if near
+            else Message(" Check the path.")
+        )
+        raise DataError("There is no file {path!r}.{meant}", path=path, meant=meant)
+    if not place.is_file():  # it is read more than once, and the second time there would be nothing in it
+        raise DataError(
+            "{path!r} is a pipe or a device. Save what it holds to a file, and name that.", path=path
+        )
+    return place
+
+
+def is_classifier(path: str) -> bool:
+    """Whether a file looks like a saved classifier: a length of eight bytes, then JSON."""
+    with open(existing(path), "rb") as file:
+        head = file.read(9)
+    return head[8:] == b"{" and b"\0\0" in head[:8]
+
+
+def open_classifier(path: str) -> Any:
+    """Load a saved classifier.
+
+    A network is refused, since it holds no counts, and so is a model that predicts no class.
+    """
+    from bayeskit import load
+
+    if not is_classifier(path) and _is_network(path):
+        raise UsageError(
+            "{path!r} is a network, not a model saved by 'bayeskit fit'. Ask it with 'bayeskit network query'.",
+            path=path,
+        )
+    model = load(path)
+    name = type(model).__name__
+    if not hasattr(model, "explain"):
+        raise UsageError(
+            "{path!r} holds a {name}, which predicts no class. Use it from Python.", path=path, name=name
+        )
+    return model
+
+
+def open_model(path: str, target: str | None = None) -> SavedPredictor:
+    """Open whatever predicts: a saved classifier, or a network and the node to be predicted."""
+    if is_classifier(path) or not _is_network(path):
+        model = open_classifier(path)
+        if target is not None and target != str(model.schema_.target.name):
+            raise SettingError(
+                "{path!r} predicts {name!r}. Leave --target out.", path=path, name=model.schema_.target.name
+            )
+        named = hasattr(model, "feature_names_in_")
+        return SavedPredictor(
+            str(model.schema_.target.name),
+            tuple(model.classes_.tolist()),
+            model.schema_.attributes if named else (),
+            model.predict_proba,
+            estimator=model,
+        )
+    return _network_model(path, target)
+
+
+def variables_of(network: BayesianNetwork | MarkovNetwork) -> dict[str, Variable]:
+    """Return the variables of a network by the text of their names."""
+    value = network._network
+    found = [node.variable for node in value.nodes] if hasattr(value, "nodes") else value.variables
+    return {str(variable.name): variable for variable in found}
+
+
+def _network_model(path: str, target: str | None) -> SavedPredictor:
+    from bayeskit import read_network
+
+    network = read_network(path)
+    by_name = variables_of(network)
+    if target is None:
+        raise SettingError("{path!r} is a network: say which node to predict with --target NODE.", path=path)
+    if target not in by_name:
+        raise SettingError(
+            "{path!r} has no node {target!r}. {hint}",
+            path=path,
+            target=target,
+            hint=did_you_mean(target, by_name),
+        )
+    node = by_name[target]
+    return SavedPredictor(
+        target,
+        node.states,
+        tuple(variable for variable in by_name.values() if variable is not node),
+        lambda batch: network.predict_proba(batch, node.name),
+        optional=True,
+    )
+
+
+def need_network_suffix(path: str) -> None:
+    """Refuse a name that says no format to write, before an hour's work is done for it."""
+    from bayeskit._io.networks.registry import FORMATS
+
+    known = [end for form in FORMATS.values() if form.write is not None for end in form.suffixes]
+    if _suffix(path) not in known:
+        raise SettingError(
+            "{path!r} is to hold a network: let its name end in one of {names}.",
+            path=path,
+            names=Joined(known),
+        )
+
+
+def refuse_network_suffix(path: str) -> None:
+    """Refuse to give a model the name of a network's file: whoever reads it would be told nonsense."""
+    if _has_network_suffix(path):
+        model = f"{path.removesuffix(Path(path).suffix)}.bayes"
+        raise SettingError(
+            "{path!r} is the name of a network's file, and this is a model. Write it to {model!r}; then 'bayeskit "
+            "network convert {model} {path}' writes its network.",
+            path=path,
+            model=model,
+        )
+
+
+def _is_network(path: str) -> bool:
+    from bayeskit._io.networks.raw import read_bytes
+    from bayeskit._io.networks.registry import sniffed
+
+    return _has_network_suffix(path) or sniffed(read_bytes(path)) is not None
+
+
+def _has_network_suffix(path: str) -> bool:
+    from bayeskit._io.networks.registry import FORMATS
+
+    return any(_suffix(path) in form.suffixes for form in FORMATS.values())
+
+
+def _suffix(path: str) -> str:
+    return Path(path.lower().removesuffix(".gz")).suffix

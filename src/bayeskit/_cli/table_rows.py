@@ -1,0 +1,165 @@
+"""The rows of a table as commands read them: flags applied, standard input spooled.
+
+A file of costs is such a table: its first column names the actions, the others the classes. A table whose numbers are
+cut is written anew.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._cli.options import STANDARD_INPUT, Reading
+from bayeskit._cli.row_writing import RowWriter, opened_text
+from bayeskit._data.file_rows import FileRows
+from bayeskit._data.files import FileSource
+from bayeskit._messages import Message, did_you_mean
+from bayeskit.errors import BayeskitError, ColumnError, DataError, SourceNote
+
+# A wider table takes minutes to look at; it is rather a matrix than a table.
+MOST_COLUMNS = 4_096
+
+
+@contextmanager
+def opened(path: str, reading: Reading) -> Iterator[FileRows]:
+    """Open a table; standard input, where the path is ``-``, and pipes are spooled first."""
+    with _spooled(path) as file:
+        separator = {"tab": "\t", "\\t": "\t"}.get(reading.sep or "", reading.sep)
+        source = FileSource(
+            file,
+            encoding=reading.encoding,
+            separator=separator,
+            missing=("", *(reading.missing or ())),
+            most_columns=MOST_COLUMNS,
+        )
+        rows = FileRows(source, str(Message(STANDARD_INPUT)) if path == "-" else repr(path), reading.limit)
+        kinds = dict.fromkeys(reading.numeric or (), "float64") | dict.fromkeys(
+            reading.categorical or (), "str"
+        )
+        rows.need(*kinds)
+        yield rows.read_as(kinds=kinds) if kinds else rows
+
+
+@contextmanager
+def _spooled(path: str) -> Iterator[str]:
+    shown = Message(STANDARD_INPUT) if path == "-" else repr(path)
+    if path != "-" and (os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path)):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="bayeskit-") as folder:
+        file = os.path.join(folder, "input.csv")
+        with (
+            nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as pipe,
+            open(file, "wb") as copy,
+        ):
+            shutil.copyfileobj(pipe, copy)
+        try:
+            yield file
+        except BayeskitError as error:  # nobody has heard of the copy
+            error.rename(repr(file), shown)
+            raise
+
+
+def read_losses(path: str, classes: Sequence[Any]) -> dict[str, dict[Any, float]]:
+    """Read the cost of each action when each class is the truth.
+
+    Returns
+    -------
+    {action: {class: cost}}, with the classes of the model
+    """
+    if path != "-" and not os.path.exists(path):
+        labels = ",".join(map(str, [*classes[:6], *(["…"] if len(classes) > 6 else [])]))
+        raise DataError(
+            "There is no file {path!r}. Write one: the line 'action,{labels}', then for each action a line with its "
+            "name and what it costs where each of these is true.",
+            path=path,
+            labels=labels,
+        )
+    # The column of actions needs no name.
+    with warnings.catch_warnings(action="ignore", category=SourceNote), opened(path, Reading()) as rows:
+        first, *costs = rows.names
+        by_text = {str(label): label for label in classes}
+        absent = [text for text in by_text if text not in costs]
+        strange = [name for name in costs if name not in by_text]
+        if absent or strange:
+            wrong = (
+                Message("no column for the class {absent!r}", absent=absent[0])
+                if absent
+                else Message("a column {strange!r}", strange=strange[0])
+            )
+            hint = did_you_mean(absent[0], costs) if absent else did_you_mean(strange[0], by_text)
+            raise ColumnError(
+                "{shown}: there is {wrong}. {hint} Its first column names the actions.",
+                shown=rows.shown,
+                wrong=wrong,
+                hint=hint,
+            )
+        table = rows.read_as(kinds={first: "str", **dict.fromkeys(costs, "float64")}).columns()
+    actions = table[first].tolist()
+    if len(set(actions)) < len(actions) or None in actions:
+        raise DataError(
+            "{shown}: the first column must name each action once. Its header may be anything.",
+            shown=rows.shown,
+        )
+    return {a: {by_text[c]: float(table[c][i]) for c in costs} for i, a in enumerate(actions)}
+
+
+CutPoints = dict[str, NDArray[np.float64]]
+
+
+def cut_points(rows: FileRows, target: str | None, method: str, bins: int) -> CutPoints:
+    """Find where each numeric column but the target is cut."""
+    from bayeskit import Discretizer
+
+    kinds = rows.source.dtypes
+    names = [name for name in rows.names if name != target and kinds[name] in ("int64", "float64")]
+    if not names:
+        raise ColumnError(
+            "{shown} has no column of numbers to cut. Name one with --numeric COL.", shown=rows.shown
+        )
+    columns = rows.read_as([*names, *([target] if target else [])]).columns()
+    y = columns.pop(target) if target else None
+    found = Discretizer(method, n_bins=bins).fit(columns, y).cut_points_
+    return {str(name): cuts for name, cuts in found.items()}
+
+
+def write_cut(
+    rows: FileRows, points: CutPoints, codes: bool, output: str | None, form: str, spreadsheet: bool
+) -> int:
+    """Write the table with intervals in the place of numbers; return how many rows there were."""
+    from bayeskit._classifiers.discretizer import intervals_of
+    from bayeskit._data.reading import interval_labels
+
+    # Dates and the like pass as the text they are.
+    texts = {
+        name: "str" for name, kind in rows.source.dtypes.items() if kind not in ("int64", "float64", "bool")
+    }
+    labels: dict[str, list[Any]] = {
+        name: [*(range(len(cuts) + 1) if codes else interval_labels(cuts)), None]
+        for name, cuts in points.items()
+    }
+    n = 0
+    with opened_text(output) as stream:
+        writer = RowWriter(stream, rows.names, form, spreadsheet)
+        for batch in rows.read_as(kinds=texts).batches():
+            columns = []
+            for name, column in batch.items():
+                if name in points:
+                    columns.append(
+                        [labels[name][code] for code in intervals_of(column, points[name]).tolist()]
+                    )
+                else:
+                    columns.append([None if cell != cell else cell for cell in column.tolist()])
+            writer.write(list(zip(*columns, strict=True)))
+            n += len(columns[0])
+        writer.close()
+    return n

@@ -1,0 +1,153 @@
+"""``NODE=STATE`` and ``COL=VALUE`` as people type them → evidence, or a row; the file of a network → the network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bayeskit._cli.output import note
+from bayeskit._cli.saved_models import existing, is_classifier, kinds_of, variables_of
+from bayeskit._data.file_rows import FileRows
+from bayeskit._messages import Message, did_you_mean
+from bayeskit._schema import Variable
+from bayeskit.errors import SettingError, UsageError
+
+if TYPE_CHECKING:
+    from bayeskit._classifiers.count_classifier import CountClassifier
+    from bayeskit._networks.bayesian_network import BayesianNetwork
+    from bayeskit._networks.markov_network import MarkovNetwork
+
+
+def open_network(path: str, format: str | None = None, normalize: bool = False) -> Any:
+    """Read a network, or take the one that a saved classifier is."""
+    existing(path)
+    if format is None and is_classifier(path):
+        from bayeskit import load
+
+        model = load(path)
+        if not hasattr(model, "network_"):
+            raise SettingError(
+                "{path!r} holds a {kind}, which is no one network. Use TAN or NB.",
+                path=path,
+                kind=type(model).__name__,
+            )
+        return model.network_
+    from bayeskit import read_network
+
+    return read_network(path, format, normalize)
+
+
+def named(network: BayesianNetwork | MarkovNetwork, name: str) -> Any:
+    """Return the name of a node as the network has it: a file of numbers names its nodes 0, 1, 2."""
+    variables = variables_of(network)
+    if name not in variables:
+        raise SettingError("There is no node {name!r}. {hint}", name=name, hint=did_you_mean(name, variables))
+    return variables[name].name
+
+
+def split(text: str, known: Iterable[object], option: str) -> tuple[str, bool, str]:
+    """Part ``NODE=STATE`` or ``NODE!=STATE``: the node, whether it is that state, the state.
+
+    Names may hold the sign themselves, so the longest known name before one is taken.
+
+    Examples
+    --------
+    >>> split("wet=yes", ["wet"], "--given"), split("a=b=c", ["a=b"], "--given"), split("wet!=no", ["wet"], "")
+    (('wet', True, 'yes'), ('a=b', True, 'c'), ('wet', False, 'no'))
+    """
+    names = sorted(map(str, known), key=len, reverse=True)
+    for name in names:
+        for sign in ("!=", "="):
+            if text.startswith(name + sign):
+                return name, sign == "=", text[len(name + sign) :]
+    name, sign, _ = text.partition("=")
+    if not sign:
+        raise SettingError("{option} {text!r} is not NAME=VALUE.", option=option, text=text)
+    raise SettingError(
+        "{option}: there is no {name!r}. {hint}",
+        option=option,
+        name=name.removesuffix("!"),
+        hint=did_you_mean(name, names),
+    )
+
+
+def read_given(network: BayesianNetwork | MarkovNetwork, given: Sequence[str] | None) -> dict[Any, Any]:
+    """Read evidence: states by their names, numbers for continuous nodes."""
+    from bayeskit._networks.evidence import Not
+
+    variables = variables_of(network)
+    found: dict[Any, Any] = {}
+    excluded: dict[Any, list[str]] = {}
+    for text in given or ():
+        name, is_so, state = split(text, variables, "--given")
+        variable = variables[name]
+        if variable.kind == "numeric":
+            if not is_so:
+                raise SettingError(
+                    "--given {text!r}: {name!r} is a number, and no number is excluded. Use =.",
+                    text=text,
+                    name=name,
+                )
+            found[variable.name] = number_of(name, state, "--given")
+        elif is_so and variable.name in found:
+            raise SettingError("--given names {name!r} twice. Give it once.", name=name)
+        elif is_so:
+            found[variable.name] = state
+        else:
+            excluded.setdefault(variable.name, []).append(state)
+    return {**{name: Not(*states) for name, states in excluded.items()}, **found}
+
+
+def number_of(name: str, text: str, option: str) -> float:
+    """Read a number, or say that it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        raise SettingError(
+            "{option}: {name!r} is a number, and {text!r} is none.", option=option, name=name, text=text
+        ) from None
+
+
+def row_of(estimator: CountClassifier, rows: FileRows, number: int) -> Any:
+    """Return a row of a table, its columns those that the model has learned."""
+    if not hasattr(estimator, "feature_names_in_"):
+        target = str(estimator.schema_.target.name)
+        return list(rows.without([target] if target in rows.names else None).row(number).values())
+    names = [str(name) for name in estimator.feature_names_in_]
+    rows.need(*names)
+    return rows.read_as(names, kinds_of(estimator.schema_.attributes)).row(number)
+
+
+def row_by_hand(estimator: CountClassifier, given: Sequence[str]) -> dict[str, Any]:
+    """Read ``COL=VALUE``: what is not given is missing."""
+    if not hasattr(estimator, "feature_names_in_"):
+        raise UsageError("This model was learned from columns without names, so none can be set by name.")
+    variables = {str(v.name): v for v in estimator.schema_.attributes}
+    row: dict[str, Any] = {name: math.nan if _is_number(v) else None for name, v in variables.items()}
+    for text in given:
+        name, is_so, value = split(text, variables, "--set")
+        if not is_so:
+            raise UsageError("--set {text!r}: a row has values. Use {name}=VALUE.", text=text, name=name)
+        row[name] = _value(variables[name], value)
+    return row
+
+
+def _is_number(variable: Variable) -> bool:
+    return variable.kind == "numeric" or variable.cuts is not None
+
+
+def _value(variable: Variable, text: str) -> Any:
+    if _is_number(variable):
+        return number_of(str(variable.name), text, "--set")
+    by_text = {str(state): state for state in variable.states}
+    if text not in by_text:
+        note(
+            Message(
+                "{name!r} was never {text!r} when the model learned. {hint}",
+                name=str(variable.name),
+                text=text,
+                hint=did_you_mean(text, by_text),
+            )
+        )
+    return by_text.get(text, text)

@@ -1,0 +1,1 @@
+"""Models tried on the same folds, judged, and picked."""

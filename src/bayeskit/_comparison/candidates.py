@@ -1,0 +1,317 @@
+"""The models that a comparison knows by name, which of them suit a table, and those that users bring along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from bayeskit._comparison.trials import Contender
+from bayeskit._messages import Joined, did_you_mean
+from bayeskit._schema import Name
+from bayeskit.errors import SettingError
+
+# Name → class, and what sets it apart from the class's defaults.
+MODELS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "nb": ("NaiveBayes", {}),
+    "spode": ("SPODE", {}),
+    "tan": ("TAN", {}),
+    "aode": ("AODE", {}),
+    "a2de": ("AnDE", {"n": 2}),
+    "kdb": ("KDB", {}),
+    "skdb": ("SelectiveKDB", {}),
+    "weighted": ("WeightedNB", {}),
+    "auto": ("AutoBayes", {}),
+    "trees": ("CountForest", {}),
+    "net": ("BayesNetClassifier", {}),
+}
+
+
+# Key → model, and what of its parameters sets it apart. A comparison knows more models than there are classes.
+OURS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "nb": ("nb", {}),
+    "kernel": ("nb", {"numeric": "kernel"}),
+    "tan": ("tan", {}),
+    "aode": ("aode", {}),
+    "a2de": ("a2de", {}),
+    "kdb": ("kdb", {}),
+    "skdb": ("skdb", {}),
+    "weighted": ("weighted", {}),
+    "auto": ("auto", {}),
+    "trees": ("trees", {}),
+    "spode": ("spode", {}),
+    "net": ("net", {}),
+}
+# One super-parent is never much better than the average over all of them, and takes long to choose; so does the
+# search for a network where there are many columns. Trees are compared with those of the baselines when asked for.
+ONLY_BY_NAME = ("spode", "net", "trees")
+BASELINES = ("majority", "logistic", "forest", "boosting")
+# Counts of all pairs, or triples, of values may take so many bytes: at 216 MB TAN took six seconds for 2,400 rows.
+MOST_PAIRS, MOST_TRIPLES = 100e6, 100e6
+# Models that are one graph over their attributes, and the network, in which the class is one of them.
+STRUCTURED = ("spode", "tan", "kdb", "skdb")
+NETWORK = "net"
+_COUNT_PAIRS = ("tan", "aode", "a2de", "kdb", "skdb", "auto")
+# Where a number is cut into intervals, there are about so many.
+INTERVALS = 10
+# HistGradientBoosting takes no category with more states; such a column is one of numbers to it.
+MOST_STATES = 255
+
+
+@runtime_checkable
+class Estimator(Protocol):
+    """A classifier with the interface of scikit-learn: ``fit(X, y)``, then ``classes_`` and ``predict_proba(X)``."""
+
+    def fit(self, X: Any, y: Any) -> Any: ...
+
+    def predict_proba(self, X: Any) -> Any: ...
+
+
+ModelsLike: TypeAlias = str | Estimator | Iterable[str | Estimator] | Mapping[str, Estimator]
+
+
+@dataclass(frozen=True)
+class TableShape:
+    """What of a table decides which models suit it.
+
+    Attributes
+    ----------
+    numeric, categorical : places of the attributes in the matrix of the baselines
+    states : how many values each categorical attribute has
+    classes : how many classes there are
+    """
+
+    numeric: tuple[int, ...]
+    categorical: tuple[int, ...]
+    states: tuple[int, ...]
+    classes: int
+
+    def bytes_of(self, order: int) -> float:
+        """Return about how many bytes the counts of all pairs (2) or triples (3) of values take."""
+        values = float(sum(self.states) + INTERVALS * len(self.numeric))
+        return 8.0 * self.classes * values**order / (1 if order == 2 else 6)
+
+    @property
+    def pairs_fit(self) -> bool:
+        """Whether the counts of all pairs are few enough to be taken without being asked for."""
+        return self.bytes_of(2) <= MOST_PAIRS
+
+    def uncounted_pairs(self, pick: str) -> int | None:
+        """Return the bytes of the counts of all pairs, where they are too many to look for arcs that a model has not.
+
+        Examples
+        --------
+        >>> wide = Shape((), (0,), (4_000,), 2)
+        >>> wide.uncounted_pairs("nb"), wide.uncounted_pairs("tan")
+        (256000000, None)
+        """
+        return None if pick in (*STRUCTURED, NETWORK) or self.pairs_fit else int(self.bytes_of(2))
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """What a user named: keys of our models, and estimators of the user's own by name."""
+
+    keys: tuple[str, ...] = ()
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+
+def wanted(models: ModelsLike | None) -> ModelRequest | None:
+    """Read which models are asked for; None where it is left to the table.
+
+    Examples
+    --------
+    >>> wanted("nb, tan").keys, wanted(["aode"]).keys, wanted(None)
+    (('nb', 'tan'), ('aode',), None)
+    """
+    if models is None:
+        return None
+    if isinstance(models, Mapping):
+        own = dict(models)
+        listed: list[Any] = []
+    elif isinstance(models, str):
+        own, listed = {}, [key.strip() for key in models.split(",") if key.strip()]
+    else:
+        own, listed = (
+            {},
+            list(models) if isinstance(models, Iterable) and not hasattr(models, "fit") else [models],
+        )
+    keys = tuple(dict.fromkeys(each for each in listed if isinstance(each, str)))
+    for each in listed:
+        if not isinstance(each, str):
+            name = each.__name__ if isinstance(each, type) else type(each).__name__
+            if name in own:
+                raise SettingError(
+                    "models= holds two estimators of the class {name}. Name them: models={{'a': ..., 'b': ...}}.",
+                    name=name,
+                )
+            own[name] = each
+    for key in keys:
+        if key not in OURS:
+            raise SettingError(
+                "models=: there is no model {key!r}. {hint}", key=key, hint=did_you_mean(key, OURS)
+            )
+    if not keys and not own:
+        raise SettingError("models= names no model. There are {names}.", names=Joined(OURS))
+    for name, estimator in own.items():
+        _check_own(name, estimator)
+    return ModelRequest(keys, own)
+
+
+def _check_own(name: object, estimator: object) -> None:
+    """Refuse what cannot be compared, before anything is fitted."""
+    if not isinstance(name, str) or name in OURS or name in BASELINES:
+        raise SettingError(
+            "models= names an estimator {name!r}. Give it a name of its own: a text that is none of {names}.",
+            name=name,
+            names=Joined((*OURS, *BASELINES)),
+        )
+    if isinstance(estimator, type):
+        raise SettingError(
+            "{name} is a class. Pass an estimator: {estimator}().", name=name, estimator=estimator.__name__
+        )
+    if not hasattr(estimator, "fit") or not hasattr(estimator, "predict_proba"):
+        lacking = "predict_proba" if hasattr(estimator, "fit") else "fit"
+        raise SettingError(
+            "{name} has no {lacking}, and models are compared by their probabilities. Wrap it in scikit-learn's "
+            "CalibratedClassifierCV, or write one.",
+            name=name,
+            lacking=lacking,
+        )
+    if _is_fitted(estimator):
+        raise SettingError(
+            "{name} has been fitted already, and each fold needs one that has learned nothing. Pass "
+            "sklearn.base.clone({name}).",
+            name=name,
+        )
+
+
+def _is_fitted(estimator: object) -> bool:
+    if hasattr(estimator, "__sklearn_is_fitted__"):
+        return bool(estimator.__sklearn_is_fitted__())
+    return any(name.endswith("_") and not name.startswith("__") for name in vars(estimator))
+
+
+def suitable(shape: TableShape) -> tuple[list[str], dict[str, str]]:
+    """Return the keys of our models that suit a table, and how large the counts of others would be.
+
+    Examples
+    --------
+    >>> keys, left = suitable(Shape((0,), (1,), (40_000,), 2))
+    >>> keys, sorted(left) == sorted(_COUNT_PAIRS)
+    (['nb', 'kernel', 'weighted'], True)
+    """
+    keys, left = [], {}
+    for key in OURS:
+        order = 3 if key == "a2de" else 2
+        size = shape.bytes_of(order) if key in _COUNT_PAIRS else 0.0
+        if key in ONLY_BY_NAME or (key == "kernel" and not shape.numeric):
+            continue
+        if size > (MOST_PAIRS if order == 2 else MOST_TRIPLES):
+            left[key] = f"{size / 1e6:,.0f} MB"
+        else:
+            keys.append(key)
+    return keys, left
+
+
+def made(name: str, parameters: Mapping[str, Any]) -> Any:
+    """Make a model of ours that has learned nothing yet.
+
+    Examples
+    --------
+    >>> made("kdb", {"k": 1})
+    KDB(k=1)
+    """
+    if name not in MODELS:
+        raise SettingError("There is no model {name!r}. {hint}", name=name, hint=did_you_mean(name, MODELS))
+    import bayeskit
+
+    class_name, own = MODELS[name]
+    cls = getattr(bayeskit, class_name)
+    known = cls().get_params(deep=False)
+    for key in parameters:
+        if key not in known:
+            raise SettingError(
+                "{class_name} has no parameter {key!r}. {hint}",
+                class_name=class_name,
+                key=key,
+                hint=did_you_mean(key, known),
+            )
+    return cls(**{**own, **parameters})
+
+
+def ours(key: str, states: Mapping[Name, Sequence[Any]] | None = None) -> Contender:
+    """Return one of our models; ``states`` are those that columns declare.
+
+    Examples
+    --------
+    >>> ours("kernel").name, ours("a2de").name
+    ('kernel NaiveBayes', 'AnDE(n=2)')
+    """
+    model, parameters = OURS[key]
+    # The one name that would be too long for a line of the table.
+    name = "kernel NaiveBayes" if key == "kernel" else repr(made(model, parameters))
+    declared = {"states": dict(states)} if states else {}
+    return Contender(name, lambda: made(model, {**parameters, **declared}))
+
+
+def own(name: str, estimator: Estimator) -> Contender:
+    """Return an estimator of the user's own; each fold gets a copy that has learned nothing."""
+    from sklearn.base import clone
+
+    return Contender(name, lambda: clone(estimator, safe=False), "own")
+
+
+def baseline(key: str, shape: TableShape, seed: int) -> Contender:
+    """Return one of the models of scikit-learn that ours are measured by."""
+    make = {
+        "majority": majority,
+        "logistic": lambda: logistic(shape.numeric, shape.categorical),
+        "forest": lambda: forest(seed),
+        "boosting": lambda: boosting(shape.categorical, shape.states, seed),
+    }[key]
+    return Contender(key, make, "baseline")
+
+
+def majority() -> Any:
+    """Return what always says the most frequent class, with the shares of the classes for probabilities."""
+    from sklearn.dummy import DummyClassifier
+
+    return DummyClassifier(strategy="prior")
+
+
+def logistic(numeric: Sequence[int], categorical: Sequence[int]) -> Any:
+    """Return logistic regression: numbers standardised, missing ones the median, a column for each category."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    categories = OneHotEncoder(handle_unknown="ignore")
+    encode = ColumnTransformer([("numbers", numbers, numeric), ("categories", categories, categorical)])
+    return make_pipeline(encode, LogisticRegression(max_iter=1000))
+
+
+def forest(seed: int) -> Any:
+    """Return a random forest; missing numbers are the median."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(SimpleImputer(strategy="median"), RandomForestClassifier(random_state=seed))
+
+
+def boosting(categorical: Sequence[int], states: Sequence[int], seed: int) -> Any:
+    """Return gradient boosting over histograms; missing numbers are a side of a split.
+
+    Parameters
+    ----------
+    categorical : places of the categories in the matrix
+    states : how many each of them has
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    taken = [place for place, n in zip(categorical, states, strict=True) if n <= MOST_STATES]
+    return HistGradientBoostingClassifier(categorical_features=taken or None, random_state=seed)

@@ -1,0 +1,426 @@
+"""The table of a comparison: its rows, its classes, and which columns are used."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._comparison.suspect_columns import hint, is_present, reason
+from bayeskit._comparison.trials import Columns
+from bayeskit._data.class_labels import as_labels
+from bayeskit._data.frames import as_frame
+from bayeskit._data.table import Table, open_table
+from bayeskit._messages import Joined, Message, did_you_mean
+from bayeskit._report.comparison_report.comparison import Table as TableRead
+from bayeskit._schema import Label, Name
+from bayeskit.errors import ColumnError, DataError, DataTypeError, SettingError
+
+if TYPE_CHECKING:
+    from bayeskit._data.file_rows import FileRows
+    from bayeskit.typing import LabelsLike, RowSource
+
+# A column of more different numbers is measured, not a class.
+MOST_CLASSES = 100
+
+
+class ComparisonSource(Protocol):
+    """Rows as somebody gave them, the class among their columns."""
+
+    @property
+    def shown(self) -> str | Message:
+        """What messages call them."""
+
+    @property
+    def names(self) -> tuple[Name, ...]: ...
+
+    @property
+    def dates(self) -> Sequence[Name]:
+        """Columns that hold dates or times by their type, and cannot be read as anything else."""
+
+    def read(self, names: Sequence[Name], kinds: Mapping[Name, str]) -> Columns:
+        """Read some columns, some as "str" or "float64": numbers have NaN, texts None where missing."""
+
+    def as_given(self, columns: Columns, rows: NDArray[np.intp]) -> Any:
+        """Return rows as anybody's estimator takes them: a frame, or an array where columns have no names.
+
+        ``columns`` holds these rows of the columns that are used, as they were read.
+        """
+
+    def declared(self, names: Sequence[Name]) -> dict[Name, Sequence[Label]]:
+        """Return the states that columns declare by their type."""
+
+    def told(self, rows: int, unlabelled: int) -> TableRead:
+        """Say what was read."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemorySource:
+    """Rows in memory: a frame, an array, a mapping of columns; ``y`` holds the classes if no column does."""
+
+    table: Table
+    target: Name
+    y: Any = None
+
+    @property
+    def shown(self) -> Message:
+        return Message("the table")
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        return self.table.names if self.y is None else (*self.table.names, self.target)
+
+    @property
+    def dates(self) -> Sequence[Name]:
+        frame = self.table.frame
+        if frame is not None:
+            return [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
+        return [name for j, name in enumerate(self.table.names) if self.table.raw(j).dtype.kind in "Mm"]
+
+    def read(self, names: Sequence[Name], kinds: Mapping[Name, str]) -> Columns:
+        found: Columns = {}
+        for name in names:
+            whole, j = self._column(name)
+            if whole.kind(j) == "numeric":
+                found[name] = whole.numbers(j)
+                continue
+            coded = whole.factorize(j)
+            # The last one, which −1 finds, stays None: a missing cell.
+            cells = np.empty(len(coded.labels) + 1, dtype=object)
+            cells[:-1] = list(coded.labels)
+            found[name] = cells[np.asarray(coded.codes, dtype=np.intp)]
+            if all(isinstance(cell, (bool, np.bool_)) for cell in found[name].tolist()):
+                found[name] = found[name].astype(np.bool_)
+        return found
+
+    def _column(self, name: Name) -> tuple[Table, int]:
+        if self.y is not None and name == self.target:
+            labels = as_labels(self.y, self.table.n_rows)
+            if isinstance(labels, np.ndarray):
+                return Table(len(labels), (name,), True, arrays=(labels,)), 0
+            return Table(len(labels), (name,), True, frame=labels.alias(str(name)).to_frame()), 0
+        return self.table, self.table.names.index(name)
+
+    def as_given(self, columns: Columns, rows: NDArray[np.intp]) -> Any:
+        if self.table.frame is not None:
+            return self.table.select(tuple(columns)).take(rows).frame.to_native()
+        if self.table.named:
+            return as_frame(columns)
+        numbers = all(column.dtype.kind in "iufb" for column in columns.values())
+        return np.column_stack([c if numbers else c.astype(object) for c in columns.values()])
+
+    def declared(self, names: Sequence[Name]) -> dict[Name, Sequence[Label]]:
+        if self.table.frame is None:
+            return {}
+        places = {name: self.table.names.index(name) for name in names}
+        coded = {n: self.table.factorize(j) for n, j in places.items() if self.table.kind(j) == "categorical"}
+        return {name: column.labels for name, column in coded.items() if column.declared}
+
+    def told(self, rows: int, unlabelled: int) -> TableRead:
+        return TableRead(None, rows, unlabelled, None)
+
+
+@dataclass(frozen=True, eq=False)
+class FileTableSource:
+    """Rows of a file; ``called`` is how the result names it."""
+
+    rows: FileRows
+    called: str
+
+    @property
+    def shown(self) -> str:
+        return self.rows.shown
+
+    @cached_property
+    def names(self) -> tuple[Name, ...]:
+        return self.rows.names
+
+    @property
+    def dates(self) -> Sequence[Name]:
+        return [name for name, kind in self.rows.source.dtypes.items() if kind in ("date", "time")]
+
+    def read(self, names: Sequence[Name], kinds: Mapping[Name, str]) -> Columns:
+        wanted = {str(name): kind for name, kind in kinds.items()}
+        return dict(self.rows.read_as(list(map(str, names)), wanted).columns().items())
+
+    def as_given(self, columns: Columns, rows: NDArray[np.intp]) -> Any:
+        return as_frame(columns)
+
+    def declared(self, names: Sequence[Name]) -> dict[Name, Sequence[Label]]:
+        return {}
+
+    def told(self, rows: int, unlabelled: int) -> TableRead:
+        with open(self.rows.source.path, "rb") as file:
+            return TableRead(self.called, rows, unlabelled, hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def given_rows(
+    data: RowSource | FileTableSource,
+    target: Name | None,
+    y: LabelsLike | None,
+    encoding: str | None,
+    missing: Sequence[str],
+) -> tuple[ComparisonSource, Name]:
+    """Open what was given, rows in memory or the path of a file, and say what the class is called."""
+    if isinstance(data, FileTableSource):
+        assert target is not None  # the command line asks for it
+        return data, target
+    if target is not None and not isinstance(target, Hashable):
+        raise DataTypeError(
+            "target names a column, and is a {kind} here. Pass the classes themselves as y=.",
+            kind=type(target).__name__,
+        )
+    if isinstance(data, (str, os.PathLike)):
+        from bayeskit._data.file_rows import FileRows
+        from bayeskit._data.files import FileSource
+
+        path = os.fspath(data)
+        if target is None or y is not None:
+            raise DataError(
+                'Say which column of {path!r} is the class: target="...", and leave y out.', path=path
+            )
+        source = FileSource(path, encoding=encoding, missing=("", *missing))
+        return FileTableSource(FileRows(source, repr(path)), path), target
+    if (target is None) is (y is None):
+        raise DataTypeError("Give the classes either as y= or as target=, the name of their column.")
+    table = open_table(data)
+    if table.block is not None:
+        raise DataTypeError(
+            "A sparse matrix holds a block of counts, and a comparison looks at columns. Use X.toarray()."
+        )
+    name = _free_name(table.names) if target is None else target
+    return MemorySource(table, name, y), name
+
+
+def _free_name(names: Sequence[Name]) -> str:
+    """Return what the class is called where it has no name: "y", if no column is called so."""
+    return next(name for k in range(len(names) + 1) if (name := f"y{k or ''}") not in names)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """The rows that have a class: those learned from first, then those of a second table to judge by.
+
+    Attributes
+    ----------
+    target : what the class is called
+    columns : the attributes that are used
+    y : the classes
+    numbers : the number of each row in its table, from 1
+    n_learned : how many rows come from the first table
+    left_out : {column: why} of the others
+    order : all columns but the target
+    hints : {column: (kind, cell)} of those that look measured, and are read as names
+    states : {column: states} of those that declare theirs
+    """
+
+    given: ComparisonSource
+    given_test: ComparisonSource | None
+    target: Name
+    columns: Columns
+    y: NDArray[Any]
+    numbers: NDArray[np.int64]
+    n_learned: int
+    table: TableRead
+    test: TableRead | None
+    left_out: dict[Name, str]
+    order: tuple[Name, ...]
+    hints: dict[Name, tuple[str, str]]
+    states: dict[Name, Sequence[Label]]
+
+    @property
+    def learned(self) -> Columns:
+        """The attributes of the first table's rows."""
+        return {name: column[: self.n_learned] for name, column in self.columns.items()}
+
+    def take(self, rows: NDArray[np.intp]) -> Columns:
+        """Return some rows of the attributes."""
+        return {name: column[rows] for name, column in self.columns.items()}
+
+    def as_given(self, rows: NDArray[np.intp]) -> Any:
+        """Return some rows, all of one table, as they were given."""
+        of_test = self.given_test is not None and rows[0] >= self.n_learned
+        given = self.given_test if of_test and self.given_test is not None else self.given
+        return given.as_given(self.take(rows), self.numbers[rows] - 1)
+
+
+def load(
+    given: ComparisonSource,
+    target: Name,
+    drop: Sequence[Name],
+    keep: Sequence[Name],
+    test: ComparisonSource | None,
+) -> LabelledRows:
+    """Read the table, and decide which columns are used."""
+    _check(given, target, drop, keep)
+    order = tuple(name for name in given.names if name != target)
+    why: dict[Name, str] = dict.fromkeys(drop, "dropped")
+    # A column of dates says so itself; it could not be read as anything else.
+    typed = [name for name in given.dates if name not in {*keep, *drop}]
+    if target in typed:
+        raise DataError(
+            "Column {target!r} of {shown} holds dates. Choose another target=.",
+            target=target,
+            shown=given.shown,
+        )
+    why |= dict.fromkeys(typed, "date")
+    names = [name for name in given.names if name not in why]
+    if names == [target]:
+        raise _nothing_left(why)
+    columns, y, numbers, table = _read(given, names, {}, target)
+    _check_classes(y, target, given.shown)
+    hints = {name: said for name, column in columns.items() if (said := hint(column)) is not None}
+    for name in columns:
+        found = None if name in keep else reason(str(name), columns[name], y)
+        why |= {name: found} if found else {}
+    columns = {name: column for name, column in columns.items() if name not in why}
+    if not columns:
+        raise _nothing_left(why)
+    n, judged, states = len(y), None, given.declared(list(columns))
+    if test is not None:
+        columns, y, numbers, judged = _with_test(columns, y, numbers, test, target)
+    return LabelledRows(
+        given, test, target, columns, y, numbers, n, table, judged, why, order, hints, states
+    )  # fmt: skip
+
+
+def _nothing_left(why: Mapping[Name, str]) -> DataError:
+    told = Joined(
+        Message("{name!r} ({kind})", name=name, kind=Message(kind)) for name, kind in list(why.items())[:8]
+    )
+    return DataError(
+        "No column is left to learn from: {told}. Name with keep= what should be used.", told=told
+    )
+
+
+def _check(given: ComparisonSource, target: Name, drop: Sequence[Name], keep: Sequence[Name]) -> None:
+    need(given, target, *drop, *keep)
+    both = [name for name in keep if name in drop]
+    if both:
+        raise SettingError(
+            "{both!r} is given with exclude= and with keep=. Take one of them back.", both=both[0]
+        )
+    if target in drop:
+        raise SettingError(
+            "{target!r} is the target=: it cannot be dropped. Leave it out of exclude=.", target=target
+        )
+    if len(given.names) == 1:
+        raise ColumnError(
+            "{shown} has no column beside {target!r}. Check separator=.", shown=given.shown, target=target
+        )
+
+
+def need(given: ComparisonSource, *names: Name) -> None:
+    """Refuse a name that is no column, offering the nearest."""
+    for name in names:
+        if name not in given.names:
+            raise ColumnError(
+                "{shown} has no column {name!r}. {hint}",
+                shown=given.shown,
+                name=name,
+                hint=did_you_mean(name, given.names),
+            )
+
+
+def _check_classes(y: NDArray[Any], target: Name, shown: str | Message) -> None:
+    try:
+        labels, counts = np.unique(y, return_counts=True)
+    except TypeError:
+        kinds = Joined(sorted({type(label).__name__ for label in y.tolist()}))
+        raise DataError(
+            "Column {target!r} of {shown} holds classes of several types ({kinds}). Make all of them text, or numbers.",
+            target=target,
+            shown=shown,
+            kinds=kinds,
+        ) from None
+    if len(labels) < 2:
+        what = (
+            Message("only one value, {label!r}", label=labels.tolist()[0])
+            if len(labels)
+            else Message("no value")
+        )
+        raise DataError(
+            "Column {target!r} of {shown} has {what}: there is nothing to tell apart. Choose another target=.",
+            target=target,
+            shown=shown,
+            what=what,
+        )
+    # Whole numbers have become integers by now, so that what is still a float has fractions.
+    if y.dtype.kind == "f" or (len(labels) > MOST_CLASSES and len(labels) * 2 > len(y)):
+        raise DataError(
+            "Column {target!r} of {shown} has {n:,} different values in {n_y:,} rows: it is measured, or "
+            "names the row, and these models predict classes. Choose another target=, or put it into classes first.",
+            target=target,
+            shown=shown,
+            n=len(labels),
+            n_y=len(y),
+        )
+    if counts.max() < 2:
+        raise DataError(
+            "Every row of {shown} has another value of {target!r}. Choose another target=, or give more rows.",
+            shown=shown,
+            target=target,
+        )
+
+
+def _read(
+    given: ComparisonSource, names: Sequence[Name], kinds: Mapping[Name, str], target: Name
+) -> tuple[Columns, NDArray[Any], NDArray[np.int64], TableRead]:
+    columns = given.read(names, kinds)
+    _refuse_infinite(columns, given.shown)
+    y = columns.pop(target)
+    has_class = is_present(y)
+    table = given.told(int(has_class.sum()), int((~has_class).sum()))
+    if not has_class.all():
+        columns, y = {name: column[has_class] for name, column in columns.items()}, y[has_class]
+    if y.dtype.kind == "f" and (y % 1 == 0).all():  # whole numbers, read so because one was missing
+        y = y.astype(np.int64)
+    if y.dtype.kind == "O" and len(y) and not isinstance(y[0], str):  # true and false, with holes
+        y = y.astype(type(y[0]))
+    return columns, y, np.flatnonzero(has_class) + 1, table
+
+
+def _refuse_infinite(columns: Columns, shown: str | Message) -> None:
+    # Here, while a row still has the number that it has in the file.
+    for name, column in columns.items():
+        if column.dtype.kind == "f" and np.isinf(column).any():
+            row = int(np.isinf(column).argmax()) + 1
+            raise DataError(
+                "Column {name!r} of {shown} holds an infinite number in row {row:,}. Replace it, or make it missing: "
+                "NaN, or in a file a text that is named by missing=.",
+                name=name,
+                shown=shown,
+                row=row,
+            )
+
+
+def _with_test(
+    columns: Columns, y: NDArray[Any], numbers: NDArray[np.int64], test: ComparisonSource, target: Name
+) -> tuple[Columns, NDArray[Any], NDArray[np.int64], TableRead]:
+    kinds: dict[Name, str] = {name: "str" for name, c in {**columns, target: y}.items() if _is_text(c)}
+    kinds |= {name: "float64" for name, column in columns.items() if column.dtype.kind in "iuf"}
+    need(test, target, *columns)
+    more, more_y, more_numbers, table = _read(test, [*columns, target], kinds, target)
+    if not len(more_y):
+        raise DataError(
+            "{shown} has no row with a value of {target!r}. Give rows whose class is known.",
+            shown=test.shown,
+            target=target,
+        )
+    for name, mine, its in ((target, y, more_y), *((n, c, more[n]) for n, c in columns.items())):
+        if (mine.dtype.kind in "iufb") != (its.dtype.kind in "iufb"):
+            raise DataError(
+                "{name!r} holds numbers in one of the two tables and words in the other.", name=name
+            )
+    joined = {name: np.concatenate([column, more[name]]) for name, column in columns.items()}
+    return joined, np.concatenate([y, more_y]), np.concatenate([numbers, more_numbers]), table
+
+
+def _is_text(column: NDArray[Any]) -> bool:
+    return column.dtype.kind == "O" and any(isinstance(value, str) for value in column.tolist())

@@ -1,0 +1,94 @@
+"""What the report tells beyond the table: the model that was picked, its arcs, three rows explained."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayeskit._comparison import candidates
+from bayeskit._fitting.one_dependence import Tree
+from bayeskit._report.comparison_report.comparison import Comparison
+from bayeskit._report.comparison_report.comparison_page import Findings, RowShown
+from bayeskit._report.information_table import information_beyond_chance
+from bayeskit._schema import Name, Schema
+from bayeskit._version import __version__
+
+if TYPE_CHECKING:
+    from bayeskit._comparison.run import ComparisonRun
+
+
+def found_by(
+    run: ComparisonRun,
+    comparison: Comparison,
+    command: str,
+    next_lines: Sequence[str],
+    loss_path: str | None,
+) -> Findings:
+    """Gather what the page shows."""
+    counts, structure, kind = _arcs(run, comparison)
+    return Findings(
+        comparison,
+        information_beyond_chance(counts, lang=comparison.lang),
+        structure,
+        kind,
+        () if kind == "network" else _of_one_value(counts.schema_),
+        _three_rows(run, comparison),
+        command,
+        versions(run.settings.baselines),
+        tuple(next_lines),
+        loss_path,
+    )
+
+
+def versions(with_baselines: bool) -> dict[str, str]:
+    """Return what had a part in the numbers."""
+    found = {"bayeskit": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
+    return {**found, "scikit-learn": version("scikit-learn")} if with_baselines else found
+
+
+def _arcs(run: ComparisonRun, comparison: Comparison) -> tuple[Any, Mapping[Name, Sequence[Name]], str]:
+    """Return a model whose counts tell how much attributes tell, the arcs to draw, and whose they are."""
+    pick = comparison.pick
+    if pick in candidates.STRUCTURED:
+        model = run.fitted(pick)
+        return model, model.structure_, "own"
+    counts = run.fitted("tan") if run.shape.pairs_fit else run.first
+    if pick == candidates.NETWORK:
+        return counts, run.fitted(pick).network_._network.dag.as_mapping(), "network"
+    if comparison.uncounted_pairs is not None:
+        return counts, {}, "tree"
+    # Without a penalty every attribute hangs on the one of the most values.
+    return counts, Tree(criterion="bic").graph(counts.statistics_).as_mapping(), "tree"
+
+
+def _of_one_value(schema: Schema) -> tuple[Name, ...]:
+    """Return the attributes in which no count can see a dependence: numbers that were not cut have one interval."""
+    return tuple(v.name for v in schema.categorical if v.cuts is not None and v.size < 2)
+
+
+def _three_rows(run: ComparisonRun, comparison: Comparison) -> tuple[RowShown, ...]:
+    """Explain the surest row that was right, the most doubtful one, and the worst mistake."""
+    held = comparison.held
+    top, said = held.posterior.max(axis=1), held.posterior.argmax(axis=1)
+    of_truth = held.posterior[np.arange(len(said)), held.truth]
+    wrong = said != held.truth
+    chosen: list[tuple[str, int]] = []
+    if not wrong.all():
+        chosen.append(("surest", int(np.where(wrong, -1.0, top).argmax())))
+    chosen.append(("doubtful", int(top.argmin())))
+    if wrong.any():
+        chosen.append(("worst", int(np.where(wrong, of_truth, 2.0).argmin())))
+    shown = []
+    for kind, i in chosen:
+        page = run.explained(comparison.pick, i, comparison.losses)
+        if page is None:
+            continue
+        truth, answer = comparison.classes[int(held.truth[i])], comparison.classes[int(said[i])]
+        told = int(held.truth[i] if kind == "worst" else said[i])
+        p, rest = float(held.posterior[i, told]), float(np.delete(held.posterior[i], told).sum())
+        shown.append(RowShown(kind, int(held.rows[i]), truth, answer, p, rest, page))
+    return tuple(shown)

@@ -1,0 +1,223 @@
+"""One model in each fold: what it said of rows that it had not learned, how long it took, how large it is."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._numba import compiling
+from bayeskit._schema import Name
+from bayeskit.errors import SettingError
+from bayeskit.typing import Floats
+
+Columns = dict[Name, NDArray[Any]]
+Rows = NDArray[np.intp]
+Folds = Sequence[tuple[Rows, Rows]]
+# No probability counts as less: the convention of scikit-learn's log_loss.
+LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
+# A table of fewer cells is learned in plain Python before its loops could be compiled.
+SMALL = 20_000
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model by name, how to make it, and whose it is.
+
+    One of ours takes columns by name, one of the user's own the rows as they were given, a baseline a matrix of
+    numbers.
+    """
+
+    name: str
+    make: Callable[[], Any]
+    kind: Literal["ours", "own", "baseline"] = "ours"
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a model said of rows that it had not learned: posteriors (n, K), CPU seconds, and it itself in each fold."""
+
+    posterior: Floats
+    seconds: float
+    models: tuple[Any, ...]
+
+
+def tried(
+    contender: Contender,
+    take: Callable[[Rows], Any],
+    y: NDArray[Any],
+    folds: Folds,
+    classes: NDArray[Any],
+    *,
+    target: Name | None = None,
+    most_warm: int | None = None,
+    after_fold: Callable[[], None] = lambda: None,
+) -> Trial:
+    """Fit and ask one model in each fold; rows that are in no test part keep a posterior of 0.
+
+    Parameters
+    ----------
+    take : callable
+        Returns some rows as the model takes them.
+    folds : list of (train, test), places of rows
+    target : column name, optional
+        What our models call the class.
+    most_warm : int, optional
+        Loops are compiled on so many rows at most; by default on all of the first fold. A small table needs none
+        compiled.
+    after_fold : called after each fold
+    """
+    found, seconds = np.zeros((len(y), len(classes))), 0.0
+    models: list[Any] = []
+    ours = contender.kind == "ours"
+    if ours:
+        _warm_up(contender, take, y, folds[0], most_warm)
+    for train, test in folds:
+        learned, asked = take(train), take(test)
+        begin = time.process_time()
+        with nullcontext() if ours else _one_thread():
+            if ours and target is not None:
+                model = contender.make().fit({**learned, target: y[train]}, target=target)
+            else:
+                model = contender.make().fit(learned, y[train])
+            answer = model.predict_proba(asked)
+        seconds += time.process_time() - begin
+        if contender.kind == "own":
+            _check_answer(contender.name, model, answer, classes, len(test))
+        found[np.ix_(test, np.searchsorted(classes, model.classes_))] = answer
+        models = [*models, model] if ours else [model]
+        after_fold()
+    return Trial(found, seconds, tuple(models))
+
+
+def _warm_up(
+    contender: Contender,
+    take: Callable[[Rows], Mapping[Name, Any]],
+    y: NDArray[Any],
+    fold: tuple[Rows, Rows],
+    most: int | None,
+) -> None:
+    """Compile the loops: that is done once in a lifetime, and is not the model's time."""
+    train, test = fold
+    if len(train) * len(take(train[:1])) > SMALL:
+        train = train if most is None else train[:: max(1, len(train) // most)]
+        with compiling():
+            contender.make().fit(take(train), y[train]).predict_proba(take(test[:most]))
+
+
+def _check_answer(name: str, model: Any, answer: Any, classes: NDArray[Any], n: int) -> None:
+    """Refuse what a user's own estimator says if it is no posterior."""
+    known = getattr(model, "classes_", None)
+    if known is None or not set(np.asarray(known).tolist()) <= set(classes.tolist()):
+        raise SettingError(
+            "{name} has no classes_ among those of the target once it is fitted. Let its fit set "
+            "self.classes_ = np.unique(y), the order of the columns of predict_proba.",
+            name=name,
+        )
+    values = np.asarray(answer, dtype=np.float64)
+    if values.shape != (n, len(known)):
+        raise SettingError(
+            "predict_proba of {name} returned an array of shape {shape} for {n} rows and {n_known} classes. "
+            "Let it return {value}.",
+            name=name,
+            shape=values.shape,
+            n=n,
+            n_known=len(known),
+            value=(n, len(known)),
+        )
+    if not (values >= 0.0).all() or not np.allclose(values.sum(axis=1), 1.0, atol=1e-6):
+        row = int(np.argmin((values >= 0.0).all(axis=1) & np.isclose(values.sum(axis=1), 1.0, atol=1e-6)))
+        raise SettingError(
+            "predict_proba of {name} returned {value} for a row. Let it return probabilities that sum to 1.",
+            name=name,
+            value=values[row].tolist(),
+        )
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    """Hold OpenMP to one thread: those that wait for work on a busy machine burn the CPU time that is measured."""
+    from importlib import import_module
+
+    limits: AbstractContextManager[Any] = import_module("threadpoolctl").threadpool_limits(1)
+    return limits
+
+
+def as_matrix(columns: Columns, numeric: set[Name]) -> Floats:
+    """Make the matrix that the baselines take: numbers as they are, categories as codes, missing one of them.
+
+    Examples
+    --------
+    >>> as_matrix({"a": np.array([0.5, 1.5]), "b": np.array(["x", None], dtype=object)}, {"a"})
+    array([[0.5, 1. ],
+           [1.5, 0. ]])
+    """
+    made = []
+    for name, column in columns.items():
+        if name in numeric:
+            made.append(column.astype(np.float64))
+        else:
+            labels = ["" if value is None or value != value else str(value) for value in column.tolist()]
+            made.append(np.unique(labels, return_inverse=True)[1].astype(np.float64))
+    return np.column_stack(made)
+
+
+def folds_of(y: NDArray[Any], most: int = 5, seed: int = 0, *, keep: bool = False) -> Folds:
+    """Return (train, test) of each fold: as many as the rarest class has rows, at most five.
+
+    With ``keep`` there are as many as are asked for, and a rare class is absent from some of them.
+    """
+    import warnings
+
+    from sklearn.model_selection import StratifiedKFold
+
+    counts = np.unique(y, return_counts=True)[1]
+    least = int(counts.max() if keep else counts.min())
+    split = StratifiedKFold(max(2, min(most, least)), shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        if keep:  # whoever keeps the folds says in words of their own that a class is rare
+            warnings.simplefilter("ignore")
+        return list(split.split(np.zeros(len(y)), y))
+
+
+def size_of(model: Any, ours: bool) -> int | None:
+    """Return how many bytes a model takes: ours in its file, any other as a pickle; None where it has none.
+
+    Examples
+    --------
+    >>> size_of([0] * 1000, False) > 2 * size_of([0] * 10, False)
+    True
+    """
+    if ours and hasattr(model, "save"):
+        with tempfile.TemporaryDirectory(prefix="bayeskit-") as folder:
+            path = os.path.join(folder, "model")
+            model.save(path)
+            return os.path.getsize(path)
+    counter = _Counter()
+    try:
+        pickle.dump(model, counter)
+    except (
+        pickle.PicklingError,
+        AttributeError,
+        TypeError,
+    ):  # of a class that was defined in a function, say
+        return None
+    return counter.bytes
+
+
+class _Counter:
+    """A file that keeps nothing but its length: a forest need not be in memory twice."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def write(self, data: bytes | memoryview) -> int:
+        self.bytes += memoryview(data).nbytes
+        return memoryview(data).nbytes

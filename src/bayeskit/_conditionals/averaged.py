@@ -1,0 +1,386 @@
+r"""The average of one-dependence estimators (AODE): every attribute is the super-parent once.
+
+.. math:: P(c, x) \propto \sum_{i \in S} P(c, x_i) \prod_{j \ne i} P(x_j \mid c, x_i)
+
+with S the attributes that are present and whose value was seen at least ``min_count`` times. Divided by |S| it is a
+distribution of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._conditionals.child_gaussians import draw_children
+from bayeskit._conditionals.class_prior import ClassPrior
+from bayeskit._conditionals.conditional import (
+    Codes,
+    Conditional,
+    DrawnRows,
+    DrawRule,
+    ParameterPosterior,
+    Workings,
+)
+from bayeskit._conditionals.kernels.averaged_scores import (
+    information_left_out,
+    leave_general,
+    score_left_out,
+    score_parents,
+    sum_parents,
+)
+from bayeskit._conditionals.one_parent import OneParent
+from bayeskit._conditionals.pair_cells import PairCells, fill_averaged
+from bayeskit._data.encoded import Chunk
+from bayeskit._schema import Schema, Variable
+from bayeskit._statistics.information import class_information
+from bayeskit._statistics.pairs import Pairs
+from bayeskit._statistics.part import never_counted
+from bayeskit.errors import DataError, NotSupported
+from bayeskit.priors import Smoothing, joint_cells
+from bayeskit.typing import Floats
+
+# Doubles of the scores of one block of rows: they stay in the second cache.
+_BLOCK = 2**15
+_ROUNDING = 1e-12
+# Bytes that the counts of all pairs and the table made of them may take together.
+LARGEST = 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class SuperParentAverage(Conditional):
+    """log of the sum over super-parents, each one's P(c, x).
+
+    Attributes
+    ----------
+    cells : PairCells
+    joint : array of shape (T,)
+        The imaginary counts of P(c, x_i), the same in every class.
+    min_count : float
+    by_information : bool
+        Weigh each super-parent by I(X_i; Y).
+    subsumption : float or None
+        Leave values out that follow from others which were seen at least so often.
+    alone : conditional
+        What to do with a row that has no super-parent: the conditionals of naive Bayes.
+    prior : ClassPrior
+        Its P(c).
+    numeric : conditional Gaussians, optional
+        Of the numeric attributes, each given the class and the super-parent.
+    """
+
+    cells: PairCells
+    joint: Floats
+    min_count: float
+    by_information: bool
+    subsumption: float | None
+    alone: Any
+    prior: ClassPrior
+    numeric: Any = None
+
+    adds_prior = False
+
+    @cached_property
+    def starts(self) -> NDArray[np.uintp]:
+        return np.concatenate([[0], np.cumsum(self.cells.real.astype(np.int64) + 3)]).astype(np.uintp)
+
+    @cached_property
+    def _padded(self) -> tuple[int, Floats]:
+        k = self.cells.counts.shape[2]
+        width = class_width(k)
+        size = int(self.starts[-1])
+        table = np.zeros((size, size, width))
+        fill_averaged(self.cells, self.starts, table)
+        return width, table.reshape(-1)
+
+    @cached_property
+    def joint_total(self) -> Floats:
+        """Σ of the imaginary counts of P(c, x_i) over classes and states, one more where unseen values have a share."""
+        begin = self.cells.offsets[:-1].astype(np.intp)
+        sums = np.add.reduceat(self.joint, begin) if len(begin) else self.joint
+        sizes = np.maximum(self.cells.sizes.astype(np.float64), 1.0)
+        return np.asarray(sums * np.maximum(self.cells.alike / sizes, 1.0) * self.cells.counts.shape[2])
+
+    @cached_property
+    def _first(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """log P(c, x_i) by code, and which codes may be super-parents."""
+        cells = self.cells
+        k = cells.counts.shape[2]
+        first = np.zeros((int(self.starts[-1]), 4 * -(-k // 4)))
+        eligible = np.zeros(len(first), dtype=np.bool_)
+        rows = cells.first.sum(axis=1)
+        for i, size in enumerate(cells.sizes.tolist()):
+            g = np.arange(size) + int(cells.offsets[i])
+            n = cells.counts[g, g]
+            whole = rows[i] + self.joint_total[i]
+            here = np.arange(size) + int(self.starts[i])
+            with np.errstate(divide="ignore"):
+                first[here, :k] = np.log((n + self.joint[g, None]) / whole) if whole > 0 else 0.0
+            seen = n.sum(axis=1)
+            eligible[here] = (seen >= self.min_count - 1e-9 * max(1.0, self.min_count)) & (seen > 0)
+        return first, eligible
+
+    @cached_property
+    def log_weights(self) -> Floats:
+        """log w_i of every super-parent: shape (1, d)."""
+        if not self.by_information:
+            return np.zeros((1, len(self.cells.sizes)))
+        return _log_weights(class_information(*self._tables))[None, :]
+
+    @cached_property
+    def _tables(self) -> tuple[Floats, NDArray[np.intp]]:
+        """n(v, c) with the spare cells last, emptied or not by whether missing is a state."""
+        cells, offsets = self.cells, self.cells.offsets.astype(np.intp)
+        g = np.arange(len(cells.counts))
+        counts = cells.counts[g, g]
+        pieces, starts = [], [0]
+        for i, size in enumerate(cells.sizes.tolist()):
+            pieces += [counts[offsets[i] : offsets[i] + size], np.zeros((1, counts.shape[1]))]
+            starts.append(starts[-1] + size + 1)
+        return (np.concatenate(pieces) if pieces else counts), np.array(starts)
+
+    def _blocks(self, n_rows: int) -> list[slice]:
+        cells = max(1, len(self.cells.sizes) * self.cells.counts.shape[2])
+        step = max(64, _BLOCK // cells)
+        return [slice(a, min(a + step, n_rows)) for a in range(0, n_rows, step)]
+
+    def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        d, k = len(self.cells.sizes), self.cells.counts.shape[2]
+        width, table = self._padded
+        first, eligible = self._first
+        codes = self._without_general(chunk.codes, np.zeros(chunk.n_rows))
+        places = np.empty(d, dtype=np.uintp)
+        for rows in self._blocks(chunk.n_rows):
+            scores = np.empty((rows.stop - rows.start, d, k))
+            score_parents(codes[rows], self.starts, table, width, first, eligible, places, scores)
+            part = chunk.take(rows)
+            if self.numeric is not None:
+                self.numeric.scores(part, scores)
+            self._combine(part, scores, self.log_weights, None, out[rows])
+
+    def scores(self, chunk: Chunk) -> Floats:
+        """Return log P(c, x_i) + Σ_j log P(x_j | c, x_i) of every super-parent i, NaN where x_i is none: (n, d, K).
+
+        Made from the counts: for a single row, which the table of all pairs would not pay for.
+        """
+        none = np.zeros(chunk.n_rows)
+        codes = np.ascontiguousarray(self._without_general(chunk.codes, none))
+        scores = np.empty((chunk.n_rows, len(self.cells.sizes), self.cells.counts.shape[2]))
+        score_left_out(
+            codes, np.zeros(chunk.n_rows, np.uint32), none, self.cells, self.joint, self.joint_total,
+            float(self.min_count), np.empty(scores.shape[2]), scores,
+        )  # fmt: skip
+        if self.numeric is not None:
+            self.numeric.scores(chunk, scores)
+        return scores
+
+    def log_given(self, codes: NDArray[Any], i: int) -> Floats:
+        """Return log P(x_j | c, x_i) of all attributes j of one row, 0 where they say nothing: shape (d, K)."""
+        width, table = self._padded
+        places = self.starts[:-1].astype(np.intp) + codes.astype(np.intp)
+        blocks = table.reshape(int(self.starts[-1]), -1, width)
+        return np.asarray(blocks[places[i], places, : self.cells.counts.shape[2]])
+
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        """Add log P(c, x) with the weight ``own`` of each row taken out of its own counts."""
+        codes = self._without_general(chunk.codes, own)
+        for rows in self._blocks(chunk.n_rows):
+            part = replace(chunk.take(rows), codes=np.ascontiguousarray(codes[rows]))
+            scores = self.scores_left_out(part, own[rows])
+            weights = self._weights_left_out(chunk.take(rows), own[rows])
+            self._combine(chunk.take(rows), scores, weights, own[rows], out[rows])
+
+    def scores_left_out(self, chunk: Chunk, own: Floats, *, given_class: bool = False) -> Floats:
+        """Return the score of every super-parent, shape (n, d, K), without ``own`` of each row.
+
+        With ``given_class`` the first factor is P(x_i | c), not P(c, x_i).
+        """
+        scores = np.empty((chunk.n_rows, len(self.cells.sizes), self.cells.counts.shape[2]))
+        totals = np.full(len(self.cells.sizes), -1.0) if given_class else self.joint_total
+        least = score_left_out(
+            chunk.codes, chunk.target, own, self.cells, self.joint, totals, float(self.min_count),
+            np.empty(scores.shape[2]), scores,
+        )  # fmt: skip
+        if least < 0.0:
+            raise never_counted(least)
+        if self.numeric is not None:
+            self.numeric.scores_left_out(chunk, own, scores)
+        return scores
+
+    def _weights_left_out(self, chunk: Chunk, own: Floats) -> Floats:
+        if not self.by_information:
+            return self.log_weights
+        counts = self.cells.counts
+        g = np.arange(len(counts))
+        found = np.empty((chunk.n_rows, len(self.cells.sizes)))
+        information_left_out(
+            chunk.codes, chunk.target, own, np.ascontiguousarray(counts[g, g]), self.cells.offsets,
+            self.cells.sizes, self.cells.first, found,
+        )  # fmt: skip
+        return _log_weights(found)
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        raise NotSupported(
+            "{who} averages over models that share their counts, so no one posterior of tables stands behind it",
+            who=rule.who,
+        )
+
+    def sample_all(self, n: int, rng: np.random.Generator, given: int | None) -> DrawnRows | None:
+        """Draw a super-parent i by its weight with P(c, x_i), then the others by P(x_j | c, x_i).
+
+        Values that were seen too seldom to be those of a super-parent are drawn as those of other attributes only;
+        where there are such values the average is no distribution that adds up to one, and this is close to it. None
+        where no value was seen often enough.
+        """
+        table, owner, state = _first_table(self)
+        if given is not None:
+            kept = np.zeros_like(table)
+            kept[:, given] = table[:, given]
+            table = kept
+        if not table.sum() > 0.0:
+            return None
+        k = table.shape[1]
+        flat = rng.choice(table.size, size=n, p=(table / table.sum()).ravel())
+        place, classes = flat // k, (flat % k).astype(np.intp)
+        parents = owner[place]
+        codes = np.zeros((n, len(self.cells.sizes)), dtype=np.intp)
+        for i in np.unique(parents).tolist():
+            rows = np.flatnonzero(parents == i)
+            codes[rows] = _draw_given(self, i, state[place[rows]], classes[rows], rng)
+        values = np.empty((n, 0))
+        if self.numeric is not None:
+            values = draw_children(self.numeric, parents[:, None], classes, codes, rng)
+        return DrawnRows(classes, codes, values)
+
+    def explain(self, chunk: Chunk, page: Workings) -> None:
+        page.add_average(self)
+
+    def in_its_place(self) -> tuple[Conditional, ...]:
+        return tuple(self.alone)
+
+    def log_excess(self, chunk: Chunk) -> Floats:
+        """Return by how much the log of the sum exceeds that of the average, Σ w_i over the super-parents of a row."""
+        _, eligible = self._first
+        places = self._without_general(chunk.codes, np.zeros(chunk.n_rows)) + self.starts[:-1]
+        weight = eligible[places.astype(np.intp)] @ np.exp(self.log_weights[0])
+        return np.asarray(np.log(np.where(weight > 0, weight, 1.0)))
+
+    def _combine(
+        self, chunk: Chunk, scores: Floats, weights: Floats, own: Floats | None, out: Floats
+    ) -> None:
+        alone = np.zeros(chunk.n_rows, dtype=np.bool_)
+        if not sum_parents(scores, weights, len(weights) > 1, out, alone):
+            return
+        rest = np.flatnonzero(alone)
+        part = chunk.take(rest)
+        found = np.zeros((len(rest), out.shape[1]))
+        if own is None:
+            found += self.prior.log
+            for conditional in self.alone:
+                conditional.add_log_prob(part, found)
+        else:
+            assert part.target is not None
+            found += self.prior.log_left_out(part.target, own[rest])
+            for conditional in self.alone:
+                conditional.add_left_out(part, own[rest], found)
+        out[rest] += found
+
+    def _without_general(self, codes: Codes, own: Floats) -> Any:
+        if self.subsumption is None:
+            return codes
+        gone = self.cells.real + np.uintp(2)
+        left = np.empty(codes.shape, dtype=codes.dtype if int(gone.max(initial=0)) < 256 else np.uint32)
+        leave_general(
+            codes, own, self._sums, self.cells.offsets, self.cells.sizes, float(self.subsumption), gone, left
+        )
+        return left
+
+    @cached_property
+    def _sums(self) -> Floats:
+        return np.ascontiguousarray(self.cells.counts.sum(axis=2))
+
+
+def _first_table(averaged: SuperParentAverage) -> tuple[Floats, Codes, Codes]:
+    """w_i P(c, x_i) of every state (states, K), the attribute and the code of each."""
+    cells = averaged.cells
+    sizes = cells.sizes.astype(np.intp)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    state = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    g = cells.offsets.astype(np.intp)[owner] + state
+    counts = cells.counts[g, g]
+    whole = cells.first.sum(axis=1) + averaged.joint_total
+    table = (counts + averaged.joint[g, None]) / np.maximum(whole, 1e-300)[owner, None]
+    seen = counts.sum(axis=1)
+    least = averaged.min_count - 1e-9 * max(1.0, averaged.min_count)
+    table[(seen < least) | (seen <= 0.0)] = 0.0
+    return table * np.exp(averaged.log_weights[0])[owner, None], owner, state
+
+
+def _draw_given(
+    averaged: SuperParentAverage, i: int, x: Codes, classes: Codes, rng: np.random.Generator
+) -> Codes:
+    """Draw all attributes given the class and x_i."""
+    cells = averaged.cells
+    parents = np.full(len(cells.sizes), i, dtype=np.int64)
+    parents[i] = -1
+    others = OneParent(cells, parents)
+    codes = np.zeros((len(x), len(parents)), dtype=np.intp)
+    codes[:, i] = x
+    for j in np.flatnonzero((parents >= 0) & (cells.sizes > 0)).tolist():
+        cumulative = np.cumsum(others.probabilities(j), axis=1)[x, :, classes]
+        draw = rng.random(len(x)) * cumulative[:, -1]
+        codes[:, j] = (draw[:, None] >= cumulative[:, :-1]).sum(axis=1)
+    return codes
+
+
+def class_width(n_classes: int) -> int:
+    """The classes of the table, padded to what the kernel takes at a time."""
+    return 2 if n_classes <= 2 else 4 * -(-n_classes // 4)
+
+
+def memory(schema: Schema) -> int:
+    """Return the bytes that the counts of all pairs and the table made of them take."""
+    codes = sum(v.size + 3 for v in schema.categorical)
+    return Pairs.memory(schema) + 8 * class_width(schema.n_classes) * codes**2
+
+
+def check_memory(schema: Schema) -> None:
+    """Refuse a schema whose counts and table would not fit, before any of them is made."""
+    sizes, needed = [v.size for v in schema.categorical], memory(schema)
+    if needed > LARGEST:
+        raise DataError(
+            "An average over {n} attributes with {sizes} states together in {n_classes} "
+            "classes takes {needed:.3g} GiB, and {largest:.3g} GiB are allowed. Leave attributes out, "
+            'join rare states, treat numbers as numbers (numeric="gaussian"), or use NaiveBayes or WeightedNB.',
+            n=len(sizes),
+            sizes=sum(sizes),
+            n_classes=schema.n_classes,
+            needed=needed / 2**30,
+            largest=LARGEST / 2**30,
+        )
+
+
+def joint_mass(cells: PairCells, schema: Schema, smoothing: Smoothing) -> Floats:
+    """Return the imaginary counts of P(c, x_i) for every state, spare cells included: shape (T,)."""
+    mass = np.zeros(len(cells.mass))
+    for i, variable in enumerate(schema.categorical):
+        found = joint_cells(smoothing.of(variable), [variable], schema.n_classes)
+        start, size = int(cells.offsets[i]), variable.size
+        mass[start : start + size] = found
+        if cells.sizes[i] > size:
+            one = variable if size else Variable(variable.name, "categorical", (variable.name,))
+            mass[start + size] = float(joint_cells(smoothing.of(variable), [one], schema.n_classes).mean())
+    return mass
+
+
+def _log_weights(information: Floats) -> Floats:
+    """Logarithms of weights; where no attribute tells anything they weigh the same."""
+    # What is left of nothing by rounding is nothing.
+    information = np.where(information > _ROUNDING, information, 0.0)
+    with np.errstate(divide="ignore"):
+        logs = np.log(information)
+    useless = ~(information > 0).any(axis=-1, keepdims=True)
+    return np.where(useless, 0.0, logs)

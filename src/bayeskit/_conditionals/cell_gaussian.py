@@ -1,0 +1,251 @@
+r"""Gaussians of numeric attributes given the class and the state of one categorical parent.
+
+A cell of n rows with mean m and centred sum S is shrunk by α imaginary rows that have the mean
+:math:`m_c` and the variance :math:`\sigma_c^2` of the class:
+
+.. math:: m' = \frac{n m + \alpha m_c}{n + \alpha}, \qquad
+          \sigma'^2 = \frac{S + \frac{n \alpha}{n + \alpha} (m - m_c)^2 + \alpha \sigma_c^2}{n + \alpha}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayeskit._conditionals.density import SMALLEST_DEVIATION
+from bayeskit._conditionals.gaussian import estimate_gaussian, infinite_value
+from bayeskit._conditionals.kernels.gaussian_scores import (
+    FLOOR,
+    NEVER_COUNTED,
+    add_scores,
+    add_scores_left_out,
+)
+from bayeskit._data.encoded import Chunk
+from bayeskit._schema import Schema
+from bayeskit._statistics.cell_moments import CellMoments
+from bayeskit._statistics.moments import Integers, Moments
+from bayeskit._statistics.part import never_counted
+from bayeskit.errors import SettingError
+from bayeskit.typing import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class CellGaussian:
+    """Normal densities of M attributes in each state of each categorical attribute and each class.
+
+    Values are taken as x·2^−exponent, so that no variance leaves the range of a double. The last row of the
+    tables is the Gaussian of the class alone, for a parent that is absent.
+
+    Attributes
+    ----------
+    mean, mean_low, variance : arrays of shape (T + 1, K, M)
+        The means as high + low, and the variances before their floor.
+    deviation : array of shape (T + 1, K, M)
+    used : bool array of shape (M,)
+        False for an attribute that is left out because it is constant.
+    exponent : int array of shape (M,)
+    offsets, limits : uintp arrays of shape (d,)
+        Where each categorical attribute begins, and from which code on it counts as absent.
+    alpha : float
+        The imaginary rows of a cell.
+    unbiased : bool
+        Whether the variance of a class divides by n − 1.
+    cells, classes, pooled : Moments of T·K, K and one classes
+        What was counted, from which a row can be left out.
+    """
+
+    mean: Floats
+    mean_low: Floats
+    variance: Floats
+    deviation: Floats
+    used: NDArray[np.bool_]
+    exponent: Integers
+    offsets: NDArray[np.uintp]
+    limits: NDArray[np.uintp]
+    alpha: float
+    unbiased: bool
+    cells: Moments
+    classes: Moments
+    pooled: Moments
+
+    def add_given(self, chunk: Chunk, parent: int, columns: ArrayLike, out: Floats) -> None:
+        """Add Σ_m log N(x_m | c, x_parent) over the numeric attributes at ``columns`` to ``out`` (n, K).
+
+        With parent −1, or where the parent is missing or unseen, the Gaussian is that of the class.
+        """
+        self._add(chunk, np.array([parent]), columns, out[:, None, :])
+
+    def scores(self, chunk: Chunk, out: Floats) -> None:
+        """Add Σ_m log N(x_m | c, x_i) to ``out`` of shape (n, d, K), for every categorical attribute i."""
+        self._add(chunk, np.arange(len(self.offsets)), np.arange(len(self.used)), out)
+
+    def add_given_left_out(
+        self, chunk: Chunk, own: Floats, parent: int, columns: ArrayLike, out: Floats
+    ) -> None:
+        """Add what :meth:`add_given` would, had each row been counted with ``own`` less of its weight.
+
+        ``own`` (n,) is in the units of the statistics: where these were scaled, so must it be.
+        """
+        self._add_left_out(chunk, own, np.array([parent]), columns, out[:, None, :])
+
+    def scores_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        """Add what :meth:`scores` would, had each row been counted with ``own`` less of its weight."""
+        self._add_left_out(chunk, own, np.arange(len(self.offsets)), np.arange(len(self.used)), out)
+
+    def _add(self, chunk: Chunk, parents: NDArray[np.int64], columns: ArrayLike, out: Floats) -> None:
+        rows = (self._held(chunk), chunk.codes, self.offsets, self.limits, parents)
+        self._refuse(chunk, add_scores(*rows, self._places(columns), *self._tables, out))
+
+    def _add_left_out(
+        self, chunk: Chunk, own: Floats, parents: NDArray[np.int64], columns: ArrayLike, out: Floats
+    ) -> None:
+        places, k = self._places(columns), self.mean.shape[1]
+        own = np.ascontiguousarray(own, dtype=np.float64)
+        rows = (self._held(chunk), chunk.codes, chunk.target, own, self.offsets, self.limits, parents, places)
+        scratch = (
+            np.empty((len(places), 3, k)),
+            np.empty((len(places), k), np.bool_),
+            np.empty((2, len(places))),
+        )
+        negative = np.zeros(1)
+        status = add_scores_left_out(
+            *rows, *self._tables, *self._counted, _least(self.exponent), self._unit, self.alpha, self.unbiased,
+            *scratch, negative, out,
+        )  # fmt: skip
+        if status == NEVER_COUNTED:
+            raise never_counted(negative[0])
+        self._refuse(chunk, status)
+
+    def _places(self, columns: ArrayLike) -> NDArray[np.uintp]:
+        wanted = np.asarray(columns, dtype=np.intp)
+        return wanted[self.used[wanted]].astype(np.uintp)
+
+    def _held(self, chunk: Chunk) -> Floats:
+        if not self.exponent.any():
+            return chunk.values
+        with np.errstate(under="ignore", over="ignore"):
+            # Beyond the range is as far as there is: infinite are only values that were so before.
+            held = np.ldexp(chunk.values, -self.exponent)
+            edge = np.copysign(np.finfo(np.float64).max, held)
+        return np.where(np.isinf(held) & np.isfinite(chunk.values), edge, held)
+
+    @staticmethod
+    def _refuse(chunk: Chunk, place: int) -> None:
+        if place >= 0:
+            raise infinite_value(chunk.values, place)
+
+    @cached_property
+    def _unit(self) -> Floats:
+        """What turns −log σ − z² into a log-density in the units of the values."""
+        return np.asarray(-0.5 * np.log(2.0 * np.pi) - self.exponent * np.log(2.0))
+
+    @cached_property
+    def _tables(self) -> tuple[Floats, ...]:
+        norm = self._unit - np.log(self.deviation)
+        return self.mean, self.mean_low, np.sqrt(0.5) / self.deviation, norm
+
+    @cached_property
+    def _counted(self) -> tuple[Floats, ...]:
+        """The cells of all, the classes and everything, each with its means, centred sums and variances."""
+        of_cells = np.stack([*_described(self.cells), self.variance[:-1].reshape(self.cells.weight.shape)])
+        of_classes, of_pooled = (np.stack(_described(part)) for part in (self.classes, self.pooled))
+        return self.cells.cells, of_cells, self.classes.cells, of_classes, self.pooled.cells, of_pooled
+
+
+def estimate_cell_gaussian(
+    cell_moments: CellMoments,
+    moments: Moments,
+    schema: Schema,
+    *,
+    alpha: float = 1.0,
+    unbiased: bool = False,
+    missing: str = "ignore",
+) -> CellGaussian:
+    """Turn the moments of cells and classes into normal densities.
+
+    Parameters
+    ----------
+    cell_moments, moments : CellMoments, Moments
+        Of the same rows, for all numeric attributes of the schema.
+    alpha : float
+        How many imaginary rows with the mean and variance of its class a cell gets. With 0 a cell of n > 0
+        rows stands for itself; one of no rows is always the Gaussian of the class.
+    unbiased : bool
+        Divide by n − 1 in the variance of a class (that of a cell is the mean of real and imaginary rows).
+    missing : "ignore" or "state"
+        Whether a missing parent is one more state of it.
+
+    No variance is below 1e-9 of the attribute's variance over all classes; an attribute that is constant is
+    left out; a class without a value has the mean and variance of all classes.
+
+    Examples
+    --------
+    >>> from bayeskit._schema import Variable
+    >>> two = Variable("z", "categorical", (0, 1)), Variable("x", "numeric")
+    >>> schema = Schema(two, Variable("y", "categorical", ("yes",)))
+    >>> states = Moments.from_sums([[2.0], [2.0], [0.0]], [[1.0], [5.0], [0.0]], np.zeros((3, 1)),
+    ...                            [[2.0], [2.0], [0.0]])
+    >>> cells = CellMoments(states.cells[:, :, None], states.exponent)
+    >>> gaussian = estimate_cell_gaussian(cells, cells.over_states(0, 2), schema, alpha=2.0)
+    >>> (gaussian.mean + gaussian.mean_low)[:, 0, 0], gaussian.variance[:, 0, 0]
+    (array([2., 4., 3., 3.]), array([4., 4., 5., 5.]))
+    """
+    if not (np.isfinite(alpha) and alpha >= 0.0):
+        raise SettingError("alpha is {alpha!r}; it must be a finite number of at least 0.", alpha=alpha)
+    exponent = moments.pooled().exponent
+    classes, cells = _in_units(moments, exponent), _in_units(cell_moments.flat, exponent)
+    of_class = estimate_gaussian(classes, np.arange(len(exponent)), unbiased=unbiased, floor=FLOOR)
+    pooled = classes.pooled()
+
+    shape = cell_moments.weight.shape
+    n = cells.weight.reshape(shape)
+    high, low, spread = (part.reshape(shape) for part in _described(cells))
+    empty = n <= 0.0
+    total = np.where(empty, 1.0, n + alpha)
+    share = alpha / total
+    away = (of_class.mean - high) + (of_class.mean_low - low)
+    variance = (spread / total + (n / total) * share * away * away) + share * of_class.variance
+    mean, mean_low, variance = (
+        np.concatenate([np.where(empty, of_the_class, of_cell), of_the_class[None]])
+        for of_the_class, of_cell in (
+            (of_class.mean, high),
+            (of_class.mean_low, low + share * away),
+            (of_class.variance, variance),
+        )
+    )
+    sizes = np.diff(schema.offsets)
+    fields: dict[str, Any] = {
+        "mean": mean,
+        "mean_low": mean_low,
+        "variance": variance,
+        "deviation": np.maximum(
+            np.sqrt(np.maximum(variance, FLOOR * pooled.held_variance())), _least(exponent)
+        ),
+        "used": of_class.used,
+        "exponent": exponent,
+        "offsets": schema.offsets[:-1],
+        "limits": sizes if missing == "state" else sizes - np.uintp(1),
+    }
+    return CellGaussian(
+        **fields, alpha=float(alpha), unbiased=unbiased, cells=cells, classes=classes, pooled=pooled
+    )
+
+
+def _in_units(moments: Moments, exponent: Integers) -> Moments:
+    """Return the moments of x·2^−exponent."""
+    return Moments(moments.rescaled(exponent).cells, np.zeros_like(exponent))
+
+
+def _least(exponent: Integers) -> Floats:
+    """Return the smallest deviation that is allowed, of x·2^−exponent."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(np.maximum(np.ldexp(SMALLEST_DEVIATION, -exponent), SMALLEST_DEVIATION))
+
+
+def _described(moments: Moments) -> tuple[Floats, Floats, Floats]:
+    high, low = moments.mean()
+    return high, low, moments.centred()

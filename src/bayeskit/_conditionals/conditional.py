@@ -1,0 +1,433 @@
+"""One factor of a model: what every conditional distribution can do, or says that it cannot.
+
+What a conditional can do is a method here. Whoever needs one calls it, and never asks what kind of conditional it is:
+``supports("sample_into")`` tells whether a method is there, and calling one that is not raises ``NotSupported``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._data.encoded import Chunk
+from bayeskit.errors import NotSupported
+from bayeskit.typing import Floats
+
+if TYPE_CHECKING:
+    from bayeskit._conditionals.categorical import TableConditional
+    from bayeskit._conditionals.child_gaussians import ChildGaussians
+    from bayeskit._conditionals.covariance import GaussianClasses
+    from bayeskit._conditionals.density import Formula
+    from bayeskit._conditionals.family_tries import FamilyTries
+    from bayeskit._conditionals.log_linear import LogLinearScore
+    from bayeskit._conditionals.one_parent import OneParent
+    from bayeskit._conditionals.posterior_draws import Draws
+    from bayeskit._fitting.graph_factors import GraphFactors
+    from bayeskit._statistics.moments import Moments
+    from bayeskit._statistics.statistics import Statistics
+
+Codes = NDArray[np.intp]
+
+
+@dataclass(eq=False)
+class DrawnRows:
+    """Rows that are being drawn, one conditional after the other.
+
+    Attributes
+    ----------
+    classes : int array of shape (n,)
+    codes, values : arrays of shape (n, categorical attributes) and (n, numeric attributes)
+    absent : list of (columns, mask)
+        Numeric cells that are to be missing, once all are drawn.
+    block : array of shape (n, width), or None
+    """
+
+    classes: Codes
+    codes: Codes
+    values: Floats
+    absent: list[tuple[Codes, NDArray[np.bool_]]] = field(default_factory=list)
+    block: Any = None
+
+    def finished(self) -> Floats:
+        """Return the numbers, NaN where they are missing."""
+        for columns, missing in self.absent:
+            self.values[:, columns] = np.where(missing, np.nan, self.values[:, columns])
+        return self.values
+
+
+class DrawRule(NamedTuple):
+    """How tables are drawn, and of which model.
+
+    ``above_mode`` and ``by_rows`` say of each categorical attribute whether its estimate is a mode (1 or 0), and
+    whether rows chose its back-off; ``class_above_mode`` says the first of the class.
+    """
+
+    who: str
+    above_mode: Floats
+    by_rows: NDArray[np.bool_]
+    class_above_mode: float
+
+
+class ParameterPosterior(Protocol):
+    """What is known of the parameters of a conditional, after finitely many rows."""
+
+    def add(self, chunk: Chunk, draws: Draws, out: Floats) -> None:
+        """Add log P(these attributes | class) under each draw of the parameters to ``out`` of shape (n, draws, K)."""
+        ...
+
+
+class Nodes(Protocol):
+    """The nodes of a network under construction, as a conditional sees them; attributes are numbered."""
+
+    def add_normal(self, column: int, mean: Floats, deviation: Floats) -> None:
+        """Add a numeric attribute that is normal in each class: arrays of shape (K,)."""
+        ...
+
+    def add_tables(self, tables: DiscreteConditional) -> None:
+        """Add categorical attributes with their parents."""
+        ...
+
+    def add_children(self, children: ChildGaussians) -> None:
+        """Add numeric attributes that are normal given the class and a categorical attribute."""
+        ...
+
+    def add_missingness(self, column: int, table: Floats) -> None:
+        """Add whether a numeric attribute is missing: P(present), P(missing) in each class, shape (K, 2)."""
+        ...
+
+    def add_words(self, tables: Floats) -> None:
+        """Add the columns of a block: P(absent), P(present) of each in each class, shape (V, K, 2)."""
+        ...
+
+    def add_graph(self, graph: GraphFactors) -> None:
+        """Add attributes with any parents, the class perhaps among their children."""
+        ...
+
+    def refusal(self, conditional: Conditional, what: str, way_out: str) -> NotSupported:
+        """Return the error that names the attributes, what they have, and what to do."""
+        ...
+
+
+class Workings(Protocol):
+    """The page of one row under construction, as a conditional sees it; attributes are numbered.
+
+    The report lays out what it is given; where a conditional is more than one formula for each attribute, it reads the
+    conditional itself.
+    """
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes the page has."""
+        ...
+
+    def add_density(self, column: int, family: str, logs: Floats, formulas: Sequence[Formula]) -> None:
+        """Add the factor of a numeric attribute: its logarithm, and how it is written, in each class."""
+        ...
+
+    def add_presence(self, column: int, missing: bool, logs: Floats) -> None:
+        """Add the factor of a numeric attribute's being there, or not."""
+        ...
+
+    def add_tables(self, tables: TableConditional) -> None:
+        """Add categorical attributes, each given the class."""
+        ...
+
+    def add_pairs(self, pairs: OneParent) -> None:
+        """Add categorical attributes, each given the class and one other."""
+        ...
+
+    def add_families(self, families: FamilyTries) -> None:
+        """Add categorical attributes, each given the class and several others."""
+        ...
+
+    def add_children(self, children: ChildGaussians) -> None:
+        """Add numeric attributes, each given the class and a categorical one."""
+        ...
+
+    def add_graph(self, graph: GraphFactors) -> None:
+        """Add attributes with any parents, the class perhaps among their children."""
+        ...
+
+    def add_together(self, joint: GaussianClasses) -> None:
+        """Add numeric attributes that are one factor."""
+        ...
+
+    def add_average(self, average: Any) -> None:
+        """Add attributes whose factors are averaged over super-parents, P(c) in them."""
+        ...
+
+    def add_log_linear(self, score: LogLinearScore) -> None:
+        """Add sets of attributes, each with its weight, and what is added to each class beside them."""
+        ...
+
+
+class WeightedTerms(Protocol):
+    """log P(x_i | c) of every attribute alone, as the loop that chooses weights reads it."""
+
+    places: NDArray[np.uintp]
+    log_table: Floats
+    mean: Floats
+    low: Floats
+    inverse: Floats
+    norm: Floats
+    missing: Floats
+
+
+class Conditional(ABC):
+    """The distribution of some attributes given the class, ready for look-up.
+
+    Conditionals are immutable and safe to use from many threads at once; a mixed model is a sum of them.
+    """
+
+    # Whether each attribute has a factor of its own, whatever the others are.
+    is_separate: ClassVar[bool] = False
+    # Whether it has one table for each categorical attribute: see DiscreteConditional.
+    has_tables: ClassVar[bool] = False
+
+    # Whether P(c) is still to be added; an average over models (AODE) holds it.
+    adds_prior: ClassVar[bool] = True
+
+    @property
+    def is_distribution(self) -> bool:
+        """Whether there is a P(x | c); some only score classes."""
+        return True
+
+    @classmethod
+    def supports(cls, ability: str) -> bool:
+        """Whether a method of this protocol is there: one that no class has made its own is not."""
+        return getattr(cls, ability) is not getattr(Conditional, ability)
+
+    @abstractmethod
+    def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        """Add log P(these attributes | class) of every row to ``out`` of shape (n, K), C order.
+
+        A missing value adds nothing. No NaN is ever added; −inf says "impossible".
+        """
+
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        """Add what ``add_log_prob`` would, had each row been counted with ``own`` less of its weight.
+
+        Where it is not there, leave-one-out estimates anew for each row: the same numbers, slowly.
+        """
+        raise self._refusal("leave a row out by a look-up")
+
+    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        """Draw the attributes of rows whose classes, and whose parents among the attributes, are drawn already."""
+        raise NotSupported(
+            "No rows can be drawn from a model of {kind}: it has no distribution that is drawn "
+            "one attribute after the other. NaiveBayes, SPODE, TAN, KDB and AODE have one.",
+            kind=type(self).__name__,
+        )
+
+    def sample_all(self, n: int, rng: np.random.Generator, given: int | None) -> DrawnRows | None:
+        """Draw classes, all of this class number where one is given, together with the attributes.
+
+        For those that hold P(c) themselves. None where they cannot in this model; then others stand ``in_its_place``.
+        """
+        raise self._refusal("draw classes")
+
+    def in_its_place(self) -> tuple[Conditional, ...]:
+        """Return the conditionals that answer where it cannot."""
+        return (self,)
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        """Return the posterior of the parameters, from which credible intervals are drawn."""
+        raise NotSupported(
+            "{who} is no product of tables and densities with a posterior of their own", who=rule.who
+        )
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        """Add the attributes to a network, each with its distribution given its parents."""
+        way_out = "NaiveBayes, SPODE, TAN and KDB are networks."
+        raise nodes.refusal(self, type(self).__name__, way_out)
+
+    def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
+        """Add the log-probability of each attribute by itself to ``out`` of shape (n, places, K).
+
+        ``categorical`` and ``numeric`` say in which place each attribute stands. Attributes that are given each other
+        are taken one after the other.
+        """
+        raise self._refusal("be taken apart by attributes")
+
+    def least(self, column: int) -> float:
+        """Return the least value that a numeric attribute can have, as far as this conditional knows."""
+        return -np.inf
+
+    def log_excess(self, chunk: Chunk) -> Floats:
+        """Return by how much what is added exceeds log P(x | c), in every class alike: shape (n,)."""
+        return np.zeros(chunk.n_rows)
+
+    def explain(self, chunk: Chunk, page: Workings) -> None:
+        """Write the factors of one row down; where they cannot be, a row is explained by leaving values out."""
+        raise self._refusal("be written down as factors")
+
+    def log_prior(self, mean: Floats, alpha: float) -> float:
+        """Return what smoothing adds to the log-likelihood that EM climbs, up to a constant: Σ a log θ.
+
+        ``mean`` are the means of the numeric attributes over all rows, of which imaginary rows are made; ``alpha`` is
+        the imaginary count of a cell whose counts are not held.
+        """
+        return 0.0
+
+    def weighed(self, discrete: Floats, numeric: Floats) -> Conditional:
+        """Return the factor with the share of each categorical and numeric attribute in it raised to its weight."""
+        raise self._refusal("have weights of attributes")
+
+    def put_terms(self, terms: WeightedTerms) -> None:
+        """Lay log P(x_i | c) out for the loop that chooses weights."""
+        raise self._refusal("have weights of attributes")
+
+    def _refusal(self, what: str) -> NotSupported:
+        return NotSupported("{kind} cannot {what}.", kind=type(self).__name__, what=what)
+
+
+class DiscreteConditional(Conditional):
+    """Categorical attributes with one table each, given the class and other categorical attributes."""
+
+    has_tables: ClassVar[bool] = True
+    # Whether attributes may have parents beside the class.
+    takes_parents: ClassVar[bool] = True
+
+    @abstractmethod
+    def sample(self, classes: Codes, rng: np.random.Generator) -> Codes:
+        """Draw codes of shape (n, d), parents before children."""
+
+    @abstractmethod
+    def members(self) -> list[int]:
+        """Return the attributes that have a table, by number."""
+
+    @abstractmethod
+    def parents_of(self, j: int) -> list[int]:
+        """Return the parents of an attribute beside the class, in the model's order."""
+
+    @abstractmethod
+    def codes_of(self, j: int) -> tuple[int, ...]:
+        """Return the codes that share the probability of an attribute: its states, missing, unseen."""
+
+    @abstractmethod
+    def table_of(self, j: int, parents: Sequence[int], codes: Sequence[Sequence[int]]) -> Floats:
+        """Return P(x_j | c, parents) of these codes of the parents and of the child: axes parents, child, class.
+
+        ``parents`` are the first of its parents; the others are taken for missing.
+        """
+
+    @abstractmethod
+    def counts_of(self, statistics: Statistics, j: int) -> Floats:
+        """Return the counts behind the table of an attribute, states only: axes parents, child, class."""
+
+    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        rows.codes = self.sample(rows.classes, rng)
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        nodes.add_tables(self)
+
+
+class LatentTables(Protocol):
+    """The tables that EM's loops over rows read, classes last; see :mod:`bayeskit._fitting.mixtures.latent_problem`."""
+
+    @property
+    def kinds(self) -> NDArray[np.uint8]: ...
+    @property
+    def table(self) -> Floats: ...
+    @property
+    def centre(self) -> Floats: ...
+    @property
+    def low(self) -> Floats: ...
+    @property
+    def scale(self) -> Floats: ...
+    @property
+    def norm(self) -> Floats: ...
+    @property
+    def absent(self) -> Floats: ...
+
+
+class Profiles(Protocol):
+    """What hidden classes are like, as a conditional tells it; attributes are numbered."""
+
+    def add_table(self, column: int, values: Floats) -> None:
+        """Add a categorical attribute: P(state) in each class, shape (K, states)."""
+        ...
+
+    def add_numbers(self, column: int, family: str, rows: tuple[str, ...], values: Floats) -> None:
+        """Add a numeric attribute: what is told of it, and the values in each class, shape (K, rows)."""
+        ...
+
+    def add_missing(self, kind: Literal["categorical", "numeric"], column: int, share: Floats) -> None:
+        """Add the share of rows in which an attribute is missing, where that is a state: shape (K,)."""
+        ...
+
+
+class Component(Conditional):
+    """A conditional that can be one of a hidden class: EM moves its parameters.
+
+    ``parameters`` names the fields that hold them, the first being what components of equal weight are ordered by;
+    ``class_axis`` is their axis of classes. ``saved`` names the fields that a file keeps beside the sums.
+    """
+
+    parameters: ClassVar[tuple[str, ...]]
+    class_axis: ClassVar[int] = 0
+
+    @property
+    def saved(self) -> tuple[str, ...]:
+        """The fields that a file keeps, since EM may have moved them; the rest follows from the sums."""
+        return self.parameters
+
+    def moved(self, **fields: Any) -> Self:
+        """Return the conditional with other parameters, which were not estimated from the counts behind it."""
+        more = {"counted": None} if hasattr(self, "counted") else {}
+        return replace(self, **fields, **more)  # type: ignore[type-var]
+
+    def permuted(self, order: Codes) -> Self:
+        """Return the conditional with its classes in another order."""
+        fields = {name: np.take(getattr(self, name), order, axis=self.class_axis) for name in self.parameters}
+        return self.moved(**fields)
+
+    def by_class(self) -> list[Floats]:
+        """The parameters, classes on the last axis; in units in which rounding is small."""
+        return [np.moveaxis(getattr(self, name), self.class_axis, -1) for name in self.parameters]
+
+    def order_keys(self) -> Floats | None:
+        """What classes of equal weight are ordered by, classes on the last axis."""
+        return np.asarray(np.moveaxis(getattr(self, self.parameters[0]), self.class_axis, -1))
+
+    @abstractmethod
+    def describe(self, page: Profiles) -> None:
+        """Tell what the attributes are like in each class."""
+
+    @abstractmethod
+    def n_free(self) -> int:
+        """How many numbers are free in each class."""
+
+    def flat(self, pooled: Moments | None) -> list[Floats]:
+        """The parameters without constraints: logarithms, unless said otherwise."""
+        with np.errstate(divide="ignore"):
+            return [np.log(getattr(self, name)) for name in self.parameters]
+
+    def unflat(self, take: Callable[[tuple[int, ...]], Floats], pooled: Moments | None) -> Self:
+        """Return the conditional of a vector, of which ``take(shape)`` gives the next numbers."""
+        return self.moved(**{name: np.exp(take(getattr(self, name).shape)) for name in self.parameters})
+
+    def raised(self, floor: float, pooled: Moments | None) -> Self:
+        """Return the conditional with no variance below this share of the attribute's own over all rows."""
+        return self
+
+    def with_floor(self, floor: float) -> Self:
+        """Return the conditional as it is, to be held above this share from now on: its parameters are already."""
+        return self
+
+    def on_floor(self, pooled: Moments) -> list[tuple[int, int]]:
+        """Return (class, column) where a variance stands on its floor."""
+        return []
+
+    def is_sound(self) -> bool:
+        """Whether parameters that come from a file can be."""
+        return True
+
+    def write_look(self, look: LatentTables, exponent: NDArray[np.int64]) -> bool:
+        """Write the tables of EM's loops, for values held as x·2^−exponent; False where they have no place for it."""
+        return False

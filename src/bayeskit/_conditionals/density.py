@@ -1,0 +1,396 @@
+"""Families of numeric attributes: what one of them can do, and the register of all.
+
+A family is a class here: a ``Density`` in a file of its own, and one ``register`` line at the end of this file (or in
+anybody's module). Everything that the library does with numbers it does through these methods.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._conditionals.conditional import (
+    Codes,
+    Component,
+    DrawnRows,
+    DrawRule,
+    Nodes,
+    ParameterPosterior,
+    Profiles,
+    Workings,
+)
+from bayeskit._data.encoded import Chunk
+from bayeskit._messages import Joined
+from bayeskit._schema import Name
+from bayeskit._statistics.statistics import Statistics
+from bayeskit.errors import DataError, NotSupported, SettingError
+from bayeskit.typing import Floats
+
+if TYPE_CHECKING:
+    from bayeskit._statistics.grids import Grids
+    from bayeskit._statistics.moments import Moments
+
+# Beyond 2**53 a float no longer tells a count from the next.
+LARGEST_COUNT = 2.0**53
+# Below the smallest normal double 1/σ overflows.
+SMALLEST_DEVIATION = 2.0**-1022
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSums:
+    """What a family is estimated from: the sums of some numeric attributes, and how to take them.
+
+    Attributes
+    ----------
+    statistics : Statistics
+    columns : int array of shape (d,)
+        Where the attributes stand among the numeric ones.
+    alpha : float
+        The weight of the prior, in imaginary rows.
+    unbiased : bool
+        Divide by n − 1 where a variance is estimated.
+    floor_share : float, optional
+        Add this share of the largest variance to all of them.
+    prior : optional
+        A prior of numbers, for a family that takes one.
+    """
+
+    statistics: Statistics
+    columns: Codes
+    alpha: float = 1.0
+    unbiased: bool = False
+    floor_share: float | None = None
+    prior: Any = None
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """What to call the attributes in messages."""
+        return tuple(self.statistics.schema.numeric[j].name for j in self.columns.tolist())
+
+    @property
+    def moments(self) -> Moments:
+        """n, Σx and Σx² of the attributes in each class."""
+        moments = self.statistics.moments
+        whole = len(self.columns) == moments.weight.shape[1]
+        return moments if whole else moments.columns(self.columns)
+
+    @property
+    def grids(self) -> Grids:
+        """The grids of the attributes, which the plan holds where ``pattern`` asks for them."""
+        from bayeskit._statistics.grids import Grids
+
+        part: Any = self.statistics.parts["grids"]
+        names = next(p.attributes for p in self.statistics.plan.patterns if p.kind == "grids")
+        if names == self.names:
+            grids: Grids = part
+            return grids
+        places = {name: j for j, name in enumerate(names)}
+        return Grids.of([part.grid(places[name]) for name in self.names], n_classes=part.n_classes)
+
+
+class Parameter(NamedTuple):
+    """A parameter as a formula shows it; with a ``spread`` it has as many digits as that makes meaningful."""
+
+    letter: str
+    value: float
+    spread: float | None = None
+
+
+class Formula(NamedTuple):
+    """A distribution as it is written: N(x; μ=0.5, σ²=0.1) has the symbol N and two parameters."""
+
+    symbol: str
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class FamilyWords:
+    """What a family is called, in English; the catalogue has other languages.
+
+    Attributes
+    ----------
+    read_as : str
+        What a column of it is: "a Poisson count".
+    column : str
+        The same in a table of columns: "counts (Poisson)".
+    legend : str
+        A sentence that says what its formula means.
+    hint : str
+        Why a column would suit it: "it holds …"; empty for a family that is never suggested.
+    """
+
+    read_as: str
+    column: str
+    legend: str
+    hint: str = ""
+
+
+class Shape(NamedTuple):
+    """What some rows of a column look like: how many there are, and moments of the values."""
+
+    n: int
+    is_whole: bool
+    top: float
+    mean: float
+    variance: float
+    skew: float
+    tail: float
+
+
+class Summary(NamedTuple):
+    """What there is to say of the attributes in each class: names, and values of shape (K, d, names)."""
+
+    names: tuple[str, ...]
+    values: Floats
+
+
+class Density(Component):
+    """A family of numeric attributes, independent given the class, estimated for d of them at once.
+
+    A subclass is a frozen dataclass with a field ``columns`` (where the attributes stand among the numeric ones). It
+    must give ``family``, ``words``, ``parameters``, ``estimate``, ``add_log_prob``, ``sample`` and ``formula``. The
+    other methods have an answer that is right for any family, or are refused until they are there.
+    """
+
+    family: ClassVar[str]
+    words: ClassVar[FamilyWords]
+    # What is counted of an attribute, beside its moments.
+    pattern: ClassVar[Literal["moments", "grids"]] = "moments"
+    # Whether its values are counts: probabilities instead of densities, nothing below 0.
+    of_counts: ClassVar[bool] = False
+    takes_prior: ClassVar[bool] = False
+    # Whether it can be the distribution of a hidden class, whose sums are moments of shares of rows.
+    can_be_hidden: ClassVar[bool] = True
+    is_separate: ClassVar[bool] = True
+
+    if TYPE_CHECKING:
+
+        @property
+        def columns(self) -> Any: ...
+
+    @classmethod
+    @abstractmethod
+    def estimate(cls, sums: ColumnSums) -> Self:
+        """Estimate the distributions of some attributes in all classes."""
+
+    @abstractmethod
+    def sample(self, classes: Codes, rng: np.random.Generator) -> Floats:
+        """Draw the attributes for rows of the classes given: shape (n, d)."""
+
+    @abstractmethod
+    def formula(self, i: int, k: int) -> Formula:
+        """Say how the distribution of the i-th attribute in class k is written."""
+
+    def in_use(self) -> NDArray[np.bool_]:
+        """Which attributes are factors, shape (d,); one that is the same in every row is none."""
+        return np.ones(len(self.columns), dtype=bool)
+
+    @classmethod
+    def check_values(cls, values: Floats, names: tuple[Name, ...], rows: NDArray[np.intp]) -> None:
+        """Refuse values of shape (n, d) that the family cannot have; ``rows`` are their numbers in the table."""
+        if not cls.of_counts:
+            return
+        wrong = (values < 0.0) | (values > LARGEST_COUNT)
+        if wrong.any():
+            i, j = np.argwhere(wrong)[0]
+            raise DataError(
+                "{name!r} is {value:g} in row {row} (from 0), which is no count: "
+                "a value of {family!r} lies between 0 and 2**53. Choose another family for it.",
+                name=names[j],
+                value=values[i, j],
+                row=rows[i],
+                family=cls.family,
+            )
+
+    @classmethod
+    def suits(cls, moments: Moments, whole: bool) -> bool:
+        """Whether ``families="auto"`` tries it on an attribute, all of whose values may be whole numbers from 0 on."""
+        left_out = cls.supports("add_left_out") or cls.left_out_alone is not Density.left_out_alone
+        return left_out and (whole or not cls.of_counts)
+
+    @classmethod
+    def hinted(cls, shape: Shape) -> bool:
+        """Whether to suggest it for a column that looks like this."""
+        return False
+
+    def left_out_alone(self, x: Floats, own: Floats, target: Codes, scored: Floats) -> Floats:
+        """Return log p(x | own class) of the first attribute, with the row's own weight taken out: shape (n,).
+
+        ``scored`` are the log-densities with the row in, shape (n, K). What is answered for rows that are all there is
+        of their class does not matter.
+        """
+        column = int(self.columns[0])
+        values = np.full((len(x), column + 1), np.nan)
+        values[:, column] = x
+        chunk = Chunk(len(x), np.empty((len(x), 0), np.uint8), values, target=target.astype(np.uint32))
+        out = np.zeros_like(scored)
+        self.add_left_out(chunk, own, out)
+        return np.asarray(out[np.arange(len(x)), target])
+
+    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        rows.values[:, self.columns] = self.sample(rows.classes, rng)
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        raise NotSupported(
+            "nothing is known of how sure the parameters of the family {family!r} are", family=self.family
+        )
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        way_out = 'Use families={...: "table"}, or numeric="gaussian".'
+        raise nodes.refusal(self, self.words.read_as, way_out)
+
+    def least(self, column: int) -> float:
+        return 0.0 if self.of_counts and column in self.columns else -np.inf
+
+    def explain(self, chunk: Chunk, page: Workings) -> None:
+        """Ask for one attribute at a time, all others missing: what is added is the factor of that one alone."""
+        used, row = self.in_use(), chunk.values[0]
+        for i, column in enumerate(int(column) for column in self.columns):
+            if np.isnan(row[column]) or not used[i]:
+                continue
+            values = np.full((1, len(row)), np.nan)
+            values[0, column] = row[column]
+            logs = np.zeros((1, page.n_classes))
+            self.add_log_prob(Chunk(1, np.empty((1, 0), np.uint8), values), logs)
+            formulas = [self.formula(i, k) for k in range(page.n_classes)]
+            page.add_density(column, self.family, logs[0], formulas)
+
+    def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
+        """Show the density one column at a time, all others missing."""
+        for column in sorted(int(column) for column in self.columns):
+            values = np.full_like(chunk.values, np.nan)
+            values[:, column] = chunk.values[:, column]
+            alone = np.zeros((chunk.n_rows, out.shape[2]))
+            self.add_log_prob(Chunk(chunk.n_rows, chunk.codes, values), alone)
+            out[:, numeric[column]] += alone
+
+    def n_free(self) -> int:
+        return len(self.parameters) * int(self.in_use().sum())
+
+    def describe(self, page: Profiles) -> None:
+        names, values = self.summary()
+        for i, column in enumerate(self.columns.tolist()):
+            page.add_numbers(column, self.family, names, values[:, i])
+
+    def summary(self) -> Summary:
+        """What to say of a hidden class: its parameters, unless said otherwise."""
+        return Summary(self.parameters, np.stack([getattr(self, name) for name in self.parameters], axis=-1))
+
+    @classmethod
+    def unmoved(cls, values: Floats) -> Floats:
+        """Return the part of log P(x | c) that ``write_look`` leaves out, since no parameter moves it: shape (n,)."""
+        return np.zeros(len(values))
+
+
+_HOMES: dict[str, str] = {}
+
+
+def register(family: str, home: str) -> None:
+    """Make a family known by its name, as in ``NaiveBayes(numeric=family)``.
+
+    Parameters
+    ----------
+    family : str
+    home : str
+        ``"module:class"``; the module is imported when the family is first asked for.
+    """
+    if _HOMES.get(family, home) != home:
+        raise SettingError(
+            "The family {family!r} is registered already, as {homes!r}. Choose another name.",
+            family=family,
+            homes=_HOMES[family],
+        )
+    _HOMES[family] = home
+
+
+def family_of(name: str) -> type[Density]:
+    """Return the class of a family.
+
+    >>> family_of("poisson").of_counts
+    True
+    """
+    try:
+        module, _, own = _HOMES[name].partition(":")
+    except KeyError:
+        raise SettingError(
+            "There is no family {name!r}; choose from {names}.", name=name, names=Joined(map(repr, _HOMES))
+        ) from None
+    found: type[Density] = getattr(import_module(module), own)
+    return found
+
+
+def family_names() -> tuple[str, ...]:
+    """Return the names of all families, in the order in which they were registered."""
+    return tuple(_HOMES)
+
+
+def families() -> list[type[Density]]:
+    """Return all families, in the order in which they were registered."""
+    return [family_of(name) for name in _HOMES]
+
+
+register("gaussian", "bayeskit._conditionals.gaussian:Gaussian")
+register("student", "bayeskit._conditionals.student:Student")
+register("kernel", "bayeskit._conditionals.kernel_density:KernelDensity")
+register("poisson", "bayeskit._conditionals.poisson:Poisson")
+register("negative-binomial", "bayeskit._conditionals.negative_binomial:NegativeBinomial")
+
+
+def shapes_of(names: Iterable[Name], values: Floats) -> dict[Name, Shape]:
+    """Return what the columns of some rows look like, those apart that are constant or have hardly a value.
+
+    ``values`` has the shape (n, d).
+    """
+    present = np.isfinite(values)
+    n = present.sum(axis=0)
+    x = np.where(present, values, 0.0)
+    whole = (x == np.rint(x)).all(axis=0) & (x >= 0).all(axis=0)
+    top = x.max(axis=0, initial=0.0)
+    with np.errstate(all="ignore"):
+        mean = x.sum(axis=0) / n
+        deviation = np.where(present, values - mean, 0.0)
+        square = deviation * deviation
+        second = square.sum(axis=0) / n
+        skew = (square * deviation).sum(axis=0) / n / second**1.5
+        tail = (square * square).sum(axis=0) / n / second**2 - 3.0
+    numbers = np.stack((top, mean, second, skew, tail), axis=1).tolist()
+    every = zip(names, n.tolist(), whole.tolist(), numbers, strict=True)
+    return {
+        name: Shape(size, is_whole, *rest)
+        for name, size, is_whole, rest in every
+        if size >= 10 and rest[2] > 0
+    }
+
+
+def hinted_families(shapes: Mapping[Name, Shape]) -> dict[Name, str]:
+    """Return, for numeric columns that look like something else, the family that would suit them.
+
+    A column of zeros and ones suggests "bernoulli"; what suggests a family of numbers the family says (``hinted``):
+    small whole numbers without negatives "poisson", a shape far from the normal curve "kernel". Nothing is ever
+    switched because of it.
+    """
+    hints: dict[Name, str] = {}
+    for name, shape in shapes.items():
+        if shape.is_whole and shape.top <= 1:
+            hints[name] = "bernoulli"
+            continue
+        # What is a count is told by its values; of any other family only its shape speaks.
+        found = sorted((f for f in families() if f.hinted(shape)), key=lambda f: not f.of_counts)
+        if found:
+            hints[name] = found[0].family
+    return hints
+
+
+def why_hinted(family: str) -> str:
+    """Say why a family is suggested.
+
+    >>> why_hinted("bernoulli")
+    'it holds only 0 and 1'
+    """
+    return "it holds only 0 and 1" if family == "bernoulli" else family_of(family).words.hint

@@ -1,0 +1,159 @@
+"""Loops that score rows by the counts without them: tables of states, and blocks of words.
+
+Each returns the most negative count met, 0.0 where there was none: such a row was never counted.
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any
+
+import numpy as np
+
+from bayeskit._numba import kernel
+from bayeskit._statistics.double import add
+
+# Less than nothing by more than this share of what was held was never there.
+DUST = 1e-9
+# What is left of a count, as a share of it, that is nothing: class weights round what is held and what is
+# taken apart from each other.
+NOTHING = 4e-15
+# What is left of a fractional total in one double that is nothing.
+DUST_ABOVE = 1e-12
+
+
+@kernel
+def sum_states(counts: Any, counts_low: Any, offsets: Any, spare: Any, high: Any, low: Any) -> None:
+    """Add up the states of each attribute, and its spare cell where ``spare`` says so, in two doubles."""
+    for j in range(np.uintp(offsets.shape[0] - 1)):
+        last = offsets[j + np.uintp(1)] - (np.uintp(0) if spare[j] else np.uintp(1))
+        for c in range(np.uintp(counts.shape[1])):
+            a, b = 0.0, 0.0
+            for g in range(offsets[j], last):
+                a, b = add(a, b, counts[g, c], counts_low[g, c])
+            high[j, c], low[j, c] = a, b
+
+
+@kernel
+def without(held: float, low: float, own: float, margin: float) -> float:
+    """Return held + low − own, exactly nothing where that is rounding; negative if it was never there."""
+    left = (held - own) + low
+    if left <= NOTHING * held and left >= -DUST * held - 1e-12 * margin:
+        return 0.0
+    return left
+
+
+@kernel
+def add_tables(
+    codes: Any, target: Any, own: Any, places: Any, log_table: Any, offsets: Any, counts: Any, counts_low: Any,
+    imaginary: Any, high: Any, low: Any, prior: Any, spare: Any, spare_total: Any, margin: Any, out: Any,
+) -> Any:  # fmt: skip
+    """Add Σ_j log P(x_j | c) to ``out`` (n, K), the row's own weight taken out of its class.
+
+    ``places`` and ``log_table`` are those of all rows; ``counts`` (with ``offsets``) and ``imaginary`` are of the
+    states and the spare cell of each attribute, ``high + low`` their sums and ``prior`` what is imagined in all.
+    """
+    d, k = np.uintp(codes.shape[1]), np.uintp(out.shape[1])
+    for i in range(np.uintp(codes.shape[0])):
+        label, w = np.uintp(target[i]), own[i]
+        for j in range(d):
+            code = np.uintp(codes[i, j])
+            size = offsets[j + np.uintp(1)] - offsets[j] - np.uintp(1)
+            place = places[j] + code
+            if w == 0.0:
+                for c in range(k):
+                    out[i, c] += log_table[place, c]
+                continue
+            if code > size:
+                return -w  # a state never learned
+            g = offsets[j] + code
+            left = without(counts[g, label], counts_low[g, label], w, margin[label])
+            if left < 0.0:
+                return left
+            # Missing is no state, or no longer one: the attribute is left out for all classes.
+            if code == size and (not spare[j] or spare_total[j] - w <= DUST_ABOVE * spare_total[j]):
+                continue
+            for c in range(k):
+                if c != label:
+                    out[i, c] += log_table[place, c]
+            total = max(without(high[j, label], low[j, label], w, margin[label]), 0.0) + prior[j]
+            left += imaginary[g]
+            if total <= 0.0:
+                out[i, label] -= 0.0 if code == size else log(float(size))
+            elif left <= 0.0:
+                out[i, label] = -np.inf
+            else:
+                out[i, label] += log(left / total)
+    return 0.0
+
+
+@kernel
+def remainder(held: float, taken: float) -> float:
+    """Return held − taken, 0 where one double cannot tell it from 0; a whole number is never rounding."""
+    rest = held - taken
+    if rest >= -DUST * held and rest <= DUST_ABOVE * held and rest != np.rint(rest):
+        return 0.0
+    return rest
+
+
+@kernel
+def score_multinomial(
+    indptr: Any, indices: Any, data: Any, target: Any, own: Any, sums: Any, whole: Any, alpha: Any, scores: Any
+) -> Any:  # fmt: skip
+    """Write log P(words | own class) without the row to ``scores`` (n,); no cell may be stored twice."""
+    one = np.uintp(1)
+    for i in range(np.uintp(target.shape[0])):
+        label, w = np.uintp(target[i]), own[i]
+        first, last = np.uintp(indptr[i]), np.uintp(indptr[i + one])
+        length = 0.0
+        for q in range(first, last):
+            length += data[q]
+        left = whole[label] - w * length
+        log_whole = log(left) if left > 0.0 else 0.0
+        score = 0.0
+        for q in range(first, last):
+            x = data[q]
+            if x == 0.0:
+                continue
+            v = np.uintp(indices[q])
+            rest = remainder(sums[label, v], w * x)
+            if rest < 0.0:
+                return rest
+            rest += alpha[v]
+            score += x * (log(rest) - log_whole) if rest > 0.0 else -np.inf
+        scores[i] = score
+    return 0.0
+
+
+@kernel
+def score_bernoulli(
+    indptr: Any, indices: Any, data: Any, above: float, rows: Any, w: float, held: Any, absent: Any, zero: Any,
+    short: Any, alpha: Any, whole: Any, base: float, scores: Any,
+) -> Any:  # fmt: skip
+    """Write log P(words | class) of ``rows``, all of one class and weight w, without each of them.
+
+    ``absent`` is log P(word absent) had the row not the word, 0 where that is log 0 (``zero``); where it would
+    be less than nothing (``short``) the row must have the word. ``base`` is the sum of ``absent``.
+    """
+    one = np.uintp(1)
+    zeros, shorts = 0, 0
+    for word in range(np.uintp(zero.shape[0])):
+        zeros += zero[word]
+        shorts += short[word]
+    for place in range(np.uintp(rows.shape[0])):
+        i = np.uintp(rows[place])
+        score, missing_zeros, missing_shorts = base, zeros, shorts
+        for q in range(np.uintp(indptr[i]), np.uintp(indptr[i + one])):
+            if data[q] > above:
+                v = np.uintp(indices[q])
+                rest = remainder(held[v], w)
+                if rest < 0.0:
+                    return rest
+                rest += alpha[v]
+                score += (log(rest / whole[v]) if rest > 0.0 else -np.inf) - absent[v]
+                missing_zeros -= zero[v]
+                missing_shorts -= short[v]
+        if missing_shorts > 0:
+            return -w
+        scores[i] = -np.inf if missing_zeros > 0 else score
+    return 0.0

@@ -1,0 +1,1 @@
+"""Chunk × plan → statistics: one counter for each pattern, threads, DuckDB."""

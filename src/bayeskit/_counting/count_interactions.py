@@ -1,0 +1,152 @@
+"""Rows → counts of chosen sets of attributes, numbers cut in many ways; and a sample of the rows themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._data.encoded import Chunk
+from bayeskit._numba import kernel
+from bayeskit._schema import Schema
+from bayeskit._statistics.interactions import Interactions
+from bayeskit._statistics.row_sample import RowSample, sample_of
+from bayeskit.typing import Floats
+
+_U = np.uintp
+
+
+@kernel
+def lay_axes(
+    codes: Any, values: Any, is_number: Any, places: Any, widths: Any, cuts: Any, cut_starts: Any, out: Any
+) -> None:
+    """Write the code of every row on every axis: shape (axes, rows).
+
+    A value of a numeric axis has the number of its interval (cut − 1, cut]; missing comes last. A state that was never
+    seen counts as missing.
+    """
+    n = _U(out.shape[1])
+    for a in range(_U(out.shape[0])):
+        place, last = _U(places[a]), widths[a] - 1
+        if is_number[a]:
+            for i in range(n):
+                x = values[i, place]
+                low, high = cut_starts[a], cut_starts[a + _U(1)]
+                if x == x:
+                    while low < high:
+                        middle = (low + high) // 2
+                        if cuts[middle] < x:
+                            low = middle + 1
+                        else:
+                            high = middle
+                    out[a, i] = low - cut_starts[a]
+                else:
+                    out[a, i] = last
+        else:
+            for i in range(n):
+                out[a, i] = min(codes[i, place], last)
+
+
+@kernel
+def count_tables_of_axes(
+    axes: Any, target: Any, weights: Any, tables: Any, widths: Any, starts: Any, counts: Any
+) -> None:
+    """Add every row's weight to its cell in each table.
+
+    One table after the other over a block of rows, so that its cells stay in the nearest cache. ``axes`` of shape
+    (axes, rows) holds the codes.
+    """
+    n, k = _U(target.shape[0]), _U(counts.shape[1])
+    flat = counts.reshape(-1)
+    for t in range(tables.shape[0]):
+        a, b, e = tables[t, 0], tables[t, 1], tables[t, 2]
+        begin = _U(starts[t])
+        if b < 0:
+            for i in range(n):
+                flat[(begin + _U(axes[a, i])) * k + _U(target[i])] += weights[i]
+        elif e < 0:
+            width = _U(widths[b])
+            for i in range(n):
+                cell = begin + _U(axes[a, i]) * width + _U(axes[b, i])
+                flat[cell * k + _U(target[i])] += weights[i]
+        else:
+            width, depth = _U(widths[b]), _U(widths[e])
+            for i in range(n):
+                cell = begin + (_U(axes[a, i]) * width + _U(axes[b, i])) * depth + _U(axes[e, i])
+                flat[cell * k + _U(target[i])] += weights[i]
+
+
+# Rows counted at a time: their codes stay in the second cache while all tables pass over them.
+_BLOCK = 4096
+
+
+class Axes(NamedTuple):
+    """The axes of tables as the loop reads them, in the order of its arguments."""
+
+    is_number: NDArray[np.bool_]
+    places: NDArray[np.int64]
+    widths: NDArray[np.int64]
+    cuts: Floats
+    cut_starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, layout: Interactions, schema: Schema) -> Axes:
+        variables = [schema.attributes[column] for column in layout.columns]
+        among = {v.name: j for kind in (schema.categorical, schema.numeric) for j, v in enumerate(kind)}
+        return cls(
+            np.array([v.kind == "numeric" for v in variables], dtype=np.bool_),
+            np.array([among[v.name] for v in variables], dtype=np.int64),
+            *(layout.widths, layout.cuts, layout.cut_starts),
+        )
+
+    def codes(self, chunk: Chunk, rows: slice) -> NDArray[np.int32]:
+        """Return the codes of some rows on every axis: shape (axes, rows)."""
+        values = chunk.values[rows]
+        out = np.empty((len(self.widths), len(values)), dtype=np.int32)
+        lay_axes(chunk.codes[rows], values, *self, out)
+        return out
+
+
+def blocks(n_rows: int) -> Iterator[slice]:
+    """Cut rows into runs whose codes on all axes stay in the cache."""
+    for begin in range(0, n_rows, _BLOCK):
+        yield slice(begin, min(begin + _BLOCK, n_rows))
+
+
+def count_interactions(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> Interactions:
+    """Count n(…, c) of every table."""
+    assert chunk.target is not None
+    found = Interactions.zero(schema, attributes)
+    found.margin[:] = np.bincount(chunk.target, chunk.weights, schema.n_classes)
+    chunk = in_one_matrix(chunk, schema)
+    weights, axes, layout = (
+        chunk.row_weights,
+        Axes.of(found, schema),
+        (found.tables, found.widths, found.starts),
+    )
+    for rows in blocks(chunk.n_rows):
+        count_tables_of_axes(
+            axes.codes(chunk, rows), chunk.target[rows], weights[rows], *layout, found.counts
+        )
+    return found
+
+
+def take_sample(chunk: Chunk, schema: Schema, attributes: tuple[Any, ...]) -> RowSample:
+    """Sample the rows of a chunk."""
+    assert chunk.target is not None
+    chunk = in_one_matrix(chunk, schema)
+    return sample_of(schema, attributes[0], chunk.codes, chunk.values, chunk.target, chunk.row_weights)
+
+
+def in_one_matrix(chunk: Chunk, schema: Schema) -> Chunk:
+    """Return the chunk with its codes side by side."""
+    if not isinstance(chunk.codes, tuple):
+        return chunk
+    columns = [column[:] for column in chunk.codes]
+    codes = np.empty((chunk.n_rows, len(columns)), dtype=schema.code_dtype)
+    for j, column in enumerate(columns):
+        codes[:, j] = column
+    return replace(chunk, codes=codes)

@@ -1,0 +1,128 @@
+"""Rows → scatter: second moments together, over the rows where nothing is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from bayeskit._data.encoded import Chunk
+from bayeskit._schema import Name, Schema
+from bayeskit._statistics.double import Twofold
+from bayeskit._statistics.regressions import sum_products
+from bayeskit._statistics.scatter import Scatter
+from bayeskit.errors import DataError
+from bayeskit.typing import Floats
+
+# Fourth powers of larger values, summed over many rows and columns, would leave the range of doubles.
+LARGEST = 1e70
+# Rows centred and multiplied at a time: with a few tens of columns they stay in the cache.
+_BLOCK = 2048
+# Products that are always summed in two doubles (a few milliseconds). Where there are more, that is done for classes
+# whose columns nearly follow from each other: less than this share of some column is left once the others are known.
+_FEW_PRODUCTS, _NEARLY_SINGULAR = 2**20, 1e-6
+
+
+def count_scatter(chunk: Chunk, schema: Schema, attributes: tuple[Name, ...]) -> Scatter:
+    """Sum z, zzᵀ and the third and fourth powers in each class, z measured from the mean of the class.
+
+    Only rows in which all these attributes are present are taken. Inside a chunk third and fourth powers are plain
+    doubles: about the mean of the very rows summed nothing cancels. So are squares of many rows that a matrix product
+    sums, unless the covariance is nearly singular: solving with it would magnify their rounding by its condition.
+    """
+    assert chunk.target is not None
+    columns = np.array([schema.numeric_index[name] for name in attributes], dtype=np.intp)
+    whole = np.array_equal(columns, np.arange(chunk.values.shape[1]))
+    values = chunk.values if whole else np.take(chunk.values, columns, axis=1)
+    taken = _usable(values, chunk.weights, attributes, chunk.first_row)
+
+    k, d = schema.n_classes, len(attributes)
+    pivot, weight, first = np.zeros((k, d)), np.zeros((2, k)), np.zeros((2, k, d))
+    second, third, fourth = np.zeros((2, k, d, d)), np.zeros((k, d, d)), np.zeros((k, d, d))
+    few = chunk.n_rows * d * (d + 1) <= 2 * _FEW_PRODUCTS
+    for c, rows in _by_class(chunk.target, taken, k):
+        x = values[rows]
+        w = None if chunk.weights is None else chunk.weights[rows]
+        weight[:, c], *_ = _sums(x[:, :0], w, pivot[c, :0])
+        # The mean of the differences to one row is exact where a column is constant.
+        away = x - x[0]
+        pivot[c] = x[0] + (away.sum(axis=0) if w is None else w @ away) / weight[0, c]
+        for begin in range(0, len(rows), _BLOCK):
+            part = slice(begin, begin + _BLOCK)
+            z = x[part] - pivot[c]
+            square, wz = z * z, z
+            if w is None:
+                first[0, c] += z.sum(axis=0)
+            else:
+                root = np.sqrt(w[part])[:, None]
+                first[0, c] += w[part] @ z
+                wz, square = root * z, root * square
+            # One matrix with itself is half the work (syrk).
+            second[0, c] += wz.T @ wz
+            third[c] += square.T @ wz
+            fourth[c] += square.T @ square
+        if few or _nearly_singular(second[0, c]):
+            _, first[:, c], second[:, c] = _sums(x, w, pivot[c])
+    n, s1, s2 = (Twofold(*both) for both in (weight, first, second))
+    return Scatter(pivot, (n, s1, s2, Twofold.exact(third), Twofold.exact(fourth)))
+
+
+def _sums(x: Floats, w: Floats | None, pivot: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return Σw, Σwz and Σwzzᵀ of the rows of one class, each as high and low."""
+    d = x.shape[1]
+    n, first, second = np.zeros((2, 1)), np.zeros((2, 1, d)), np.zeros((2, 1, d, d))
+    each, cell = np.ones(len(x)) if w is None else w, np.zeros(len(x), np.int64)
+    sum_products(np.ascontiguousarray(x), cell, each, pivot[None], *n, *first, *second)
+    lower, upper = np.tril_indices(d)
+    second[..., upper, lower] = second[..., lower, upper]
+    return n[:, 0], first[:, 0], second[:, 0]
+
+
+def _nearly_singular(square: Floats) -> bool:
+    """Say whether some column, but for those that are constant, nearly follows from the ones before it."""
+    spread = np.sqrt(np.diagonal(square))
+    varying = np.flatnonzero(spread)
+    unit = spread[varying]
+    factor, failed = lapack.dpotrf(square[np.ix_(varying, varying)] / unit / unit[:, None], lower=True)
+    return bool(failed or (np.diagonal(factor) ** 2 < _NEARLY_SINGULAR).any())
+
+
+def _by_class(
+    target: NDArray[np.uint32], taken: NDArray[np.bool_] | None, n_classes: int
+) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Yield every class that has rows, with their numbers in order."""
+    # Two bytes or one are sorted by radix, in time proportional to the rows.
+    codes = target.astype(np.uint16) if n_classes <= 65_536 else target
+    order = np.argsort(codes, kind="stable")
+    if taken is not None:
+        order = order[taken[order]]
+    ends = np.cumsum(np.bincount(target[order], minlength=n_classes))
+    for c, (begin, end) in enumerate(pairwise([0, *ends])):
+        if end > begin:
+            yield c, order[begin:end]
+
+
+def _usable(
+    values: Floats, weights: Floats | None, attributes: tuple[Name, ...], first_row: int
+) -> NDArray[np.bool_] | None:
+    """Return which rows are complete and have weight; None where all are."""
+    heavy = None if weights is None or weights.min(initial=1.0) > 0 else weights > 0
+    if not values.size or (values.min() >= -LARGEST and values.max() <= LARGEST):
+        return heavy  # a NaN would have failed both comparisons
+    taken = np.ones(len(values), dtype=np.bool_) if heavy is None else heavy
+    missing = np.isnan(values)
+    beyond = ~(missing | (np.abs(values) <= LARGEST)) & taken[:, None]
+    if beyond.any():
+        row, j = (int(at) for at in np.argwhere(beyond)[0])
+        raise DataError(
+            "{attribute!r} is {value} in row {first_row}: squares and fourth powers of values "
+            "beyond {largest:g} cannot be summed. Correct it, make it missing, or change the unit of the column.",
+            attribute=attributes[j],
+            value=values[row, j],
+            first_row=first_row + row,
+            largest=LARGEST,
+        )
+    return taken & ~missing.any(axis=1)

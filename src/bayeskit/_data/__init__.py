@@ -1,0 +1,1 @@
+"""Frames, arrays, sparse matrices, batches and files → codes and numbers."""

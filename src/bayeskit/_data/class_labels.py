@@ -1,0 +1,152 @@
+"""The class column and the row weights, checked and coded."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._data.columns import CodedColumn, factorize_array
+from bayeskit._data.frames import factorize_series, readable
+from bayeskit._messages import Message
+from bayeskit._schema import Variable
+from bayeskit.errors import DataError, DataTypeError, UnseenClass
+
+_WAY_OUT = "leave rows without one out, or let a classifier learn from them too with semi_supervised=True"
+
+
+def as_labels(y: Any, n_rows: int) -> Any:
+    """Return y as a one-dimensional array (or narwhals series) of n_rows labels."""
+    if y is None:
+        raise DataError("This method requires y to be passed, but the target y is None. Pass y or target=.")
+    if type(y) is not np.ndarray:
+        y = _opened(y)
+    if isinstance(y, np.ndarray):
+        if y.ndim == 2 and y.shape[1] == 1:
+            import warnings
+
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected. Pass y.ravel().",
+                _column_vector_warning(),
+                stacklevel=4,
+            )
+            y = y.ravel()
+        if y.ndim != 1:
+            raise DataError("y should be a 1d array, got an array of shape {shape} instead.", shape=y.shape)
+    if len(y) != n_rows:
+        raise DataError(
+            "Found input variables with inconsistent numbers of samples: {n_rows} rows and {n} labels.",
+            n_rows=n_rows,
+            n=len(y),
+        )
+    return y
+
+
+def _opened(y: Any) -> Any:
+    if hasattr(y, "__narwhals_series__") or (hasattr(y, "dtype") and hasattr(y, "name")):
+        import narwhals.stable.v2 as nw
+
+        series = nw.from_native(y, series_only=True, pass_through=True)
+        if not isinstance(series, nw.Series):  # an index, say: it has a dtype and a name, but is no series
+            return np.asarray(y)
+        column = readable(series, "y")
+        if series is not y and isinstance(column.dtype, (nw.Categorical, nw.Enum)):
+            return column
+        return np.asarray(column.to_numpy())
+    if hasattr(y, "to_pylist"):  # a PyArrow array
+        return _plain_array(y.to_pylist())
+    if hasattr(y, "to_numpy"):
+        return np.asarray(y.to_numpy())
+    return _plain_array(y)
+
+
+def _plain_array(y: Any) -> NDArray[Any]:
+    try:
+        array = np.asarray(y)
+    except ValueError:
+        raise DataError("y is a list of lists of different lengths. Pass one label a row.") from None
+    if array.ndim == 0:
+        raise DataTypeError("y should be a 1d array, got a single {kind} instead.", kind=type(y).__name__)
+    kinds = {type(v) for v in y} if array.dtype.kind in "US" else set()
+    return np.asarray(y, dtype=object) if len(kinds) > 1 else array
+
+
+def _column_vector_warning() -> type[Warning]:
+    """scikit-learn's own category where it is loaded, since its users filter by it."""
+    import sys
+
+    exceptions = sys.modules.get("sklearn.exceptions")
+    return getattr(exceptions, "DataConversionWarning", UserWarning) if exceptions else UserWarning
+
+
+def factorize_labels(y: Any) -> CodedColumn:
+    """Code the labels; missing ones and continuous ones are refused."""
+    if not isinstance(y, np.ndarray):
+        coded = factorize_series(y, "y")
+        coded = CodedColumn(coded.codes, coded.labels)
+    else:
+        if y.dtype.kind == "c":
+            raise DataTypeError("Complex data not supported: y must hold class labels.")
+        if y.dtype.kind == "f":
+            finite = y[np.isfinite(y)]
+            if len(finite) < len(y):
+                raise DataError(
+                    "Input y contains NaN or infinity. Every row to be learned needs its class: {way_out}.",
+                    way_out=Message(_WAY_OUT),
+                )
+            if (finite != np.rint(finite)).any():
+                raise DataError(
+                    "Unknown label type: continuous. y holds fractions; a classifier needs class labels "
+                    "(bin the values first, or use a regressor)."
+                )
+        coded = factorize_array(y, "y")
+    if not isinstance(coded.labels, range) and len(coded.codes) and int(coded.codes.min()) < 0:
+        row = int((np.asarray(coded.codes) < 0).argmax())
+        raise DataError(
+            "Input y contains NaN: the class of row {row} is missing; {way_out}.",
+            row=row,
+            way_out=Message(_WAY_OUT),
+        )
+    return coded
+
+
+def _in_run(y: object, first: int, size: int) -> bool:
+    if not isinstance(y, np.ndarray) or y.dtype.kind not in "iu" or not len(y):
+        return False
+    return bool(y.min() >= first and y.max() < first + size)
+
+
+def encode_labels(
+    y: Any, target: Variable, policy: Literal["grow", "error"]
+) -> tuple[Variable, NDArray[np.uint32]]:
+    """Return the target (grown if need be) and the code of each label in it."""
+    first = target.first_of_run if target.states else None
+    if first is not None and _in_run(y, first, target.size):
+        return target, (y.astype(np.int64) - first).astype(
+            np.uint32
+        )  # the common case of a stream, at memory speed
+    coded = factorize_labels(y)
+    codes, labels = coded.codes, coded.labels
+    if policy == "grow" and not target.closed:
+        if isinstance(labels, range) and not target.size:
+            # The whole span for now: classes without weight are let go after the counting.
+            return target.grown(labels), np.asarray(codes).astype(np.uint32)
+        if isinstance(labels, range):
+            present = np.flatnonzero(np.bincount(codes, minlength=len(labels)))
+            target = target.grown([labels[i] for i in present.tolist()])
+        else:
+            target = target.grown(labels)
+    table = np.array([target.codes.get(label, -1) for label in labels], dtype=np.int64)
+    found = table[codes]
+    if found.size and found.min() < 0:
+        label = labels[int(codes[int((found < 0).argmax())])]
+        raise UnseenClass(
+            "{label!r} is not one of the classes {states}. {way_out}",
+            label=label,
+            states=target.listing(),
+            way_out=Message("Announce it in classes= at the first call, or leave classes= out.")
+            if policy == "grow"
+            else "",
+        )
+    return target, found.astype(np.uint32)

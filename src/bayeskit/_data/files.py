@@ -1,0 +1,421 @@
+"""One CSV, TSV or Parquet file as a source of batches that can be read again and again, through DuckDB."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._data.formats import LOOKS, Field, Parquet, Text
+from bayeskit._data.spelling import note_spellings
+from bayeskit._messages import Joined, Message, Term
+from bayeskit.errors import ColumnError, DataError, SettingError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Arrays = list[NDArray[Any]]
+# Small: a long list of tuples keeps the garbage collector busy (122,880 at a time took 2.3 times as long).
+_ROWS_AT_ONCE = 2048
+
+
+def pieces(
+    connection: DuckDBPyConnection, query: str, fields: Sequence[Field], size: int
+) -> Iterator[Arrays]:
+    """Run a query and give its columns piece by piece; how long a piece is, is left to DuckDB."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        return _by_rows(connection, query, fields)
+    return _by_arrow(connection, query, fields, size)
+
+
+def _by_arrow(
+    connection: DuckDBPyConnection, query: str, fields: Sequence[Field], size: int
+) -> Iterator[Arrays]:
+    # From a relation, not from execute(): the latter would hold all rows first.
+    relation = connection.sql(query)
+    # The second name is the older one; DuckDB 2.0 warns that it will go.
+    open_reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+    with open_reader(size) as reader:
+        for batch in reader:
+            arrays = (column.to_numpy(zero_copy_only=False) for column in batch.columns)
+            yield [
+                np.array(array, dtype=dtype_of(field)) for field, array in zip(fields, arrays, strict=True)
+            ]
+
+
+def _by_rows(connection: DuckDBPyConnection, query: str, fields: Sequence[Field]) -> Iterator[Arrays]:
+    result = connection.execute(query)
+    while rows := result.fetchmany(_ROWS_AT_ONCE):
+        yield [
+            np.array(column, dtype=dtype_of(field))
+            for field, column in zip(fields, zip(*rows, strict=True), strict=True)
+        ]
+
+
+def dtype_of(field: Field) -> Any:
+    """The dtype of a column, the same in every batch."""
+    if field.kind == "bool" and not field.nulls:
+        return np.dtype(np.bool_)
+    return np.dtype(field.kind if field.kind in ("int64", "float64") else object)
+
+
+def rebatched(parts: Iterable[Arrays], size: int) -> Iterator[Arrays]:
+    """Cut and join pieces into batches of exactly `size` rows, the last one shorter.
+
+    Examples
+    --------
+    >>> [batch[0].tolist() for batch in rebatched([[np.arange(3)], [np.arange(3, 5)]], 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    held: list[Arrays] = []
+    count = 0
+    for part in parts:
+        held.append(part)
+        count += len(part[0])
+        if count < size:
+            continue
+        joined = [
+            np.concatenate(column) if len(held) > 1 else column[0] for column in zip(*held, strict=True)
+        ]
+        whole = count - count % size
+        for start in range(0, whole, size):
+            yield [column[start : start + size] for column in joined]
+        held, count = [[column[whole:] for column in joined]], count - whole
+    if count:
+        yield [np.concatenate(column) for column in zip(*held, strict=True)]
+
+
+Batch = dict[str, NDArray[Any]]
+_USABLE = ("int64", "float64", "bool", "str")
+# To plan a query takes DuckDB a time that grows with the square of what is asked.
+_COLUMNS_AT_ONCE = 128
+
+
+class FileSource:
+    """The rows of one file, in batches of named NumPy arrays.
+
+    The kind of a text column is decided by *all* of its cells, in one pass when the source is made: whole
+    numbers are ``int64``, numbers ``float64``, true and false ``bool``, everything else is text. Decimal commas,
+    commas between thousands, per cent and currency signs are understood where all cells have them, with a note.
+    A column of whole numbers with missing cells is ``float64`` with NaN, in every batch; text is an object array with
+    None for missing, and so are booleans where one is missing. Memory does not depend on the number of rows.
+    Every pass has its own connection, so that several threads may read one source.
+
+    Parameters
+    ----------
+    path : path
+        CSV or TSV (also packed with gzip), or Parquet. It is taken literally: no patterns, no addresses.
+    columns, exclude : sequence of str, optional
+        The columns to read, in this order; the columns to leave out.
+    encoding : str, optional
+        Of a text file; found by reading it where not given (see `bayeskit._data.encodings.detect`).
+    separator : str, optional
+        One character; found from the first records where not given.
+    missing : sequence of str, default ("",)
+        Texts that mean that a cell is missing.
+    rows_per_batch : int, default 122,880
+        The default is DuckDB's own unit of work.
+    most_columns : int, optional
+        Refuse a file with more of them, before its rows are looked at.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns that are read, in order.
+    dtypes : dict of str to str
+        For each of them ``int64``, ``float64``, ``bool``, ``str``, or a kind that `batches` refuses.
+    rows : int
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "melons.csv")
+    >>> _ = path.write_bytes("色泽,密度\\n青绿,0.5\\n浅白,\\n".encode())
+    >>> [batch["密度"].tolist() for batch in FileSource(path).batches()]
+    [[0.5, nan]]
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        columns: Sequence[Hashable] | None = None,
+        exclude: Sequence[Hashable] | None = None,
+        encoding: str | None = None,
+        separator: str | None = None,
+        missing: Sequence[str] = ("",),
+        rows_per_batch: int = 122_880,
+        most_columns: int | None = None,
+    ) -> None:
+        if rows_per_batch < 1:
+            raise SettingError(
+                "rows_per_batch={rows_per_batch!r} must be at least 1.", rows_per_batch=rows_per_batch
+            )
+        self.path, self.rows_per_batch = Path(path).absolute(), rows_per_batch
+        self._most_columns = most_columns
+        self._shown = shown = repr(os.fspath(path))
+        texts = (missing,) if isinstance(missing, str) else tuple(missing)
+        self._format: Text | Parquet
+        if not _is_parquet(self.path, shown):
+            self._format = Text(self.path, shown, encoding, separator, texts)
+        elif encoding is None and separator is None:
+            self._format = Parquet(self.path, shown, texts)
+        else:
+            raise SettingError(
+                "encoding= and separator= are for text, and {shown} is Parquet: leave them out.", shown=shown
+            )
+        self._stamp = _stamp(self.path)
+        self._fields, self.rows = self._survey(columns, exclude)
+        note_spellings([(field.name, field.spelling) for field in self._fields], shown)
+        if self.rows == 0:
+            raise DataError(
+                "{shown} has the names of columns and no rows. Give a file with at least one row.",
+                shown=shown,
+            )
+        self.names = tuple(field.name for field in self._fields)
+        self.dtypes = {field.name: field.kind for field in self._fields}
+
+    def __repr__(self) -> str:
+        return f"FileSource({self._shown}: {self.rows:,} rows, {len(self.names)} columns, {self._format})"
+
+    def batches(self) -> Iterator[Batch]:
+        """Read the file once from its beginning, `rows_per_batch` rows at a time (at the end, what is left).
+
+        Returns
+        -------
+        iterator of dict of str to array
+            One array a column, all of the same length; a column has the same dtype in every batch.
+        """
+        for field in self._fields:
+            if field.kind not in _USABLE:
+                dated = field.kind in ("date", "time")
+                what = (
+                    Message("holds dates or times")
+                    if dated
+                    else Message("is of type {kind}", kind=field.kind)
+                )
+                way_out = Message(
+                    "Leave it out with exclude=[{name!r}], or cast what matters to numbers or text.",
+                    name=field.name,
+                )
+                raise ColumnError(
+                    "Column {name!r} of {shown} {what}. {way_out}",
+                    name=field.name,
+                    shown=self._shown,
+                    what=what,
+                    way_out=way_out,
+                )
+        if _stamp(self.path) != self._stamp:
+            raise DataError(
+                "{shown} has changed since it was opened. Make a new FileSource of it.", shown=self._shown
+            )
+        return self._read()
+
+    def reread(
+        self, columns: Sequence[str] | None = None, kinds: Mapping[str, str] | None = None
+    ) -> FileSource:
+        """Return a source of some of these columns, some read as another kind; the file is not surveyed again.
+
+        Parameters
+        ----------
+        columns : names, optional
+            Of the columns to read, in this order.
+        kinds : {name: "str" or "float64"}, optional
+            A column of text that is to be numbers fails when a batch holds a cell that is none.
+        """
+        wanted = dict(kinds or {})
+        fields = self._fields if columns is None else _chosen(self._fields, columns, None, self._shown)
+        source = copy(self)
+        source._fields = [
+            self._format.read_as(field, wanted[field.name]) if field.name in wanted else field
+            for field in fields
+        ]
+        source.names = tuple(field.name for field in source._fields)
+        source.dtypes = {field.name: field.kind for field in source._fields}
+        return source
+
+    def _read(self) -> Iterator[Batch]:
+        query = ", ".join(f"{field.expression} AS o{i}" for i, field in enumerate(self._fields))
+        with self._opened() as (connection, table):
+            parts = pieces(connection, f"SELECT {query} FROM {table}", self._fields, self.rows_per_batch)
+            for arrays in rebatched(parts, self.rows_per_batch):
+                yield dict(zip(self.names, arrays, strict=True))
+
+    def _survey(
+        self, columns: Sequence[Hashable] | None, exclude: Sequence[Hashable] | None
+    ) -> tuple[list[Field], int]:
+        """Learn the columns, and in one pass over the rows how many there are and the kind of each column."""
+        try:
+            with self._opened() as (connection, table):
+                fields = _chosen(self._format.fields(connection, table), columns, exclude, self._shown)
+                if self._most_columns is not None and len(fields) > self._most_columns:
+                    raise ColumnError(
+                        "{shown} has {n:,} columns, and {most_columns:,} at most are read. "
+                        "Make a file of the columns that matter.",
+                        shown=self._shown,
+                        n=len(fields),
+                        most_columns=self._most_columns,
+                    )
+                tests = [list(self._format.tests) for _ in fields]
+                if self._format.tests:
+                    # Most columns of text betray themselves at once, and need no test over the whole file.
+                    _, counts = _count(connection, f"(FROM {table} LIMIT 2048)", fields, tests)
+                    tests = [[kind for kind, n in passed.items() if n == filled] for filled, passed in counts]
+                rows, counts = _count(connection, table, fields, tests)
+        except ColumnError:
+            raise
+        except DataError:
+            if not self._format.mend():
+                raise
+            return self._survey(columns, exclude)
+        return [
+            self._format.typed(field, rows, *count) for field, count in zip(fields, counts, strict=True)
+        ], rows
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Any, str]]:
+        """A connection of one's own, and the file as a FROM clause names it."""
+        import duckdb
+
+        # No extension is fetched from anywhere, and no name in a query means a Python variable.
+        config: dict[str, Any] = {"autoinstall_known_extensions": False, "python_enable_replacements": False}
+        with self._format.table() as table, duckdb.connect(config=config) as connection:
+            try:
+                connection.execute("SET enable_progress_bar = false")
+                yield connection, table
+            except (duckdb.InterruptException, RuntimeError) as error:
+                # DuckDB notices Ctrl-C itself, and makes an error of its own of it.
+                if "interrupt" in str(error).lower():
+                    raise KeyboardInterrupt from error
+                raise
+            except (duckdb.Error, OSError) as error:  # pyarrow hands DuckDB's errors on as OSError
+                raise DataError(self._explained(str(error))) from error
+
+    def _explained(self, error: str) -> Message:
+        lines = [line for line in error.partition("Possible")[0].splitlines() if line.strip()]
+        # DuckDB says where, shows the record, which may be long, and says last what is wrong with it.
+        told = " | ".join(dict.fromkeys([*lines[:2], lines[-1]]))[:300]
+        what = re.sub(r"^(\w+ )*Error: ", "", told).rstrip(".")
+        width = _WRONG_WIDTH.fullmatch(what)
+        return Message(
+            "{shown} cannot be read as {format}: {what}. {way_out}",
+            shown=self._shown,
+            format=self._format.message,
+            what=what if width is None else Message(_WIDTHS, **width.groupdict()),
+            way_out=Message("Mend the file there, or check separator= and encoding=.")
+            if self._format.tests
+            else Message("Mend the file there."),
+        )
+
+
+# DuckDB's error that whoever reads CSV files will meet: a line with more or fewer cells than the first.
+_WIDTHS = (
+    "CSV Error on Line: {line} | Original Line: {text} | Expected Number of Columns: {wanted} Found: {found}"
+)
+_WRONG_WIDTH = re.compile(
+    r"CSV Error on Line: (?P<line>\d+) \| Original Line: (?P<text>.*) \| "
+    r"Expected Number of Columns: (?P<wanted>\d+) Found: (?P<found>\d+)"
+)
+
+
+def _is_parquet(path: Path, shown: str) -> bool:
+    """Look at the first and last bytes; refuse what is no table at all."""
+    if path.is_dir():
+        raise DataError("{shown} is a directory. Name one file in it.", shown=shown)
+    try:
+        with open(path, "rb") as file:
+            head = file.read(4)
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 4))
+            tail = file.read(4)
+    except FileNotFoundError:
+        near = get_close_matches(path.name, os.listdir(path.parent)) if path.parent.is_dir() else []
+        meant = Message(" Did you mean {names}?", names=Joined(map(repr, near), " or ")) if near else ""
+        raise DataError(
+            "There is no file {shown} (looked for as {path!r}).{meant} Check the path.",
+            shown=shown,
+            path=str(path),
+            meant=meant,
+        ) from None
+    except OSError as error:
+        raise DataError(
+            "{shown} cannot be opened: {strerror}. Check the path and your rights to it.",
+            shown=shown,
+            strerror=Term(error.strerror or str(error)),
+        ) from error
+    if not head:
+        raise DataError(
+            "{shown} is empty. Give a file with a line of names and at least one row.", shown=shown
+        )
+    if head == b"PK\x03\x04":
+        raise DataError(
+            "{shown} is a zip archive or an Excel workbook. Save the sheet as CSV and give that.", shown=shown
+        )
+    named_so = path.suffix.lower() in (".parquet", ".pq")
+    if named_so and head != b"PAR1":
+        raise DataError(
+            "{shown} is not Parquet: it begins with {head!r}. If it is text, name it .csv.",
+            shown=shown,
+            head=head,
+        )
+    return head == b"PAR1" and (named_so or tail == b"PAR1")
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _chosen(
+    fields: list[Field], columns: Sequence[Hashable] | None, exclude: Sequence[Hashable] | None, shown: str
+) -> list[Field]:
+    by_name: dict[Hashable, Field] = {field.name: field for field in fields}
+    wanted = list(by_name) if columns is None else [columns] if isinstance(columns, str) else list(columns)
+    unwanted = [exclude] if isinstance(exclude, str) else list(exclude or ())
+    for role, names in (("columns", wanted), ("exclude", unwanted)):
+        for name in names:
+            if name not in by_name:
+                near = get_close_matches(str(name), map(str, by_name), cutoff=0.4) or list(by_name)[:8]
+                way_out = Message("Did you mean {names}?", names=Joined(map(repr, near), " or "))
+                raise ColumnError(
+                    "{role}= names {name!r}, which is no column of {shown}. {way_out}",
+                    role=role,
+                    name=name,
+                    shown=shown,
+                    way_out=way_out,
+                )
+    kept = [by_name[name] for name in dict.fromkeys(wanted) if name not in unwanted]
+    if not kept:
+        raise ColumnError(
+            "columns= and exclude= leave no column of {shown}. Its columns are {by_name}.",
+            shown=shown,
+            by_name=list(by_name)[:12],
+        )
+    return kept
+
+
+def _count(
+    connection: DuckDBPyConnection, table: str, fields: list[Field], tests: list[list[str]]
+) -> tuple[int, list[tuple[int, dict[str, int]]]]:
+    """How many rows there are; for each column how many cells are filled and how many pass each test."""
+    rows, counts = 0, []
+    for first in range(0, len(fields), _COLUMNS_AT_ONCE):
+        some, kept = fields[first : first + _COLUMNS_AT_ONCE], tests[first : first + _COLUMNS_AT_ONCE]
+        asked = ["count(*)"]
+        for field, kinds in zip(some, kept, strict=True):
+            asked.append(f"count({field.column})")
+            # Not FILTER: each such aggregate holds a buffer for all columns (500 of them took 5 GB).
+            asked += [f"count(CASE WHEN {LOOKS[kind].format(field.column)} THEN 1 END)" for kind in kinds]
+        [(rows, *answers)] = connection.execute(f"SELECT {', '.join(asked)} FROM {table}").fetchall()
+        answer = iter(answers)
+        counts += [(next(answer), {kind: next(answer) for kind in kinds}) for kinds in kept]
+    return rows, counts

@@ -1,0 +1,372 @@
+"""The two formats of files, text and Parquet, as DuckDB is to be asked for them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bayeskit._data.encodings import GZIP_MAGIC, blocks, decoded, is_utf8, resolve, utf8_copy
+from bayeskit._data.spelling import SPELLINGS, spelling_of
+from bayeskit._messages import Joined, Message
+from bayeskit.errors import ColumnError, DataError, SettingError, SourceNote
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+SEPARATORS = (",", "\t", ";", "|")
+_HEAD = 1 << 20
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+def read_header(texts: Iterable[str], separator: str | None, shown: str) -> tuple[list[str], str]:
+    """Read the names in the first line of a text, and the separator where none is given.
+
+    The separator is the one that cuts the header and the records after it into the same number of fields, and
+    into the most.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        The file as text, block by block; no more is taken than is needed.
+    shown : str
+        The name of the file, for messages.
+
+    Examples
+    --------
+    >>> read_header(["色泽;密度\\n青绿;0,5\\n"], None, "melons.csv")
+    (['色泽', '密度'], ';')
+    """
+    head = _head(texts)
+    if head.lower().startswith("sep=") and len(head.partition("\n")[0].rstrip("\r")) == 5:
+        raise DataError(
+            "The first line of {shown} is {head!r}, a word to Excel alone. Remove that line.",
+            shown=shown,
+            head=head[:5],
+        )
+    # The order decides a tie, as in a file of one column.
+    first = "\t" if ".tsv" in shown.lower() else ","
+    tries = (separator,) if separator else (first, *SEPARATORS)
+    records = {each: _records(head, each, shown) for each in tries}
+    if not records[tries[0]] or not records[tries[0]][0]:
+        way_out = Message(
+            "The first line must hold the names of the columns: remove the blank lines above it."
+        )
+        raise DataError("The first line of {shown} is blank. {way_out}", shown=shown, way_out=way_out)
+    best = max(tries, key=lambda each: (_agree(records[each]), len(records[each][0])))
+    return _names(records[best][0], shown), best
+
+
+def _head(texts: Iterable[str]) -> str:
+    head = ""
+    for text in texts:
+        head += text
+        if len(head) >= _HEAD:
+            # Whole lines only, so that the last record is not cut.
+            return head[: head.rfind("\n") + 1] or head
+    return head
+
+
+def _records(head: str, separator: str, shown: str, limit: int = 64) -> list[list[str]]:
+    reader = csv.reader(io.StringIO(head, newline=""), delimiter=separator)
+    records: list[list[str]] = []
+    try:
+        records.extend(islice(reader, limit))
+    except csv.Error as error:
+        # A very long cell further down is no fault: what was read before it is enough to go by.
+        if not records:
+            way_out = Message("A quotation mark that is never closed is the usual reason.")
+            raise DataError(
+                "The first line of {shown} cannot be read: {error}. {way_out}",
+                shown=shown,
+                error=error,
+                way_out=way_out,
+            ) from error
+    return records
+
+
+def _agree(records: Iterable[list[str]]) -> bool:
+    widths = {len(record) for record in records if record}
+    return len(widths) == 1 and widths != {1}
+
+
+def _names(header: list[str], shown: str) -> list[str]:
+    names = [name.strip() for name in header]
+    for place, name in enumerate(names, start=1):
+        if not name:
+            names[place - 1] = f"column{place}"
+            _note(
+                "Column {place} of {shown} has no name; it is called {name!r}. If it numbers the rows, pass "
+                "exclude=[{name!r}].",
+                place=place,
+                shown=shown,
+                name=f"column{place}",
+            )
+    refuse_twins(names, shown)
+    numbers = [name for name in names if _NUMBER.fullmatch(name)]
+    if len(numbers) == len(names) or any(not name.isdigit() for name in numbers):
+        _note(
+            "The first line of {shown} is taken as the names of the columns, yet {number!r} is a number. If the file "
+            "has no header, write one above its first row.",
+            shown=shown,
+            number=numbers[0],
+        )
+    return names
+
+
+def _note(template: str, **values: object) -> None:
+    # From here up: _names, read_header, Text, FileSource, and its caller, who should be named.
+    warnings.warn(SourceNote(template, **values), stacklevel=6)
+
+
+def refuse_twins(names: Iterable[str], shown: str) -> None:
+    """Refuse two columns of one name: nobody could say which of them is meant."""
+    twins = [name for name, times in Counter(names).items() if times > 1]
+    if twins:
+        way_out = Message("Rename all but one of them in the file.")
+        raise ColumnError(
+            "{shown} has more than one column called {names}. {way_out}",
+            shown=shown,
+            names=Joined(map(repr, twins)),
+            way_out=way_out,
+        )
+
+
+def mixed_newlines(path: Path) -> bool:
+    """Whether lines end in more than one way (CR LF, LF, CR), which DuckDB's strict reader refuses."""
+    kinds = set()
+    for block in _overlapping(blocks(path)):
+        bare = block.replace(b"\r\n", b"")
+        kinds |= {end for end, text in ((b"\n", bare), (b"\r", bare[:-1]), (b"\r\n", block)) if end in text}
+        if len(kinds) > 1:
+            return True
+    return False
+
+
+def _overlapping(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    # A CR LF cut by the edge of two blocks is whole in the second, which begins with the CR of the first.
+    kept = b""
+    for piece in pieces:
+        yield kept + piece
+        kept = b"\r" if piece.endswith(b"\r") else b""
+
+
+# What a cell of each kind looks like. DuckDB's own sniffer is not asked: it makes booleans of a column of t
+# and f and dates of inf, and over a whole file it is slower. To a cast '1_000' is a number; to us, a name.
+LOOKS = {
+    "int64": r"regexp_full_match({0}, '\s*[-+]?[0-9]+\s*') AND TRY_CAST({0} AS BIGINT) IS NOT NULL",
+    "float64": "TRY_CAST({0} AS DOUBLE) IS NOT NULL AND NOT contains({0}, '_')",
+    "bool": "lower({0}) IN ('true', 'false')",
+    "date": r"regexp_full_match({0}, '(\d{{4}}[-/]\d\d?[-/]\d\d?|\d\d?[-/]\d\d?[-/]\d{{4}})([ T]\d.*)?')",
+    "time": r"regexp_full_match({0}, '\d\d?:\d\d(:\d\d(\.\d+)?)?')",
+    **{name: spelling.looks for name, spelling in SPELLINGS.items()},
+}
+_TYPES = {
+    "int64": "TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER",
+    "float64": "FLOAT DOUBLE DECIMAL HUGEINT UBIGINT UHUGEINT",
+    "str": "VARCHAR ENUM UUID",
+    "bool": "BOOLEAN",
+    "date": "DATE TIMESTAMP TIMESTAMP_S TIMESTAMP_MS TIMESTAMP_NS",
+    "time": "TIME INTERVAL",
+}
+_KIND_OF_TYPE = {each: kind for kind, types in _TYPES.items() for each in types.split()}
+# DuckDB wants at least one text for "missing"; this one stands in no file.
+_NEVER = "\ue000\ue001\ue000"
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column: its name, how SQL calls it, its kind, the expression that reads it as that kind, and how its
+    numbers are spelled where that is not plain."""
+
+    name: str
+    column: str
+    kind: str = "str"
+    nulls: bool = True
+    expression: str = ""
+    spelling: str = ""
+
+
+def quoted(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def literal(path: Path, shown: str) -> str:
+    """A path as SQL writes it, its ``*``, ``?`` and ``[`` meaning themselves."""
+    text = os.fspath(path)
+    if any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise DataError("{shown} has a name that is no UTF-8; DuckDB cannot name it. Rename it.", shown=shown)
+    if os.sep == "/" and "\\" in text and re.search(r"[*?\[]", text):
+        raise DataError(
+            "{shown} has a backslash and one of * ? [ in its path; DuckDB cannot name it. Rename it.",
+            shown=shown,
+        )
+    return quoted(re.sub(r"([*?\[])", r"[\1]", text))
+
+
+class Text:
+    """Delimited text in any encoding, a header first; packed with gzip or not."""
+
+    tests = tuple(LOOKS)
+
+    def __init__(
+        self, path: Path, shown: str, encoding: str | None, separator: str | None, missing: Sequence[str]
+    ) -> None:
+        if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
+            raise SettingError(
+                'separator={separator!r} must be one character, such as ";" or "\\t".', separator=separator
+            )
+        self.path, self.shown, self.missing, self.even = path, shown, missing, False
+        self.encoding = resolve(path, encoding)
+        if encoding is not None and is_utf8(self.encoding):
+            for _ in decoded(path, self.encoding):  # DuckDB checks this too, without saying at which byte
+                pass
+        with open(path, "rb") as file:
+            self.packed = file.read(2) == GZIP_MAGIC
+        self.names, self.separator = read_header(decoded(path, self.encoding), separator, shown)
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+    @property
+    def message(self) -> Message:
+        """What messages call the format."""
+        return Message(
+            "text in {encoding}, separated by {separator!r}", encoding=self.encoding, separator=self.separator
+        )
+
+    @contextmanager
+    def table(self) -> Iterator[str]:
+        """The file as a FROM clause names it, every column as text."""
+        with self._readable() as readable:
+            columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.names)))
+            nulls = ", ".join(map(quoted, self.missing or (_NEVER,)))
+            packed = "gzip" if self.packed and readable == self.path else "none"
+            yield (
+                f"read_csv({literal(readable, self.shown)}, auto_detect = false, header = true, "
+                f"columns = {{{columns}}}, quote = '\"', escape = '\"', delim = {quoted(self.separator)}, "
+                f"nullstr = [{nulls}], compression = '{packed}', hive_partitioning = false)"
+            )
+
+    @contextmanager
+    def _readable(self) -> Iterator[Path]:
+        if is_utf8(self.encoding) and not self.even:
+            yield self.path
+        else:
+            with utf8_copy(self.path, self.encoding, newlines=self.even) as copy:
+                yield copy
+
+    def fields(self, connection: DuckDBPyConnection, table: str) -> list[Field]:
+        # Numbers for names: DuckDB takes "a" and "A" for the same one.
+        return [Field(name, f"c{place}") for place, name in enumerate(self.names)]
+
+    def typed(self, field: Field, rows: int, filled: int, passed: dict[str, int]) -> Field:
+        """Decide the kind by how many cells are filled, and how many of them look like each kind."""
+        kind = next((each for each in LOOKS if filled and passed.get(each) == filled), "str")
+        if kind in SPELLINGS:
+            spelling = spelling_of(filled, passed, self.separator) or ""
+            return _cast(replace(field, kind="float64", nulls=filled < rows, spelling=spelling))
+        if kind == "bool":
+            return replace(
+                field, kind=kind, nulls=filled < rows, expression=f"lower({field.column}) = 'true'"
+            )
+        return _cast(replace(field, kind=kind, nulls=filled < rows))
+
+    def read_as(self, field: Field, kind: str) -> Field:
+        """Read a column as text or as numbers, whatever its cells look like."""
+        return _cast(replace(field, kind=kind))
+
+    def mend(self) -> bool:
+        """After a failure: whether reading a copy with even line ends is worth a try."""
+        if self.even or not mixed_newlines(self.path):
+            return False
+        self.even = True
+        note = SourceNote(
+            "The lines of {shown} end in different ways (CR LF, LF, CR): all are read as line ends.",
+            shown=self.shown,
+        )
+        warnings.warn(note, stacklevel=4)
+        return True
+
+
+class Parquet:
+    """A Parquet file."""
+
+    tests = ()
+
+    def __init__(self, path: Path, shown: str, missing: Sequence[str]) -> None:
+        self.path, self.shown, self.missing = path, shown, missing
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+    @property
+    def message(self) -> Message:
+        """What messages call the format."""
+        return Message("Parquet")
+
+    @contextmanager
+    def table(self) -> Iterator[str]:
+        """The file as a FROM clause names it."""
+        yield f"read_parquet({literal(self.path, self.shown)}, hive_partitioning = false)"
+
+    def fields(self, connection: DuckDBPyConnection, table: str) -> list[Field]:
+        tree = f"SELECT name, num_children FROM parquet_schema({literal(self.path, self.shown)})"
+        nodes = iter(connection.execute(tree).fetchall()[1:])
+        names = [_skip_children(node, nodes) for node in nodes]
+        refuse_twins(names, self.shown)
+        # DuckDB may have changed a name that differs from another only by case; the order is the file's.
+        described = connection.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()
+        fields = []
+        for name, (column, kind, *_) in zip(names, described, strict=True):
+            known = None if kind.endswith("]") else _KIND_OF_TYPE.get(re.split(r"[( ]", kind)[0])
+            fields.append(Field(name, '"' + column.replace('"', '""') + '"', known or kind))
+        return fields
+
+    def typed(self, field: Field, rows: int, filled: int, passed: dict[str, int]) -> Field:
+        """Decide the kind by the column's type and whether all its cells are filled."""
+        field = replace(field, nulls=filled < rows)
+        if field.kind == "str":
+            text = f"CAST({field.column} AS VARCHAR)"
+            texts = ", ".join(map(quoted, self.missing))
+            return replace(
+                field,
+                expression=f"CASE WHEN {text} IN ({texts}) THEN NULL ELSE {text} END" if texts else text,
+            )
+        return replace(field, expression=field.column) if field.kind == "bool" else _cast(field)
+
+    def read_as(self, field: Field, kind: str) -> Field:
+        """Read a column as text or as numbers, whatever its type."""
+        as_text = kind == "str" and field.kind != "str"
+        column = f"CAST({field.column} AS VARCHAR)" if as_text else field.column
+        return self.typed(replace(field, column=column, kind=kind), 1, 0 if field.nulls else 1, {})
+
+    def mend(self) -> bool:
+        """A Parquet file that cannot be read is not worth a second try."""
+        return False
+
+
+def _cast(field: Field) -> Field:
+    if field.kind == "int64" and not field.nulls:
+        return replace(field, expression=f"CAST({field.column} AS BIGINT)")
+    if field.kind in ("int64", "float64"):
+        plain = SPELLINGS[field.spelling].plain if field.spelling else "{0}"
+        return replace(field, kind="float64", expression=f"CAST({plain.format(field.column)} AS DOUBLE)")
+    return replace(field, expression=field.column)
+
+
+def _skip_children(node: tuple[str, int | None], nodes: Iterator[tuple[str, int | None]]) -> str:
+    """The name of a node of the schema, which is listed before its children."""
+    for _ in range(node[1] or 0):
+        _skip_children(next(nodes), nodes)
+    return node[0]

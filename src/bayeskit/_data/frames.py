@@ -1,0 +1,240 @@
+"""Columns of pandas, Polars, PyArrow and whatever else narwhals reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._data.columns import (
+    CodedColumn,
+    array_kind,
+    date_message,
+    factorize_array,
+    numbers_of_array,
+    objects,
+    without_missing_labels,
+)
+from bayeskit._messages import Message
+from bayeskit._schema import Kind, Name
+from bayeskit.errors import ColumnError, DataTypeError, UsageError
+
+
+def is_relation(data: object) -> bool:
+    """Tell a DuckDB relation without importing DuckDB."""
+    return type(data).__name__ == "DuckDBPyRelation"
+
+
+def is_frame(data: object) -> bool:
+    """Tell a data frame from an array without importing any frame library."""
+    return hasattr(data, "__narwhals_dataframe__") or (
+        not hasattr(data, "collect")
+        and (hasattr(data, "columns") or hasattr(data, "column_names"))
+        and hasattr(data, "shape")
+        and not isinstance(data, np.ndarray)
+    )
+
+
+def open_frame(data: Any) -> Any:
+    """Return the narwhals view of a frame."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        return nw.from_native(data, eager_only=True)
+    except TypeError:
+        way = Message("df() or arrow()") if is_relation(data) else Message("collect() or compute()")
+        raise DataTypeError(
+            "A {split} {kind} is not rows in memory. Call its {way} first, or pass batches of it.",
+            split=type(data).__module__.split(".")[0],
+            kind=type(data).__name__,
+            way=way,
+        ) from None
+
+
+def readable(series: Any, name: Name) -> Any:
+    """Return a narwhals column that the functions below can read, or refuse one of nested or other strange cells.
+
+    Columns that PyArrow keeps for pandas are read as PyArrow's own, run-end encoded ones are decoded, whole numbers
+    of 128 bits become such of 64, or floats where they do not fit.
+    """
+    implementation = series.implementation
+    if implementation.is_pandas():
+        native = series.to_native()
+        if hasattr(native.dtype, "pyarrow_dtype"):
+            import pyarrow as pa
+
+            column = pa.array(native.array)
+            whole = isinstance(column, pa.ChunkedArray)
+            return readable(_series(column if whole else pa.chunked_array([column])), name)
+        if isinstance(native.dtype, np.dtype) and not native.dtype.isnative:
+            return _series(native.astype(native.dtype.newbyteorder("=")))
+    elif implementation.is_polars():
+        return _readable_polars(series, name)
+    elif implementation.is_pyarrow():
+        return _readable_arrow(series, name)
+    return series
+
+
+def _readable_polars(series: Any, name: Name) -> Any:
+    import polars as pl
+
+    native = series.to_native()
+    if native.dtype.is_nested():
+        raise _neither(name, native.dtype)
+    if str(native.dtype) in ("Int128", "UInt128"):
+        low, high = native.min() or 0, native.max() or 0
+        return _series(native.cast(pl.Int64 if low >= -(2**63) and high < 2**63 else pl.Float64))
+    return series
+
+
+def _readable_arrow(series: Any, name: Name) -> Any:
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = series.to_native().type
+    if types.is_run_end_encoded(kind):
+        import pyarrow.compute as pc
+
+        return _readable_arrow(_series(pc.run_end_decode(series.to_native())), name)
+    if types.is_nested(kind) or types.is_interval(kind) or isinstance(kind, pa.BaseExtensionType):
+        raise _neither(name, kind)
+    return series
+
+
+def _series(native: Any) -> Any:
+    import narwhals.stable.v2 as nw
+
+    return nw.from_native(native, series_only=True)
+
+
+def _neither(name: Name, dtype: Any) -> ColumnError:
+    return ColumnError(
+        "Column {name!r} has dtype {dtype}, which is neither number nor category.", name=name, dtype=dtype
+    )
+
+
+def series_kind(series: Any, name: Name) -> Kind:
+    """Tell the kind of a narwhals column by its dtype."""
+    import narwhals.stable.v2 as nw
+
+    series = readable(series, name)
+    dtype = series.dtype
+    if dtype.is_numeric():
+        return "numeric"
+    if isinstance(dtype, (nw.String, nw.Boolean, nw.Categorical, nw.Enum)):
+        return "categorical"
+    if dtype.is_temporal():
+        raise ColumnError(date_message(name))
+    if isinstance(dtype, (nw.Object, nw.Unknown)):
+        array = series.to_numpy()
+        if array.dtype == object and all(v is None for v in array):  # a column of nothing but null
+            return "numeric"
+        return array_kind(array, name)
+    raise _neither(name, dtype)
+
+
+def factorize_series(series: Any, name: Name) -> CodedColumn:
+    """Code a narwhals column with its own library's dictionary encoding."""
+    return without_missing_labels(_factorize(readable(series, name), name), name)
+
+
+def _factorize(series: Any, name: Name) -> CodedColumn:
+    import narwhals.stable.v2 as nw
+
+    dtype = series.dtype
+    implementation = series.implementation
+    if implementation.is_polars():
+        return _factorize_polars(series.to_native(), dtype)
+    if implementation.is_pyarrow():
+        if dtype.is_float():
+            return factorize_array(series.to_numpy(), name)
+        return _factorize_arrow(series.to_native())
+    native = series.to_native() if implementation.is_pandas() else series.to_pandas()
+    if isinstance(dtype, (nw.Categorical, nw.Enum)):
+        return CodedColumn(native.cat.codes.to_numpy(), native.cat.categories.tolist(), declared=True)
+    if isinstance(dtype, (nw.Object, nw.Unknown)):
+        return factorize_array(series.to_numpy(), name)
+    codes, labels = native.factorize()
+    return CodedColumn(codes, labels.tolist())
+
+
+def _factorize_polars(series: Any, dtype: Any) -> CodedColumn:
+    import narwhals.stable.v2 as nw
+    import polars as pl
+
+    if isinstance(dtype, nw.Enum):
+        labels = list(dtype.categories)
+        return CodedColumn(_physical(series), labels, declared=True)
+    if not isinstance(dtype, (nw.String, nw.Categorical)):
+        return factorize_array(series.to_numpy(), series.name)
+    if isinstance(dtype, nw.String):
+        if not hasattr(pl, "Categories"):  # before Polars 1.32
+            labels = series.unique().drop_nulls().sort()
+            return CodedColumn(_physical(series.cast(pl.Enum(labels))), labels.to_list())
+        own = pl.Categories.random()
+        coded = series.cast(pl.Categorical(own))
+        return CodedColumn(_physical(coded), own.to_series().to_list())
+    if not hasattr(pl, "Categories"):
+        return CodedColumn(_physical(series), series.cat.get_categories().to_list(), complete=False)
+    # Categories are shared by all columns of a name: some may stand in no row of this one.
+    return CodedColumn(_physical(series), series.dtype.categories.to_series().to_list(), complete=False)
+
+
+def _physical(series: Any) -> NDArray[Any]:
+    codes = series.to_physical()
+    if codes.null_count():
+        return np.asarray(codes.cast(int).fill_null(-1).to_numpy())
+    return np.asarray(codes.to_numpy())
+
+
+def _factorize_arrow(column: Any) -> CodedColumn:
+    import pyarrow as pa
+
+    if pa.types.is_float16(column.type):
+        column = column.cast(pa.float32())  # PyArrow 17 cannot encode the short ones, and nothing is lost
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.chunk(0) if coded.num_chunks == 1 else coded.combine_chunks()
+    if isinstance(coded, pa.ChunkedArray):  # no chunk at all, or dictionaries that had to be unified
+        coded = (
+            coded.unify_dictionaries().chunk(0)
+            if coded.num_chunks
+            else pa.array([], pa.string()).dictionary_encode()
+        )
+    indices = coded.indices.fill_null(-1) if coded.indices.null_count else coded.indices
+    codes = indices.to_numpy(zero_copy_only=False)
+    return CodedColumn(codes, coded.dictionary.to_pylist())
+
+
+def numbers_of_series(series: Any, name: Name) -> NDArray[Any]:
+    """Return a narwhals column as numbers: float64 with NaN where anything is missing."""
+    import narwhals.stable.v2 as nw
+
+    series = readable(series, name)
+    if series.dtype.is_numeric() and not isinstance(series.dtype, nw.Decimal):
+        array = series.to_numpy()
+        if array.dtype.kind in "iuf":
+            return np.asarray(array)
+    elif isinstance(series.dtype, nw.Boolean):
+        return numbers_of_array(series.to_numpy(), name)
+    elif isinstance(series.dtype, nw.Decimal):
+        return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    return numbers_of_array(objects(series.to_list()), name)
+
+
+def as_frame(columns: Mapping[Name, NDArray[Any]]) -> Any:
+    """Make a data frame of columns, by the first library of frames that is installed."""
+    import narwhals.stable.v2 as nw
+
+    texts = {str(name): column for name, column in columns.items()}
+    for library in ("pandas", "polars", "pyarrow"):
+        try:
+            return nw.from_dict(texts, backend=library).to_native()
+        except ImportError:
+            continue
+    raise UsageError(
+        "An estimator of your own takes a data frame, and there is none of pandas, Polars and PyArrow. Install one: "
+        "pip install pandas; or pass the rows as an array."
+    )

@@ -1,0 +1,311 @@
+"""Where rows come from: memory, batches, a file. Each gives tables with their labels and weights."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._data.table import Table, open_table
+from bayeskit._messages import Joined
+from bayeskit._schema import Name
+from bayeskit.errors import ColumnError, DataError, DataTypeError, OneShotSource, WeightError
+from bayeskit.typing import LabelsLike, WeightsLike
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table with the labels and weights of its rows."""
+
+    table: Table
+    y: Any = None
+    weights: Any = None
+
+    @cached_property
+    def weight(self) -> float:
+        """What the rows weigh together; each weight is checked."""
+        weights = batch_weights(self.weights, self.table.n_rows)
+        return float(self.table.n_rows) if weights is None else weight_of(weights)
+
+
+class Batches:
+    """A source of batches that can be read again and again.
+
+    Parameters
+    ----------
+    make : callable
+        Called once for every pass; returns an iterable of batches. A batch is (X, y), (X, y, weights),
+        or rows that hold the target column.
+
+    Examples
+    --------
+    >>> source = Batches(lambda: iter([([[1.0]], ["a"]), ([[2.0]], ["b"])]))
+    >>> sum(1 for _ in source), sum(1 for _ in source)
+    (2, 2)
+    """
+
+    def __init__(self, make: Callable[[], Iterable[Any]]) -> None:
+        if not callable(make):
+            raise DataTypeError(
+                "Batches takes a callable that opens the source anew, not a {kind}. "
+                "Pass Batches(lambda: open_my_batches()).",
+                kind=type(make).__name__,
+            )
+        self.make = make
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.make())
+
+
+def is_path(data: object) -> bool:
+    return isinstance(data, (str, os.PathLike))
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows from anywhere, as an iterator of :class:`Rows`.
+
+    ``data`` is rows in memory, :class:`Batches`, an iterator, or the path of a CSV or Parquet file. With
+    ``target`` the labels are a column of the rows; ``weights`` may then name another. ``keep`` says which rows of a
+    batch are given out: it returns them, or None where there are none. With ``once`` rows in memory are opened and
+    their text is coded once for all passes: they must not change between them. Without ``has_class`` rows have no
+    label, and a batch is a table.
+    """
+
+    data: Any
+    y: Any = None
+    weights: Any = None
+    target: Name | None = None
+    columns: Sequence[Name] | None = None
+    exclude: Sequence[Name] | None = None
+    encoding: str | None = None
+    keep: Callable[[Rows], Rows | None] | None = None
+    once: bool = False
+    has_class: bool = True
+
+    @property
+    def one_shot(self) -> bool:
+        return isinstance(self.data, Iterator)
+
+    @property
+    def in_memory(self) -> bool:
+        return not (is_path(self.data) or isinstance(self.data, (Batches, Iterator)))
+
+    def need_many_passes(self, who: str) -> None:
+        """Refuse a source that can be read only once."""
+        if self.one_shot:
+            raise OneShotSource(
+                "{who} reads its source more than once, and a {kind} can be read only once. "
+                "Pass Batches(callable), where the callable opens it anew.",
+                who=who,
+                kind=type(self.data).__name__,
+            )
+
+    def __iter__(self) -> Iterator[Rows]:
+        """Give tables. Weights are checked: one batch may weigh nothing; whether all do, its end tells."""
+        total, batches = 0.0, 0
+        for rows in self._all() if self.keep is None else map(self.keep, self._all()):
+            if rows is None:
+                continue
+            total += rows.weight
+            batches += 1
+            if self.in_memory:
+                check_total(total)
+            yield rows
+        if batches:
+            check_total(total)
+
+    def weighing(self) -> Iterator[Rows]:
+        """Give the batches that weigh something: the rows of others are absent, and make no class to be counted by."""
+        return (rows for rows in self if rows.weights is None or rows.weight > 0.0)
+
+    def _all(self) -> Iterator[Rows]:
+        if is_path(self.data):
+            yield from self._from_file()
+        elif isinstance(self.data, (Batches, Iterator)):
+            if self.y is not None:
+                raise DataTypeError(
+                    "With batches each batch carries its own y: pass (X, y) pairs and leave y out."
+                )
+            for batch in self.data:
+                yield self._from_batch(batch)
+        else:
+            yield self._rows if self.once else self._opened()
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return self._opened()
+
+    def _opened(self) -> Rows:
+        return self._split(open_table(self.data), self.y, self.weights)
+
+    @cached_property
+    def file(self) -> Any:
+        """The file that a path names, surveyed once for all passes."""
+        from bayeskit._data.files import FileSource
+
+        if self.has_class and self.target is None and self.y is None:
+            raise DataError('Say which column of {data!r} is the class: target="...".', data=str(self.data))
+        columns = None
+        if self.columns is not None:
+            named = (self.target, self.weights if isinstance(self.weights, str) else None)
+            columns = [*self.columns, *(n for n in named if n is not None and n not in self.columns)]
+        return FileSource(self.data, columns=columns, exclude=self.exclude, encoding=self.encoding)
+
+    def reopen(self) -> None:
+        """Forget what was found out about a file: the next pass surveys it anew."""
+        self.__dict__.pop("file", None)
+
+    def _from_file(self) -> Iterator[Rows]:
+        inner = Source(None, weights=self.weights, target=self.target)
+        for batch in self.file.batches():
+            yield inner._split(open_table(batch), None, self.weights)
+
+    def _from_batch(self, batch: Any) -> Rows:
+        if isinstance(batch, tuple) and not self.has_class:
+            raise DataTypeError(
+                "A batch was a tuple. Without a class a batch is one table; name a column of weights by sample_weight=."
+            )
+        if isinstance(batch, tuple) and len(batch) in (2, 3):
+            return self._split(open_table(batch[0]), batch[1], batch[2] if len(batch) == 3 else None)
+        if self.has_class and self.target is None:
+            raise DataTypeError(
+                "A batch was a {kind}. Yield (X, y) or (X, y, weights), or name the target column.",
+                kind=type(batch).__name__,
+            )
+        return self._split(open_table(batch), None, self.weights)
+
+    def _split(self, table: Table, y: LabelsLike | None, weights: WeightsLike | None) -> Rows:
+        """Part the target and weight columns from the attributes; keep and leave out columns by name."""
+        taken: list[Name] = []
+        if self.target is not None:
+            if y is not None:
+                raise DataTypeError("Give the labels either as y or as target=, not both.")
+            y = _column(table, self.target, "target")
+            taken.append(self.target)
+        if isinstance(weights, str):
+            taken.append(weights)
+            weights = _weights_in(table, weights)
+        if not taken and self.columns is None and self.exclude is None:
+            return Rows(table, y, weights)
+        return Rows(table.select(self.attributes_of(table.names, taken)), y, weights)
+
+    def attributes_of(self, names: tuple[Name, ...], taken: Sequence[Name]) -> tuple[Name, ...]:
+        """Return the columns that are attributes: those asked for, or all, without the target and the weights."""
+        keep = list(names) if self.columns is None else list(self.columns)
+        for name in [*keep, *(self.exclude or ())]:
+            if name not in names and not (is_path(self.data) or self.data is None):
+                raise ColumnError(
+                    "There is no column {name!r}. The columns are {names}.",
+                    name=name,
+                    names=Joined(map(repr, names[:12])),
+                )
+        left_out = {*taken, *(self.exclude or ())}
+        kept = tuple(n for n in keep if n not in left_out and n in names)
+        if not kept:
+            if not self.has_class:
+                raise ColumnError("No column is left: there are no columns to read beside the weights.")
+            raise ColumnError("No attribute is left beside the target. Check columns= and exclude=.")
+        return kept
+
+
+def place_of(names: tuple[Name, ...], name: Name, role: str) -> int:
+    """Return where a column stands."""
+    try:
+        return names.index(name)
+    except ValueError:
+        raise ColumnError(
+            "{role} names {name!r}, which is no column. The columns are {names}.",
+            role=role,
+            name=name,
+            names=Joined(map(repr, names[:12])),
+        ) from None
+
+
+def _weights_in(table: Table, name: Name) -> Any:
+    j = place_of(table.names, name, "sample_weight")
+    if table.first_text(j) is not None:
+        raise WeightError("sample_weight names {name!r}, which does not hold numbers.", name=name)
+    return table.numbers(j)
+
+
+def _column(table: Table, name: Name, role: str) -> Any:
+    j = place_of(table.names, name, role)
+    return table.frame.get_column(name) if table.frame is not None else table.raw(j)
+
+
+# Sums of weights are multiplied with squares and fourth powers of values; these leave room for that.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
+
+
+def as_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float64] | None:
+    """Check the weights of all rows there are: finite, none negative, not all zero; None where all are one."""
+    array = batch_weights(weights, n_rows)
+    if array is not None:
+        check_total(weight_of(array))
+    return array
+
+
+def batch_weights(weights: WeightsLike | None, n_rows: int) -> NDArray[np.float64] | None:
+    """Check the weights of some rows of a source; whether all of it weighs enough, the whole must tell."""
+    if weights is None:
+        return None
+    try:
+        array = np.asarray(weights.to_pylist() if hasattr(weights, "to_pylist") else weights)
+        if array.dtype.kind == "c":
+            raise TypeError
+        array = array.astype(np.float64)
+    except (TypeError, ValueError, ArithmeticError):
+        raise WeightError("The row weights are not numbers.") from None
+    if array.ndim == 0:
+        array = np.full(n_rows, float(array))
+    if array.ndim != 1:
+        raise WeightError(
+            "Sample weights must be 1D array or scalar, not of shape {shape}.", shape=array.shape
+        )
+    if len(array) != n_rows:
+        raise WeightError(
+            "There are {n} row weights for {n_rows} rows: sample_weight.shape == {shape}.",
+            n=len(array),
+            n_rows=n_rows,
+            shape=array.shape,
+        )
+    least, largest = (array.min(), array.max()) if n_rows else (1.0, 1.0)
+    if not (np.isfinite(least) and np.isfinite(largest)):
+        row = int((~np.isfinite(array)).argmax())
+        raise WeightError(
+            "The weight of row {row} is {array}. Weights must be finite; use 0 to leave a row out.",
+            row=row,
+            array=array[row],
+        )
+    if least < 0:
+        row = int((array < 0).argmax())
+        raise WeightError(
+            "The weight of row {row} is {array}. Weights cannot be negative; use forget to take rows away.",
+            row=row,
+            array=array[row],
+        )
+    return None if least == largest == 1.0 else np.ascontiguousarray(array)
+
+
+def weight_of(weights: NDArray[np.float64]) -> float:
+    """Return what rows weigh together; infinity where that is beyond all numbers."""
+    with np.errstate(over="ignore"):
+        return float(weights.sum())
+
+
+def check_total(total: float) -> None:
+    """Refuse rows that weigh nothing together, or so much or little that it cannot be squared."""
+    if total == 0.0:
+        raise WeightError("All row weights are zero, so nothing is there to learn from.")
+    if not LEAST_WEIGHT <= total <= LARGEST_WEIGHT:
+        raise WeightError(
+            "The row weights add up to {total:g}, too far from one to be squared safely. "
+            "Multiply them all by a constant.",
+            total=total,
+        )

@@ -1,0 +1,315 @@
+"""Rows in memory, whatever they came in, behind one small face."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._data.columns import (
+    CodedColumn,
+    array_kind,
+    factorize_array,
+    is_missing,
+    narrow,
+    native_order,
+    numbers_of_array,
+    objects,
+)
+from bayeskit._data.frames import factorize_series, is_frame, numbers_of_series, open_frame, series_kind
+from bayeskit._schema import Kind, Name, column_name, first_twice
+from bayeskit.errors import ColumnError, DataError, DataTypeError
+from bayeskit.typing import RowSource, TableLike
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length.
+
+    Exactly one of ``matrix`` (a NumPy array of one dtype), ``frame`` (a narwhals frame), ``arrays`` (one
+    array a column) and ``block`` (a SciPy sparse matrix) holds the cells.
+    """
+
+    n_rows: int
+    names: tuple[Name, ...]
+    named: bool
+    matrix: NDArray[Any] | None = None
+    frame: Any = None
+    arrays: Sequence[NDArray[Any]] | None = None
+    block: Any = None
+    _coded: dict[Name, CodedColumn] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_rows, len(self.names) if self.block is None else int(self.block.shape[1])
+
+    def raw(self, j: int) -> NDArray[Any]:
+        if self.matrix is not None:
+            return self.matrix[:, j]
+        assert self.arrays is not None
+        return self.arrays[j]
+
+    def kind(self, j: int) -> Kind:
+        if self.block is not None:
+            return "block"
+        if self.frame is not None:
+            return series_kind(self.frame.get_column(self.names[j]), self.names[j])
+        return array_kind(self.raw(j), self.names[j])
+
+    def factorize(self, j: int) -> CodedColumn:
+        """Code a column. Codes of text are kept: to find them takes longer than anything that is done with them."""
+        name = self.names[j]
+        if name in self._coded:
+            return self._coded[name]
+        if self.frame is not None:
+            coded = factorize_series(self.frame.get_column(name), name)
+        else:
+            coded = factorize_array(self.raw(j), name)
+        if not coded.declared and coded.labels and isinstance(coded.labels[0], str):
+            coded = self._coded[name] = narrow(coded)
+        return coded
+
+    def is_coded(self, j: int) -> bool:
+        """Tell whether the codes of a column are kept already."""
+        return self.names[j] in self._coded
+
+    def is_whole(self, j: int) -> bool:
+        """Tell whether a column of numbers is one of whole numbers.
+
+        Where cells are missing its numbers come as floats; the frame, or the cells of a list, know what they are.
+        """
+        if self.frame is not None:
+            return bool(self.frame.schema[self.names[j]].is_integer())
+        raw = self.raw(j)
+        if raw.dtype.kind == "O":
+            cells = [value for value in raw if not is_missing(value)]
+            return bool(cells) and all(isinstance(value, (int, np.integer)) for value in cells)
+        return raw.dtype.kind in "iu"
+
+    def holds_floats(self, j: int) -> bool:
+        if self.frame is not None:
+            return bool(self.frame.get_column(self.names[j]).dtype.is_float())
+        return bool(self.raw(j).dtype.kind == "f")
+
+    def numbers(self, j: int) -> NDArray[Any]:
+        if self.frame is not None:
+            return numbers_of_series(self.frame.get_column(self.names[j]), self.names[j])
+        return numbers_of_array(self.raw(j), self.names[j])
+
+    def first_text(self, j: int) -> tuple[int, Any] | None:
+        """Return the first cell of a column that is text, and its row; None where there is none."""
+        if self.kind(j) != "categorical":
+            return None
+        cells = (
+            self.frame.get_column(self.names[j]).to_list() if self.frame is not None else self.raw(j).tolist()
+        )
+        return next(((row, cell) for row, cell in enumerate(cells) if isinstance(cell, (str, bytes))), None)
+
+    def as_block(self) -> Any:
+        """Return all columns together: the sparse matrix itself, or an array of numbers."""
+        if self.block is not None:
+            return self.block
+        if self.matrix is not None and self.matrix.dtype.kind in "iufb":
+            return self.matrix
+        return np.column_stack([self.numbers(j) for j in range(len(self.names))])
+
+    def select(self, names: tuple[Name, ...]) -> Table:
+        """Return the table of these columns, in this order."""
+        if names == self.names:
+            return self
+        place = {name: j for j, name in enumerate(self.names)}
+        if self.frame is not None:
+            return Table(self.n_rows, names, self.named, frame=self.frame.select(list(names)))
+        arrays = tuple(self.raw(place[name]) for name in names)
+        return Table(self.n_rows, names, self.named, arrays=arrays)
+
+    def take(self, rows: NDArray[np.intp]) -> Table:
+        """Return the table of these rows, in this order."""
+        return replace(
+            self,
+            n_rows=len(rows),
+            matrix=None if self.matrix is None else self.matrix[rows],
+            frame=None if self.frame is None else self.frame[rows],
+            arrays=None if self.arrays is None else tuple(array[rows] for array in self.arrays),
+            block=None if self.block is None else self.block[rows],
+            _coded={},
+        )
+
+
+@lru_cache(maxsize=64)
+def column_names(width: int) -> tuple[str, ...]:
+    """Name the columns of an array as scikit-learn does.
+
+    >>> column_names(3)
+    ('x0', 'x1', 'x2')
+    """
+    return tuple(f"x{j}" for j in range(width))
+
+
+def open_table(data: RowSource | None) -> Table:
+    """Open rows in memory: arrays, lists, frames, mappings of columns, sparse matrices."""
+    if type(data) is np.ndarray:
+        return _open_array(data)
+    if hasattr(data, "tocsr") and hasattr(data, "nnz"):
+        return _open_sparse(data)
+    if isinstance(data, Mapping):
+        return _open_mapping(data)
+    if is_frame(data):
+        return _open_frame(data)
+    if isinstance(data, np.ma.MaskedArray):
+        return _open_array(_filled(data))
+    if hasattr(data, "collect") or hasattr(data, "compute"):
+        open_frame(data)  # says what to do with a frame that is not in memory
+    if isinstance(data, (str, bytes)) or not (hasattr(data, "__array__") or hasattr(data, "__len__")):
+        raise DataTypeError(
+            "Rows were expected, not {kind}. Pass a 2-dimensional array, a data frame, "
+            "a sparse matrix or a mapping of columns.",
+            kind=type(data).__name__,
+        )
+    return _open_array(_array_of(data))
+
+
+def open_dense(data: TableLike, who: str) -> Table:
+    """Open rows for someone who takes no sparse matrix."""
+    table = open_table(data)
+    if table.block is not None:
+        raise DataTypeError(
+            "Sparse data was passed for X, but {who} needs dense data. Use X.toarray().", who=who
+        )
+    return table
+
+
+def _filled(data: Any) -> NDArray[Any]:
+    """A masked cell is a missing one."""
+    if data.dtype.kind in "iuf":
+        return np.asarray(data.astype(np.float64).filled(np.nan))
+    return np.asarray(data.astype(object).filled(None))
+
+
+def _array_of(data: Any) -> NDArray[Any]:
+    """Make an array of lists without turning numbers beside strings into strings."""
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        raise DataError("The rows are of different lengths. Pass a rectangular table.") from None
+    if array.dtype.kind in "US" and not hasattr(data, "__array__"):
+        array = np.asarray(data, dtype=object)
+    return array
+
+
+def _open_array(array: NDArray[Any]) -> Table:
+    if array.ndim != 2:
+        if array.ndim < 2:
+            raise DataError(
+                "Expected 2D array, got {ndim}D array instead. Reshape your data either using "
+                "array.reshape(-1, 1) if it has a single column or array.reshape(1, -1) if it is a single row.",
+                ndim=array.ndim,
+            )
+        raise DataError("Found array with dim {ndim}. Rows and columns make 2.", ndim=array.ndim)
+    n, d = array.shape
+    if array.dtype.kind == "c":
+        raise ColumnError("Complex data not supported. Pass the real and imaginary parts as columns.")
+    if array.dtype.kind == "O" or array.dtype.names:
+        columns = tuple(np.asarray(array[:, j]) for j in range(d))
+        return _checked(Table(n, column_names(d), False, arrays=columns))
+    return _checked(Table(n, column_names(d), False, matrix=native_order(array)))
+
+
+def _open_sparse(data: Any) -> Table:
+    if data.dtype.kind == "c":
+        raise ColumnError("Complex data not supported. Pass the real and imaginary parts as columns.")
+    if getattr(data, "format", "") == "csr":
+        _check_row_pointers(data)
+    block = data.tocsr()
+    if block.indices.size and (int(block.indices.max()) >= block.shape[1] or int(block.indices.min()) < 0):
+        raise DataError(
+            "The sparse matrix is malformed: a column index lies outside its {length} columns.",
+            length=block.shape[1],
+        )
+    return _checked(Table(block.shape[0], ("block",), False, block=block))
+
+
+def _check_row_pointers(block: Any) -> None:
+    pointers, n = block.indptr, block.shape[0]
+    whole = len(pointers) == n + 1 and pointers[0] == 0 and (np.diff(pointers) >= 0).all()
+    if not whole or pointers[-1] > min(len(block.indices), len(block.data)):
+        raise DataError(
+            "The sparse matrix is malformed: its row pointers do not fit its entries. Build it anew."
+        )
+
+
+def _open_mapping(data: Mapping[Any, Any]) -> Table:
+    names = _kept_names(data)
+    arrays = _Columns(_one_column(name, column) for name, column in data.items())
+    lengths = arrays.lengths
+    if len(lengths) > 1:
+        raise DataError("The columns have different lengths: {lengths}.", lengths=sorted(lengths))
+    return _checked(Table(lengths.pop() if lengths else 0, names, True, arrays=arrays))
+
+
+class _Columns(Sequence[NDArray[Any]]):
+    """Columns of a mapping, each made an array when it is first asked for: of many nodes few may matter."""
+
+    def __init__(self, columns: Iterable[Any]) -> None:
+        self._columns = [column if hasattr(column, "__len__") else objects(column) for column in columns]
+
+    @property
+    def lengths(self) -> set[int]:
+        return set(map(len, self._columns))
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __getitem__(self, j: Any) -> Any:
+        column = self._columns[j]
+        if not isinstance(column, np.ndarray):
+            column = self._columns[j] = objects(column)
+        return native_order(column)
+
+
+def _one_column(name: Name, column: Any) -> Any:
+    strange = isinstance(column, (str, bytes)) or not hasattr(column, "__iter__")
+    if strange or getattr(column, "ndim", 1) != 1:
+        raise DataTypeError(
+            "Column {name!r} is {column!r}. A mapping of columns holds one list or array for each name.",
+            name=name,
+            column=column,
+        )
+    return column
+
+
+def _open_frame(data: Any) -> Table:
+    columns = list(data.columns) if hasattr(data, "columns") and not callable(data.columns) else []
+    columns = list(getattr(data, "column_names", columns)) if not _plain_names(columns) else columns
+    names = _kept_names(columns)
+    if len(set(names)) < len(names):
+        raise ColumnError("Two columns are named {name!r}. Rename one of them.", name=first_twice(names))
+    frame = open_frame(data)
+    return _checked(Table(frame.shape[0], names or tuple(frame.columns), True, frame=frame))
+
+
+def _kept_names(columns: Iterable[Any]) -> tuple[Name, ...]:
+    """Return the names of columns as they are kept: text as it is, others if they can be found again."""
+    return tuple(name if type(name) is str else column_name(name) for name in columns)
+
+
+def _plain_names(columns: list[Any]) -> bool:
+    """PyArrow's ``columns`` are the data; everyone else's are the names."""
+    return not columns or not hasattr(columns[0], "chunks")
+
+
+def _checked(table: Table) -> Table:
+    shape = table.shape
+    if shape[0] == 0:
+        raise DataError(
+            "Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.", shape=shape
+        )
+    if shape[1] == 0:
+        raise DataError(
+            "Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.", shape=shape
+        )
+    return table

@@ -1,0 +1,1 @@
+"""Bayes decision theory: posterior × loss → action."""

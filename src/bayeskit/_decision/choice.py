@@ -1,0 +1,192 @@
+"""The choice of least conditional risk, and the right to refuse it."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from bayeskit._data.native_frames import as_array
+from bayeskit._decision.loss import LossLike, LossTable, read_loss, rename
+from bayeskit._decision.named_numbers import NumbersLike, label_array
+from bayeskit._decision.posterior import read_posterior
+from bayeskit.errors import SettingError
+from bayeskit.typing import Floats
+
+if TYPE_CHECKING:
+    from bayeskit._decision.loss import LossLike
+
+TIE = 1e-12
+"""Risks that differ by less than this part of the loss are equal: 20·(1 − 20/21) and 20/21 are, on paper."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What to do with each object; `np.asarray` gives the actions.
+
+    For one posterior alone, `actions`, `risk`, `rejected` and `indices` are plain scalars.
+
+    Attributes
+    ----------
+    actions : array of shape (n,)
+        The name of the action taken (its number, where it has no name), or the name for rejecting.
+    risk : array of shape (n,)
+        Its conditional risk; the cost of rejecting where that was done.
+    risks : array of shape (n, actions)
+        The conditional risk of every action; rejecting is not among them.
+    rejected : bool array of shape (n,)
+    indices : int array of shape (n,)
+        The row of the loss that was taken, −1 where rejected.
+    names : tuple
+        The actions, in the order of the columns of `risks`.
+    """
+
+    actions: Any
+    risk: Any
+    risks: Floats
+    rejected: Any
+    indices: Any
+    names: tuple[Hashable, ...]
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return as_array(self.actions, dtype, copy)
+
+    def __getitem__(self, key: Any) -> Any:
+        return np.asarray(self)[key]
+
+    def __len__(self) -> int:
+        return len(np.asarray(self))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(np.asarray(self))
+
+    def _repr_html_(self) -> str:
+        from bayeskit._decision.decision_html import decision_html
+
+        return decision_html(self)
+
+
+def conditional_risk(posterior: NumbersLike, loss: LossLike = None) -> Floats:
+    r"""Compute the loss to be expected of each action.
+
+    .. math:: R(i \mid x) = \sum_j \lambda_{ij} P(c_j \mid x)
+
+    Parameters
+    ----------
+    posterior : array of shape (K,) or (n, K), Posterior, mapping, Series or frame
+        Rows must sum to one within 1e-6 (float32: 4e-6).
+    loss : array of shape (actions, K), frame, mapping {action: {class: cost}}, or None
+        ``loss[i, j]`` is the cost of action i when class j is the truth; None is the 0/1 loss.
+        A pandas frame has its actions in the index and its classes in the columns; a frame
+        without an index may have the names of the actions in its first column. Classes that
+        are named on both sides are matched by name, in any order.
+
+    Returns
+    -------
+    array of shape (actions,) for one posterior, (n, actions) for many
+
+    References
+    ----------
+    Zhou Z.-H., Machine Learning, Tsinghua University Press 2016, eq. 7.1.
+
+    Examples
+    --------
+    >>> conditional_risk([0.75, 0.25], [[0, 20], [1, 0]])
+    array([5.  , 0.75])
+    """
+    values, names, single = read_posterior(posterior)
+    risks = read_loss(loss, values.shape[1], names).risks(values)
+    return risks[0] if single else risks
+
+
+def decide(
+    posterior: NumbersLike,
+    loss: LossLike = None,
+    reject: float | None = None,
+    actions: Iterable[Hashable] | None = None,
+) -> Decision:
+    r"""Take the action of least conditional risk, or none where even that risks too much.
+
+    .. math:: h^*(x) = \arg\min_i R(i \mid x), \quad\text{rejected where}\quad \min_i R(i \mid x) > \lambda_r
+
+    Ties go to the action that is listed first, and a risk equal to the cost of rejecting is
+    taken, not rejected; "equal" means up to 1e-12 of the loss, so that rounding breaks no tie.
+
+    Parameters
+    ----------
+    posterior, loss
+        As in `conditional_risk`.
+    reject : float or None
+        What it costs to reject (Chow's rule); None: never reject.
+    actions : sequence of names or None
+        Names for the rows of a loss that has none, or the names it has in the order in which
+        ties are to be broken. With `reject`, one more name at the end is the name for
+        rejecting, which is "reject" otherwise. Without names, the actions of a square loss
+        are called like the classes, those of any other loss 0, 1, 2, …
+
+    References
+    ----------
+    Chow C. K., On optimum recognition error and reject tradeoff, IEEE Trans. Information
+    Theory 16 (1970) 41-46.
+
+    Examples
+    --------
+    >>> decide([[0.9, 0.1], [0.6, 0.4]], reject=0.2, actions=["yes", "no", "ask"]).actions
+    array(['yes', 'ask'], dtype='<U3')
+    """
+    values, names, single = read_posterior(posterior)
+    table, label = prepare(read_loss(loss, values.shape[1], names), reject, actions)
+    decision = settle(values, table, reject, label)
+    if not single:
+        return decision
+    return Decision(
+        decision.actions[:1].tolist()[0],
+        float(decision.risk[0]),
+        decision.risks[0],
+        bool(decision.rejected[0]),
+        int(decision.indices[0]),
+        decision.names,
+    )
+
+
+def prepare(
+    table: LossTable, reject: object, actions: Iterable[Hashable] | None
+) -> tuple[LossTable, Hashable]:
+    """Settle the names: those of the actions, and the one for rejecting."""
+    label: Hashable = "reject"
+    if actions is not None:
+        given = [actions] if isinstance(actions, str) else list(actions)
+        if reject is not None and len(given) == len(table.labels) + 1:
+            label = given.pop()
+        table = rename(table, given)
+    if reject is not None:
+        if isinstance(reject, bool) or not isinstance(reject, numbers.Real) or not float(reject) > -math.inf:
+            raise SettingError(
+                "reject: {reject!r} is no cost. Give a number, or None never to reject.", reject=reject
+            )
+        if label in table.labels.tolist():
+            raise SettingError(
+                "reject: {label!r} names an action already. Put another name at the end of `actions`.",
+                label=label,
+            )
+    return table, label
+
+
+def settle(posterior: Floats, table: LossTable, reject: float | None, label: Hashable) -> Decision:
+    """Decide for checked posteriors (n, K)."""
+    risks, regrets = table.risks(posterior), table.regrets(posterior)
+    least = regrets.min(axis=1, keepdims=True)
+    # argmax finds the first action that is as good as the best one.
+    indices = np.argmax(regrets <= least + TIE * table.spread, axis=1)
+    risk = np.take_along_axis(risks, indices[:, None], axis=1)[:, 0]
+    labels, rejected = table.labels, np.zeros(len(risk), dtype=np.bool_)
+    if reject is not None:
+        labels = label_array([*labels.tolist(), label])
+        rejected = risk > reject + TIE * np.abs(table.values).max()
+        indices, risk = np.where(rejected, -1, indices), np.where(rejected, reject, risk)
+    return Decision(labels[indices], risk, risks, rejected, indices, tuple(table.labels.tolist()))

@@ -1,0 +1,174 @@
+"""The table of losses: what each action costs when each class is the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayeskit._decision.named_numbers import (
+    Names,
+    as_numbers,
+    columns_of,
+    distinct,
+    is_default,
+    label_array,
+    match,
+)
+from bayeskit.errors import ColumnError, DataError, DataTypeError, SettingError
+from bayeskit.typing import Floats, Frame
+
+# A loss as users write it: costs by action and class; None is the 0/1 loss.
+LossLike: TypeAlias = ArrayLike | Frame | Mapping[Any, Mapping[Any, float]] | None
+
+
+@dataclass(frozen=True, eq=False)
+class LossTable:
+    """A loss whose columns stand in the order of the posterior's classes.
+
+    `own_names` says that the loss itself named its actions; `plain` that it is the 0/1 loss in
+    class order, whose risks need no product of matrices.
+    """
+
+    values: Floats
+    labels: NDArray[Any]
+    own_names: bool = False
+    plain: bool = False
+
+    def risks(self, posterior: Floats) -> Floats:
+        """R(i | x) for each row x and action i."""
+        return _others(posterior) if self.plain else posterior @ self.values.T
+
+    def regrets(self, posterior: Floats) -> Floats:
+        """R(i | x) less what even the best action for each class would cost.
+
+        The order of the actions is the same, but a cost common to all of them cannot drown the
+        differences that decide.
+        """
+        return _others(posterior) if self.plain else posterior @ (self.values - self.values.min(axis=0)).T
+
+    @property
+    def spread(self) -> float:
+        """The largest difference that the choice of the action can make."""
+        return float(np.ptp(self.values, axis=0).max())
+
+    @property
+    def is_zero_one(self) -> bool:
+        """Whether each class has one action of its own that costs 0 while every other costs 1."""
+        zero = self.values == 0
+        return bool(
+            self.values.shape[0] == self.values.shape[1]
+            and np.all(zero | (self.values == 1))
+            and np.all(zero.sum(axis=0) == 1)
+            and np.all(zero.sum(axis=1) == 1)
+        )
+
+
+def read_loss(loss: LossLike, width: int, classes: Sequence[Hashable] | NDArray[Any] | None) -> LossTable:
+    """Read a loss for a posterior of `width` classes, matching the classes by name where both have names.
+
+    A square loss whose actions have no names is about labelling: its action i is "say class i".
+
+    >>> read_loss({"keep": {"ham": 0, "spam": 1}}, 2, ["spam", "ham"]).values
+    array([[1., 0.]])
+    """
+    labels = label_array(range(width) if classes is None else classes)
+    if loss is None:
+        return LossTable(1.0 - np.eye(width), labels, plain=True)
+    values, actions, columns = _parse(loss)
+    if values.ndim != 2 or values.shape[1] != width or not values.shape[0]:
+        raise DataError(
+            "loss: has shape {shape}, the posterior {width} classes. Give (actions, {width}): "
+            "loss[i, j] is the cost of action i when class j is the truth.",
+            shape=values.shape,
+            width=width,
+        )
+    if not np.isfinite(values).all():
+        i, j = np.argwhere(~np.isfinite(values))[0]
+        raise DataError(
+            "loss[{i}, {j}]: is {value}. Give finite costs; a large one forbids as well.",
+            i=i,
+            j=j,
+            value=values[i, j],
+        )
+    own_names = actions is not None
+    square = values.shape[0] == width
+    if columns is not None and classes is not None:
+        order = match(columns, labels.tolist(), "loss, classes")
+        values = values[:, order]
+        if square and not own_names:  # rows were in the order of the columns: they move together
+            values = values[order]
+    elif columns is not None:
+        labels = label_array(columns)
+    if actions is not None:
+        labels = label_array(actions)
+    elif not square:
+        labels = np.arange(values.shape[0])
+    return LossTable(values, labels, own_names)
+
+
+def rename(table: LossTable, actions: Iterable[Hashable]) -> LossTable:
+    """Name the actions, or order them where the names are known already (the order breaks ties).
+
+    >>> rename(read_loss(None, 2, None), ["stay", "go"]).labels.tolist()
+    ['stay', 'go']
+    """
+    names, known = distinct(actions, "actions"), table.labels.tolist()
+    if set(names) == set(known):
+        order = match(known, names, "actions")
+        same = bool(np.all(order == np.arange(len(order))))
+        return table if same else LossTable(table.values[order], table.labels[order], table.own_names)
+    if table.own_names or len(names) != len(known):
+        raise SettingError(
+            "actions: {names} does not fit the loss, whose {n} actions are {known}. "
+            "Give those names in the order you prefer, or a loss without names and one name for each row.",
+            names=list(names),
+            n=len(known),
+            known=known,
+        )
+    return LossTable(table.values, label_array(names), True, table.plain)
+
+
+def _parse(loss: Any) -> tuple[Floats, Names | None, Names | None]:
+    """Take a loss apart: values (actions, classes), names of the actions, names of the classes."""
+    if isinstance(loss, Mapping):
+        return _parse_mapping(loss)
+    columns = columns_of(loss, "loss")
+    if columns is None:
+        return as_numbers(loss, "loss").astype(np.float64), None, None
+    actions: Names | None = None
+    index = getattr(loss, "index", None)
+    if index is not None and not is_default(index):
+        actions = distinct(index, "loss, actions")
+    elif columns and all(isinstance(value, str) for value in next(iter(columns.values()))):
+        # A frame without an index (Polars, or one read from a file) keeps the names in its first column.
+        actions = distinct(columns.pop(next(iter(columns))), "loss, actions")
+    if not columns:
+        raise ColumnError("loss: the frame has no column of costs. Give one for each class.")
+    values = np.stack([as_numbers(column, f"loss[{name!r}]") for name, column in columns.items()], axis=-1)
+    classes = None if is_default(getattr(loss, "columns", None)) else tuple(columns)
+    return values.astype(np.float64), actions, classes
+
+
+def _parse_mapping(loss: Mapping[Hashable, Any]) -> tuple[Floats, Names, Names]:
+    if not loss or not all(isinstance(costs, Mapping) for costs in loss.values()):
+        raise DataTypeError(
+            'loss: a mapping must hold a mapping for each action, as {"keep": {"spam": 1, "ham": 0}, ...}.'
+        )
+    classes = tuple(next(iter(loss.values())))
+    rows = []
+    for action, costs in loss.items():
+        order = match(list(costs), classes, f"loss[{action!r}]")
+        rows.append(as_numbers(list(costs.values()), f"loss[{action!r}]")[order])
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(classes)), tuple(loss), classes
+
+
+def _others(posterior: Floats) -> Floats:
+    """Σ_{j≠i} P(j | x), as sums from both ends: 1 − P would lose the digits of a small risk."""
+    before, after = np.zeros_like(posterior), np.zeros_like(posterior)
+    np.cumsum(posterior[:, :-1], axis=1, out=before[:, 1:])
+    np.cumsum(posterior[:, :0:-1], axis=1, out=after[:, -2::-1])
+    return before + after

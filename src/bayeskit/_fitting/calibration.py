@@ -1,0 +1,301 @@
+r"""Calibration: making posteriors as sure as they are right, from those of leave-one-out.
+
+No row is set aside for it: each is judged by the model of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayeskit._data.encoded import Chunk
+from bayeskit._data.source import Source
+from bayeskit._fitting.fitted_state import FittedState
+from bayeskit._fitting.leave_one_out import LeaveOneOut, log_posterior
+from bayeskit._fitting.model import class_prior_of, weighted_classes
+from bayeskit._fitting.rows_again import learned_chunks, spread
+from bayeskit._messages import Joined, Message
+from bayeskit._numba import kernel
+from bayeskit._schema import Label
+from bayeskit.errors import ModelFormatError, SettingError
+from bayeskit.typing import Floats
+
+
+@kernel
+def pool_violators(share: Any, weight: Any, size: Any) -> None:
+    """Replace ``share`` by the ascending sequence nearest to it in weighted squares; ``size`` is scratch.
+
+    Adjacent runs are pooled to their mean while the later one is lower (Ayer et al. 1955).
+    """
+    runs = 0
+    n = share.shape[0]
+    for i in range(n):
+        mean, mass, length = share[i], weight[i], 1
+        while runs > 0 and share[runs - 1] >= mean:
+            before = weight[runs - 1]
+            mean = (share[runs - 1] * before + mean * mass) / (before + mass)
+            mass += before
+            runs -= 1
+            length += size[runs]
+        share[runs], weight[runs], size[runs] = mean, mass, length
+        runs += 1
+    # Runs stand at the front, so they are laid out from the back.
+    stop = n
+    for run in range(runs - 1, -1, -1):
+        mean = share[run]
+        for i in range(stop - size[run], stop):
+            share[i] = mean
+        stop -= size[run]
+
+
+def isotonic(share: ArrayLike, weight: ArrayLike) -> Floats:
+    """Return the ascending sequence nearest to ``share``.
+
+    >>> isotonic(np.array([0.0, 1.0, 0.0, 1.0]), np.ones(4)).tolist()
+    [0.0, 0.5, 0.5, 1.0]
+    """
+    pooled = np.array(share, dtype=np.float64)
+    pool_violators(pooled, np.array(weight, dtype=np.float64), np.empty(len(pooled), dtype=np.int64))
+    return pooled
+
+
+Codes = NDArray[np.intp]
+
+METHODS = ("temperature", "isotonic")
+# Rows whose posteriors are kept, spread evenly over the source; fewer where each costs an estimate.
+MOST_ROWS, MOST_REFITS = 100_000, 2_000
+# Bounds of 1/t: beyond them posteriors are 0 and 1, or all alike.
+LEAST_INVERSE, LARGEST_INVERSE = 1e-3, 1e3
+_TIE = 1e-10
+
+
+@dataclass(frozen=True)
+class Temperature:
+    r"""P(c | x) raised to the power 1/t and normalised: t > 1 makes posteriors less sure.
+
+    Examples
+    --------
+    >>> np.exp(Temperature(0.5).log_posterior(np.log([[0.5, 0.25, 0.25]]), ())).round(3)
+    array([[0.667, 0.167, 0.167]])
+    """
+
+    t: float
+
+    @classmethod
+    def fitted(cls, log_posterior: Floats, target: Codes, weights: Floats) -> Temperature:
+        """Choose t by least weighted log-loss, which is convex in 1/t.
+
+        One imaginary row in N + 2 has any class (Platt's correction): where every row left out is told right,
+        posteriors would otherwise be raised to 0 and 1, and the first mistake to come would cost everything. A row
+        whose class has posterior 0 has an infinite loss under every t and so no say; without any row that has one, t
+        is 1.
+        """
+        scores = log_posterior - log_posterior.max(axis=1, keepdims=True)
+        true = scores[np.arange(len(target)), target]
+        possible = np.isfinite(true) & (weights > 0.0)
+        scores, true, weights = scores[possible], true[possible], weights[possible]
+        ruled_out = np.isneginf(scores)
+        finite = np.where(ruled_out, 0.0, scores)
+        any_class = finite.sum(axis=1) / np.maximum((~ruled_out).sum(axis=1), 1)
+        true += (any_class - true) / (weights.sum() + 2.0)
+
+        def slopes(inverse: float) -> tuple[float, float, float]:
+            """The first and second derivative of the loss in 1/t, and the size of their terms."""
+            share = np.where(ruled_out, 0.0, np.exp(inverse * finite))
+            share /= share.sum(axis=1, keepdims=True)
+            mean = (share * finite).sum(axis=1)
+            spread = (share * (finite - mean[:, None]) ** 2).sum(axis=1)
+            return weights @ (mean - true), weights @ spread, weights @ (np.abs(mean) + np.abs(true))
+
+        return cls(1.0 / _root(slopes))
+
+    def log_posterior(self, log_posterior: Floats, labels: tuple[Label, ...]) -> Floats:
+        """Return the calibrated log P(c | x); the labels of the classes do not matter here."""
+        return _normalised(log_posterior / self.t)
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as numbers and text, to be held and saved."""
+        return {"method": "temperature", "t": self.t}
+
+
+@dataclass(frozen=True)
+class Isotonic:
+    """P(c | x) of each class mapped by an ascending curve, then normalised.
+
+    Attributes
+    ----------
+    knots : mapping from class to (posteriors, shares)
+        Between two knots the curve is a straight line, beyond them level. A class without knots, which came
+        later, keeps its posterior.
+    least : float
+        No share is below this, or above one minus this, before they are normalised.
+
+    Examples
+    --------
+    >>> curve = Isotonic({"a": ((0.1, 0.9), (0.3, 0.7)), "b": ((0.1, 0.9), (0.3, 0.7))}, 0.01)
+    >>> np.exp(curve.log_posterior(np.log([[0.9, 0.1], [0.5, 0.5]]), ("a", "b"))).round(3)
+    array([[0.7, 0.3],
+           [0.5, 0.5]])
+    """
+
+    knots: Mapping[Label, tuple[tuple[float, ...], tuple[float, ...]]]
+    least: float
+
+    @classmethod
+    def fitted(
+        cls, log_posterior: Floats, target: Codes, weights: Floats, labels: tuple[Label, ...]
+    ) -> Isotonic:
+        """Fit one curve a class against the rest, by pooling adjacent violators."""
+        posterior = np.exp(log_posterior)
+        rows = np.flatnonzero(weights > 0.0)
+        knots = {}
+        for c, label in enumerate(labels):
+            order = rows[np.argsort(posterior[rows, c], kind="stable")]
+            p, w = posterior[order, c], weights[order]
+            # Posteriors that rounding alone tells apart are one: else a curve would hang on the last bit.
+            place = np.cumsum(np.diff(p, prepend=p[:1]) > _TIE * p)
+            weight = np.bincount(place, weights=w)
+            at = np.bincount(place, weights=w * p) / weight
+            share = isotonic(np.bincount(place, weights=w * (target[order] == c)) / weight, weight)
+            # The ends of each level run say all.
+            turn = np.diff(share) != 0.0
+            end = np.concatenate([[True], turn]) | np.concatenate([turn, [True]])
+            knots[label] = (tuple(at[end].tolist()), tuple(share[end].tolist()))
+        return cls(knots, 1.0 / (float(weights.sum()) + 2.0))
+
+    def log_posterior(self, log_posterior: Floats, labels: tuple[Label, ...]) -> Floats:
+        """Return the calibrated log P(c | x)."""
+        share = np.exp(log_posterior)
+        for c, label in enumerate(labels):
+            if label in self.knots:
+                share[:, c] = np.interp(share[:, c], *self.knots[label])
+        return _normalised(np.log(np.clip(share, self.least, 1.0 - self.least)))
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as numbers and text, to be held and saved."""
+        return {"method": "isotonic", "knots": dict(self.knots), "least": self.least}
+
+
+def from_held(held: Mapping[str, Any]) -> Temperature | Isotonic | None:
+    """Return the calibration that a model holds.
+
+    >>> from_held({"calibration": {"method": "temperature", "t": 2.0}})
+    Temperature(t=2.0)
+    """
+    plain = held.get("calibration")
+    if plain is None:
+        return None
+    try:
+        match plain["method"]:
+            case "temperature":
+                temperature = Temperature(float(plain["t"]))
+                if LEAST_INVERSE <= 1.0 / temperature.t <= LARGEST_INVERSE:
+                    return temperature
+            case "isotonic":
+                isotonic = Isotonic(plain["knots"], float(plain["least"]))
+                if all(_ascends(*curve) for curve in isotonic.knots.values()) and 0.0 < isotonic.least <= 0.5:
+                    return isotonic
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        pass
+    raise ModelFormatError(
+        Message("{plain} is no calibration. Fit the model again, then save it.", plain=str(plain)[:200])
+    )
+
+
+def check_method(method: object) -> None:
+    """Refuse what is no method of calibration."""
+    if method is not None and not (isinstance(method, str) and method in METHODS):
+        raise SettingError(
+            "calibration is {method!r}; choose from None, {names}.",
+            method=method,
+            names=Joined(map(repr, METHODS)),
+        )
+
+
+def calibrate(fitted: FittedState, source: Source, method: str) -> Temperature | Isotonic:
+    """Calibrate what was counted on its own rows, each left out: one more pass over the source.
+
+    Of a row of weight w, min(w, 1) is left out and w weighs its loss, so that a weight of two is two rows.
+    """
+    posterior, target, weights = spread_posteriors(fitted, source)
+    weights = weights * _wanted_shares(fitted, target, weights)
+    if method == "temperature":
+        return Temperature.fitted(posterior, target, weights)
+    return Isotonic.fitted(posterior, target, weights, fitted.schema.target.states)
+
+
+def spread_posteriors(fitted: FittedState, source: Source) -> tuple[Floats, Codes, Floats]:
+    """Return the leave-one-out log-posteriors, classes and weights of rows spread evenly over a source."""
+    assert fitted.spec is not None
+    return spread_left_out(LeaveOneOut(fitted.statistics, fitted.spec), learned_chunks(fitted, source))
+
+
+def spread_left_out(
+    left_out: LeaveOneOut, chunks: Iterable[Chunk], most: int | None = None
+) -> tuple[Floats, Codes, Floats]:
+    """Return the log-posteriors, classes and weights of rows spread evenly over chunks, each row left out.
+
+    Of at most so many rows; unless told, of fewer where each takes an estimate anew.
+    """
+    if most is None:
+        most = MOST_ROWS if left_out.fast and not left_out.balanced else MOST_REFITS
+
+    def score(part: Chunk) -> tuple[Floats, Codes, Floats]:
+        assert part.target is not None
+        joint, log_prior = left_out.scores(part, np.minimum(part.row_weights, 1.0))
+        return log_posterior(joint, log_prior), part.target.astype(np.intp), part.row_weights
+
+    posterior, target, weights = spread(chunks, score, most)
+    return posterior, target, weights
+
+
+def _wanted_shares(fitted: FittedState, target: Codes, weights: Floats) -> Floats:
+    """What to multiply the weight of each row with, so that classes weigh as the model was told they do.
+
+    Class weights and a class prior that was given say that the classes of the rows to come are mixed in
+    another way; judged by the mixture of these rows, a correction would undo them. The sum stays the same.
+    """
+    assert fitted.spec is not None
+    weighted = weighted_classes(fitted.statistics, fitted.spec)
+    shares, before = weighted.class_counts, fitted.statistics.class_counts
+    if fitted.spec.class_prior is not None:
+        shares = class_prior_of(weighted, fitted.spec).share
+    factors = np.divide(shares, before, out=np.zeros_like(before), where=before > 0.0)[target]
+    total = weights @ factors
+    return factors * (weights.sum() / total) if total > 0.0 else np.ones_like(weights)
+
+
+def _root(slopes: Callable[[float], tuple[float, float, float]]) -> float:
+    """Find where an ascending slope is 0 between the bounds, by Newton's steps kept inside a bracket."""
+    slope, bend, size = slopes(1.0)
+    if abs(slope) <= 1e-15 * size:
+        return 1.0
+    low, high = (LEAST_INVERSE, 1.0) if slope > 0.0 else (1.0, LARGEST_INVERSE)
+    bound = low if slope > 0.0 else high
+    if slopes(bound)[0] * slope >= 0.0:
+        return bound
+    inverse, before = 1.0, 0.0
+    while abs(inverse - before) > 1e-14 * inverse and abs(slope) > 1e-15 * size:
+        step = inverse - slope / bend if bend > 0.0 else 0.0
+        before, inverse = inverse, (step if low < step < high else float(np.sqrt(low * high)))
+        slope, bend, size = slopes(inverse)
+        low, high = (low, inverse) if slope > 0.0 else (inverse, high)
+    return float(inverse)
+
+
+def _normalised(log_share: Floats) -> Floats:
+    log_share = log_share - log_share.max(axis=1, keepdims=True)
+    return np.asarray(log_share - np.log(np.exp(log_share).sum(axis=1, keepdims=True)))
+
+
+def _ascends(at: ArrayLike, share: ArrayLike) -> bool:
+    """Whether a curve is one: as many shares as places, both ascending between 0 and 1."""
+    x, y = np.asarray(at, dtype=np.float64), np.asarray(share, dtype=np.float64)
+    fine = x.ndim == 1 and x.shape == y.shape and len(x) > 0
+    return bool(
+        fine and all(((a >= 0) & (a <= 1.0 + 1e-9)).all() and (np.diff(a) >= 0).all() for a in (x, y))
+    )

@@ -1,0 +1,363 @@
+"""EM: expected statistics in, estimates out, until still.
+
+A *problem* knows the rows. It takes expected statistics under some parameters, and tells the value of what is climbed
+at those parameters; and it estimates parameters from statistics. Everything else is here, once: when to stop, what is
+kept, restarts, acceleration.
+
+References
+----------
+Dempster, Laird, Rubin (1977), Maximum likelihood from incomplete data via the EM algorithm.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from bayeskit._fitting.long_runs import interrupts
+from bayeskit.errors import BayeskitError, DataError
+from bayeskit.typing import Floats
+
+# How fast longer extrapolations are allowed while they succeed.
+_GROWTH = 4.0
+
+
+def extrapolate(first: Floats, second: Floats, third: Floats, longest: float) -> tuple[Floats, float]:
+    r"""Return the point that three successive EM iterates lead to, and the length of the step.
+
+    .. math:: \theta' = \theta_0 + 2 s\, r + s^2 v,\quad r = \theta_1 - \theta_0,\;
+        v = (\theta_2 - \theta_1) - r,\; s = \lVert r \rVert / \lVert v \rVert
+
+    Coordinates that are not finite in all three (the logarithm of an exact zero) stay as in the third. A length of 1
+    is the third point itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> halving = [np.array([x]) for x in (1.0, 0.5, 0.25)]
+    >>> extrapolate(*halving, longest=10.0)
+    (array([0.]), 2.0)
+    """
+    live = np.isfinite(first) & np.isfinite(second) & np.isfinite(third)
+    to = third.copy()
+    r = second[live] - first[live]
+    v = third[live] - second[live] - r
+    norm = float(np.linalg.norm(v))
+    length = float(np.linalg.norm(r)) / norm if norm > 0.0 else 1.0
+    length = min(max(length, 1.0), longest)
+    if length > 1.0:
+        to[live] = first[live] + 2.0 * length * r + length**2 * v
+    return to, length
+
+
+class Accelerator:
+    """Tries points that lie ahead; remembers how far it was safe to go."""
+
+    def __init__(self, problem: Any) -> None:
+        self.problem = problem
+        self.longest = _GROWTH
+
+    def try_from(self, first: Any, second: Any, third: Any, least: float) -> tuple[Any, Any, float] | None:
+        """Return (parameters, statistics, value) of a point ahead, or None where it is no better than ``least``."""
+        flat = self.problem.flat
+        to, length = extrapolate(flat(first), flat(second), flat(third), self.longest)
+        if length <= 1.0:
+            return None
+        if length >= self.longest:
+            self.longest *= _GROWTH
+        try:
+            with np.errstate(all="ignore"):
+                parameters = self.problem.unflat(to)
+                statistics, value = self.problem.expect(parameters)
+        except (BayeskitError, ArithmeticError, np.linalg.LinAlgError):
+            value = np.nan
+        if not (np.isfinite(value) and value >= least):
+            self.longest = max(self.longest / _GROWTH**2, _GROWTH)
+            return None
+        return parameters, statistics, float(value)
+
+
+P = TypeVar("P")
+S = TypeVar("S")
+# Rounding alone may let the value fall by this share of it.
+ROUNDING = 1e-9
+
+
+class Problem(Protocol[P, S]):
+    """What EM climbs: rows with something hidden in them."""
+
+    def expect(self, parameters: P) -> tuple[S, float]:
+        """Return the expected statistics and the value of what is climbed (a total over rows), both at ``parameters``.
+
+        A row that is impossible under the parameters is an error that names it, never NaN.
+        """
+        ...
+
+    def maximise(self, statistics: S) -> P:
+        """Return the parameters under which the completed rows are most probable."""
+        ...
+
+
+class AcceleratedProblem(Problem[P, S], Protocol[P, S]):
+    """A problem whose parameters can also be written as one vector without constraints."""
+
+    def flat(self, parameters: P) -> Any:
+        """Return logarithms of probabilities (−inf where zero), means, log-Cholesky factors, … as one vector."""
+        ...
+
+    def unflat(self, vector: Floats) -> P:
+        """Return the parameters that a vector stands for; probabilities are normalised."""
+        ...
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """When to stop.
+
+    Attributes
+    ----------
+    tol : float
+        A step that changes the value by less, over all rows together, is the last one; 0 makes all the steps.
+    max_iter : int
+        The most steps, E and M together one step.
+    time_limit : float, optional
+        Seconds.
+    accelerate : bool
+        Extrapolate from every two steps (SQUAREM). The problem must be `AcceleratedProblem`.
+    one_more : bool
+        Make another step after the one that changed next to nothing, as scikit-learn does; where ``max_iter`` leaves
+        none, it has not converged.
+    """
+
+    tol: float = 1e-3
+    max_iter: int = 100
+    time_limit: float | None = None
+    accelerate: bool = False
+    one_more: bool = False
+
+
+@dataclass(frozen=True)
+class EmResult(Generic[P]):
+    """Where EM ended.
+
+    Attributes
+    ----------
+    parameters
+        The best found; the last, unless the value fell.
+    history : tuple of float
+        The value at the start and after every step. The last is that of the last parameters tried.
+    value : float
+        That of ``parameters``.
+    converged : bool
+    stopped : "time", "interrupt" or None
+    fell : bool
+        Whether the value ever fell by more than rounding: a floor under the variances can do that.
+    """
+
+    parameters: P
+    history: tuple[float, ...]
+    value: float
+    converged: bool
+    stopped: str | None = None
+    fell: bool = False
+
+    @property
+    def n_iter(self) -> int:
+        """How many steps were made."""
+        return len(self.history) - 1
+
+
+@dataclass
+class _EmRun(Generic[P, S]):
+    """A climb under way: where it is, what it has seen."""
+
+    problem: Any
+    here: P
+    statistics: S
+    history: list[float]
+    best: P
+    best_value: float
+    fell: bool = False
+    before: list[tuple[P, float]] = field(default_factory=list)
+
+    def move(self, to: P, statistics: S, value: float) -> float:
+        """Go to parameters whose E-step is done; return the gain."""
+        if not math.isfinite(value):
+            raise _not_finite(f"Step {len(self.history)} of EM", value)
+        gain = value - self.history[-1]
+        self.fell |= gain < -ROUNDING * abs(value)
+        self.here, self.statistics = to, statistics
+        self.history.append(value)
+        # Rounding is no reason to prefer an earlier iterate.
+        if value >= self.best_value - ROUNDING * abs(value):
+            self.best, self.best_value = to, value
+        return gain
+
+
+def climb(
+    problem: Problem[P, Any],
+    start: P,
+    how: StoppingRule = StoppingRule(),  # noqa: B008  (a frozen value)
+    told: Callable[[int, float], None] | None = None,
+) -> EmResult[P]:
+    """Make EM steps from a start until they change nothing.
+
+    Parameters
+    ----------
+    problem : Problem
+    start : its parameters
+    how : Climbing
+    told : called after every step with its number and the value
+
+    Examples
+    --------
+    Two coins, one of them thrown ten times in each of two rounds, which one is not known: 9 heads, then 2.
+
+    >>> from types import SimpleNamespace
+    >>> from math import log
+    >>> heads = [9, 2]
+    >>> def expect(p):
+    ...     likelihood = [[q**h * (1 - q) ** (10 - h) / 2 for q in p] for h in heads]
+    ...     shares = [[l / sum(row) for l in row] for row in likelihood]
+    ...     return shares, sum(log(sum(row)) for row in likelihood)
+    >>> def maximise(shares):
+    ...     return [sum(s[k] * h for s, h in zip(shares, heads)) / sum(10 * s[k] for s in shares) for k in (0, 1)]
+    >>> found = climb(SimpleNamespace(expect=expect, maximise=maximise), [0.6, 0.5], Climbing(tol=1e-9))
+    >>> [round(p, 2) for p in found.parameters], found.converged
+    ([0.9, 0.2], True)
+    """
+    end = None if how.time_limit is None else time.monotonic() + how.time_limit
+    statistics, value = problem.expect(start)
+    # A start that the prior forbids is no place to stay, but one to leave.
+    if math.isnan(value) or value == math.inf:
+        raise _not_finite("The start of EM", value)
+    ascent: _EmRun[P, Any] = _EmRun(problem, start, statistics, [value], start, value)
+    accelerator = Accelerator(problem) if how.accelerate else None
+    converged, stopped = False, None
+    with interrupts() as interrupted:
+        while len(ascent.history) <= how.max_iter and not converged and stopped is None:
+            converged = _step(ascent, how, accelerator)
+            if told is not None:
+                told(len(ascent.history) - 1, ascent.history[-1])
+            if interrupted.is_set():
+                stopped = "interrupt"
+            elif end is not None and time.monotonic() > end:
+                stopped = "time"
+        if converged and how.one_more:
+            converged = len(ascent.history) <= how.max_iter
+            if converged:
+                _step(ascent, how, None)
+    return EmResult(ascent.best, tuple(ascent.history), ascent.best_value, converged, stopped, ascent.fell)
+
+
+def _not_finite(what: str, value: float) -> DataError:
+    return DataError(
+        "{what} has the value {value}: some numbers are too large, or lie too far apart. Change the units of the "
+        "columns, begin elsewhere, or use a prior.",
+        what=what,
+        value=value,
+    )
+
+
+def _step(ascent: _EmRun[P, Any], how: StoppingRule, accelerator: Accelerator | None) -> bool:
+    """Make one step, plain or extrapolated; return whether it changed next to nothing."""
+    if accelerator is not None and len(ascent.before) == 2:
+        (first, _), (second, value) = ascent.before
+        third = ascent.problem.maximise(ascent.statistics)
+        ascent.before = []
+        trial = accelerator.try_from(first, second, third, value)
+        if trial is not None:
+            ascent.move(*trial)
+            ascent.before = [(ascent.here, ascent.history[-1])]
+            return False
+        gain = ascent.move(third, *ascent.problem.expect(third))
+        ascent.before = [(ascent.here, ascent.history[-1])]
+        return abs(gain) < how.tol
+    if accelerator is not None and not ascent.before:
+        ascent.before = [(ascent.here, ascent.history[-1])]
+    to = ascent.problem.maximise(ascent.statistics)
+    gain = ascent.move(to, *ascent.problem.expect(to))
+    if accelerator is not None:
+        ascent.before.append((ascent.here, ascent.history[-1]))
+    return abs(gain) < how.tol
+
+
+def climb_best(
+    problem: Problem[P, Any],
+    starts: Iterable[Callable[[], P]],
+    how: StoppingRule = StoppingRule(),  # noqa: B008  (a frozen value)
+    told: Callable[[int, float], None] | None = None,
+    *,
+    short: int = 10,
+) -> tuple[EmResult[P], list[float]]:
+    """Make a few steps from every start, and go on from the best of them.
+
+    A start from which the first step fails is passed over, unless all do. Where the likelihood has no bound the highest
+    value says nothing: a problem may have ``sound(parameters)``, and then a start that ends soundly is preferred, the
+    best of them by its short run, to any that does not.
+
+    Returns
+    -------
+    climb : Climb
+        With the history of its short run too.
+    values : list of float
+        What each start reached in its short run; −inf where it failed.
+    """
+    makers = list(starts)
+    if len(makers) == 1:
+        only = climb(problem, makers[0](), how, told)
+        return only, [only.value]
+    end = None if how.time_limit is None else time.monotonic() + how.time_limit
+    runs: list[EmResult[P]] = []
+    values: list[float] = []
+    failure: BayeskitError | None = None
+    for make in makers:
+        try:
+            run = climb(problem, make(), _rest(how, end, min(short, how.max_iter)), told)
+        except BayeskitError as error:
+            failure = failure or error
+            values.append(-math.inf)
+            continue
+        values.append(run.value)
+        runs.append(run)
+        if run.stopped:
+            break
+    if not runs:
+        assert failure is not None
+        raise failure
+    sound: Callable[[P], bool] = getattr(problem, "sound", lambda parameters: True)
+    runs.sort(key=lambda run: -run.value)
+    ended: list[EmResult[P]] = []
+    # Without a sound one, the best of all is as good as any.
+    for run in [run for run in runs if sound(run.parameters)] or runs[:1]:
+        ended.append(_gone_on(problem, run, how, end, told))
+        if ended[-1].stopped or sound(ended[-1].parameters):
+            return ended[-1], values
+    return max(ended, key=lambda found: found.value), values
+
+
+def _rest(how: StoppingRule, end: float | None, max_iter: int) -> StoppingRule:
+    """The same climbing with so many steps, and the time that is left."""
+    left = None if end is None else max(end - time.monotonic(), 0.0)
+    return replace(how, max_iter=max_iter, time_limit=left)
+
+
+def _gone_on(
+    problem: Any,
+    run: EmResult[P],
+    how: StoppingRule,
+    end: float | None,
+    told: Callable[[int, float], None] | None,
+) -> EmResult[P]:
+    """Go on from where a short run ended."""
+    if run.converged or run.stopped or run.n_iter >= how.max_iter:
+        return run
+    rest = climb(problem, run.parameters, _rest(how, end, how.max_iter - run.n_iter), told)
+    # The short run may have ended below its best, where the rest began.
+    history, fell = run.history + rest.history[1:], run.fell or rest.fell
+    return EmResult(rest.parameters, history, rest.value, rest.converged, rest.stopped, fell)

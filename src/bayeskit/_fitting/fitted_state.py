@@ -1,0 +1,256 @@
+"""The state of a fitted classifier: what was counted, how it is read and estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bayeskit._conditionals.class_prior import class_factors, given_class_prior
+from bayeskit._conditionals.density import Shape, hinted_families, shapes_of
+from bayeskit._counting.backend import Backend, Tally, backend_of, count_rows
+from bayeskit._data.encode import Policy, check_names, encode, match_columns
+from bayeskit._data.encoded import EncodedTable
+from bayeskit._data.reading import Reading, warn_of_identifiers, warn_of_names
+from bayeskit._data.source import Rows, Source
+from bayeskit._data.table import Table
+from bayeskit._fitting.model import Model, ModelSpec, estimate, plan_for
+from bayeskit._schema import Name, Schema, Variable
+from bayeskit._statistics.statistics import Statistics
+from bayeskit._statistics.term import Plan
+from bayeskit.errors import BlockValue, DataError
+from bayeskit.typing import Floats
+
+
+def without_idle_states(
+    encoded: EncodedTable, before: Schema, plan: Plan, n_jobs: int | None
+) -> EncodedTable:
+    """Let states go that stand in no row (a column of whole numbers has all of its span for now).
+
+    Naive Bayes does so after the counting; a table of pairs or triples would first have to be made for all of them.
+    """
+    if all(pattern.kind in ("tables", "moments", "totals", "scatter", "grids") for pattern in plan.patterns):
+        return encoded
+    alive = count_rows(encoded, Plan(plan.patterns[:1]), n_jobs).pruned().schema
+    known = before.target.size or any(v.size for v in before.categorical)
+    return encoded.moved_to(before.union(alive) if known else alive)
+
+
+# Enough rows to tell a count from a measurement; a suggestion is not worth a pass over millions.
+ROWS_LOOKED_AT = 1_000
+
+
+def _by_name(error: BlockValue, table: Table) -> BlockValue:
+    """Let an error name a column of a block, which has only a place there, as its owner does."""
+    if not table.named or type(error.column) is not int:
+        return error
+    return BlockValue(error.block, table.names[error.column], error.row, error.value)
+
+
+class FittedState:
+    """Counts with everything needed to turn new rows into codes and counts into answers.
+
+    ``recipe`` is called on the schema, since families may depend on the kinds of the columns.
+    """
+
+    def __init__(
+        self,
+        reading: Reading,
+        spec: Callable[[Schema], ModelSpec],
+        *,
+        who: str,
+        target: Variable,
+        threshold: float | None = None,
+        n_jobs: int | None = None,
+        wants_hints: bool = False,
+        warns: bool = True,
+    ) -> None:
+        self.reading = reading
+        self.make_recipe = spec
+        self.who = who
+        self.target = target
+        self.threshold = threshold
+        self.n_jobs = n_jobs
+        self.wants_hints = wants_hints
+        self.warns = warns
+        self.tally: Tally | None = None
+        self.spec: ModelSpec | None = None
+        self.named = False
+        self.names: tuple[Name, ...] = ()
+        self.shapes: dict[Name, Shape] = {}
+        self._hints: dict[Name, str] | None = None
+        self._model: Model | None = None
+
+    # -- counting ------------------------------------------------------------------------------
+
+    def absorb(
+        self, source: Source, kept: list[EncodedTable] | None = None, *, read_here: bool = False
+    ) -> None:
+        """Add all rows of a source, and to ``kept`` in codes; nothing is changed unless all could be counted.
+
+        ``read_here``: it is known already that no backend counts the source where it is.
+        """
+        before = (self.tally.statistics if self.tally else None), self.tally, self.spec, self.named
+        try:
+            backend = None if read_here else backend_of(source)
+            if backend is not None:
+                self._absorb_counts(backend, source)
+            else:
+                self._absorb_batches(source, kept)
+        except BaseException:
+            statistics, self.tally, self.spec, self.named = before
+            if self.tally is not None and statistics is not None:
+                self.tally.statistics = statistics
+            raise
+        finally:
+            self._model = None
+
+    def _absorb_batches(self, source: Source, kept: list[EncodedTable] | None) -> None:
+        empty = True
+        for rows in source.weighing():
+            empty = False
+            try:
+                encoded = self._absorb_rows(rows)
+            except BlockValue as error:
+                raise _by_name(error, rows.table) from None
+            if kept is not None:
+                kept.append(encoded)
+        if empty:
+            raise DataError(
+                "The source gave no batch, so there is nothing to learn from: Found array with 0 sample(s)."
+            )
+
+    def _absorb_counts(self, backend: Backend, source: Source) -> None:
+        """Add what a backend counts of a source, whose rows stay where they are."""
+        if self.tally is None:
+            schema = backend.schema(source, self.reading, self.target)
+            self.named, self.names = True, tuple(v.name for v in schema.attributes)
+            self.spec = self.make_recipe(schema)
+            statistics = backend.count(source, schema, plan_for(schema, self.spec))
+            self.tally = Tally(schema, statistics.plan, self.n_jobs)
+            if self.warns and source.weights is None:
+                warn_of_names(schema, statistics.total)
+        else:
+            statistics = self._counted(backend, source)
+        self.tally.merge(statistics)
+
+    def _counted(self, backend: Backend, source: Source) -> Statistics:
+        """Count a source where it is, by the plan of what was counted before."""
+        found = backend.schema(source, self.reading, self.target)
+        check_names(tuple(v.name for v in found.attributes), self.names)
+        schema = Schema(tuple(found[name] for name in self.names), found.target)
+        return backend.count(source, schema, self.statistics.plan)
+
+    def check_classes(self) -> None:
+        """Refuse a class prior or class weights that do not fit the classes."""
+        if self.tally is None or self.spec is None:
+            return
+        statistics = self.tally.statistics
+        target = statistics.schema.target
+        if self.spec.class_prior is not None and target.size:
+            given_class_prior(self.spec.class_prior, target)
+        if self.spec.class_weight is not None and target.size:
+            class_factors(self.spec.class_weight, statistics.class_counts, target)
+
+    def _absorb_rows(self, rows: Rows) -> EncodedTable:
+        first = self.tally is None
+        if self.tally is None:
+            self.named, self.names = rows.table.named, rows.table.names
+            schema = self.reading.schema_of(rows.table, self.target)
+        else:
+            schema = self.tally.statistics.schema
+        encoded = self.encode(rows.table, schema, "grow", rows)
+        if self.spec is None or self.tally is None:
+            self.spec = self.make_recipe(encoded.schema)
+        plan = plan_for(encoded.schema, self.spec)
+        encoded = without_idle_states(encoded, schema, plan, self.n_jobs)
+        if self.tally is None:
+            self.tally = Tally.of(encoded, plan, self.n_jobs)
+        else:
+            self.tally.absorb(encoded)
+        if first and self.wants_hints and encoded.schema.numeric:
+            looked_at = encoded.chunk(0, min(encoded.n_rows, ROWS_LOOKED_AT)).values
+            self.shapes = shapes_of(encoded.schema.numeric_index, looked_at)
+        if first and self.warns:
+            warn_of_identifiers(rows.table, self.tally.statistics.schema)
+        return encoded
+
+    def complete(self, statistics: Statistics) -> None:
+        """Put statistics in place of those counted: the same rows, and expected ones beside them."""
+        assert self.tally is not None
+        self.tally.statistics = statistics
+        self._model = None
+
+    def forget(self, source: Source) -> None:
+        """Take all rows of a source away, or none of them."""
+        assert self.tally is not None
+        before = self.tally.statistics
+        try:
+            backend = backend_of(source)
+            if backend is not None:
+                self.tally.subtract(self._counted(backend, source))
+                return
+            for rows in source:
+                try:
+                    self.tally.forget(self.encode(rows.table, self.tally.schema, "grow", rows))
+                except BlockValue as error:
+                    raise _by_name(error, rows.table) from None
+        except BaseException:
+            self.tally.statistics = before
+            raise
+        finally:
+            self._model = None
+
+    def fade(self, factor: float) -> None:
+        assert self.tally is not None
+        self.tally.fade(factor)
+        self._model = None
+
+    def merge(self, other: FittedState) -> None:
+        assert self.tally is not None and other.tally is not None
+        self.tally.merge(other.tally.statistics)
+        self._model = None
+
+    @property
+    def hints(self) -> dict[Name, str]:
+        """What numeric columns might be beside what they are taken for, as their first rows look."""
+        return hinted_families(self.shapes) if self._hints is None else self._hints
+
+    @hints.setter
+    def hints(self, known: dict[Name, str]) -> None:
+        self._hints = known
+
+    # -- answers -------------------------------------------------------------------------------
+
+    @property
+    def statistics(self) -> Statistics:
+        assert self.tally is not None
+        return self.tally.statistics
+
+    @property
+    def schema(self) -> Schema:
+        return self.statistics.schema
+
+    def encode(self, table: Table, schema: Schema, policy: Policy, rows: Rows | None = None) -> EncodedTable:
+        table = match_columns(table, schema, self.names if self.named else None, self.who)
+        if rows is None:
+            return encode(table, schema, policy, threshold=self.threshold)
+        return encode(
+            table, schema, policy, y=rows.y, weights=rows.weights, with_target=True, threshold=self.threshold
+        )
+
+    def model(self) -> Model:
+        """Return the look-up tables, estimated once after every change of the counts."""
+        model = self._model
+        if model is None:
+            assert self.spec is not None
+            model = self._model = estimate(self.statistics, self.spec)
+        return model
+
+    def joint(self, table: Table) -> tuple[Floats, Model]:
+        """Return log P(c, x) and the model that gave it."""
+        model = self.model()
+        assert self.spec is not None
+        policy: Policy = self.spec.unseen
+        try:
+            return model.joint(self.encode(table, model.schema, policy), self.n_jobs), model
+        except BlockValue as error:
+            raise _by_name(error, table) from None

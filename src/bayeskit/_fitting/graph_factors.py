@@ -1,0 +1,459 @@
+r"""The conditional of a graph over the class and the attributes: the product of all families.
+
+.. math:: P(c, x) = P(c \mid \mathrm{pa}_c) \prod_j P(x_j \mid \mathrm{pa}_j)
+
+Rows that have every parent of what they have are looked up, the same way as those of kDB. Where a parent is missing,
+:mod:`bayeskit._fitting.graph_sums` takes the sum over its states.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._conditionals.class_family import ClassFamily
+from bayeskit._conditionals.conditional import (
+    Codes,
+    DiscreteConditional,
+    DrawnRows,
+    DrawRule,
+    Nodes,
+    ParameterPosterior,
+    Workings,
+)
+from bayeskit._conditionals.family_tries import FamilyTries
+from bayeskit._conditionals.kernels.trie_scores import PLAIN
+from bayeskit._conditionals.linear_family import LinearFamily
+from bayeskit._data.encoded import Chunk
+from bayeskit._fitting.graph_network import LogTables, class_table, network_of_graph
+from bayeskit._graphs.dag import Dag, ancestors, topological_order
+from bayeskit._graphs.network import Network
+from bayeskit._inference.exact import get_max_memory
+from bayeskit._schema import LARGEST_BYTE_TABLE, Name, Schema
+from bayeskit._statistics.statistics import Statistics
+from bayeskit.errors import TooLarge
+from bayeskit.typing import Floats
+
+if TYPE_CHECKING:
+    from bayeskit._inference.exact import Exact
+    from bayeskit._inference.gaussian.hybrid import Hybrid
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphFactors(DiscreteConditional):
+    """log P(x | c) of the attributes of a graph; log P(c, x) where the class has parents.
+
+    Attributes
+    ----------
+    schema : Schema
+    dag : Dag
+        Over the class and the attributes of which something is known.
+    target : name of the class in it
+    tables : FamilyTries
+        The categorical children of the class.
+    apart : FamilyTries of one class
+        All other categorical attributes: these say the same in every class.
+    class_family : ClassFamily, or None where the class has no parents
+    numbers : tuple of LinearFamily
+        The numeric attributes, parents before children.
+    statistics, anew : what it was estimated from, and how it is estimated from other statistics
+    """
+
+    schema: Schema
+    dag: Dag
+    target: Name
+    tables: FamilyTries
+    apart: FamilyTries
+    class_family: ClassFamily | None
+    numbers: tuple[LinearFamily, ...]
+    statistics: Statistics
+    anew: Callable[[Statistics], GraphFactors]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is derived is made anew: engines hold locks, which cannot be copied.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def adds_prior(self) -> bool:  # type: ignore[override]
+        return self.class_family is None
+
+    @property
+    def is_separate(self) -> bool:  # type: ignore[override]
+        """Whether no two attributes depend on each other, given the class."""
+        above = self.dag.parents_of(self.target)
+        others = (name for name in self.dag.nodes if name != self.target)
+        return len(above) <= 1 and all(set(self.dag.parents_of(name)) <= {self.target} for name in others)
+
+    @property
+    def is_state(self) -> Flags:
+        """Of which categorical attributes missing is a state."""
+        return np.asarray(self.tables.trie.is_state)
+
+    # -- what a row lacks ------------------------------------------------------------------------------
+
+    @cached_property
+    def places(self) -> dict[Name, tuple[bool, int]]:
+        """Whether each attribute of the graph is categorical, and its number among those of its kind."""
+        number = {v.name: (True, j) for j, v in enumerate(self.schema.categorical)}
+        number |= {v.name: (False, j) for j, v in enumerate(self.schema.numeric)}
+        return {name: number[name] for name in self.dag.nodes if name != self.target}
+
+    def known(self, chunk: Chunk) -> Flags:
+        """Tell which nodes each row has, in the order of the graph: shape (n, nodes). The class counts as known."""
+        found, sizes = np.ones((chunk.n_rows, len(self.dag.nodes)), np.bool_), self.tables.trie.sizes
+        for at, name in enumerate(self.dag.nodes):
+            if name == self.target:
+                continue
+            is_discrete, j = self.places[name]
+            if not is_discrete:
+                found[:, at] = ~np.isnan(chunk.values[:, j])
+            elif not self.is_state[j]:
+                found[:, at] = chunk.codes[:, j] != sizes[j]
+        return found
+
+    def hidden(self, known: Flags) -> Flags:
+        """Tell which nodes are missing and have something that is known, or the class, below them."""
+        found, position = np.zeros_like(known), self.dag.position
+        for name in topological_order(self.dag)[::-1]:
+            at = position[name]
+            matters = known[:, at] | found[:, at]
+            for parent in self.dag.parents_of(name):
+                found[:, position[parent]] |= matters & ~known[:, position[parent]]
+        return found
+
+    # -- log-probabilities -----------------------------------------------------------------------------
+
+    def add_log_prob(self, chunk: Chunk, out: Floats) -> None:
+        self._add(chunk, None, out)
+
+    def add_left_out(self, chunk: Chunk, own: Floats, out: Floats) -> None:
+        self._add(chunk, np.asarray(own, np.float64), out)
+
+    def _add(self, chunk: Chunk, own: Floats | None, out: Floats, summed: Flags | None = None) -> None:
+        """Add rows; ``summed`` tells of nodes that are to be summed over whatever the rows have there."""
+        known = self.known(chunk)
+        if summed is not None:
+            known &= ~summed
+        hidden = self.hidden(known)
+        if summed is not None:
+            # A missing cell that is a state would be looked up, were it not summed over.
+            hidden |= summed & self._states_of_missing
+        holed = hidden.any(axis=1)
+        if not holed.any():
+            self.add_known(chunk, out, own)
+            return
+        from bayeskit._fitting.graph_sums import add_holed
+
+        rows = np.flatnonzero(~holed)
+        if len(rows):
+            logs = np.zeros((len(rows), out.shape[1]))
+            self.add_known(chunk.take(rows), logs, None if own is None else own[rows])
+            out[rows] += logs
+        add_holed(self, chunk, hidden, own, out)
+
+    @cached_property
+    def _states_of_missing(self) -> Flags:
+        """Of which nodes missing is a state, in the order of the graph."""
+        places = [self.places.get(name, (False, 0)) for name in self.dag.nodes]
+        return np.array([is_discrete and bool(self.is_state[j]) for is_discrete, j in places], np.bool_)
+
+    def add_known(
+        self,
+        chunk: Chunk,
+        out: Floats,
+        own: Floats | None = None,
+        there: Flags | None = None,
+        numbers: Sequence[LinearFamily] | None = None,
+    ) -> None:
+        """Add rows in which every parent of what is there is there, too.
+
+        Parameters
+        ----------
+        own : array of shape (n,), optional
+            How much of each row's weight to leave out.
+        there : bool array of shape (n, categorical attributes), optional
+            Whether a code is the row's own.
+        numbers : some of the numeric families, optional
+        """
+        codes, target = chunk.codes, chunk.target
+        alike = np.zeros((chunk.n_rows, 1))
+        if own is None:
+            self.log_tables.add(codes, out, alike)
+        else:
+            self.tables.add_known(codes, out, target, own, there)
+            self.apart.add_known(codes, alike, None, own, there)
+        out += alike
+        if self.class_family is not None:
+            out += self._of_class(self.class_family, chunk, own, there)
+        for family in self.numbers if numbers is None else numbers:
+            rows = np.flatnonzero(~np.isnan(chunk.values[:, family.child]))
+            weight = None if own is None else _counted(own, there, family.discrete)[rows]
+            out[rows] += self._of_number(family, codes[rows], chunk.values[rows], target, rows, weight)
+
+    @cached_property
+    def log_tables(self) -> LogTables:
+        """The small tables of categorical attributes."""
+        return LogTables.of(self)
+
+    def _of_class(self, family: ClassFamily, chunk: Chunk, own: Floats | None, there: Flags | None) -> Floats:
+        if own is None:
+            return family.log_prob(chunk.codes)
+        return family.log_left_out(chunk.codes, chunk.target, _counted(own, there, family.parents))
+
+    def _of_number(
+        self,
+        family: LinearFamily,
+        codes: Codes,
+        values: Floats,
+        target: Any,
+        rows: Codes,
+        own: Floats | None,
+    ) -> Floats:
+        if own is None:
+            return family.log_prob(codes, values)
+        return family.log_left_out(codes, values, target[rows], own)
+
+    # -- the graph as a network ------------------------------------------------------------------------
+
+    @cached_property
+    def network(self) -> Network:
+        """The graph with its tables; a class without parents has all states alike, since P(c) is not held here."""
+        return network_of_graph(self)
+
+    @cached_property
+    def exact(self) -> Exact:
+        """The engine of rows that lack many cells, where all nodes are discrete."""
+        from bayeskit._inference.exact import Exact
+        from bayeskit._inference.potentials import Potentials
+
+        return Exact(Potentials.of(self.network))
+
+    @cached_property
+    def has_small_tree(self) -> bool:
+        """Whether one tree answers for rows with any holes, all nodes being discrete."""
+        try:
+            return self.exact.is_small
+        except TooLarge:
+            return False
+
+    @cached_property
+    def hybrid(self) -> Hybrid:
+        """The same where some node is continuous."""
+        from bayeskit._inference.gaussian.hybrid import Hybrid
+
+        return Hybrid(self.network)
+
+    # -- drawing ---------------------------------------------------------------------------------------
+
+    def sample_into(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        rows.codes = self.sample(rows.classes, rng)
+        self._draw_numbers(rows, rng)
+
+    def sample(self, classes: Codes, rng: np.random.Generator) -> Codes:
+        codes = self._no_codes(len(classes))
+        for name in topological_order(self.dag):
+            if name != self.target and self.places[name][0]:
+                self._draw_code(name, codes, classes, rng)
+        return codes.astype(np.intp)
+
+    def sample_all(self, n: int, rng: np.random.Generator, given: int | None) -> DrawnRows | None:
+        if self.class_family is None:
+            return None
+        codes, classes = self._no_codes(n), np.zeros(n, np.intp)
+        if given is not None:
+            codes, classes = self._drawn_given(n, given, rng), np.full(n, given, np.intp)
+        for name in topological_order(self.dag) if given is None else ():
+            if name == self.target:
+                share = np.cumsum(np.exp(self.class_family.log_prob(codes)), axis=1)
+                classes = (rng.random(n)[:, None] * share[:, -1:] >= share[:, :-1]).sum(axis=1)
+            elif self.places[name][0]:
+                self._draw_code(name, codes, classes, rng)
+        values = np.full((n, len(self.schema.numeric)), np.nan)
+        rows = DrawnRows(classes, codes.astype(np.intp), values)
+        self._draw_numbers(rows, rng)
+        return rows
+
+    def _no_codes(self, n: int) -> NDArray[Any]:
+        """Codes in which everything is missing; an attribute that is not in the graph stays so."""
+        sizes = self.tables.trie.sizes
+        kind = np.uint8 if sizes.max(initial=0) <= LARGEST_BYTE_TABLE else np.uint32
+        return np.tile(sizes.astype(kind), (n, 1))
+
+    def _draw_code(
+        self, name: Name, codes: NDArray[Any], classes: NDArray[np.intp], rng: np.random.Generator
+    ) -> None:
+        j = self.places[name][1]
+        in_class = self.target in self.dag.parents_of(name)
+        self._tries(j).draw_child(j, codes, classes if in_class else np.zeros_like(classes), rng)
+
+    def _draw_numbers(self, rows: DrawnRows, rng: np.random.Generator) -> None:
+        for family in self.numbers:
+            family.sample_into(rows, rng)
+
+    def _drawn_given(self, n: int, given: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw the discrete attributes of one class: those above it have another distribution then."""
+        from bayeskit._inference.potentials import Evidence, Potentials
+        from bayeskit._inference.sampling.forward import Forward
+        from bayeskit._inference.sampling.posterior_network import posterior_network
+
+        nodes = tuple(node for node in self.network.nodes if node.is_discrete)
+        seen = np.array([given if node.name == self.target else -1 for node in nodes], np.int64)
+        posterior = posterior_network(
+            Potentials.of(Network(nodes)), Evidence(seen), max_memory=get_max_memory()
+        )
+        drawn, codes = Forward.of(posterior).codes(n, rng), self._no_codes(n)
+        for at, node in enumerate(nodes):
+            if node.name != self.target:
+                j = self.places[node.name][1]
+                codes[:, j] = np.array(self.codes_of(j))[drawn[:, at]]
+        return codes
+
+    # -- the tables of categorical attributes ----------------------------------------------------------
+
+    def _tries(self, j: int) -> FamilyTries:
+        return self.tables if j in self.of_tables else self.apart
+
+    @cached_property
+    def of_tables(self) -> set[int]:
+        """The categorical children of the class, by number."""
+        return set(self.tables.members())
+
+    def members(self) -> list[int]:
+        return sorted([*self.tables.members(), *self.apart.members()])
+
+    def parents_of(self, j: int) -> list[int]:
+        return self._tries(j).parents_of(j)
+
+    def codes_of(self, j: int) -> tuple[int, ...]:
+        return self._tries(j).codes_of(j)
+
+    def table_of(self, j: int, parents: Sequence[int], codes: Sequence[Sequence[int]]) -> Floats:
+        table = self._tries(j).table_of(j, parents, codes)
+        return np.broadcast_to(table, (*table.shape[:-1], self.schema.n_classes))
+
+    def counts_of(self, statistics: Statistics, j: int) -> Floats:
+        families: Any = statistics.parts["families"]
+        radices = [self.schema.categorical[i].size + 1 for i in (*self.parents_of(j), j)]
+        dense = np.zeros(math.prod(radices) * self.schema.n_classes)
+        keys, weights = families.cells(self.family_of(families, j))
+        dense[keys] = weights
+        inside = tuple(slice(0, radix - 1) for radix in radices)
+        counts = np.asarray(dense.reshape(*radices, -1)[inside])
+        if j in self.of_tables:
+            return counts
+        return np.broadcast_to(counts.sum(axis=-1, keepdims=True), counts.shape)
+
+    def family_of(self, families: Any, j: int) -> int:
+        """Return which of the families that were counted is that of an attribute."""
+        family, sizes = (j, *self.parents_of(j)), self.tables.trie.sizes
+        # Parents that have no state were counted, and are not in the graph.
+        members = (tuple(i for i in families.names_of(f) if sizes[i]) for f in range(len(families)))
+        return next(f for f, names in enumerate(members) if names == family)
+
+    # -- what else is done with it ---------------------------------------------------------------------
+
+    def posterior(self, rule: DrawRule) -> ParameterPosterior:
+        from bayeskit._fitting.graph_sums import GraphPosterior
+
+        return GraphPosterior.of(self, rule)
+
+    def add_nodes(self, nodes: Nodes) -> None:
+        nodes.add_graph(self)
+
+    def explain(self, chunk: Chunk, page: Workings) -> None:
+        page.add_graph(self)
+
+    def add_separate(self, chunk: Chunk, categorical: Codes, numeric: Codes, out: Floats) -> None:
+        """Take the attributes one after the other, parents first.
+
+        What stands above the class, or below something missing, says how much it changes what was known before it.
+        """
+        position, above = self.dag.position, set(ancestors(self.dag, self.target))
+        known = self.known(chunk)
+        told = np.zeros_like(known)
+        joint = np.zeros((chunk.n_rows, out.shape[2]))
+        if self.class_family is not None:
+            joint += self.log_class()
+            out[:, 0] += joint
+        for name in topological_order(self.dag):
+            if name == self.target:
+                continue
+            is_discrete, j = self.places[name]
+            parents = [position[p] for p in self.dag.parents_of(name)]
+            rows = np.flatnonzero(known[:, position[name]])
+            told[rows, position[name]] = True
+            whole = known[rows][:, parents].all(axis=1) & (name not in above)
+            step, some = np.zeros((len(rows), out.shape[2])), chunk.take(rows)
+            step[whole] = self._family_logs(name, some.take(np.flatnonzero(whole)))
+            rest = np.flatnonzero(~whole)
+            if len(rest):
+                now, before = self._given_only(some.take(rest), told[rows[rest]]), joint[rows[rest]]
+                # What was impossible before is not made so by this value.
+                possible = before > -np.inf
+                step[rest] = np.where(possible, now - np.where(possible, before, 0.0), 0.0)
+            joint[rows] += step
+            out[rows, (categorical if is_discrete else numeric)[j]] += step
+
+    def log_class(self) -> Floats:
+        """Return log P(c) where the class has parents, nothing being known of these: shape (K,)."""
+        sizes = self.tables.trie.sizes[None].astype(self.schema.code_dtype)
+        nothing = Chunk(1, sizes, np.full((1, len(self.schema.numeric)), np.nan))
+        return np.asarray(self._given_only(nothing, np.zeros((1, len(self.dag.nodes)), np.bool_))[0])
+
+    def _given_only(self, chunk: Chunk, told: Flags) -> Floats:
+        """Return log P(x | c) of some of the cells of each row (with P(c | parents) where the class has any)."""
+        codes, values, summed = chunk.codes.copy(), chunk.values.copy(), ~told
+        for name, (is_discrete, j) in self.places.items():
+            rows = summed[:, self.dag.position[name]]
+            if is_discrete:
+                codes[rows, j] = self.tables.trie.sizes[j]
+            else:
+                values[rows, j] = np.nan
+        summed[:, self.dag.position[self.target]] = False
+        out = np.zeros((chunk.n_rows, self.schema.n_classes))
+        self._add(replace(chunk, codes=codes, values=values), None, out, summed)
+        return out
+
+    def _family_logs(self, name: Name, chunk: Chunk) -> Floats:
+        """Return log P(x | parents) of one attribute, in rows that have its whole family: shape (n, K) or (n, 1)."""
+        is_discrete, j = self.places[name]
+        if not is_discrete:
+            family = next(family for family in self.numbers if family.child == j)
+            return family.log_prob(chunk.codes, chunk.values)
+        tries = self._tries(j)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(tries.level_probabilities(tries.members().index(j), chunk)[:, -1]))
+
+    def log_prior(self, mean: Floats, alpha: float) -> float:
+        total = 0.0
+        for tries in (self.tables, self.apart):
+            for f, j in enumerate(tries.members()):
+                if tries.rule.mode[f] != PLAIN:
+                    continue  # what backs off has no imaginary rows of its own
+                parents, codes = tries.parents_of(j), tries.codes_of(j)
+                table = tries.table_of(j, parents, [*(self.codes_of(i) for i in parents), codes])
+                last = int(tries.trie.first_parent[f + 1]) + f
+                mass = tries.rule.mass[int(tries.rule.mass_start[last]) + np.array(codes, np.int64)]
+                there = np.broadcast_to((mass > 0.0)[:, None], table.shape)
+                logs = np.log(np.where(there, table, 1.0))
+                total += float((mass[:, None] * logs).sum())
+        if self.class_family is not None:
+            table = class_table(self, self.dag.parents_of(self.target))
+            mass = self.class_family.mass
+            total += float((mass * np.log(np.where(mass > 0.0, table, 1.0))).sum())
+        return total
+
+
+def _counted(own: Floats, there: Flags | None, discrete: Sequence[int]) -> Floats:
+    """Return how much of each row a family has counted: nothing where one of its discrete parents is not the row's."""
+    if there is None or not discrete:
+        return own
+    return np.where(there[:, list(discrete)].all(axis=1), own, 0.0)

@@ -1,0 +1,274 @@
+"""Rows × how to search → the graph over the class and the attributes that a model holds."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from bayeskit._conditionals.class_prior import class_factors
+from bayeskit._data.columns import refuse_beyond
+from bayeskit._data.encoded import Chunk, EncodedTable
+from bayeskit._data.source import Source
+from bayeskit._fitting.fitted_state import FittedState
+from bayeskit._fitting.graph_network import state_labels
+from bayeskit._fitting.graphical import as_graph, class_node
+from bayeskit._fitting.long_runs import run_search
+from bayeskit._fitting.rows_again import learned_chunks
+from bayeskit._fitting.search.conditional_scores import ConditionalScores, Parents, naive_arcs, tan_arcs
+from bayeskit._fitting.search.node_columns import LARGEST, NodeColumns
+from bayeskit._fitting.search.search_network import METHODS as SEARCHES
+from bayeskit._fitting.search.search_network import SearchSettings, search_network
+from bayeskit._graphs.dag import markov_blanket
+from bayeskit._graphs.network import continuous, discrete
+from bayeskit._inference.exact import MAX_MEMORY
+from bayeskit._messages import Joined, Message
+from bayeskit._schema import Variable
+from bayeskit._structure.arcs import Arcs, read_limits
+from bayeskit._structure.criteria import Score
+from bayeskit._structure.search.conditional_search import conditional
+from bayeskit._structure.search_protocol import bits, members
+from bayeskit.errors import DataError, SettingError, SuspectResult, TooLarge
+from bayeskit.priors import BDeu
+from bayeskit.typing import Floats
+
+METHODS = ("naive", "tan", *SEARCHES)
+_FEWER_ROWS = "Raise it with bayeskit.networks.set_max_memory, leave columns out, or take a part of the rows."
+# What is known before a search, by the name of the setting.
+LIMITS = ("required", "forbidden", "tiers", "max_parents")
+
+
+@dataclass(frozen=True)
+class GraphSearch:
+    """How a graph is looked for.
+
+    Attributes
+    ----------
+    method : one of METHODS
+        "naive": the class is the one parent of every attribute. "tan": the tree of TAN over the categorical attributes,
+        and one over the numeric ones. The rest as in :func:`~bayeskit.learn_network`; the order of "k2" is the class,
+        then the attributes as they stand.
+    score : Score
+    markov_blanket : bool
+        Keep only the blanket of the class.
+    conditional : bool
+        Go on while an arc near the class raises the likelihood of the class given the rest; ``prior`` is that of the
+        tables which tell it.
+    required, forbidden, tiers, max_parents
+        As in :func:`~bayeskit.learn_network`; the class is called as :func:`~bayeskit._fitting.graphical.class_node`
+        says.
+    missing : "ignore" or "state"
+        With "state", missing is one more state of every categorical attribute that is ever missing. Rows that lack
+        anything else are not looked at.
+    time_limit, seed, max_memory
+    """
+
+    method: str = "auto"
+    score: Score = field(default_factory=Score)
+    markov_blanket: bool = True
+    conditional: bool = False
+    required: Iterable[Any] = ()
+    forbidden: Iterable[Any] = ()
+    tiers: Sequence[Any] | None = None
+    max_parents: int | None = None
+    prior: Any = field(default_factory=BDeu)
+    missing: str = "ignore"
+    time_limit: float | None = None
+    seed: int = 0
+    max_memory: float = MAX_MEMORY
+
+    def check(self) -> None:
+        """Refuse a method that there is not, or that cannot keep what is known before."""
+        if self.method not in METHODS:
+            raise SettingError(
+                "method is {method!r}; use one of {names}.",
+                method=self.method,
+                names=Joined(map(repr, METHODS)),
+            )
+        known = ", ".join(name for name in LIMITS if getattr(self, name) not in (None, (), []))
+        if self.method in ("naive", "tan") and known:
+            raise SettingError(
+                'method={method!r} has its own arcs and cannot keep {known}. Use "auto" or "hill-climbing".',
+                method=self.method,
+                known=known,
+            )
+
+
+def searched_graph(encoded: EncodedTable, search: GraphSearch) -> Parents:
+    """Look for a graph over the class and the attributes, and return the parents of each node.
+
+    The graph is a function of the cells: neither the order nor the names of columns change it. A row of weight w is as
+    many rows as that. Attributes without a value have no place in it.
+
+    Examples
+    --------
+    >>> from bayeskit._data.encode import encode
+    >>> from bayeskit._data.table import open_table
+    >>> from bayeskit._schema import Schema
+    >>> schema = Schema((Variable("a", "categorical"),), Variable("y", "categorical"))
+    >>> rows = encode(open_table({"a": ["x", "z"] * 9}), schema, "grow", y=["no", "yes"] * 9, with_target=True)
+    >>> searched_graph(rows, GraphSearch("naive"))
+    {'y': (), 'a': ('y',)}
+    """
+    search.check()
+    start = time.monotonic()
+    columns, weights = node_columns(encoded, search.missing)
+    target = class_node(encoded.schema)
+    # Ties are broken by the order of the columns: this one is a function of their cells alone.
+    here = columns.reordered(columns.canonical_order(weights))
+    arcs = read_limits(
+        here.names,
+        required=search.required,
+        forbidden=search.forbidden,
+        tiers=search.tiers,
+        max_parents=search.max_parents,
+        continuous=[v.name for v in here.variables if v.kind == "numeric"],
+    )
+    stopped = None
+    if search.method == "naive":
+        found = naive_arcs(columns, target)
+    elif search.method == "tan":
+        found = tan_arcs(columns, target, weights)
+    else:
+        found, stopped = _searched(here, weights, arcs, search, columns)
+    if search.conditional and not stopped:
+        found, stopped = _told_best(here, weights, arcs, search, here.names.index(target), found, start)
+    if stopped:
+        why = Message("The time limit passed") if stopped == "time" else Message("The search was interrupted")
+        warnings.warn(SuspectResult("{why}: this is the best network found so far.", why=why), stacklevel=3)
+    place = {name: j for j, name in enumerate(columns.names)}
+    ordered = {name: tuple(sorted(found[name], key=place.__getitem__)) for name in columns.names}
+    dag = as_graph(ordered, encoded.schema)
+    if search.markov_blanket:
+        near = {target, *markov_blanket(dag, target)}
+        ordered = {name: tuple(p for p in ordered[name] if p in near) for name in dag.nodes if name in near}
+    _refuse_large(ordered, columns, search.max_memory)
+    return ordered
+
+
+def gathered(trial: FittedState, source: Source, max_memory: float) -> EncodedTable:
+    """Hold all rows of a source in the codes of what was counted from it; those without weight are left out.
+
+    Codes beyond ``max_memory`` are refused before they are held.
+    """
+    schema, spec = trial.schema, trial.spec
+    assert spec is not None
+    factors = class_factors(spec.class_weight, trial.statistics.class_counts, schema.target)
+    found: list[Chunk] = []
+    held = 0
+    for chunk in learned_chunks(trial, source):
+        held += chunk.codes.nbytes + chunk.values.nbytes
+        if held > max_memory:
+            names = tuple(schema.position)
+            rows = sum(each.n_rows for each in (*found, chunk))
+            raise TooLarge(held, max_memory, names, rows * len(names), _FEWER_ROWS)
+        if factors is not None:
+            chunk = replace(chunk, weights=chunk.row_weights * factors[chunk.target])
+        found.append(chunk)
+    if not found:
+        raise DataError("Every row has weight 0, so there is no row to learn a network from.")
+    return EncodedTable(
+        schema,
+        sum(chunk.n_rows for chunk in found),
+        np.concatenate([chunk.codes for chunk in found]),
+        np.concatenate([chunk.values for chunk in found]),
+        target=np.concatenate([chunk.target for chunk in found if chunk.target is not None]),
+        weights=None
+        if all(chunk.weights is None for chunk in found)
+        else np.concatenate([chunk.row_weights for chunk in found]),
+    )
+
+
+def node_columns(encoded: EncodedTable, missing: str = "ignore") -> tuple[NodeColumns, Floats | None]:
+    """Return the class and the attributes as a search reads them, and the weights; rows without weight are left out."""
+    schema, n = encoded.schema, encoded.n_rows
+    assert encoded.target is not None
+    chunk = encoded.chunk(0, n)
+    variables: list[Variable] = [discrete(class_node(schema), schema.target.states)]
+    codes: list[Any] = [encoded.target.astype(np.int64)]
+    numbers: list[Floats | None] = [None]
+    place = {v.name: j for j, v in enumerate(schema.categorical)}
+    for variable in schema.attributes:
+        if variable.kind == "numeric":
+            column = chunk.values[:, [schema.numeric_index[variable.name]]]
+            if np.isnan(column).all():
+                continue
+            refuse_beyond(column, [variable.name], LARGEST)
+            variables.append(continuous(variable.name))
+            codes.append(None)
+            numbers.append(np.ascontiguousarray(column[:, 0]))
+        elif variable.size:
+            own = chunk.codes[:, place[variable.name]].astype(np.int64)
+            holes = own >= variable.size
+            states = range(variable.size + (missing == "state" and bool(holes.any())))
+            variables.append(discrete(variable.name, state_labels(variable, states)))
+            codes.append(np.minimum(own, len(states)))
+            numbers.append(None)
+    columns = NodeColumns(tuple(variables), tuple(codes), tuple(numbers), n)
+    weights = encoded.weights
+    if weights is None or weights.all():
+        return columns, weights
+    there = np.flatnonzero(weights)
+    return columns.take(there), weights[there]
+
+
+def _searched(
+    columns: NodeColumns, weights: Floats | None, arcs: Arcs, search: GraphSearch, given: NodeColumns
+) -> tuple[Parents, str | None]:
+    names = columns.names
+    settings = SearchSettings(
+        method=search.method,
+        score=search.score,
+        order=[names.index(name) for name in given.names],
+        time_limit=search.time_limit,
+        seed=search.seed,
+        max_memory=search.max_memory,
+    )
+    found = search_network(columns, arcs, settings, weights=weights)
+    return {
+        name: tuple(names[p] for p in mine) for name, mine in zip(names, found.parents, strict=True)
+    }, found.stopped
+
+
+def _told_best(
+    columns: NodeColumns,
+    weights: Floats | None,
+    arcs: Arcs,
+    search: GraphSearch,
+    target: int,
+    before: Parents,
+    start: float,
+) -> tuple[Parents, str | None]:
+    """Climb by the likelihood of the class given the rest, from the graph that was found."""
+    names = columns.names
+    scores: Any = ConditionalScores(columns, target, search.prior, search.score, weights)
+    graph = tuple(bits([names.index(p) for p in before[name]]) for name in names)
+    left = None if search.time_limit is None else search.time_limit - (time.monotonic() - start)
+    steps: Any = conditional(arcs, target, graph)
+    outcome = run_search(steps, scores, time_limit=left)
+    after = {
+        name: tuple(names[p] for p in members(mine))
+        for name, mine in zip(names, outcome.graph.parents, strict=True)
+    }
+    return after, outcome.stopped
+
+
+def _refuse_large(parents: Parents, columns: NodeColumns, max_memory: float) -> None:
+    """Refuse tables that memory cannot hold before they are made."""
+    sizes = {variable.name: float(max(variable.size, 1)) for variable in columns.variables}
+    cells = {
+        node: float(np.prod([sizes[name] for name in (node, *above)])) for node, above in parents.items()
+    }
+    if 8.0 * sum(cells.values()) > max_memory:
+        node = max(cells, key=cells.__getitem__)
+        raise TooLarge(
+            8.0 * sum(cells.values()),
+            max_memory,
+            (node, *parents[node]),
+            cells[node],
+            "Take fewer parents (max_parents=), columns of fewer states, or fewer intervals.",
+        )

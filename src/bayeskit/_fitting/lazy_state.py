@@ -1,0 +1,252 @@
+"""Lazy use: nothing is counted until a prediction asks, and then only what it needs."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from bayeskit._counting.backend import Tally, backend_of
+from bayeskit._data.encode import Policy, encode, match_columns
+from bayeskit._data.source import Rows, Source, is_path
+from bayeskit._data.table import Table
+from bayeskit._fitting.fitted_state import FittedState, without_idle_states
+from bayeskit._fitting.model import Model, estimate, plan_for
+from bayeskit._schema import Name, Schema
+from bayeskit._statistics.statistics import Statistics
+from bayeskit.errors import DataError, SettingError
+from bayeskit.typing import Floats
+
+Refresh = Literal["manual", "always"] | float
+
+
+@dataclass(frozen=True)
+class LazyCounts:
+    """The counts of some attributes, all taken in one pass over the source."""
+
+    statistics: Statistics
+    model: Model
+
+    @property
+    def n_bytes(self) -> int:
+        parts = self.statistics.parts.values()
+        return int(sum(array.nbytes for part in parts for array in part.arrays().values()))
+
+
+class LazyState:
+    """Counts asked for when they are needed, and remembered within a budget.
+
+    All counts of one prediction come from one state of the source: when a later pass finds other class
+    counts (or another file time) than the remembered ones were taken under, those are dropped and
+    everything the prediction needs is counted in one new pass.
+    """
+
+    def __init__(self, source: Source, fitted: FittedState, refresh: Refresh, max_memory: int) -> None:
+        if not (refresh in ("manual", "always") or (isinstance(refresh, (int, float)) and refresh > 0)):
+            raise SettingError(
+                'refresh is {refresh!r}; use "manual", "always" or a number of seconds.', refresh=refresh
+            )
+        self.source = source
+        self.fitted = fitted
+        self.refresh = refresh
+        self.max_memory = max_memory
+        self.passes = 0
+        self._lock = threading.RLock()
+        self._looks: OrderedDict[frozenset[Name], LazyCounts] = OrderedDict()
+        self._skeleton: Schema | None = None
+        self._stamp: Any = None
+        self._since = time.monotonic()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.RLock())
+
+    def drop(self) -> None:
+        """Forget all counts that are remembered."""
+        with self._lock:
+            self._looks.clear()
+            self.source.reopen()
+            self._skeleton = None
+            self._stamp = None
+            self._since = time.monotonic()
+
+    def joint(self, table: Table) -> tuple[Floats, Model]:
+        """Return log P(c, x) of each row from the counts that these rows need."""
+        with self._lock:
+            self._drop_if_stale()
+            table = match_columns(table, self.skeleton(), self._names(), self.fitted.who)
+            looks = self._looks_for(self._needed(table))
+        model = looks[0].model
+        out = np.empty((table.n_rows, len(model.log_prior)))
+        out[:] = model.log_prior if model.adds_prior else 0.0
+        policy: Policy = self._recipe_unseen()
+        for look in looks:
+            schema = look.model.schema
+            part = (
+                table if schema.block is not None else table.select(tuple(v.name for v in schema.attributes))
+            )
+            if schema.attributes:
+                encoded = encode(part, schema, policy, threshold=self.fitted.threshold)
+                for start, stop in encoded.bounds():
+                    look.model.add_conditionals(encoded.chunk(start, stop), out[start:stop])
+        return out, model
+
+    def _needed(self, table: Table) -> frozenset[Name]:
+        """The attributes whose counts an answer needs: those present in some row to be predicted."""
+        skeleton = self.skeleton()
+        assert self.fitted.spec is not None
+        spec = self.fitted.spec
+        # Only in naive Bayes do attributes speak for themselves, so that those absent need not be counted.
+        whole = skeleton.block is not None or spec.missing == "state" or not spec.form.is_naive
+        if whole:
+            return frozenset(v.name for v in skeleton.attributes)
+        return _attributes_present(table, skeleton)
+
+    def _names(self) -> tuple[Name, ...] | None:
+        return self.fitted.names if self.fitted.named else None
+
+    def _recipe_unseen(self) -> Policy:
+        assert self.fitted.spec is not None
+        return self.fitted.spec.unseen
+
+    def skeleton(self) -> Schema:
+        """Return the columns and kinds of the source: a look at its first rows, no counting."""
+        if self._skeleton is None:
+            backend = backend_of(self.source)
+            if backend is not None:
+                found = backend.schema(self.source, self.fitted.reading, self.fitted.target)
+                self.fitted.named, self.fitted.names = True, tuple(v.name for v in found.attributes)
+                self._skeleton = found
+            else:
+                rows = next(iter(self.source), None)
+                if rows is None:
+                    raise DataError("The source gave no rows.")
+                self.fitted.named, self.fitted.names = rows.table.named, rows.table.names
+                self._skeleton = self.fitted.reading.schema_of(rows.table, self.fitted.target)
+            self.fitted.spec = self.fitted.make_recipe(self._skeleton)
+        return self._skeleton
+
+    def schema(self) -> Schema:
+        return self.statistics().schema
+
+    def statistics(self) -> Statistics:
+        return self._full().statistics
+
+    def full_model(self) -> Model:
+        return self._full().model
+
+    def _full(self) -> LazyCounts:
+        with self._lock:
+            self._drop_if_stale()
+            names = frozenset(v.name for v in self.skeleton().attributes)
+            if names not in self._looks:
+                self._looks.clear()
+                self._looks[names] = self._look(names)
+            return self._looks[names]
+
+    def _looks_for(self, needed: frozenset[Name]) -> list[LazyCounts]:
+        known = frozenset().union(*self._looks) if self._looks else frozenset()
+        absent = needed - known
+        if absent and self._looks and self._file_stamp() != self._stamp:
+            self.drop()  # the file was written anew: nothing remembered goes with what is counted now
+            absent = needed
+        if absent or not self._looks:
+            look = self._look(absent)
+            held = next(iter(self._looks.values()), None)
+            if held is not None and not _same_rows(held.statistics, look.statistics):
+                self._looks.clear()
+                look = self._look(needed)
+                absent = needed
+            self._looks[absent] = look
+            self._stamp = self._file_stamp()
+        wanted = [look for names, look in self._looks.items() if names & needed]
+        wanted = wanted or [next(iter(self._looks.values()))]
+        self._evict()
+        return wanted
+
+    def _look(self, names: frozenset[Name]) -> LazyCounts:
+        """Count these attributes, and the class, in one pass."""
+        self.passes += 1
+        skeleton = self.skeleton()
+        assert self.fitted.spec is not None
+        backend = backend_of(self.source)
+        if backend is not None:
+            # The states are found anew: there may be others by now.
+            found = backend.schema(self.source, self.fitted.reading, self.fitted.target).restricted(names)
+            counted = backend.count(self.source, found, plan_for(found, self.fitted.spec)).pruned()
+            return LazyCounts(counted, estimate(counted, self.fitted.spec))
+        schema = skeleton if skeleton.block is not None else skeleton.restricted(names)
+        tally: Tally | None = None
+        for rows in self.source.weighing():
+            before = schema if tally is None else tally.schema
+            encoded = self._encode(rows, before, skeleton)
+            plan = plan_for(encoded.schema, self.fitted.spec)
+            encoded = without_idle_states(encoded, before, plan, self.fitted.n_jobs)
+            if tally is None:
+                tally = Tally(encoded.schema, plan, self.fitted.n_jobs)
+            tally.absorb(encoded)
+        assert tally is not None
+        return LazyCounts(tally.statistics, estimate(tally.statistics, self.fitted.spec))
+
+    def _encode(self, rows: Rows, schema: Schema, skeleton: Schema) -> Any:
+        table = match_columns(rows.table, skeleton, self._names(), self.fitted.who)
+        if schema.block is None:
+            table = table.select(tuple(v.name for v in schema.attributes))
+        return encode(
+            table,
+            schema,
+            "grow",
+            y=rows.y,
+            weights=rows.weights,
+            with_target=True,
+            threshold=self.fitted.threshold,
+        )
+
+    def _evict(self) -> None:
+        """Let the oldest counts go while they take more room than allowed."""
+        while len(self._looks) > 1 and sum(held.n_bytes for held in self._looks.values()) > self.max_memory:
+            self._looks.popitem(last=False)
+
+    def _file_stamp(self) -> tuple[int, int] | None:
+        """When and how large the file was written, None for what is no file."""
+        if not is_path(self.source.data):
+            return None
+        try:
+            status = os.stat(self.source.data)
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size
+
+    def _drop_if_stale(self) -> None:
+        stamp = self._file_stamp()
+        old = isinstance(self.refresh, (int, float)) and time.monotonic() - self._since > self.refresh
+        moved = self._looks and stamp != self._stamp and self.refresh != "manual"
+        if self.refresh == "always" or old or moved:
+            self.drop()
+        if not self._looks:
+            self._stamp = stamp
+
+
+def _attributes_present(table: Table, schema: Schema) -> frozenset[Name]:
+    """The attributes that some row to be predicted has: only these must be counted."""
+    present = set()
+    for j, variable in enumerate(schema.attributes):
+        if variable.kind == "numeric":
+            numbers = table.numbers(j)
+            there = numbers.dtype.kind != "f" or not np.isnan(numbers).all()
+        else:
+            there = bool((np.asarray(table.factorize(j).codes) >= 0).any())
+        if there:
+            present.add(variable.name)
+    return frozenset(present)
+
+
+def _same_rows(a: Statistics, b: Statistics) -> bool:
+    return a.schema.target == b.schema.target and np.array_equal(a.class_counts, b.class_counts)

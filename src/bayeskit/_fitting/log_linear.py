@@ -1,0 +1,491 @@
+"""The log-linear composite: which sets of attributes are counted, and how counts and rows become its weights."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from math import log
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._conditionals.class_prior import ClassPrior, class_factors
+from bayeskit._conditionals.conditional import Conditional
+from bayeskit._conditionals.log_linear import InteractionTerms, LogLinearScore, used_codes
+from bayeskit._conditionals.log_linear_weights import (
+    FEW_ROWS,
+    LEAST_ON_FEW,
+    PATH,
+    RowLosses,
+    Weights,
+    choose_weights,
+    is_worse,
+)
+from bayeskit._counting.count_interactions import Axes, count_interactions
+from bayeskit._data.encoded import Chunk
+from bayeskit._fitting.model import ModelForm, ModelSpec, class_prior_of, weighted_classes
+from bayeskit._fitting.views import Views, coarse_kinds, draw_views, kinds_of
+from bayeskit._numba import kernel
+from bayeskit._schema import Name, Schema
+from bayeskit._statistics.interactions import Interactions, axis_width
+from bayeskit._statistics.row_sample import RowSample
+from bayeskit._statistics.statistics import Statistics
+from bayeskit._statistics.term import Pattern, Plan
+from bayeskit.typing import Floats
+
+_U = np.uintp
+
+Names = tuple[Name, ...]
+
+# Numbers that the terms of the rows behind the weights may be, and how many rows these are at least and at most.
+MOST_TERMS, LEAST_ROWS, MOST_ROWS = 10_000_000, 2_000, 50_000
+# Numbers of a sample that the choice of cut points and sets of attributes looks at, and its rows.
+_SAMPLE_CELLS, _SAMPLE_LEAST, _SAMPLE_MOST = 2**23, 2**13, 2**17
+# Views in which pairs, and triples, are ranked; and additions that the ranking of pairs may cost.
+_RANKED_IN, _TRIPLES_RANKED_IN, _RANKING_COST = 4, 2, 400_000_000
+# Attributes beyond which those that tell least of the class are left out.
+MOST_ATTRIBUTES = 300
+# Triples are looked for among so many attributes, of so many codes at most.
+_TRIPLES_AMONG, _TRIPLE_CODES = 14, 13
+# Cells of a table of two attributes, beyond which its rows are too few to tell anything.
+_LARGEST_TABLE = 2**20
+# Bytes that all tables may take.
+BUDGET = 2**28
+COARSE_VIEWS = 8
+# Parts of the rows that are left out of triples one after the other.
+_FOLDS = 10
+
+
+@dataclass(frozen=True)
+class LogLinear(ModelForm):
+    """A log-linear model of the class over chosen sets of attributes; its weights follow from counts and a sample.
+
+    Attributes
+    ----------
+    axes, tables : what is counted, see :class:`~bayeskit._statistics.interactions.Interactions`
+    names : tuple of the attributes of each term
+    term_starts : tuple of the first table of each term, and the end
+    strengths : c₁, c₂, c₃
+    n_rows : int
+        The most rows of the sample that chooses the weights.
+    penalty : float or None
+        λ; None where it is to be chosen.
+    weights : Weights or None
+        None where they are still to be chosen.
+    """
+
+    axes: tuple[tuple[Any, ...], ...]
+    tables: tuple[tuple[int, ...], ...]
+    names: tuple[Names, ...]
+    term_starts: tuple[int, ...]
+    strengths: tuple[float, float, float]
+    n_rows: int
+    penalty: float | None = None
+    weights: Weights | None = None
+
+    def plan(self, schema: Schema, spec: ModelSpec) -> Plan:
+        interactions = Pattern("interactions", (self.axes, self.tables))
+        return Plan((*Plan.naive(schema).patterns, interactions, Pattern("row_sample", (self.n_rows,))))
+
+    def settled(self, statistics: Statistics, spec: ModelSpec) -> LogLinear:
+        if self.weights is not None:
+            return self
+        sample: Any = statistics.parts["row_sample"]
+        known = _SETTLED.get(sample)
+        if known is None or known[0] is not statistics.parts["interactions"] or known[1] != (self, spec):
+            known = statistics.parts["interactions"], (self, spec), self._chosen(statistics, spec)
+            _SETTLED[sample] = known
+        return replace(self, weights=known[2])
+
+    def conditionals(
+        self, statistics: Statistics, spec: ModelSpec, prior: ClassPrior
+    ) -> tuple[Conditional, ...]:
+        weights = self.settled(statistics, spec).weights
+        assert weights is not None
+        return (LogLinearScore(self.terms(statistics, spec), self.names, weights),)
+
+    def terms(self, statistics: Statistics, spec: ModelSpec) -> InteractionTerms:
+        """Return the terms, from statistics whose classes are weighed already."""
+        counts: Any = statistics.parts["interactions"]
+        starts, strengths = np.array(self.term_starts, dtype=np.int64), np.array(self.strengths)
+        used = used_codes(counts, spec.missing)
+        return InteractionTerms(statistics.schema, counts, starts, strengths, used)
+
+    @property
+    def kinds(self) -> NDArray[np.int64]:
+        """0, 1 or 2 for each term of one, two or three attributes."""
+        return np.array([len(names) - 1 for names in self.names], dtype=np.int64)
+
+    def losses(self, statistics: Statistics, spec: ModelSpec, sample: RowSample) -> RowLosses:
+        """Return the losses of rows that were counted, each left out of the counts, as a function of weights.
+
+        Cells of three attributes hold so few rows that the true class, one row short, can be told by that alone. So a
+        tenth of the rows is left out of them at a time, each tenth alike in all classes.
+        """
+        schema, chunk = statistics.schema, sample_chunk(sample, statistics.schema)
+        terms = self.terms(statistics, spec)
+        first = int((self.kinds < 2).sum())
+        found = np.empty((terms.n_terms, chunk.n_rows, schema.n_classes))
+        found[:first] = terms.some(0, first).left_out(chunk, sample.own).of(slice(0, chunk.n_rows))
+        if first < terms.n_terms:
+            threes = terms.some(first, terms.n_terms)
+            tables = self.tables[self.term_starts[first] :]
+            fold = np.empty(chunk.n_rows, dtype=np.int64)
+            for c in range(schema.n_classes):
+                of_class = np.flatnonzero(sample.target == c)
+                fold[of_class] = np.arange(len(of_class)) % _FOLDS
+            for rows in (np.flatnonzero(fold == f) for f in range(_FOLDS)):
+                part = chunk.take(rows)
+                counted = count_interactions(part, schema, (self.axes, tables)).counts
+                found[first:, rows] = threes.without(counted).of(part)
+        prior = class_prior_of(statistics, spec).log_left_out(sample.target, sample.own)
+        return RowLosses.of(found, prior, sample.target, sample.weight)
+
+    def _chosen(self, statistics: Statistics, spec: ModelSpec) -> Weights:
+        sample: Any = statistics.parts["row_sample"]
+        k = statistics.schema.n_classes
+        if k < 2 or not self.names or not len(sample.weight):
+            return Weights.none(len(self.names), k)
+        losses = self.losses(statistics, spec, sample)
+        own, simple = sample.own, self.kinds < 2
+        path = self._path(float((sample.weight / own).sum()))
+        plain = choose_weights(losses.some(simple), self.kinds[simple], own, path)
+        if not simple.all():
+            near = tuple(s for s in path if 0.3 * plain.penalty <= s <= 11.0 * plain.penalty)
+            fuller = choose_weights(losses, self.kinds, own, near)
+            if is_worse(plain.left_out, fuller.left_out, losses.weights, own):
+                return fuller
+        return plain.among(simple)
+
+    def _path(self, n_rows: float) -> tuple[float, ...]:
+        if self.penalty is not None:
+            return (self.penalty,)
+        return tuple(s for s in PATH if n_rows >= FEW_ROWS or s >= LEAST_ON_FEW)
+
+
+# Weights by the sample that they were chosen by, as long as that is there: leave-one-out asks for them once more.
+_SETTLED: WeakKeyDictionary[Any, tuple[Any, Any, Weights]] = WeakKeyDictionary()
+
+
+def sample_chunk(sample: RowSample, schema: Schema) -> Chunk:
+    """Return the rows of a sample as a chunk."""
+    codes = np.ascontiguousarray(sample.codes.astype(schema.code_dtype))
+    values = np.ascontiguousarray(sample.values)
+    return Chunk(
+        len(sample.weight), codes, values, target=sample.target.astype(np.uint32), weights=sample.weight
+    )
+
+
+def left_out_twice(statistics: Statistics, spec: ModelSpec, score: LogLinearScore, chunk: Chunk) -> Floats:
+    """Return log P(c | x) of rows that were counted, each left out of counts and, to first order, weights."""
+    schema = statistics.schema
+    factors = class_factors(spec.class_weight, statistics.class_counts, schema.target)
+    assert chunk.target is not None
+    own = chunk.row_weights if factors is None else chunk.row_weights * factors[chunk.target]
+    weighted = weighted_classes(statistics, spec)
+    prior = class_prior_of(weighted, spec).log_left_out(chunk.target, own)
+    sample: Any = statistics.parts["row_sample"]
+    had_a_part = sample.holds(schema, chunk.codes, chunk.values)
+    return score.approximate_left_out(chunk, own, prior, had_a_part)
+
+
+# -- what is chosen from rows ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sampling(ModelForm):
+    """Counts nothing but single attributes, and keeps a sample of rows: what choices are made from."""
+
+    def plan(self, schema: Schema, spec: ModelSpec) -> Plan:
+        names = tuple(v.name for v in schema.categorical)
+        n = _SAMPLE_CELLS // max(len(schema.attributes), 1)
+        n = min(max(n, _SAMPLE_LEAST), _SAMPLE_MOST)
+        return Plan((Pattern("tables", names), Pattern("row_sample", (n,))))
+
+    def settled(self, statistics: Statistics, spec: ModelSpec) -> ModelForm:
+        return self
+
+    def conditionals(
+        self, statistics: Statistics, spec: ModelSpec, prior: ClassPrior
+    ) -> tuple[Conditional, ...]:
+        return ()
+
+
+class Choice(NamedTuple):
+    """What rows choose for a log-linear model; later batches change counts and weights only."""
+
+    attributes: Names
+    views: tuple[dict[Name, tuple[float, ...]], ...]
+    coarse_views: tuple[dict[Name, tuple[float, ...]], ...]
+    pairs: tuple[Names, ...]
+    triples: tuple[Names, ...]
+    n_rows: int
+
+    def fits(self, schema: Schema) -> bool:
+        """Say whether rows of a schema can have chosen it."""
+        numeric = set(schema.numeric_index)
+        views = (*self.views, *self.coarse_views) if _are_tuples(self.views, self.coarse_views) else (None,)
+        sets = ((self.attributes, 1), (self.pairs, 2), (self.triples, 3))
+        return (
+            all(type(view) is dict and set(view) == numeric for view in views)
+            and all(_ascend(cuts) for view in views if view for cuts in view.values())
+            and bool(self.views)
+            and bool(self.coarse_views)
+            and all(type(some) is tuple and len(set(some)) == len(some) for some, _ in sets)
+            and all(name in schema.position for name in self.attributes)
+            and all(_are_names(names, size, schema) for some, size in sets[1:] for names in some)
+            and type(self.n_rows) is int
+            and self.n_rows > 0
+        )
+
+
+def _are_tuples(*values: object) -> bool:
+    return all(type(value) is tuple for value in values)
+
+
+def _ascend(cuts: object) -> bool:
+    numbers = type(cuts) is tuple and all(type(cut) is float and np.isfinite(cut) for cut in cuts)
+    return numbers and all(a < b for a, b in itertools.pairwise(cuts))  # type: ignore[arg-type]
+
+
+def _are_names(names: object, size: int, schema: Schema) -> bool:
+    return (
+        type(names) is tuple
+        and len(names) == size == len(set(names))
+        and all(name in schema.position for name in names)
+    )
+
+
+def choose_interactions(
+    statistics: Statistics, n_views: int, max_pairs: int, max_triples: int, missing: str, seed: int
+) -> Choice:
+    """Choose cut points, pairs and triples from a sample of rows, and how many rows are to choose the weights."""
+    sample: Any = statistics.parts["row_sample"]
+    schema, n = statistics.schema, statistics.total
+    columns = {v.name: sample.values[:, j] for j, v in enumerate(schema.numeric)}
+    has_numbers = bool(columns)
+    kinds = kinds_of(n, n_views if has_numbers else 1)
+    views = draw_views(columns, sample.weight, kinds, (seed, 0))
+    coarse = draw_views(
+        columns, sample.weight, coarse_kinds(n, COARSE_VIEWS if has_numbers else 1), (seed, 1)
+    )
+    ranking = _Ranking(sample, schema, missing)
+    kept = ranking.attributes(views)
+    k = max(schema.n_classes, 1)
+    pairs = ranking.pairs(views, kept, max_pairs)
+    room = _Room(schema, BUDGET - sum(_bytes_of((name,), views, schema) for name in kept))
+    chosen = tuple(itertools.islice((pair for pair in pairs if room.takes(pair, views)), max_pairs))
+    triples = ranking.triples(coarse, kept, max_triples)
+    threes = tuple(itertools.islice((three for three in triples if room.takes(three, coarse)), max_triples))
+    n_terms = max(len(kept) + len(chosen) + len(threes), 1)
+    n_rows = min(max(MOST_TERMS // (n_terms * k), LEAST_ROWS), MOST_ROWS)
+    return Choice(kept, views.cuts, coarse.cuts, chosen, threes, n_rows)
+
+
+def form_of(
+    choice: Choice, schema: Schema, strengths: tuple[float, float, float], penalty: float | None
+) -> LogLinear:
+    """Lay out the tables of the terms that were chosen."""
+    places: dict[tuple[Any, ...], int] = {}
+    tables: list[tuple[int, ...]] = []
+    names: list[Names] = []
+    starts = [0]
+    views, coarse = Views(choice.views), Views(choice.coarse_views)
+    singles = ((name,) for name in choice.attributes)
+    for group, cut in ((singles, views), (choice.pairs, views), (choice.triples, coarse)):
+        for term in group:
+            for axes in _axes_of(term, cut, schema):
+                tables.append(tuple(places.setdefault(axis, len(places)) for axis in axes))
+            names.append(tuple(term))
+            starts.append(len(tables))
+    return LogLinear(
+        tuple(places), tuple(tables), tuple(names), tuple(starts), strengths, choice.n_rows, penalty
+    )
+
+
+def _axes_of(names: Iterable[Name], views: Views, schema: Schema) -> Iterator[tuple[tuple[Any, ...], ...]]:
+    """Give the axes of a set of attributes in each view; only one where none of them is cut."""
+    names = tuple(names)
+    is_cut = any(schema[name].kind == "numeric" for name in names)
+    for cuts in views.cuts if is_cut else views.cuts[:1]:
+        yield tuple((name, *cuts.get(name, ())) for name in names)
+
+
+def _bytes_of(names: Iterable[Name], views: Views, schema: Schema) -> float:
+    widths = [[axis_width(schema, axis) for axis in axes] for axes in _axes_of(names, views, schema)]
+    return 8.0 * max(schema.n_classes, 1) * sum(float(np.prod(w, dtype=np.float64)) for w in widths)
+
+
+class _Room:
+    """Bytes that tables may still take."""
+
+    def __init__(self, schema: Schema, left: float) -> None:
+        self.schema = schema
+        self.left = left
+
+    def takes(self, names: Names, views: Views) -> bool:
+        """Take the room of a term's tables, where there is enough."""
+        needed = _bytes_of(names, views, self.schema)
+        fits = needed <= self.left
+        self.left -= needed if fits else 0.0
+        return fits
+
+
+@kernel
+def sum_n_log_n(axes: Any, target: Any, weights: Any, sets: Any, widths: Any, scratch: Any, out: Any) -> None:
+    """Write Σ n log n over the cells of each set of axes with the class; ``scratch`` of shape (cells, K) holds one."""
+    n, k = _U(target.shape[0]), _U(scratch.shape[1])
+    for t in range(sets.shape[0]):
+        a, b, e = sets[t, 0], sets[t, 1], sets[t, 2]
+        wb, we = 1 if b < 0 else widths[b], 1 if e < 0 else widths[e]
+        cells = widths[a] * wb * we
+        for cell in range(cells):
+            for c in range(k):
+                scratch[cell, c] = 0.0
+        for i in range(n):
+            cell = axes[a, i]
+            if b >= 0:
+                cell = cell * wb + axes[b, i]
+            if e >= 0:
+                cell = cell * we + axes[e, i]
+            scratch[cell, _U(target[i])] += weights[i]
+        found = 0.0
+        for cell in range(cells):
+            for c in range(k):
+                if scratch[cell, c] > 0.0:
+                    found += scratch[cell, c] * log(scratch[cell, c])
+        out[t] = found
+
+
+class _Ranking:
+    """Ranks attributes, pairs and triples of a sample by what they tell, less what they would tell by chance."""
+
+    def __init__(self, sample: RowSample, schema: Schema, missing: str) -> None:
+        self.schema, self.missing = schema, missing
+        self.chunk = sample_chunk(sample, schema)
+        self.weights = sample.weight
+
+    def attributes(self, views: Views) -> Names:
+        """Return the attributes that have more than one value, at most so many, those that tell most of the class."""
+        names = [v.name for v in self.schema.attributes if self._varies(v.name)]
+        if len(names) <= MOST_ATTRIBUTES:
+            return tuple(names)
+        told = sum(_View(self, cuts, names).class_information() for cuts in views.cuts[:_RANKED_IN])
+        best = np.sort(np.argsort(-np.asarray(told), kind="stable")[:MOST_ATTRIBUTES])
+        return tuple(names[j] for j in best)
+
+    def pairs(self, views: Views, names: Names, most: int) -> list[Names]:
+        """Return pairs of attributes, those that depend most on each other within the classes first."""
+        if not most or len(names) < 2:
+            return []
+        places = np.array(list(itertools.combinations(range(len(names)), 2)), dtype=np.int64)
+        wide = _View(self, views.cuts[-1], names, 0).widths.astype(np.float64)
+        places = places[wide[places].prod(axis=1) * self.schema.n_classes <= _LARGEST_TABLE]
+        found: list[Names] = [(names[i], names[j]) for i, j in places]
+        if len(found) <= most:
+            return found
+        rows = max(_RANKING_COST // (_RANKED_IN * len(found)), 1_000)
+        told = sum(
+            _View(self, cuts, names, rows).pair_information(places) for cuts in views.cuts[:_RANKED_IN]
+        )
+        return [found[p] for p in np.argsort(-np.asarray(told), kind="stable")]
+
+    def triples(self, views: Views, names: Names, most: int) -> list[Names]:
+        """Return triples that depend on each other beyond their pairs, among the attributes that tell most."""
+        if not most or len(names) < 3:
+            return []
+        view = _View(self, views.cuts[0], names)
+        pairs = np.array(list(itertools.combinations(range(len(names)), 2)), dtype=np.int64)
+        pairs = pairs[view.widths[pairs].max(axis=1) <= _TRIPLE_CODES]
+        rows = max(_RANKING_COST // max(len(pairs), 1), 1_000)
+        told = _View(self, views.cuts[0], names, rows).pair_information(pairs)
+        strongest = np.full(len(names), -np.inf)
+        np.maximum.at(strongest, pairs[:, 0], told)
+        np.maximum.at(strongest, pairs[:, 1], told)
+        order = np.argsort(-(view.class_information() + strongest), kind="stable")
+        fit = [int(j) for j in order if 2 < view.widths[j] <= _TRIPLE_CODES]
+        among = sorted(fit[:_TRIPLES_AMONG])
+        threes = np.array(list(itertools.combinations(among, 3)), dtype=np.int64).reshape(-1, 3)
+        if not len(threes):
+            return []
+        score = sum(
+            _View(self, cuts, names).triple_information(threes) for cuts in views.cuts[:_TRIPLES_RANKED_IN]
+        )
+        return [
+            (names[i], names[j], names[e])
+            for i, j, e in threes[np.argsort(-np.asarray(score), kind="stable")]
+        ]
+
+    def _varies(self, name: Name) -> bool:
+        variable = self.schema[name]
+        if variable.kind == "numeric":
+            values = self.chunk.values[:, self.schema.numeric_index[name]]
+            present = values[~np.isnan(values)]
+            n = 0 if not len(present) else 1 + int(present.min() < present.max())
+            n_missing = len(values) - len(present)
+        else:
+            codes = self.chunk.codes[:, [v.name for v in self.schema.categorical].index(name)]
+            n = len(np.unique(codes[codes < variable.size]))
+            n_missing = int((codes >= variable.size).sum())
+        return n > 1 or (n == 1 and n_missing > 0 and self.missing == "state")
+
+
+class _View:
+    """The rows of a sample with their numbers cut in one way."""
+
+    def __init__(
+        self, ranking: _Ranking, cuts: dict[Name, tuple[float, ...]], names: Iterable[Name], most: int = 2**30
+    ) -> None:
+        axes = tuple((name, *cuts.get(name, ())) for name in names)
+        layout = Interactions.zero(ranking.schema, (axes, ()))
+        # Rows of a sample lie in the order of their numbers, which is no order: the first are as good as any.
+        rows = slice(0, min(most, ranking.chunk.n_rows))
+        assert ranking.chunk.target is not None
+        self.axes = Axes.of(layout, ranking.schema).codes(ranking.chunk, rows)
+        self.widths = layout.widths
+        self.target = ranking.chunk.target[rows].astype(np.int64)
+        self.weights = ranking.weights[rows]
+        self.n_classes = max(ranking.schema.n_classes, 1)
+        self.total = max(float(self.weights.sum()), 1e-300)
+
+    def class_information(self) -> Floats:
+        """Return I(X; Y) of each axis."""
+        singles = np.arange(len(self.widths))[:, None]
+        joint, alone = self._sums(singles), self._sums(singles, classes=False)
+        return (joint - alone - self._of_class() + self.total * np.log(self.total)) / self.total
+
+    def pair_information(self, pairs: NDArray[np.int64]) -> Floats:
+        """Return I(X_i; X_j | Y) of pairs, less its mean where there is none."""
+        singles = self._sums(np.arange(len(self.widths))[:, None])
+        told = self._sums(pairs) - singles[pairs].sum(axis=1) + self._of_class()
+        return (told - 0.5 * self._chance(pairs)) / self.total
+
+    def triple_information(self, triples: NDArray[np.int64]) -> Floats:
+        """Return what three attributes tell of each other within the classes that no two of them tell."""
+        singles = self._sums(np.arange(len(self.widths))[:, None])[triples].sum(axis=1)
+        pairs = sum(self._sums(triples[:, two]) for two in ([0, 1], [0, 2], [1, 2]))
+        told = self._sums(triples) - pairs + singles - self._of_class()
+        return np.asarray((told - 0.5 * self._chance(triples)) / self.total)
+
+    def _chance(self, sets: NDArray[np.int64]) -> Floats:
+        """Return the degrees of freedom of sets of axes, twice the mean of n times what they seem to tell."""
+        codes = np.array([max(int(axis.max(initial=0)), 1) for axis in self.axes], dtype=np.float64)
+        return np.asarray(codes[sets].prod(axis=1) * self.n_classes)
+
+    def _of_class(self) -> float:
+        n = np.bincount(self.target, self.weights, self.n_classes)
+        return float((n[n > 0] * np.log(n[n > 0])).sum())
+
+    def _sums(self, sets: NDArray[np.int64], classes: bool = True) -> Floats:
+        """Return Σ n log n of sets of axes, with the class or without."""
+        padded = np.full((len(sets), 3), -1, dtype=np.int64)
+        padded[:, : sets.shape[1]] = sets
+        wide = np.append(self.widths, 1)[padded].prod(axis=1)
+        out = np.zeros(len(sets))
+        scratch = np.zeros((int(wide.max(initial=1)), self.n_classes if classes else 1))
+        target = self.target if classes else np.zeros_like(self.target)
+        sum_n_log_n(self.axes, target, self.weights, padded, self.widths, scratch, out)
+        return out

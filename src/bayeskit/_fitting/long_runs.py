@@ -1,0 +1,88 @@
+"""Long runs: Ctrl-C as a flag, progress as it is shown, and a search that runs until it ends or its time is up."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from bayeskit._structure.search_protocol import Graph, Question, Search, Stop
+
+
+@contextmanager
+def interrupts() -> Iterator[threading.Event]:
+    """Turn Ctrl-C into a flag, so that it never strikes in the middle of a step; the second one strikes."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if event.is_set():
+            raise KeyboardInterrupt
+        event.set()
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield event
+    finally:
+        # None: the handler was not set by Python, and cannot be put back by it.
+        signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)
+
+
+@contextmanager
+def progress_of(show: bool, what: str) -> Iterator[Callable[[int], None] | None]:
+    """Give a function that shows how many of something there are, or None."""
+    if not show:
+        yield None
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    with Progress(
+        SpinnerColumn(), TextColumn("{task.fields[n]:,} " + what), TimeElapsedColumn(), transient=True
+    ) as bar:
+        task = bar.add_task("search", total=None, n=0)
+        yield lambda n: bar.update(task, n=n)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a search found, and whether it came to its end (or why not: "time" or "interrupt")."""
+
+    graph: Graph
+    stopped: str | None = None
+
+
+def run_search(
+    search: Search,
+    answer: Callable[[Question], list[Any]],
+    *,
+    time_limit: float | None = None,
+    told: Callable[[], None] | None = None,
+) -> Outcome:
+    """Answer the questions of a search.
+
+    When the seconds of ``time_limit`` have passed, or at Ctrl-C, the search is told to stop and returns the
+    best graph it has. ``told`` is called after every answer (a progress bar).
+    """
+    end = None if time_limit is None else time.monotonic() + time_limit
+    stopped: str | None = None
+    with interrupts() as interrupted:
+        try:
+            question = next(search)
+            while True:
+                answers = answer(question)
+                if told is not None:
+                    told()
+                if interrupted.is_set():
+                    stopped = "interrupt"
+                elif end is not None and time.monotonic() > end:
+                    stopped = "time"
+                question = search.throw(Stop()) if stopped else search.send(answers)
+        except StopIteration as done:
+            return Outcome(done.value, stopped)

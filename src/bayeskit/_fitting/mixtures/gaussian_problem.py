@@ -1,0 +1,230 @@
+"""A Gaussian mixture as something that EM climbs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayeskit._fitting.mixtures.components import Components, factors
+from bayeskit._fitting.mixtures.gaussian_estimates import GaussianSums, estimate
+from bayeskit._fitting.mixtures.gaussian_expectation import MissingPatterns, expected_sums, log_joint_of
+from bayeskit.errors import DataError
+from bayeskit.typing import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianCoordinates:
+    r"""Log-weights, means, and Cholesky factors with the logarithms of their diagonals.
+
+    Columns are taken in units of their own spread: a step is then equally long in centimetres and in miles.
+
+    Parameters
+    ----------
+    n_components : int
+    covariance_type : str
+    centre, scale : array of shape (d,)
+        Of each column.
+
+    Examples
+    --------
+    >>> plain = GaussianCoordinates(1, "full", np.zeros(1), np.ones(1))
+    >>> one = Components(np.array([1.0]), np.array([[3.0]]), np.array([[[4.0]]]), "full")
+    >>> plain.flat(one).round(4).tolist()
+    [0.0, 3.0, 0.6931]
+    >>> plain.unflat(plain.flat(one)).covariances.round(9).tolist()
+    [[[4.0]]]
+    """
+
+    n_components: int
+    covariance_type: str
+    centre: Floats
+    scale: Floats
+
+    def flat(self, components: Components) -> Floats:
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(components.weights)
+        means = (components.means - self.centre) / self.scale
+        lower = factors(components.covariances, "covariances", matrices=components.matrices)
+        if components.matrices:
+            lower = np.atleast_3d(lower.T).T / self.scale[:, None]
+            j = np.arange(len(self.scale))
+            lower[:, j, j] = np.log(lower[:, j, j])
+            spread = lower[:, *np.tril_indices(len(j))]
+        else:
+            spread = np.log(lower / (self.scale if self.covariance_type == "diag" else 1.0))
+        return np.concatenate([log_weights, means.ravel(), spread.ravel()])
+
+    def unflat(self, vector: Floats) -> Components:
+        k, d = self.n_components, len(self.scale)
+        log_weights, means, spread = np.split(vector, [k, k + k * d])
+        weights = np.exp(log_weights - log_weights.max())
+        means = self.centre + means.reshape(k, d) * self.scale
+        kind = self.covariance_type
+        if kind == "spherical":
+            covariances = np.exp(2.0 * spread)
+        elif kind == "diag":
+            covariances = (np.exp(spread.reshape(k, d)) * self.scale) ** 2
+        else:
+            lower = np.zeros((1 if kind == "tied" else k, d, d))
+            lower[:, *np.tril_indices(d)] = spread.reshape(lower.shape[0], -1)
+            j = np.arange(d)
+            lower[:, j, j] = np.exp(lower[:, j, j])
+            lower *= self.scale[:, None]
+            covariances = lower @ np.swapaxes(lower, 1, 2)
+            covariances = covariances[0] if kind == "tied" else covariances
+        return Components(weights / weights.sum(), means, covariances, kind)
+
+
+# Means that move further than this many standard deviations in one step cost the sums about the old ones digits.
+_FAR = 100.0
+_EPS = float(np.finfo(np.float64).eps)
+# The share of a column's variance that is put under components without spread.
+_FLOOR = 1e-9
+
+
+class GaussianProblem:
+    """Rows of numbers, and the mixture that is to be found under them.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Doubles, rows contiguous. NaN is a missing cell.
+    weights : array of shape (n,), optional
+        How often each row counts.
+    covariance_type : "full", "tied", "diag" or "spherical"
+    reg_covar : float
+        Added to the diagonals of covariances in every M-step.
+    hard : bool
+        Give each row to its most likely component. What is climbed is then the log-likelihood of the rows completed
+        with their components.
+    n_jobs : int, optional
+        Threads. The result does not depend on it.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0], [1.0], [8.0], [np.nan], [9.0]])
+    >>> problem = GaussianProblem(rows, covariance_type="diag", reg_covar=0.0)
+    >>> start = Components(np.array([0.5, 0.5]), np.array([[0.0], [9.0]]), np.ones((2, 1)), "diag")
+    >>> sums, value = problem.expect(start)
+    >>> found = problem.maximise(sums)
+    >>> found.weights.round(6), found.means.round(6).tolist(), problem.expect(found)[1] > value
+    (array([0.5, 0.5]), [[0.5], [8.5]], True)
+    """
+
+    def __init__(
+        self,
+        X: Floats,
+        weights: Floats | None = None,
+        *,
+        covariance_type: str = "full",
+        reg_covar: float = 1e-6,
+        hard: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.X, self.weights = X, weights
+        self.covariance_type, self.reg_covar = covariance_type, reg_covar
+        self.hard, self.n_jobs = hard, n_jobs
+        self.patterns = MissingPatterns.of(X)
+        self._sorted_weights = np.empty(0) if weights is None else self.patterns.sorted(weights)
+        self.centre, self.spread = column_moments(X, weights)
+        self.floor = _FLOOR * self.spread
+
+    def expect(self, components: Components) -> tuple[GaussianSums, float]:
+        """Return expected sums and the log-likelihood at the components."""
+        sums, value = self._expect(components, components.means)
+        shift, seen = sums.shift, np.where(sums.seen > 0.0, sums.seen, 1.0)
+        scatter = sums.scatter
+        variances = (scatter if scatter.ndim == 2 else np.diagonal(scatter, axis1=1, axis2=2)) / seen[:, None]
+        rounding = 1e3 * _EPS * np.abs(components.means)
+        if (np.abs(shift) > np.maximum(_FAR * np.sqrt(np.maximum(variances, 0.0)), rounding)).any():
+            sums, value = self._expect(components, sums.means)
+        return sums, value
+
+    def _expect(self, components: Components, pivot: Floats) -> tuple[GaussianSums, float]:
+        return expected_sums(
+            self.patterns, self._sorted_weights, components, pivot, hard=self.hard, n_jobs=self.n_jobs
+        )
+
+    def maximise(self, sums: GaussianSums) -> Components:
+        """Return the components under which completed rows are most probable."""
+        return estimate(sums, self.covariance_type, self.reg_covar, self.floor)
+
+    def collapsed(self, components: Components) -> tuple[int, ...]:
+        """Return the components without rows or without spread, there or one step on.
+
+        Without ``reg_covar`` the likelihood rises until a component has no spread, and falls when some is put under it:
+        the best step is then the last one before that.
+        """
+        return components.collapsed or self.maximise(self.expect(components)[0]).collapsed
+
+    def sound(self, components: Components) -> bool:
+        """Whether no component has collapsed: the likelihood of one that has is without bound."""
+        return not self.collapsed(components)
+
+    def responsibilities(self, components: Components) -> tuple[Floats, Floats]:
+        """Return P(k | x), of shape (n, K), and log p(x), of shape (n,)."""
+        return shares_of(log_joint_of(self.patterns, components, self.n_jobs))
+
+    def flat(self, components: Components) -> Floats:
+        """Return the components as one vector without constraints."""
+        return self._coordinates(components.means.shape[0]).flat(components)
+
+    def unflat(self, vector: Floats) -> Components:
+        """Return the components that a vector stands for."""
+        d = self.X.shape[1]
+        per_component = (
+            1 + d + {"full": d * (d + 1) // 2, "tied": 0, "diag": d, "spherical": 1}[self.covariance_type]
+        )
+        shared = d * (d + 1) // 2 if self.covariance_type == "tied" else 0
+        return self._coordinates((len(vector) - shared) // per_component).unflat(vector)
+
+    def _coordinates(self, n_components: int) -> GaussianCoordinates:
+        return GaussianCoordinates(n_components, self.covariance_type, self.centre, np.sqrt(self.spread))
+
+
+def log_joint(X: Floats, components: Components, n_jobs: int | None = None) -> Floats:
+    r"""Return :math:`\log w_k N(x; \mu_k, \Sigma_k)` of every row and component, of shape (n, K).
+
+    Missing cells (NaN) are summed out; of a row without any cell the weights are left.
+
+    Examples
+    --------
+    >>> one = Components(np.array([1.0]), np.zeros((1, 2)), np.eye(2), "tied")
+    >>> log_joint(np.array([[0.0, np.nan], [np.nan, np.nan]]), one).round(6)
+    array([[-0.918939],
+           [ 0.      ]])
+    """
+    return log_joint_of(MissingPatterns.of(X), components, n_jobs)
+
+
+def shares_of(joint: Floats) -> tuple[Floats, Floats]:
+    """Return P(k | x) and log p(x) from log joint densities; where all of them are zero, equal shares."""
+    top = joint.max(axis=1, keepdims=True)
+    impossible = ~np.isfinite(top[:, 0])
+    shares = np.exp(joint - np.where(impossible[:, None], 0.0, top))
+    shares[impossible] = 1.0
+    total = shares.sum(axis=1, keepdims=True)
+    return shares / total, np.where(impossible, -np.inf, (top + np.log(total))[:, 0])
+
+
+def column_moments(X: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
+    """Return mean and variance of the observed cells of each column, never zero: one stands in for no spread."""
+    seen = ~np.isnan(X)
+    w = seen.astype(np.float64) if weights is None else weights[:, None] * seen
+    total = w.sum(axis=0)
+    total[total == 0.0] = 1.0
+    # Differences from a value of the column itself: a constant column has then no rounding for a variance.
+    origin = np.where(seen.any(axis=0), X[seen.argmax(axis=0), np.arange(X.shape[1])], 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        z = np.where(seen, X - origin, 0.0)
+        shift = (w * z).sum(axis=0) / total
+        variances = (w * np.where(seen, z - shift, 0.0) ** 2).sum(axis=0) / total
+    if not np.isfinite(variances).all():
+        column = int(np.flatnonzero(~np.isfinite(variances))[0])
+        raise DataError(
+            "Column {column} (the first is 0) holds numbers so large that their squares are beyond a double. Scale it.",
+            column=column,
+        )
+    centre = origin + shift
+    return centre, np.where(variances > 0.0, variances, np.maximum(centre**2, 1.0))

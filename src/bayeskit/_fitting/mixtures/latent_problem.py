@@ -1,0 +1,434 @@
+"""EM's problem for hidden classes: naive Bayes whose class was never seen.
+
+In the loops arrays over components are flat and padded to a multiple of four, so that four sums ride in one register.
+Numeric columns are of a kind each: 1 Gaussian, 2 Poisson, 0 left out of the density.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._counting.backend import in_order
+from bayeskit._fitting.mixtures.kernels.component_shares import exp
+from bayeskit._fitting.mixtures.latent_model import components_of, flat, log_prior_density, unflat, with_floor
+from bayeskit._fitting.mixtures.latent_rows import LatentRows, hidden_class
+from bayeskit._fitting.model import Model, ModelSpec, estimate, plan_for
+from bayeskit._numba import kernel
+from bayeskit._statistics.moments import Moments
+from bayeskit._statistics.statistics import Statistics
+from bayeskit._statistics.tables import Tables
+from bayeskit.errors import DataError
+from bayeskit.typing import Floats
+
+# Rows between the two halves of a step: their shares stay in the nearest cache.
+TILE = 256
+
+
+@kernel
+def add_codes(codes: Any, start: int, stop: int, offsets: Any, table: Any, width: int, joint: Any) -> None:
+    """Add log P(x_j | k) of the categorical columns of rows start … stop to ``joint``, of shape (TILE·width,)."""
+    d = codes.shape[1]
+    for i in range(start, stop):
+        for c in range(np.uintp(0), np.uintp(width), np.uintp(4)):
+            at = np.uintp((i - start) * width) + c
+            s0, s1, s2, s3 = (
+                joint[at],
+                joint[at + np.uintp(1)],
+                joint[at + np.uintp(2)],
+                joint[at + np.uintp(3)],
+            )
+            for j in range(np.uintp(d)):
+                cell = (offsets[j] + np.uintp(codes[i, j])) * np.uintp(width) + c
+                s0 += table[cell]
+                s1 += table[cell + np.uintp(1)]
+                s2 += table[cell + np.uintp(2)]
+                s3 += table[cell + np.uintp(3)]
+            joint[at], joint[at + np.uintp(1)], joint[at + np.uintp(2)], joint[at + np.uintp(3)] = (
+                s0,
+                s1,
+                s2,
+                s3,
+            )
+
+
+@kernel
+def add_values(
+    values: Any, start: int, stop: int, kinds: Any, centre: Any, low: Any, scale: Any, norm: Any, absent: Any,
+    width: int, joint: Any,
+) -> None:  # fmt: skip
+    """Add the log-densities of the numeric columns; the tables are of shape (columns, width).
+
+    Gaussian: norm − ((x − centre − low)·scale)². Poisson: norm + x·scale, the logarithm of the rate.
+    """
+    for i in range(start, stop):
+        at = (i - start) * width
+        for j in range(values.shape[1]):
+            x = values[i, j]
+            if np.isnan(x):
+                for c in range(width):
+                    joint[at + c] += absent[j, c]
+            elif kinds[j] == 1:
+                for c in range(width):
+                    z = ((x - centre[j, c]) - low[j, c]) * scale[j, c]
+                    joint[at + c] += norm[j, c] - z * z
+            else:
+                for c in range(width):
+                    joint[at + c] += norm[j, c]
+                # Where the rate is zero so is the probability of any count above zero, but not that of zero.
+                if kinds[j] == 2 and x > 0.0:
+                    for c in range(width):
+                        joint[at + c] += x * scale[j, c]
+
+
+@kernel
+def share_rows(
+    joint: Any, start: int, stop: int, weights: Any, k: int, width: int, hard: bool, out: Any
+) -> int:
+    """Turn log P(k, x) into the weight that each component gets of each row; add the value climbed to ``out[0]``.
+
+    That value is Σ w log Σ_k P(k, x), or with ``hard`` Σ w max_k log P(k, x), where the first of the best components
+    gets the whole row. Return −1, or the first row that no component can have given.
+    """
+    value = 0.0
+    for i in range(start, stop):
+        at = (i - start) * width
+        best, place = joint[at], 0
+        for c in range(1, k):
+            if joint[at + c] > best:
+                best, place = joint[at + c], c
+        if not best > -np.inf:
+            return i
+        value += weights[i] * best
+        if hard:
+            for c in range(width):
+                joint[at + c] = 0.0
+            joint[at + place] = weights[i]
+        else:
+            for c in range(width):
+                joint[at + c] -= best
+    if not hard:
+        # One loop over all: vectors are filled, however few the components. Padding is −∞, and becomes 0.
+        for place in range(np.uintp((stop - start) * width)):
+            joint[place] = exp(joint[place])
+        for i in range(start, stop):
+            at = (i - start) * width
+            total = 0.0
+            for c in range(width):
+                total += joint[at + c]
+            scale = weights[i] / total
+            for c in range(width):
+                joint[at + c] *= scale
+            value += weights[i] * np.log(total)
+    out[0] += value
+    return -1
+
+
+@kernel
+def gather_codes(
+    codes: Any, start: int, stop: int, offsets: Any, share: Any, width: int, margin: Any, counts: Any
+) -> None:
+    """Add the shares of rows start … stop to n(k) and n(v, k), flat arrays."""
+    d = codes.shape[1]
+    for c in range(np.uintp(0), np.uintp(width), np.uintp(4)):
+        for i in range(start, stop):
+            at = np.uintp((i - start) * width) + c
+            s0, s1, s2, s3 = (
+                share[at],
+                share[at + np.uintp(1)],
+                share[at + np.uintp(2)],
+                share[at + np.uintp(3)],
+            )
+            margin[c] += s0
+            margin[c + np.uintp(1)] += s1
+            margin[c + np.uintp(2)] += s2
+            margin[c + np.uintp(3)] += s3
+            for j in range(np.uintp(d)):
+                cell = (offsets[j] + np.uintp(codes[i, j])) * np.uintp(width) + c
+                counts[cell] += s0
+                counts[cell + np.uintp(1)] += s1
+                counts[cell + np.uintp(2)] += s2
+                counts[cell + np.uintp(3)] += s3
+
+
+@kernel
+def gather_values(values: Any, start: int, stop: int, share: Any, width: int, centre: Any, sums: Any) -> None:
+    """Add Σ r, Σ r(x − centre) and Σ r(x − centre)² over the cells that are present, to planes of (columns, width)."""
+    for j in range(values.shape[1]):
+        for i in range(start, stop):
+            x = values[i, j]
+            if np.isnan(x):
+                continue
+            at = (i - start) * width
+            for c in range(width):
+                r, y = share[at + c], x - centre[j, c]
+                sums[0, j, c] += r
+                sums[1, j, c] += r * y
+                sums[2, j, c] += r * y * y
+
+
+@kernel
+def expect_rows(
+    codes: Any, values: Any, weights: Any, start: int, stop: int, k: int, width: int, hard: bool,
+    prior: Any, offsets: Any, table: Any, kinds: Any, centre: Any, low: Any, scale: Any, norm: Any, absent: Any,
+    joint: Any, value: Any, margin: Any, counts: Any, sums: Any,
+) -> int:  # fmt: skip
+    """Take the expected sums of rows start … stop, a tile at a time; return −1, or a row that is impossible."""
+    for first in range(start, stop, TILE):
+        last = min(first + TILE, stop)
+        for i in range(last - first):
+            for c in range(width):
+                joint[i * width + c] = prior[c]
+        add_codes(codes, first, last, offsets, table, width, joint)
+        add_values(values, first, last, kinds, centre, low, scale, norm, absent, width, joint)
+        impossible: int = share_rows(joint, first, last, weights, k, width, hard, value)
+        if impossible >= 0:
+            return impossible
+        gather_codes(codes, first, last, offsets, joint, width, margin, counts)
+        gather_values(values, first, last, joint, width, centre, sums)
+    return -1
+
+
+@kernel
+def gather_rows(
+    codes: Any, values: Any, share: Any, start: int, stop: int, width: int, offsets: Any, centre: Any,
+    margin: Any, counts: Any, sums: Any,
+) -> None:  # fmt: skip
+    """Take the sums of rows whose shares are given, of shape (n·width,)."""
+    for first in range(start, stop, TILE):
+        last = min(first + TILE, stop)
+        part = share[first * width : last * width]
+        gather_codes(codes, first, last, offsets, part, width, margin, counts)
+        gather_values(values, first, last, part, width, centre, sums)
+
+
+def padded_width(n_components: int) -> int:
+    """Return the room for components: a multiple of four.
+
+    >>> padded_width(2), padded_width(5)
+    (4, 8)
+    """
+    return 4 * -(-n_components // 4)
+
+
+@dataclass(frozen=True, eq=False)
+class LoopTables:
+    """The tables of the loops: log P(k), log P(v | k) with a row for missing, and each numeric column's.
+
+    See :mod:`bayeskit._fitting.mixtures.latent_problem` for what the five before the last mean. ``complete`` says that
+    they hold all of the model: else only its sums can be taken by them, about ``centre``.
+    """
+
+    prior: Floats
+    offsets: NDArray[np.uintp]
+    table: Floats
+    kinds: NDArray[np.uint8]
+    centre: Floats
+    low: Floats
+    scale: Floats
+    norm: Floats
+    absent: Floats
+    complete: bool = True
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """The tables, in the order of the loops' arguments."""
+        return tuple(getattr(self, name) for name in self.__dataclass_fields__ if name != "complete")
+
+
+def look_of(model: Model, exponent: NDArray[np.int64], centre: Floats) -> LoopTables:
+    """Write a model out for values that are held as x·2^−exponent; sums are taken about the components' own centres.
+
+    ``centre`` are those of columns that the tables have no place for.
+    """
+    k, m = len(model.log_prior), len(model.schema.numeric)
+    width = padded_width(k)
+    prior = np.full(width, -np.inf)
+    prior[:k] = model.log_prior
+    table = np.zeros((int(model.schema.offsets[-1]), width))
+    kinds = np.zeros(m, dtype=np.uint8)
+    look = LoopTables(prior, model.schema.offsets, table, kinds, *np.zeros((5, m, width)))
+    look.centre[:, :k] = centre[:, None]
+    written = [component.write_look(look, exponent) for component in components_of(model)]
+    return replace(look, table=table.reshape(-1), complete=all(written))
+
+
+# The rows of one task of a thread; it does not depend on how many threads there are.
+_ROWS = 16_384
+
+
+class LatentProblem:
+    r"""The log-likelihood of rows under K components, each a naive Bayes class.
+
+    .. math:: \sum_i w_i \log \sum_k P(k) \prod_j P(x_{ij} \mid k)
+
+    A cell that is missing has no factor. The expected statistics are those of naive Bayes with the hidden class for
+    target: for component k the same rows, each with the weight
+
+    .. math:: r_{ik} = w_i\, \frac{P(k) \prod_j P(x_{ij} \mid k)}{\sum_l P(l) \prod_j P(x_{ij} \mid l)}
+
+    and the estimates are those of naive Bayes. With ``hard`` each row goes wholly to its most probable component, and
+    what is climbed is the log-likelihood of rows and components together. With smoothing, the logarithm of its prior
+    is added. No variance is below a share of the attribute's own over all rows: the largest likelihood under that bound
+    is what the estimates find, so the value still cannot fall.
+
+    Parameters
+    ----------
+    rows : LatentRows
+    recipe : Recipe
+        Of naive Bayes; its families are ``can_be_hidden``.
+    n_components : int
+    hard : bool
+    floor : float
+        That share, at least 1e-9.
+    n_jobs : int, optional
+    """
+
+    def __init__(
+        self,
+        rows: LatentRows,
+        spec: ModelSpec,
+        n_components: int,
+        *,
+        hard: bool = False,
+        floor: float = 1e-9,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.rows, self.spec, self.hard, self.floor, self.n_jobs = rows, spec, hard, floor, n_jobs
+        self.schema = rows.schema.with_variables(rows.schema.attributes, hidden_class(n_components))
+        self.plan = plan_for(self.schema, spec)
+        self.n_components = n_components
+        self.width = padded_width(n_components)
+
+    @cached_property
+    def whole(self) -> Model:
+        """A model in which one component has all rows and the others are like it."""
+        return self.maximise(self.rows.pooled.embed(self.schema))
+
+    def expect(self, parameters: Model) -> tuple[Statistics, float]:
+        """Return the expected statistics and the value of what is climbed, both at ``parameters``."""
+        statistics, value = self._expected(parameters, self.hard)
+        return statistics, value + log_prior_density(parameters, self.spec.alpha, self.rows.pooled)
+
+    def log_likelihood(self, parameters: Model) -> float:
+        """Return Σ w log P(x), whatever it is that is climbed."""
+        return self._expected(parameters, False)[1]
+
+    def _expected(self, parameters: Model, hard: bool) -> tuple[Statistics, float]:
+        rows, look = self.rows, look_of(parameters, self.rows.exponent, self.rows.centre)
+        if not look.complete:
+            return self._expected_by_model(parameters, look, hard)
+
+        def task(start: int, stop: int, sums: tuple[Floats, ...]) -> int:
+            joint = np.empty(TILE * self.width)
+            impossible = expect_rows(
+                rows.codes, rows.values, rows.weights, start, stop, self.n_components, self.width, hard,
+                *look.arrays, joint, *sums,
+            )  # fmt: skip
+            return int(impossible)
+
+        value, statistics = self._summed(task, look.centre)
+        return statistics, value + rows.constant
+
+    def _expected_by_model(self, parameters: Model, look: LoopTables, hard: bool) -> tuple[Statistics, float]:
+        """Take log P(k, x) from the conditionals themselves: for families that the loops have no tables of."""
+        rows, k, width = self.rows, self.n_components, self.width
+
+        def task(start: int, stop: int, sums: tuple[Floats, ...]) -> int:
+            joint = np.full((stop - start, width), -np.inf)
+            joint[:, :k] = parameters.joint_chunk(rows.chunk(start, stop))
+            share = joint.reshape(-1)
+            impossible = int(share_rows(share, start, stop, rows.weights, k, width, hard, sums[0]))
+            if impossible >= 0:
+                return impossible
+            some = rows.codes[start:stop], rows.values[start:stop]
+            gather_rows(*some, share, 0, stop - start, width, look.offsets, look.centre, *sums[1:])
+            return -1
+
+        value, statistics = self._summed(task, look.centre)
+        return statistics, value
+
+    def flat_cells(self, parameters: Model, statistics: Statistics) -> list[tuple[int, int]]:
+        """Return (component, numeric attribute) where a variance stands on its floor.
+
+        The likelihood has no bound there. Of attributes that a component has no value of, nothing is said.
+        """
+        if "moments" not in self.rows.pooled.parts:
+            return []
+        moments, weight = self.rows.pooled.moments, statistics.moments.weight
+        found = (cell for component in components_of(parameters) for cell in component.on_floor(moments))
+        return [cell for cell in found if weight[cell] > self.rows.nothing]
+
+    def sound(self, parameters: Model) -> bool:
+        """Whether no variance stands on its floor."""
+        if "moments" not in self.rows.pooled.parts:
+            return True
+        return not self.flat_cells(parameters, self._expected(parameters, self.hard)[0])
+
+    def gather(self, share: Floats) -> Statistics:
+        """Return the statistics where each component's part of each distinct row is given: shape (n, K)."""
+        rows, look = self.rows, look_of(self.whole, self.rows.exponent, self.rows.centre)
+        wide = np.zeros((len(share), self.width))
+        wide[:, : self.n_components] = share
+        parts = wide.reshape(-1)
+
+        def task(start: int, stop: int, sums: tuple[Floats, ...]) -> int:
+            gather_rows(
+                rows.codes, rows.values, parts, start, stop, self.width, look.offsets, look.centre, *sums[1:]
+            )
+            return -1
+
+        return self._summed(task, look.centre)[1]
+
+    def maximise(self, statistics: Statistics) -> Model:
+        """Return the estimates of naive Bayes."""
+        return with_floor(estimate(statistics, self.spec), self.floor, self.rows.pooled)
+
+    def flat(self, parameters: Model) -> Floats:
+        """Return logarithms of probabilities, means in units of the overall spread, logarithms of deviations."""
+        return flat(parameters, self.rows.pooled)
+
+    def unflat(self, vector: Floats) -> Model:
+        """Return the model that a vector stands for."""
+        return unflat(vector, self.whole, self.rows.pooled)
+
+    def _summed(
+        self, task: Callable[[int, int, tuple[Floats, ...]], int], centre: Floats
+    ) -> tuple[float, Statistics]:
+        """Run a task over ranges of rows, each into sums of its own, and add these in order."""
+        n, width = len(self.rows.weights), self.width
+        cells, columns = int(self.schema.offsets[-1]), self.rows.values.shape[1]
+
+        def one(start: int, stop: int) -> tuple[Floats, ...]:
+            shapes = ((1,), (width,), (cells * width,), (3, columns, width))
+            sums = tuple(np.zeros(shape) for shape in shapes)
+            impossible = task(start, stop, sums)
+            if impossible >= 0:
+                raise DataError(
+                    "Row {first} (the first is 0) is impossible under every component: each "
+                    "gives some value in it probability zero. Start elsewhere, or smooth: smoothing above 0.",
+                    first=self.rows.first[impossible],
+                )
+            return sums
+
+        bounds = [(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]
+        results = in_order(one, bounds, self.n_jobs)
+        totals = next(results)
+        for sums in results:
+            for total, part in zip(totals, sums, strict=True):
+                total += part
+        return float(totals[0][0]), self._statistics(centre, *totals[1:])
+
+    def _statistics(self, centre: Floats, margin: Floats, counts: Floats, sums: Floats) -> Statistics:
+        k = self.n_components
+        parts: dict[Any, Any] = {"tables": Tables(margin[:k], counts.reshape(-1, self.width)[:, :k].copy())}
+        if "moments" in self.rows.pooled.parts:
+            weight, first, second = (plane[:, :k].T for plane in sums)
+            moments = Moments.from_sums(weight, centre[:, :k].T, first, second)
+            parts["moments"] = Moments(moments.cells, self.rows.exponent)
+        return Statistics(self.schema, self.plan, parts)

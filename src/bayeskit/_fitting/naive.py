@@ -1,0 +1,201 @@
+"""The naive form: no attribute has a parent but the class; and the choice of a family for each numeric attribute."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._conditionals.categorical import estimate_tables
+from bayeskit._conditionals.class_prior import ClassPrior
+from bayeskit._conditionals.conditional import Conditional
+from bayeskit._conditionals.density import LARGEST_COUNT, ColumnSums, Density, families, family_of
+from bayeskit._conditionals.presence import estimate_presence
+from bayeskit._data.encoded import Chunk
+from bayeskit._fitting.model import ModelForm, ModelSpec
+from bayeskit._schema import Name, Schema
+from bayeskit._statistics.moments import Moments
+from bayeskit._statistics.statistics import Statistics
+from bayeskit._statistics.term import Plan
+from bayeskit.typing import Floats
+
+
+@dataclass(frozen=True)
+class Naive(ModelForm):
+    """P(c, x) = P(c) ∏ P(x_i | c), each attribute by the family of its kind."""
+
+    is_naive: ClassVar[bool] = True
+    smooths_by_rows: ClassVar[bool] = True
+
+    def plan(self, schema: Schema, spec: ModelSpec) -> Plan:
+        """Ask for every attribute with the class, and what its family needs besides."""
+        names = tuple(v.name for v in schema.numeric)
+        patterns = {family: family_of(family).pattern for family in {spec.numeric, *spec.families.values()}}
+        grids: tuple[Name, ...] = ()
+        if "grids" in patterns.values():
+            grids = tuple(n for n in names if patterns[spec.families.get(n, spec.numeric)] == "grids")
+        return Plan.naive(schema, scatter=names if spec.covariance else (), grids=grids)
+
+    def settled(self, statistics: Statistics, spec: ModelSpec) -> ModelForm:
+        return self
+
+    def conditionals(
+        self, statistics: Statistics, spec: ModelSpec, prior: ClassPrior
+    ) -> tuple[Conditional, ...]:
+        schema = statistics.schema
+        found: list[Any] = []
+        if schema.categorical:
+            found.append(
+                estimate_tables(
+                    statistics.tables.counts,
+                    schema,
+                    spec.smoothing,
+                    missing=spec.missing,
+                    unseen=spec.unseen,
+                    counts_low=statistics.tables.counts_low,
+                )
+            )
+        if schema.numeric:
+            found += numeric_conditionals(statistics, spec)
+        if schema.block is not None:
+            found.append(_block(statistics, spec))
+        return tuple(found)
+
+
+def presence_conditionals(statistics: Statistics, spec: ModelSpec) -> list[Any]:
+    """Where missing is a state: how likely each class leaves a numeric attribute out."""
+    if spec.missing != "state" or not statistics.schema.numeric:
+        return []
+    presence = estimate_presence(statistics.moments.weight, statistics.class_counts, spec.alpha)
+    return [] if presence is None else [presence]
+
+
+def numeric_conditionals(statistics: Statistics, spec: ModelSpec) -> list[Any]:
+    """Estimate the numeric attributes, each given the class, by their families."""
+    schema = statistics.schema
+    found = presence_conditionals(statistics, spec)
+    if spec.covariance:
+        from bayeskit._conditionals.covariance import estimate_covariance
+
+        columns = np.arange(len(schema.numeric))
+        found.append(
+            estimate_covariance(
+                statistics.parts["scatter"],  # type: ignore[arg-type]
+                columns,
+                shared=spec.covariance == "shared",
+                unbiased=spec.unbiased,
+                shrinkage=spec.shrinkage,
+            )
+        )
+        return found
+    by_family: dict[tuple[type[Density], Any], list[int]] = {}
+    alpha, homes = (
+        spec.alpha,
+        {name: family_of(name) for name in {spec.numeric, *spec.families.values()}},
+    )
+    for j, variable in enumerate(schema.numeric):
+        family = homes[spec.families.get(variable.name, spec.numeric)]
+        prior = spec.smoothing.numeric_prior(variable.name) if family.takes_prior else None
+        by_family.setdefault((family, prior), []).append(j)
+    for (family, prior), places in by_family.items():
+        columns = np.array(places, dtype=np.intp)
+        sums = ColumnSums(statistics, columns, alpha, spec.unbiased, spec.absolute_floor, prior)
+        found.append(family.estimate(sums))
+    return found
+
+
+def _block(statistics: Statistics, spec: ModelSpec) -> Any:
+    totals: Any = statistics.parts["totals"]
+    if spec.block_family == "complement":
+        from bayeskit._conditionals.complement import estimate_complement
+
+        return estimate_complement(totals, spec.block_alpha, spec.block_norm)
+    if spec.block_family == "bernoulli":
+        from bayeskit._conditionals.bernoulli_block import estimate_bernoulli_block
+
+        return estimate_bernoulli_block(totals, spec.block_alpha, spec.block_above or 0.0)
+    from bayeskit._conditionals.multinomial import estimate_multinomial
+
+    return estimate_multinomial(totals, spec.block_alpha)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The leave-one-out losses of one attribute, by family."""
+
+    losses: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def best(self) -> str:
+        """The family of least loss; the Gaussian where there is nothing to tell them apart."""
+        return (
+            min(self.losses, key=lambda f: (self.losses[f], f != "gaussian")) if self.losses else "gaussian"
+        )
+
+
+def compare_families(
+    chunks: Callable[[], Iterator[Chunk]], schema: Schema, statistics: Statistics, alpha: float
+) -> dict[Name, Candidates]:
+    r"""Score every numeric attribute under every family that can take its values.
+
+    For each attribute alone and each family, the loss is :math:`-\sum_i \log P_{-i}(c_i \mid x_i)`, where the row's own
+    weight is taken out of its class before it is scored: one more pass, not n fits.
+
+    ``statistics`` must hold grids of all numeric attributes; ``chunks`` opens the rows once more.
+    """
+    whole = _whole_columns(chunks, len(schema.numeric))
+    found: dict[Name, Candidates] = {}
+    for j, variable in enumerate(schema.numeric):
+        sums = ColumnSums(statistics, np.array([j], dtype=np.intp), alpha)
+        densities = [f.estimate(sums) for f in families() if f.suits(sums.moments, bool(whole[j]))]
+        losses = dict.fromkeys((density.family for density in densities), 0.0)
+        for chunk in chunks():
+            for density in densities:
+                losses[density.family] += _loss(chunk, j, density, sums.moments, statistics.class_counts)
+        found[variable.name] = Candidates(losses)
+    return found
+
+
+def _whole_columns(chunks: Callable[[], Iterator[Chunk]], d: int) -> NDArray[np.bool_]:
+    whole = np.ones(d, dtype=bool)
+    for chunk in chunks():
+        x = np.where(np.isnan(chunk.values), 0.0, chunk.values)
+        whole &= ((x == np.rint(x)) & (x >= 0) & (x <= LARGEST_COUNT)).all(axis=0)
+    return whole
+
+
+def _loss(chunk: Chunk, j: int, density: Density, moments: Moments, margin: Floats) -> float:
+    assert chunk.target is not None
+    x = chunk.values[:, j]
+    weights = chunk.row_weights
+    rows = np.flatnonzero(~np.isnan(x) & (weights > 0))
+    x, w, own = x[rows], weights[rows], chunk.target[rows].astype(np.intp)
+    out = np.zeros((chunk.n_rows, len(margin)))
+    density.add_log_prob(chunk, out)
+    joint = out[rows]
+    joint[np.arange(len(rows)), own] = _without(density, x, w, own, moments, joint)
+    with np.errstate(divide="ignore"):
+        counts = np.log(np.maximum(margin + 1.0, 1e-300))[None, :].repeat(len(rows), axis=0)
+        counts[np.arange(len(rows)), own] = np.log(np.maximum(margin[own] - w, 0.0) + 1.0)
+    joint += counts
+    best = joint.max(axis=1, keepdims=True)
+    if np.isneginf(best).any():  # a value that the family cannot have, whatever the class
+        return math.inf
+    log_total = best[:, 0] + np.log(np.exp(joint - best).sum(axis=1))
+    return float(w @ (log_total - joint[np.arange(len(rows)), own]))
+
+
+def _without(
+    density: Density, x: Floats, w: Floats, own: NDArray[np.intp], moments: Moments, joint: Floats
+) -> Floats:
+    """log p(x | own class) with the row's own weight taken out of the class, also where nothing else is in it."""
+    score = density.left_out_alone(x, w, own, joint)
+    if not density.in_use()[0]:
+        return score
+    alone = np.maximum(moments.weight[own, 0] - w, 0.0) <= 1e-9
+    unit = max(float(moments.pooled().deviation()[0, 0]), 1e-300)
+    return np.where(alone, -0.5 * math.log(2 * math.pi) - math.log(unit) - 1.0, score)

@@ -1,0 +1,176 @@
+"""The statistics of a network's own families, and the tables and regressions that are estimated from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bayeskit._conditionals.linear_family import estimate_lines
+from bayeskit._counting.backend import count
+from bayeskit._data.encoded import Chunk
+from bayeskit._fitting.search.node_columns import EVERYTHING, NodeColumns
+from bayeskit._graphs.distributions import Distribution, LinearGaussian, Table
+from bayeskit._graphs.network import Network
+from bayeskit._schema import Name, Schema
+from bayeskit._statistics.part import key_of
+from bayeskit._statistics.regression_families import RegressionFamilies
+from bayeskit._statistics.regressions import Regressions
+from bayeskit._statistics.statistics import Statistics
+from bayeskit._statistics.term import Pattern, Plan
+from bayeskit.errors import Incompatible
+from bayeskit.priors import Prior
+from bayeskit.typing import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkCounts:
+    """n(child, parents) of every discrete node and the moments of every continuous one, as statistics of one class.
+
+    Missing cells: each node counts the rows where it and its parents are present.
+    """
+
+    statistics: Statistics
+
+    @classmethod
+    def of(cls, network: Network, columns: NodeColumns, weights: Floats | None = None) -> NetworkCounts:
+        """Count the rows of columns that are named after the nodes, whose states are the nodes'."""
+        schema, plan = wanted(network)
+        place = {name: j for j, name in enumerate(columns.names)}
+        codes = np.empty((columns.n_rows, len(schema.categorical)), schema.code_dtype)
+        for j, variable in enumerate(schema.categorical):
+            found = columns.codes[place[variable.name]]
+            assert found is not None
+            codes[:, j] = found
+        values = np.empty((columns.n_rows, len(schema.numeric)))
+        for j, variable in enumerate(schema.numeric):
+            values[:, j] = columns.numbers[place[variable.name]]
+        target = np.zeros(columns.n_rows, np.uint32)
+        return cls(count(Chunk(columns.n_rows, codes, values, target=target, weights=weights), schema, plan))
+
+    @classmethod
+    def counted(cls, network: Network, count: Callable[[Plan], Statistics]) -> NetworkCounts:
+        """Ask for the counts of a network whose nodes are all discrete, wherever they are taken."""
+        return cls(count(wanted(network)[1]))
+
+    @property
+    def n_rows(self) -> float:
+        """The weight of all rows."""
+        return self.statistics.total
+
+    def table(self, network: Network, name: Name) -> Floats:
+        """Return n(parents, child) of a discrete node, the child's axis last."""
+        families: Any = self.statistics.parts["families"]
+        shape = network.shape_of(name)
+        f = [v.name for v in self.statistics.schema.categorical].index(name)
+        (keys, counts), *_ = families.levels(f, lowest=len(shape) - 1)
+        cells = np.zeros(shape)
+        # Keys have one code more for each variable, for missing cells, which are not here.
+        wide = [size + 1 for size in shape]
+        place = np.unravel_index(keys, wide)
+        cells[place] = counts
+        return cells
+
+    @cached_property
+    def regressions(self) -> dict[Name, Regressions]:
+        """The moments of every continuous node, one cell for each configuration of its discrete parents."""
+        part: Any = self.statistics.parts.get("regressions")
+        names = [v.name for v in self.statistics.schema.numeric]
+        return {} if part is None else {name: _dense(part, f) for f, name in enumerate(names)}
+
+    def merge(self, other: NetworkCounts) -> NetworkCounts:
+        self._check(other)
+        return NetworkCounts(self.statistics.merge(other.statistics))
+
+    def subtract(self, other: NetworkCounts) -> NetworkCounts:
+        self._check(other)
+        return NetworkCounts(self.statistics.subtract(other.statistics))
+
+    def _check(self, other: NetworkCounts) -> None:
+        mine, theirs = self.statistics, other.statistics
+        if mine.plan != theirs.plan or mine.schema != theirs.schema:
+            raise Incompatible("The two networks have other nodes, states or arcs, and cannot be added.")
+
+
+def wanted(network: Network) -> tuple[Schema, Plan]:
+    """Return the nodes as a schema of one class, and what is counted of them."""
+    discrete = [node for node in network.nodes if node.is_discrete]
+    continuous = [node for node in network.nodes if not node.is_discrete]
+    families, regressions = (
+        tuple((node.name, *node.parents) for node in some) for some in (discrete, continuous)
+    )
+    patterns = [Pattern("tables", tuple(node.name for node in discrete)), Pattern("families", families)]
+    if regressions:
+        patterns.append(Pattern("regressions", regressions))
+    return Schema(tuple(node.variable for node in network.nodes), EVERYTHING), Plan(tuple(patterns))
+
+
+def _dense(part: RegressionFamilies, f: int) -> Regressions:
+    """Return the cells of a family with all that no row fell into; rows that lack a discrete parent are left out."""
+    *codes, _ = part.digits(f)
+    keys, sums = part.cells[f]
+    sizes = [radix - 1 for radix in part.radices_of(f)[:-1]]
+    there = np.ones(len(keys), np.bool_)
+    for code, size in zip(codes, sizes, strict=True):
+        there &= code < size
+    some = np.flatnonzero(there)
+    places = key_of([code[some] for code in codes], sizes) if codes else np.zeros(len(some), np.int64)
+    return sums.take(some).placed(places, math.prod(sizes))
+
+
+def configurations(network: Network, name: Name) -> tuple[list[Name], list[Name], int]:
+    """Return the discrete parents of a node, its numeric ones, and the configurations of the former."""
+    parents = network[name].parents
+    discrete = [p for p in parents if network[p].is_discrete]
+    numeric = [p for p in parents if not network[p].is_discrete]
+    return discrete, numeric, math.prod(network.sizes_of(discrete))
+
+
+def estimated(
+    network: Network, counts: NetworkCounts, prior: Prior, imaginary: Mapping[Name, Floats], variance: str
+) -> Network:
+    """Return the network with every distribution estimated anew.
+
+    Parameters
+    ----------
+    prior : what is added to each cell of a discrete node's table
+    imaginary : {node: counts of the shape of its table}
+        Where it names a node, these are added instead.
+    variance : "mle" (RSS/n) or "unbiased" (RSS/(n − parameters)), of continuous nodes
+    """
+    nodes = []
+    for node in network.nodes:
+        found: Distribution
+        if node.is_discrete:
+            cells = counts.table(network, node.name)
+            found = Table(_table(cells, network, node.name, prior, imaginary.get(node.name)))
+        else:
+            found = _regression(network, counts, node.name, variance)
+        nodes.append(replace(node, distribution=found))
+    return replace(network, nodes=tuple(nodes))
+
+
+def _table(cells: Floats, network: Network, name: Name, prior: Prior, imaginary: Floats | None) -> Floats:
+    variable = network[name].variable
+    if imaginary is None:
+        imaginary = prior.cells(variable, math.prod(cells.shape[:-1]))
+    smoothed = cells + imaginary
+    totals = smoothed.sum(axis=-1, keepdims=True)
+    # A configuration that neither rows nor prior speak of tells nothing.
+    return np.asarray(
+        np.where(totals > 0.0, smoothed / np.where(totals > 0.0, totals, 1.0), 1.0 / variable.size)
+    )
+
+
+def _regression(network: Network, counts: NetworkCounts, name: Name, variance: str) -> LinearGaussian:
+    discrete, numeric, _ = configurations(network, name)
+    sums = counts.regressions[name]
+    intercept, slopes, spread = estimate_lines(sums, sums.columns([-1]).whole(), variance == "unbiased")
+    shape = network.sizes_of(discrete)
+    return LinearGaussian(
+        intercept.reshape(shape), slopes.reshape((*shape, len(numeric))), spread.reshape(shape)
+    )

@@ -1,0 +1,64 @@
+"""Reading rows once more that were counted: all of them, or some spread evenly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._data.encoded import Chunk, EncodedTable
+from bayeskit._data.source import Source
+from bayeskit._fitting.fitted_state import FittedState
+from bayeskit._fitting.leave_one_out import encode_learned
+
+
+def learned_chunks(fitted: FittedState, source: Source) -> Iterator[Chunk]:
+    """Read a source in the codes of what was counted from it; rows without weight are left out."""
+    for rows in source:
+        yield from chunks_with_weight(encode_learned(fitted, fitted.schema, rows))
+
+
+def chunks_with_weight(encoded: EncodedTable) -> Iterator[Chunk]:
+    """Cut rows in codes into chunks; rows without weight are left out."""
+    for chunk in encoded.chunks():
+        if chunk.weights is not None and not (chunk.weights > 0.0).all():
+            chunk = chunk.take(np.flatnonzero(chunk.weights > 0.0))
+        if chunk.n_rows:
+            yield chunk
+
+
+def spread(
+    chunks: Iterable[Chunk], score: Callable[[Chunk], tuple[NDArray[Any], ...]], most: int
+) -> list[NDArray[Any]]:
+    """Score at most so many rows, spread evenly: every row, or every second, every fourth, …
+
+    Parameters
+    ----------
+    chunks : iterable of Chunk
+    score : callable
+        From a chunk to arrays with a row for each of its rows.
+    most : int
+
+    Returns
+    -------
+    list of arrays, those of all chunks joined
+    """
+    pieces: list[tuple[NDArray[Any], ...]] = []
+    held: list[NDArray[np.intp]] = []
+    seen, step = 0, 1
+    for chunk in chunks:
+        numbers = seen + np.arange(chunk.n_rows)
+        seen += chunk.n_rows
+        while sum(int((n % step == 0).sum()) for n in (*held, numbers)) > most:
+            step *= 2
+        chosen = np.flatnonzero(numbers % step == 0)
+        if len(chosen):
+            pieces.append(score(chunk.take(chosen)))
+            held.append(numbers[chosen])
+    kept = [n % step == 0 for n in held]
+    return [
+        np.concatenate([a[k] for a, k in zip(arrays, kept, strict=True)])
+        for arrays in zip(*pieces, strict=True)
+    ]

@@ -1,0 +1,411 @@
+"""Scores of families over rows in memory: counted as they are asked for, each once.
+
+Discrete rows are packed as bits where there are few states; a continuous child is regressed in each configuration of
+its discrete parents.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from bayeskit._counting.count_extensions import (
+    count_bits,
+    family_code,
+    pack_states,
+    score_extensions,
+    score_tables,
+    score_weighted,
+)
+from bayeskit._fitting.search.node_columns import NodeColumns
+from bayeskit._statistics.regressions import Regressions, regressed
+from bayeskit._structure.criteria import Score
+from bayeskit._structure.search_protocol import Family, Question, members
+from bayeskit.errors import SettingError
+from bayeskit.typing import Floats
+
+Ints = NDArray[np.int64]
+
+# More configurations than this, and than rows, are numbered anew: those that occur.
+SMALL_TABLE = 4096
+# With fewer cells in a table, 64 rows at a time by bits are faster than one row at a time.
+FEW_CELLS = 150
+# A variable of more states has no bits: its planes would take more room than its codes, and be of no use.
+MOST_PLANES = 32
+
+
+class PackedRows:
+    """Columns of codes, complete, and the bits of the states of those that have few.
+
+    Parameters
+    ----------
+    columns : unsigned integer array of shape (variables, rows)
+    sizes : int64 array
+        The declared states of each variable.
+    with_bits : bool
+        Without them for rows that have weights: a bit has none.
+    """
+
+    def __init__(self, columns: NDArray[Any], sizes: Ints, with_bits: bool = True) -> None:
+        self.columns = columns
+        self.sizes = np.asarray(sizes, np.int64)
+        self.n_rows = int(columns.shape[1])
+        self._with_bits = with_bits
+        packed = np.where(self.sizes <= (MOST_PLANES if with_bits else 0), self.sizes, 0)
+        self._any_wide = bool((packed < self.sizes).any())
+        self._first = np.concatenate([[0], np.cumsum(packed)]).astype(np.int64)
+        self.planes = np.empty((int(self._first[-1]), (self.n_rows + 63) >> 6), np.uint64)
+        pack_states(columns, packed, self._first, self.planes)
+
+    def is_wide(self, some: Ints) -> NDArray[np.bool_]:
+        """Tell which variables have no bits."""
+        return np.asarray(self.sizes[some] > MOST_PLANES)
+
+    def split(self, more: Ints) -> NDArray[np.bool_] | None:
+        """Tell wide variables from others where there are both: one shall not keep the rest from their bits."""
+        if not self._any_wide or not self._with_bits:
+            return None
+        wide = self.is_wide(more)
+        return wide if 0 < wide.sum() < len(more) else None
+
+    def suits_bits(self, inside: Ints, more: Ints, configurations: float) -> bool:
+        """Tell whether tables of so many configurations with each of ``more`` are best counted by bits."""
+        few = self._with_bits and configurations * float(self.sizes[more].mean()) <= FEW_CELLS
+        return few and not (self._any_wide and bool(self.is_wide(np.append(inside, more)).any()))
+
+    def tables(self, inside: Ints, more: Ints, configurations: int) -> tuple[Ints, Ints]:
+        """Count by bits some variables with each of ``more``; return all cells, and where each table begins."""
+        start = np.concatenate([[0], np.cumsum(configurations * self.sizes[more])])
+        tables = np.empty(int(start[-1]), np.int64)
+        count_bits(
+            self.planes,
+            self._first,
+            self.sizes,
+            inside,
+            more,
+            start,
+            np.empty((len(inside), self.planes.shape[1]), np.uint64),
+            np.empty(len(inside), np.int64),
+            tables,
+        )
+        return tables, start
+
+    def code(self, some: Ints, declared: float) -> tuple[NDArray[np.uint32], int]:
+        """Return the number of each row's configuration of some variables, and how many numbers there are.
+
+        ``declared`` is how many configurations there might be.
+        """
+        code = np.empty(self.n_rows, np.uint32)
+        if declared <= max(SMALL_TABLE, self.n_rows):
+            family_code(self.columns, some, self.sizes, code)
+            return code, int(declared)
+        # Variable by variable, so that no number outgrows its type: at most as many as there are rows.
+        code[:], q = 0, 1
+        for v in some:
+            size = int(self.sizes[v])
+            wide = code.astype(np.int64) * size + self.columns[v]
+            if q * size <= max(SMALL_TABLE, self.n_rows):
+                code, q = wide.astype(np.uint32), q * size
+            else:
+                seen, numbered = np.unique(wide, return_inverse=True)
+                code, q = numbered.astype(np.uint32), len(seen)
+        return code, q
+
+
+# A table of more cells than this, and than a few for each row, is not laid out: the cells that occur are sorted.
+MOST_CELLS, CELLS_A_ROW = 2**16, 8
+# More configurations than this are as good as infinitely many, and still a number.
+MOST_CONFIGURATIONS = 10**300
+
+
+class FamilyScores:
+    """Answers what a search asks of discrete columns.
+
+    Parameters
+    ----------
+    columns : unsigned integer array of shape (variables, rows)
+        Codes, complete: every cell below the size of its variable.
+    sizes : int64 array
+        The declared states of each variable.
+    score : Score
+    weights : float64 array, optional
+        What each row weighs: as many rows as that. One each where it is left out.
+
+    Examples
+    --------
+    >>> coins = FamilyScores(np.array([[0, 0, 1, 1], [0, 0, 1, 1]], np.uint8), np.array([2, 2]), Score("loglik"))
+    >>> coins([Family(1, 0), Family(1, 0b01)])  # alone 4 log ½; given the other it is sure
+    [array([-2.77258872]), array([0.])]
+    """
+
+    def __init__(
+        self, columns: NDArray[Any], sizes: Ints, score: Score, weights: Floats | None = None
+    ) -> None:
+        n = columns.shape[1]
+        # One more column, of one state: a family without further parents is one with this.
+        alone = np.zeros((1, n), columns.dtype)
+        self._rows = PackedRows(np.vstack([columns, alone]), np.append(sizes, 1), weights is None)
+        self._weights = weights
+        self._columns, self._sizes = self._rows.columns, self._rows.sizes
+        self._alone = np.array([len(sizes)], np.int64)
+        self.score = score
+        self.n_rows = n
+        self._penalty = score.penalty(n if weights is None else float(weights.sum()))
+        counts = np.arange(n + 1 if weights is None else 0, dtype=np.float64)
+        self._x_log_x = counts * np.log(np.maximum(counts, 1.0))
+        self._known: dict[tuple[int, int], float] = {}
+
+    @property
+    def n_scored(self) -> int:
+        """How many families were counted."""
+        return len(self._known)
+
+    def __call__(self, question: Question) -> list[Floats]:
+        return [self._answer(family) for family in question]  # type: ignore[arg-type]
+
+    def _answer(self, family: Family) -> Floats:
+        child, parents, more = family
+        known = self._known
+        if more is None:
+            if (child, parents) not in known:
+                known[child, parents] = float(self._count(child, parents, self._alone)[0])
+            return np.array([known[child, parents]])
+        sets = [parents | (1 << v) for v in more]
+        new = [v for v, some in zip(more, sets, strict=True) if (child, some) not in known]
+        if new:
+            found = self._count(child, parents, np.array(new, np.int64))
+            for v, score in zip(new, found.tolist(), strict=True):
+                known[child, parents | (1 << v)] = score
+        return np.array([known[child, some] for some in sets])
+
+    def _count(self, child: int, parents: int, more: Ints) -> Floats:
+        sizes = self._sizes[more]
+        out = np.empty(len(more))
+        wide = self._rows.split(more)
+        if wide is not None:
+            out[wide] = self._count(child, parents, more[wide])
+            out[~wide] = self._count(child, parents, more[~wide])
+            return out
+        inside = np.array([*members(parents)], np.int64)
+        r = int(self._sizes[child])
+        declared = min(math.prod(self._sizes[inside].tolist()), MOST_CONFIGURATIONS)
+        if self._rows.suits_bits(np.append(inside, child), more, declared * r):
+            self._count_by_bits(child, inside, more, declared, out)
+        else:
+            self._count_by_rows(child, inside, more, declared, out)
+        if self._penalty:
+            out -= self._penalty * (r - 1) * float(declared) * sizes
+        return out
+
+    def _count_by_bits(self, child: int, parents: Ints, more: Ints, declared: int, out: Floats) -> None:
+        r = int(self._sizes[child])
+        tables, start = self._rows.tables(np.append(parents, child), more, declared * r)
+        score_tables(
+            tables,
+            start,
+            self._sizes,
+            more,
+            declared,
+            r,
+            self.score.by_likelihood,
+            self.score.weight,
+            self.score.name == "bds",
+            self._x_log_x,
+            out,
+        )
+
+    def _count_by_rows(self, child: int, parents: Ints, more: Ints, declared: int, out: Floats) -> None:
+        r = int(self._sizes[child])
+        code, q = self._rows.code(parents, declared)
+        largest = int(self._sizes[more].max())
+        if q * r * largest > max(MOST_CELLS, CELLS_A_ROW * self.n_rows):
+            for m, v in enumerate(more.tolist()):
+                out[m] = self._count_by_sorting(child, v, code, declared)
+            return
+        code = code * np.uint32(r) + self._columns[child]
+        by_score = self.score.by_likelihood, self.score.weight, self.score.name == "bds", float(declared)
+        if self._weights is None:
+            cells = np.empty(2 * q * r * largest, np.int32)
+            of_rows = self._columns, self._sizes, code, q, r, more
+            score_extensions(*of_rows, *by_score, self._x_log_x, cells, out)
+        else:
+            weighted = self._columns, self._sizes, code, self._weights, q, r, more
+            score_weighted(*weighted, *by_score, np.empty(q * r * largest), out)
+
+    def _count_by_sorting(self, child: int, v: int, code: NDArray[np.uint32], declared: int) -> float:
+        """Score one family from the cells that occur: never more than there are rows."""
+        r = int(self._sizes[child])
+        _, above = np.unique(
+            code.astype(np.int64) * int(self._sizes[v]) + self._columns[v], return_inverse=True
+        )
+        _, cell = np.unique(above * r + self._columns[child], return_inverse=True)
+        cells, of_parents = np.bincount(cell, self._weights), np.bincount(above, self._weights)
+        if self.score.by_likelihood:
+            return _sum_x_log_x(cells) - _sum_x_log_x(of_parents)
+        weight = self.score.weight
+        q = float(len(of_parents) if self.score.name == "bds" else declared * int(self._sizes[v]))
+        a = -weight if weight < 0.0 else weight / (q * r)
+        inside = gammaln(a + cells).sum() - len(cells) * gammaln(a)
+        return float(inside - gammaln(a * r + of_parents).sum() + len(of_parents) * gammaln(a * r))
+
+
+def _sum_x_log_x(counts: NDArray[Any]) -> float:
+    return float((counts * np.log(counts)).sum())
+
+
+# A residual variance of less than this share of the column's own counts as this share: an exact copy is no reason for
+# an infinite score.
+LEAST_SHARE = 1e-12
+# After so many families with the same discrete parents the moments of all columns are summed at once for them, while
+# all such sums together take no more than so many bytes.
+ENOUGH_FAMILIES, LARGEST_SHARED = 16, 2**28
+# The score of a discrete child with a continuous parent. A number and not −∞: searches take differences.
+IMPOSSIBLE = -1e300
+
+
+class MixedScores:
+    r"""Answers what a search asks of discrete and continuous columns together.
+
+    A continuous child with m numeric parents has in every configuration of its discrete parents the
+    log-likelihood of its regression,
+
+    .. math:: -\tfrac n2 \log 2\pi s^2 - \tfrac{n - m - 1}{2}, \qquad s^2 = \frac{RSS}{n - m - 1},
+
+    with the *unbiased* variance, as R's bnlearn has it, and m + 2 parameters. Scores by likelihood only. A discrete
+    child with a continuous parent is worth next to −∞.
+
+    Parameters
+    ----------
+    columns : NodeColumns; its complete rows are used
+    score : Score
+    weights : float64 array, optional
+        What each complete row weighs: as many rows as that. One each where it is left out.
+    """
+
+    def __init__(self, columns: NodeColumns, score: Score, weights: Floats | None = None) -> None:
+        if not score.by_likelihood:
+            raise SettingError(
+                "criterion={name!r} is for discrete columns only. Continuous ones are scored by loglik, aic or bic.",
+                name=score.name,
+            )
+        self.score = score
+        self._discrete = np.flatnonzero(columns.is_discrete)
+        self._place = {int(v): k for k, v in enumerate(self._discrete)}
+        self._sizes = columns.sizes
+        codes = columns.code_matrix()
+        self._codes = codes
+        self._tables = FamilyScores(codes, columns.sizes[self._discrete], score, weights)
+        self._numbers = {
+            int(v): row
+            for v, row in zip(np.flatnonzero(~columns.is_discrete), columns.number_matrix(), strict=True)
+        }
+        self.n_rows = int(columns.complete.sum())
+        self._weights = np.ones(self.n_rows) if weights is None else weights
+        self._penalty = score.penalty(float(self._weights.sum()))
+        self._known: dict[tuple[int, int], float] = {}
+        self._in_all = {v: k for k, v in enumerate(sorted(self._numbers))}
+        self._of_states = sum(1 << int(v) for v in self._discrete)
+        self._asked: Counter[int] = Counter()
+        self._room = LARGEST_SHARED
+        # Where no discrete parent parts the rows, one matrix of moments serves every family.
+        self._moments_of = {0: self._moments(0, sorted(self._numbers))}
+
+    @property
+    def n_scored(self) -> int:
+        """How many families were counted."""
+        return self._tables.n_scored + len(self._known)
+
+    def __call__(self, question: Question) -> list[Floats]:
+        return [self._answer(family) for family in question]  # type: ignore[arg-type]
+
+    def _answer(self, family: Family) -> Floats:
+        child, parents, more = family
+        if child in self._place:
+            return self._of_discrete(family)
+        sets = [parents] if more is None else [parents | (1 << v) for v in more]
+        new = [some for some in sets if (child, some) not in self._known]
+        for given, some in itertools.groupby(new, key=lambda one: one & self._of_states):
+            for one, score in self._scored(child, given, list(some)):
+                self._known[child, one] = score
+        return np.array([self._known[child, some] for some in sets])
+
+    def _scored(self, child: int, given: int, sets: list[int]) -> Iterator[tuple[int, float]]:
+        """Score sets of parents that have the same parents with states, ``given``."""
+        shared = self._shared(given, len(sets))
+        declared = min(math.prod(int(self._sizes[v]) for v in members(given)), MOST_CONFIGURATIONS)
+        for m, group in itertools.groupby(sets, key=lambda one: (one & ~given).bit_count()):
+            some = list(group)
+            columns = [[*members(one & ~given), child] for one in some]
+            if shared is None:
+                pieces = [self._moments(given, numbers) for numbers in columns]
+                n, scatter = pieces[0][0], np.stack([scatter for _, scatter in pieces], axis=1)
+            else:
+                places = np.array([[self._in_all[v] for v in numbers] for numbers in columns])
+                n, scatter = shared[0], shared[1][:, places[:, :, None], places[:, None, :]]
+            _, residual = regressed(scatter.reshape(-1, m + 1, m + 1))
+            logs = _log_likelihood(n[:, None], m, residual.reshape(len(n), -1), self._spread(child))
+            yield from zip(
+                some, (logs.sum(axis=0) - self._penalty * (m + 2) * float(declared)).tolist(), strict=True
+            )
+
+    def _shared(self, given: int, asked: int) -> tuple[Floats, Floats] | None:
+        """Return the moments of all columns in each configuration of ``given``, once enough families ask for them."""
+        self._asked[given] += asked
+        if given not in self._moments_of and self._asked[given] >= ENOUGH_FAMILIES:
+            cells = min(self.n_rows, math.prod(int(self._sizes[v]) for v in members(given)))
+            if 8 * cells * len(self._in_all) ** 2 <= self._room:
+                self._moments_of[given] = self._moments(given, sorted(self._in_all))
+                self._room -= self._moments_of[given][1].nbytes
+        return self._moments_of.get(given)
+
+    def _moments(self, given: int, numbers: list[int]) -> tuple[Floats, Floats]:
+        """Return n and Σzzᵀ about the mean of some columns, in each configuration that occurs."""
+        cell, size = np.zeros(self.n_rows, np.int64), 1
+        for v in members(given):
+            # Numbered anew after each, so that no number outgrows its type.
+            wide = cell * int(self._sizes[v]) + self._codes[self._place[v]]
+            seen, cell = np.unique(wide, return_inverse=True)
+            size = len(seen)
+        z = np.column_stack([np.empty((self.n_rows, 0)), *(self._numbers[v] for v in numbers)])
+        moments = Regressions.plainly(z, cell, self._weights, size)
+        return moments.n, moments.scatter
+
+    def _spread(self, child: int) -> float:
+        """Return the variance of a column, 1 where it has none."""
+        n, scatter = self._moments_of[0]
+        place = self._in_all[child]
+        variance = float(scatter[0, place, place] / n[0]) if n[0] > 0.0 else 0.0
+        return variance if variance > 0.0 else 1.0
+
+    def _of_discrete(self, family: Family) -> Floats:
+        child, parents, more = family
+        found = np.full(1 if more is None else len(more), IMPOSSIBLE)
+        if any(v in self._in_all for v in members(parents)):
+            return found
+        place = self._place
+        inside = sum(1 << place[v] for v in members(parents))
+        if more is None:
+            return self._tables([Family(place[child], inside)])[0]
+        there = [k for k, v in enumerate(more) if v in place]
+        if there:
+            asked = Family(place[child], inside, tuple(place[more[k]] for k in there))
+            found[there] = self._tables([asked])[0]
+        return found
+
+
+def _log_likelihood(n: Floats, m: int, residual: Floats, spread: float) -> Floats:
+    """Return the log-likelihood of regressions on m columns, from their weights and residual sums of squares."""
+    free = n - m - 1.0
+    # Too few rows to tell a variance: that of the column, or every cell of one row would be a certain one.
+    known = free > 0.0
+    variance = np.where(
+        known, np.maximum(residual / np.where(known, free, 1.0), LEAST_SHARE * spread), spread
+    )
+    return np.asarray(-0.5 * n * np.log(2.0 * np.pi * variance) - 0.5 * residual / variance)

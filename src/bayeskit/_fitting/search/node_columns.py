@@ -1,0 +1,319 @@
+"""The columns of a table as nodes to be: codes of states, or numbers; and an order of them that names cannot change."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._data.encode import code_intervals
+from bayeskit._data.encoded import EncodedTable
+from bayeskit._data.reading import Reading, check_states, cut_variable
+from bayeskit._data.row_store import gather
+from bayeskit._data.source import Source, as_weights, is_path
+from bayeskit._data.table import open_table
+from bayeskit._fitting.cut_points import frequency_cut_points
+from bayeskit._schema import Name, Variable
+from bayeskit.errors import ColumnError, SettingError, SourceNote
+from bayeskit.typing import Floats, RowSource, WeightsLike
+
+Ints = NDArray[np.int64]
+Codes = NDArray[Any]
+
+# Whole numbers with more values than this are rather measured than named.
+MOST_INTEGERS = 30
+# Squares of larger numbers, summed over many rows, would leave the range of doubles.
+LARGEST = 1e100
+# There is no class: every row has the same one.
+EVERYTHING = Variable("everything", "categorical", ("everything",), n_declared=1, closed=True)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeColumns:
+    """Rows as a search over networks reads them.
+
+    Attributes
+    ----------
+    variables : one for each column; states are closed, a numeric variable is continuous
+    codes : for each variable its codes, the one after its last state missing; None where it is continuous
+    numbers : for each variable its numbers, NaN missing; None where it is discrete
+    """
+
+    variables: tuple[Variable, ...]
+    codes: tuple[Codes | None, ...]
+    numbers: tuple[Floats | None, ...]
+    n_rows: int
+
+    @cached_property
+    def names(self) -> tuple[Name, ...]:
+        return tuple([variable.name for variable in self.variables])
+
+    @cached_property
+    def is_discrete(self) -> NDArray[np.bool_]:
+        return np.array([codes is not None for codes in self.codes], np.bool_)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """The states of each variable, 0 of a continuous one."""
+        return np.array([variable.size for variable in self.variables], np.int64)
+
+    @cached_property
+    def complete(self) -> NDArray[np.bool_]:
+        """Which rows have no missing cell."""
+        whole = np.ones(self.n_rows, np.bool_)
+        for j in range(len(self.variables)):
+            whole &= self.present(j)
+        return whole
+
+    def present(self, j: int) -> NDArray[np.bool_]:
+        """Tell in which rows a column has a cell."""
+        codes = self.codes[j]
+        if codes is not None:
+            return np.asarray(codes < self.variables[j].size)
+        return ~np.isnan(self.numbers[j])  # type: ignore[arg-type]
+
+    @property
+    def n_missing(self) -> Ints:
+        """The missing cells of each column."""
+        found = [self.n_rows - int(self.present(j).sum()) for j in range(len(self.variables))]
+        return np.array(found, np.int64)
+
+    def code_matrix(self) -> NDArray[Any]:
+        """Return the codes of the discrete variables over the complete rows, one variable after the other."""
+        largest = int(self.sizes.max(initial=0))
+        dtype = np.uint8 if largest <= 256 else np.uint32
+        rows = slice(None) if self.complete.all() else self.complete
+        found = [codes[rows].astype(dtype) for codes in self.codes if codes is not None]
+        return np.stack(found) if found else np.empty((0, int(self.complete.sum())), dtype)
+
+    def number_matrix(self) -> Floats:
+        """Return the numbers of the continuous variables over the complete rows, one variable after the other."""
+        found = [numbers[self.complete] for numbers in self.numbers if numbers is not None]
+        return np.stack(found) if found else np.empty((0, int(self.complete.sum())))
+
+    def reordered(self, order: Ints) -> NodeColumns:
+        """Return the same columns in another order."""
+        return NodeColumns(
+            tuple(self.variables[j] for j in order),
+            tuple(self.codes[j] for j in order),
+            tuple(self.numbers[j] for j in order),
+            self.n_rows,
+        )
+
+    def take(self, rows: NDArray[np.intp]) -> NodeColumns:
+        """Return some rows, any of them as often as it is named."""
+        return NodeColumns(
+            self.variables,
+            tuple(None if codes is None else codes[rows] for codes in self.codes),
+            tuple(None if numbers is None else numbers[rows] for numbers in self.numbers),
+            len(rows),
+        )
+
+    def canonical_order(self, weights: Floats | None = None) -> Ints:
+        """Return an order of the columns that depends on their cells alone, not on their places or names.
+
+        A search breaks ties by order; with this one, shuffling or renaming columns cannot change its answer.
+        Discrete columns come first, by their entropy; columns of the same by a digest of the cells, and only
+        columns that are equal cell by cell by their names.
+        """
+
+        told = [self._told(j, weights) for j in range(len(self.variables))]
+        common = Counter(told)
+
+        def key(j: int) -> tuple[tuple[bool, float], bytes, str]:
+            # A digest takes longer than all the rest, and few columns need one.
+            return told[j], self._digest(j) if common[told[j]] > 1 else b"", repr(self.names[j])
+
+        return np.array(sorted(range(len(self.variables)), key=key), np.int64)
+
+    def _digest(self, j: int) -> bytes:
+        codes = self.codes[j]
+        cells = codes if codes is not None else self.numbers[j]
+        assert cells is not None
+        found = hashlib.sha256()
+        for start in range(0, self.n_rows, 2**20):
+            some = cells[start : start + 2**20]
+            if codes is not None:
+                # The same cells have the same digest, however wide their type and however many states are declared:
+                # so missing is a number that no state can have.
+                some = np.where(some < self.variables[j].size, some.astype(np.int64), -1)
+            found.update(some.tobytes())
+        return found.digest()
+
+    def _told(self, j: int, weights: Floats | None) -> tuple[bool, float]:
+        """Return whether a column is continuous, and its entropy where it is not."""
+        codes = self.codes[j]
+        if codes is None:
+            return True, 0.0
+        total = max(self.n_rows, 1) if weights is None else float(weights.sum())
+        p = np.bincount(codes, weights)[: self.variables[j].size] / total
+        p = np.sort(p[p > 0])
+        return False, round(float(-(p * np.log(p)).sum()), 9)
+
+
+def read_nodes(data: Any, *settings: Any, **more: Any) -> NodeColumns:
+    """Read a table in memory, without weights; the settings are those of :func:`read_source`.
+
+    Examples
+    --------
+    >>> rows = read_nodes({"rain": ["no", "yes", "no"], "depth": [0.1, 3.5, 0.2]})
+    >>> rows.codes[0], rows.numbers[1]
+    (array([0, 1, 0], dtype=uint8), array([0.1, 3.5, 0.2]))
+    """
+    if in_pieces(data):
+        open_table(data)  # says which rows are taken
+    return read_source(data, *settings, **more)[0]
+
+
+def read_source(
+    data: RowSource | None,
+    states: Mapping[Name, Any] | None = None,
+    discretize: str | int | Mapping[Any, Any] | None = None,
+    sample_weight: WeightsLike | None = None,
+    max_memory: float = math.inf,
+    *,
+    only: Sequence[Name] | None = None,
+    known: Mapping[Name, Variable] | None = None,
+) -> tuple[NodeColumns, Floats | None]:
+    """Read rows: text, categories, booleans and whole numbers are discrete, floats are continuous.
+
+    Parameters
+    ----------
+    data : any table in memory, the path of a CSV or Parquet file, Batches of tables, or an iterator of tables
+    states : {column: states}, optional
+        Declared states, in order; such a column is discrete whatever it holds, and may hold no others. ``float`` in
+        the place of a list makes a column continuous.
+    discretize : int, or {column: int or list of cut points}, optional
+        Cut continuous columns into so many intervals of about equally many rows, or at given points.
+    sample_weight : one number a row, or the name of the column that holds them
+        Such a column is no node.
+    max_memory : bytes that the codes of a file or of batches may take
+    only : names, optional
+        Read these columns, which must be there, and no others.
+    known : {column: the variable that it is}, optional
+
+    Returns
+    -------
+    columns : NodeColumns
+    weights : array of shape (rows,), or None where every row weighs one
+
+    Examples
+    --------
+    >>> from bayeskit import Batches
+    >>> halves = Batches(lambda: [{"rain": ["no", "yes"], "n": [2, 1]}, {"rain": ["no", "no"], "n": [3, 4]}])
+    >>> columns, weights = read_source(halves, sample_weight="n")
+    >>> columns.names, columns.codes[0], weights
+    (('rain',), array([0, 1, 0, 0], dtype=uint8), array([2., 1., 3., 4.]))
+    """
+    reading, for_all = _reading(states, discretize, known or {})
+    in_source = isinstance(sample_weight, str) or not in_pieces(data)
+    source = Source(data, weights=sample_weight if in_source else None, columns=only, has_class=False)
+    rows = gather(source, reading, EVERYTHING, max_memory=max_memory)
+    weights = rows.weights if in_source else as_weights(sample_weight, rows.n_rows)
+    if is_path(data) and for_all is None:
+        _note_gaps(rows, reading)
+    return _cut(rows, reading, for_all), weights
+
+
+def in_pieces(data: RowSource | None) -> bool:
+    """Tell whether rows come in pieces: from a file, batches or an iterator of tables."""
+    return not Source(data).in_memory
+
+
+def _reading(
+    states: Mapping[Any, Any] | None,
+    discretize: str | int | Mapping[Any, Any] | None,
+    known: Mapping[Name, Variable],
+) -> tuple[Reading, int | None]:
+    """Say to the reader of rows what was said of nodes; return also into how many intervals to cut all floats."""
+    check_states({} if states is None else states)
+    measured = {name for name, given in (states or {}).items() if _is_float(given)}
+    by_name = discretize if isinstance(discretize, Mapping) else {}
+    cuts = {
+        name: given if isinstance(given, (Sequence, np.ndarray)) else _intervals(given)
+        for name, given in by_name.items()
+        if name not in measured
+    }
+    reading = Reading(
+        states={n: given for n, given in (states or {}).items() if n not in measured and n not in cuts},
+        kinds=dict.fromkeys(measured, "numeric"),
+        cuts=cuts,
+        known=known,
+        whole=MOST_INTEGERS,
+        as_written=True,
+        largest=LARGEST,
+    )
+    return reading, None if discretize is None or isinstance(discretize, Mapping) else _intervals(discretize)
+
+
+def _is_float(given: object) -> bool:
+    return given is float or (isinstance(given, str) and given == "continuous")
+
+
+def _intervals(given: object) -> int:
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 2:
+        raise SettingError(
+            "discretize is {given!r}; give a number of intervals of at least 2, or a mapping from column to "
+            "such a number or to cut points.",
+            given=given,
+        )
+    return int(given)
+
+
+def _cut(rows: EncodedTable, reading: Reading, for_all: int | None) -> NodeColumns:
+    """Cut the numbers that are to be cut into so many intervals, now that all of them are known."""
+    coded, measured = iter(rows.codes), iter(rows.values)
+    variables: list[Variable] = []
+    codes: list[Codes | None] = []
+    numbers: list[Floats | None] = []
+    for variable in rows.schema.attributes:
+        name, cells, values = variable.name, None, None
+        if variable.kind == "categorical":
+            variable, cells = sealed(variable), next(coded).own
+        else:
+            values = next(measured)
+            many = reading.cuts.get(name)
+            if many is None and for_all is not None and not reading.tells(name):
+                many = for_all
+            if many is not None:
+                variable = cut_variable(name, frequency_cut_points(values, many, name=name))
+                cells, values = code_intervals(values, variable, name).own, None
+        variables.append(variable)
+        codes.append(cells)
+        numbers.append(values)
+    return NodeColumns(tuple(variables), tuple(codes), tuple(numbers), rows.n_rows)
+
+
+def sealed(variable: Variable) -> Variable:
+    """Return a variable whose states are settled; it must have some."""
+    if not variable.size:
+        raise ColumnError(
+            "{name!r} has no cell that is there. Leave it out, or declare its states.", name=variable.name
+        )
+    return replace(variable, n_declared=variable.size, closed=True)
+
+
+def _note_gaps(rows: EncodedTable, reading: Reading) -> None:
+    """Say which columns of a file that nobody spoke of hold whole numbers and gaps only, a few values in all."""
+    for variable, numbers in zip(rows.schema.numeric, rows.values, strict=True):
+        there = numbers[~np.isnan(numbers)]
+        few = len(there) < len(numbers) and (there == np.rint(there)).all()
+        if reading.tells(variable.name) or not few or len(np.unique(there)) > MOST_INTEGERS:
+            continue
+        warnings.warn(
+            SourceNote(
+                "{name!r} holds whole numbers and gaps, and is read as continuous, as data frames read such a "
+                "file. Pass states={{{name!r}: [...]}} to make states of them, or "
+                "states={{{name!r}: float}} to say so.",
+                name=variable.name,
+            ),
+            stacklevel=4,
+        )

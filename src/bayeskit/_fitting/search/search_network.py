@@ -1,0 +1,414 @@
+"""Columns × method → the arcs between them; and what answers a search over rows in memory, equal ones joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._fitting.long_runs import run_search
+from bayeskit._fitting.search.counted_columns import CountedAnswers, CountedColumns
+from bayeskit._fitting.search.family_scores import FamilyScores, MixedScores
+from bayeskit._fitting.search.independence_tests import CorrelationTests, IndependenceTests, MixedTests
+from bayeskit._fitting.search.node_columns import NodeColumns
+from bayeskit._intrinsics import fibonacci_hash
+from bayeskit._messages import Joined
+from bayeskit._numba import kernel
+from bayeskit._structure.arcs import Arcs
+from bayeskit._structure.criteria import Score, default_test
+from bayeskit._structure.search.chow_liu import chow_liu
+from bayeskit._structure.search.equivalence import equivalence, extended
+from bayeskit._structure.search.exact_search import exact
+from bayeskit._structure.search.hill_climbing import hill_climbing
+from bayeskit._structure.search.k2 import k2
+from bayeskit._structure.search.mmhc import mmhc
+from bayeskit._structure.search.order import auto, order_search
+from bayeskit._structure.search.pc import pc
+from bayeskit._structure.search_protocol import Family, Question, Search, Test, members
+from bayeskit.errors import DataError, SettingError
+from bayeskit.typing import Codes, Floats
+
+METHODS = ("auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc")
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How to search; what a method does not need it does not look at."""
+
+    method: str = "auto"
+    score: Score = field(default_factory=Score)
+    significance: float = 0.01
+    test: str | None = None
+    max_given: int | None = 3
+    order: Sequence[int] | None = None
+    restarts: int = 0
+    time_limit: float | None = None
+    seed: int = 0
+    max_memory: float = 2**30
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search came to.
+
+    ``parents`` holds for each column the places of its parents; ``undirected`` the pairs whose direction the
+    method left open (they are directed in ``parents`` all the same, without a cycle).
+    """
+
+    parents: tuple[tuple[int, ...], ...]
+    undirected: frozenset[tuple[int, int]]
+    score: float
+    n_asked: int
+    stopped: str | None
+
+
+def search_network(
+    columns: NodeColumns,
+    arcs: Arcs,
+    settings: SearchSettings,
+    told: Callable[[int], None] | None = None,
+    weights: Floats | None = None,
+) -> SearchResult:
+    """Learn the arcs between columns; the answer does not depend on their order or names.
+
+    The columns are put in an order of their own before the search and back after it. A row of weight w is as many
+    rows as that.
+    """
+    if weights is not None:
+        # A row without weight is none: neither a configuration that occurs nor the logarithm of a count.
+        columns, weights = (columns, weights) if weights.all() else _with_weight(columns, weights)
+    if not columns.complete.any():
+        emptiest = columns.names[int(np.argmax(columns.n_missing))]
+        raise DataError(
+            "Every row has a missing cell, and scores of different rows cannot be compared. Leave out the columns that "
+            "are missing most, such as {emptiest!r}.",
+            emptiest=emptiest,
+        )
+    place = columns.canonical_order(weights)
+    counted = None if weights is None else weights[columns.complete]
+    answers = SearchAnswers(columns.reordered(place), _of_search(settings), settings.test, counted)
+    return _searched(columns, place, answers, arcs, settings, told)
+
+
+def search_counts(
+    columns: CountedColumns, arcs: Arcs, settings: SearchSettings, told: Callable[[int], None] | None = None
+) -> SearchResult:
+    """Learn the arcs between columns that are counted elsewhere; see :func:`search_network`."""
+    place = columns.canonical_order()
+    answers = CountedAnswers(columns.reordered(place), _of_search(settings), settings.test)
+    return _searched(columns, place, answers, arcs, settings, told)
+
+
+def _of_search(settings: SearchSettings) -> Score:
+    # The tree of the largest likelihood is one thing, its score another.
+    return Score("loglik") if settings.method == "chow-liu" else settings.score
+
+
+def _searched(
+    columns: NodeColumns | CountedColumns,
+    place: NDArray[np.int64],
+    answers: SearchAnswers | CountedAnswers,
+    arcs: Arcs,
+    settings: SearchSettings,
+    told: Callable[[int], None] | None,
+) -> SearchResult:
+    """Search over columns in the order of ``place``, which is that of the answers, and put them back."""
+    back = np.argsort(place)
+    sorted_columns, limits = columns.reordered(place), moved(arcs, place, back)
+    order = None if settings.order is None else [int(back[v]) for v in settings.order]
+    search = _search(sorted_columns, limits, settings, order)
+    tell = None if told is None else lambda: told(answers.n_asked)
+    outcome = run_search(search, answers, time_limit=settings.time_limit, told=tell)
+    graph = outcome.graph
+    directed = extended(graph, limits) if graph.undirected else graph.parents
+    final = answers if _of_search(settings) == settings.score else answers.rescored(settings.score)
+    score = sum(float(final([Family(v, mine)])[0][0]) for v, mine in enumerate(directed))
+    parents = [tuple(sorted(int(place[p]) for p in members(directed[int(back[v])]))) for v in range(limits.n)]
+    undirected = frozenset(
+        (min(a, b), max(a, b)) for a, b in ((int(place[i]), int(place[j])) for i, j in graph.undirected)
+    )
+    return SearchResult(tuple(parents), undirected, score, answers.n_asked, outcome.stopped)
+
+
+def _search(
+    columns: NodeColumns | CountedColumns, arcs: Arcs, settings: SearchSettings, order: list[int] | None
+) -> Search:
+    rng = np.random.default_rng(settings.seed)
+    match settings.method:
+        case "auto":
+            return auto(arcs, rng=rng)
+        case "hill-climbing":
+            return hill_climbing(arcs, restarts=settings.restarts, rng=rng)
+        case "tabu":
+            return hill_climbing(arcs, tabu=100, max_worse=15, restarts=settings.restarts, rng=rng)
+        case "ges":
+            _require_free(arcs, columns, "ges")
+            return equivalence(arcs)
+        case "order":
+            return order_search(arcs, rng=rng)
+        case "exact":
+            return exact(arcs, max_memory=settings.max_memory, names=columns.names)
+        case "k2":
+            if order is None:
+                raise SettingError(
+                    'method="k2" needs order=, the columns in an order in which parents come first.'
+                )
+            _require_order(arcs, columns, order)
+            return k2(arcs, order)
+        case "chow-liu":
+            _require_free(arcs, columns, "chow-liu")
+            if arcs.max_parents == 0 < arcs.n - 1:
+                raise SettingError('method="chow-liu" learns a tree, and max_parents is 0.')
+            return chow_liu(arcs.n)
+        case "pc":
+            return pc(arcs, significance=settings.significance, max_given=settings.max_given)
+        case "mmhc":
+            return mmhc(
+                arcs,
+                significance=settings.significance,
+                max_given=arcs.n if settings.max_given is None else settings.max_given,
+            )
+    raise SettingError(
+        "method is {method!r}; there are {names}.", method=settings.method, names=Joined(METHODS)
+    )
+
+
+def _require_order(arcs: Arcs, columns: NodeColumns | CountedColumns, order: list[int]) -> None:
+    rank = {v: k for k, v in enumerate(order)}
+    for child, needed in enumerate(arcs.required):
+        for parent in members(needed):
+            if rank[parent] > rank[child]:
+                a, b = columns.names[parent], columns.names[child]
+                raise SettingError(
+                    "The arc {a!r} → {b!r} is required, but order names {b!r} before {a!r}.", a=a, b=b
+                )
+
+
+def _require_free(arcs: Arcs, columns: NodeColumns | CountedColumns, method: str) -> None:
+    if 0 < columns.is_discrete.sum() < arcs.n:
+        raise SettingError(
+            "method={method!r} takes discrete columns or continuous ones, not both together: an arc between the two "
+            'kinds has only one direction. Use discretize= (numeric= of a classifier), or method="auto".',
+            method=method,
+        )
+    if not arcs.is_free:
+        raise SettingError(
+            'method={method!r} cannot keep required or forbidden arcs or tiers. Use "auto", "hill-climbing", "tabu", '
+            '"order", "exact" or "pc".',
+            method=method,
+        )
+
+
+def moved(arcs: Arcs, place: Codes, back: Codes) -> Arcs:
+    """Return the limits of the columns in their new places."""
+    if arcs.is_free:
+        return arcs
+
+    def new(some: int) -> int:
+        return sum(1 << int(back[v]) for v in members(some))
+
+    return Arcs(
+        tuple(new(arcs.allowed[int(v)]) for v in place),
+        tuple(new(arcs.required[int(v)]) for v in place),
+        arcs.max_parents,
+    )
+
+
+def _with_weight(columns: NodeColumns, weights: Floats) -> tuple[NodeColumns, Floats]:
+    """Leave out the rows that weigh nothing."""
+    rows = np.flatnonzero(weights)
+    return columns.take(rows), weights[rows]
+
+
+_U = np.uintp
+
+
+@kernel
+def hash_rows(columns: Any, hashes: Any) -> None:
+    """Write a hash of each row of ``columns``, which are variables × rows."""
+    for i in range(hashes.shape[0]):
+        hashes[i] = np.uint64(0)
+    for v in range(columns.shape[0]):
+        column = columns[v]
+        for i in range(hashes.shape[0]):
+            # The shift brings the upper bits, which all cells so far have stirred, down to where the next one is added.
+            mixed = (hashes[i] ^ (hashes[i] >> np.uint64(29))) + np.uint64(column[i]) + np.uint64(1)
+            hashes[i] = fibonacci_hash(mixed)
+
+
+@kernel
+def find_distinct(
+    columns: Any, hashes: Any, weights: Any, most: int, table: Any, first: Any, sums: Any
+) -> int:
+    """Add the weight of every row to the first row that is equal to it; return how many differ, −1 beyond ``most``.
+
+    ``table`` holds places in ``first``, −1 where free; its length is a power of two above ``most``. ``first`` and
+    ``sums`` are, for each row that differs from those before it, where it stands and the weight of all its equals.
+    Without ``weights`` (an empty array) every row weighs one.
+    """
+    mask = _U(table.shape[0] - 1)
+    weighted = weights.shape[0] > 0
+    found = 0
+    for i in range(hashes.shape[0]):
+        place = _U(hashes[i] >> np.uint64(32)) & mask
+        while True:
+            at = table[place]
+            if at < 0:
+                if found == most:
+                    return -1
+                table[place] = found
+                first[found] = i
+                sums[found] = weights[i] if weighted else 1.0
+                found += 1
+                break
+            other = first[at]
+            same = hashes[other] == hashes[i]
+            v = 0
+            while same and v < columns.shape[0]:
+                same = columns[v, other] == columns[v, i]
+                v += 1
+            if same:
+                sums[at] += weights[i] if weighted else 1.0
+                break
+            place = (place + _U(1)) & mask
+    return found
+
+
+# Fewer rows than this are counted before they are compared.
+FEWEST_ROWS = 2**14
+# One row in so many, evenly spread, is looked at first: where more than half of these differ, the pass over all rows
+# is spared.
+SAMPLED = 16
+# Weighted rows are counted one by one, others 64 at a time by bits: below one in so many, weights win.
+PAYS = 16
+
+
+class DistinctRows(NamedTuple):
+    """Columns in which every row differs from every other, and what each row weighs."""
+
+    columns: NDArray[Any]
+    weights: Floats
+
+
+def distinct_rows(columns: NDArray[Any], weights: Floats | None, most: int) -> DistinctRows | None:
+    """Return each different row once, in the order in which they are met; None where more than ``most`` differ.
+
+    Parameters
+    ----------
+    columns : unsigned integer array of shape (variables, rows)
+    weights : float64 array, optional
+        What each row weighs; one where it is left out.
+    most : int
+
+    Examples
+    --------
+    >>> rows = distinct_rows(np.array([[0, 1, 0], [2, 2, 2]], np.uint8), None, 3)
+    >>> rows.columns.tolist(), rows.weights
+    ([[0, 1], [2, 2]], array([2., 1.]))
+    """
+    n = columns.shape[1]
+    most = min(most, n)
+    hashes = np.empty(n, np.uint64)
+    hash_rows(columns, hashes)
+    first, sums = np.empty(most, np.int64), np.empty(most)
+    table = np.full(1 << (2 * most).bit_length(), -1, np.int64)
+    given = np.empty(0) if weights is None else weights
+    found = find_distinct(columns, hashes, given, most, table, first, sums)
+    if found < 0:
+        return None
+    return DistinctRows(np.ascontiguousarray(columns[:, first[:found]]), sums[:found])
+
+
+def joined_where_it_pays(columns: NDArray[Any], weights: Floats | None) -> DistinctRows | None:
+    """Return the different rows with their weights where there are few enough of them; else None.
+
+    A sample is looked at first, so that rows of which most differ cost next to nothing.
+    """
+    n = columns.shape[1]
+    if n < FEWEST_ROWS or not len(columns):
+        return None
+    sample = np.ascontiguousarray(columns[:, ::SAMPLED])
+    if distinct_rows(sample, None, sample.shape[1] // 2) is None:
+        return None
+    return distinct_rows(columns, weights, n // PAYS)
+
+
+class SearchAnswers:
+    """Answers both kinds of question over the complete rows of some columns.
+
+    ``weights`` are those of the complete rows. Rows that occur many times are joined where this pays. Scores and
+    tests are made ready when they are first asked for.
+    """
+
+    def __init__(
+        self,
+        columns: NodeColumns,
+        score: Score,
+        test: str | None = None,
+        weights: Floats | None = None,
+        joined: DistinctRows | None = None,
+    ) -> None:
+        self._columns, self._score, self._weights = columns, score, weights
+        discrete = int(columns.is_discrete.sum())
+        self._test = default_test(discrete, len(columns.variables) - discrete) if test is None else test
+        self._is_mixed = discrete < len(columns.variables)
+        self._scores: Any = None
+        self._tests: Any = None
+        self.joined = joined
+
+    def __call__(self, question: Question) -> list[Any]:
+        asks_for_tests = bool(question) and isinstance(question[0], Test)
+        if asks_for_tests and self._tests is None:
+            self._tests = self._make_tests()
+        if not asks_for_tests and self._scores is None:
+            self._scores = self._make_scores()
+        found: list[Any] = (self._tests if asks_for_tests else self._scores)(question)
+        return found
+
+    def rescored(self, score: Score) -> SearchAnswers:
+        """Return what answers by another score over the same rows."""
+        return SearchAnswers(self._columns, score, None, self._weights, self.joined)
+
+    @property
+    def n_asked(self) -> int:
+        """How many families were scored and tests made."""
+        scored = 0 if self._scores is None else int(self._scores.n_scored)
+        return scored + (0 if self._tests is None else int(self._tests.n_tested))
+
+    def _make_scores(self) -> Any:
+        if self._is_mixed:
+            return MixedScores(self._columns, self._score, self._weights)
+        codes, weights = self._rows()
+        return FamilyScores(codes, self._columns.sizes, self._score, weights)
+
+    def _make_tests(self) -> Any:
+        if self._is_mixed and self._columns.is_discrete.any():
+            return MixedTests(self._columns, self._test, weights=self._weights)
+        if self._is_mixed:
+            return _correlation_tests(self._columns.number_matrix(), self._weights, self._test)
+        codes, weights = self._rows()
+        return IndependenceTests(codes, self._columns.sizes, self._test, weights=weights)
+
+    def _rows(self) -> tuple[NDArray[Any], Floats | None]:
+        if self.joined is not None:
+            return self.joined
+        codes = self._columns.code_matrix()
+        self.joined = joined_where_it_pays(codes, self._weights)
+        return (codes, self._weights) if self.joined is None else self.joined
+
+
+def _correlation_tests(numbers: Floats, weights: Floats | None, name: str) -> CorrelationTests:
+    """Test columns of numbers; the correlation of a constant one is NaN."""
+    w = np.ones(numbers.shape[1]) if weights is None else weights
+    n = float(w.sum())
+    centred = numbers - (numbers @ w / n)[:, None]
+    # Each column over its largest number: the square of none then leaves the range of doubles.
+    centred /= np.maximum(np.abs(centred).max(axis=1, initial=0.0), np.finfo(float).tiny)[:, None]
+    scatter = (w * centred) @ centred.T
+    spread = np.sqrt(np.diag(scatter))
+    constant = np.ptp(numbers, axis=1) == 0.0
+    spread[constant] = np.nan
+    return CorrelationTests(np.clip(scatter / np.outer(spread, spread), -1.0, 1.0), n, name)

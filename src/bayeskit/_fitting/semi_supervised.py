@@ -1,0 +1,243 @@
+r"""Learning from rows with and without a class.
+
+.. math:: \sum_{i \in L} \log P(c_i, x_i) + \lambda \sum_{u \in U} \log P(x_u)
+
+is climbed by EM. The E-step shares each unlabelled row among the classes by its posterior; the M-step estimates from
+labelled counts + λ·expected counts, exactly as from any other counts.
+
+References
+----------
+K. Nigam, A. McCallum, S. Thrun and T. Mitchell, "Text classification from labeled and unlabeled documents using EM",
+Machine Learning 39, 2000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from bayeskit._conditionals.multinomial import imaginary_log
+from bayeskit._conditionals.poisson import total_of
+from bayeskit._counting.backend import count_rows, in_order
+from bayeskit._counting.count_shares import count_soft, share_rows
+from bayeskit._counting.count_totals import refuse_unusable
+from bayeskit._data.encoded import CHUNK_ROWS, Chunk, EncodedTable
+from bayeskit._data.source import LEAST_WEIGHT, Rows, batch_weights
+from bayeskit._fitting.em import ROUNDING, EmResult, StoppingRule, climb
+from bayeskit._fitting.fitted_state import FittedState
+from bayeskit._fitting.model import Model, ModelSpec, estimate
+from bayeskit._schema import Schema
+from bayeskit._statistics.statistics import Statistics, memory_of
+from bayeskit._statistics.term import Plan
+
+T = TypeVar("T")
+
+# A step that gains less than this for each row is the last; and the most steps.
+LEAST_GAIN, MOST_STEPS = 1e-5, 50
+# Statistics up to this size are counted chunk by chunk; larger ones in proportionally longer chunks.
+_FREE_BYTES = 2**25
+
+
+@dataclass(frozen=True)
+class CompletedStatistics:
+    """Statistics of labelled rows and expected ones of the others, and the model they make."""
+
+    statistics: Statistics
+    model: Model
+
+
+@dataclass(frozen=True)
+class SplitRows:
+    """Rows in the codes of one schema, those with a class and those without, and the counts of the former.
+
+    Attributes
+    ----------
+    schema : Schema
+        It has the states of both.
+    statistics : Statistics
+        Of the labelled rows, in that schema.
+    recipe : Recipe
+    labelled, unlabelled : tuples of Encoded
+    n_jobs : int, optional
+    """
+
+    schema: Schema
+    statistics: Statistics
+    spec: ModelSpec
+    labelled: tuple[EncodedTable, ...]
+    unlabelled: tuple[EncodedTable, ...]
+    n_jobs: int | None = None
+
+    @classmethod
+    def of(
+        cls, fitted: FittedState, labelled: Iterable[EncodedTable], unlabelled: Iterable[Rows]
+    ) -> SplitRows | None:
+        """Code the unlabelled rows, once for all steps; None where there are none.
+
+        Parameters
+        ----------
+        fitted : Fitted
+            What was counted from the labelled rows.
+        labelled : the same rows in codes
+        unlabelled : Rows without labels
+        """
+        assert fitted.spec is not None
+        schema, pieces = fitted.schema, list[EncodedTable]()
+        for rows in unlabelled:
+            encoded = fitted.encode(rows.table, schema, "grow")
+            weights = batch_weights(rows.weights, encoded.n_rows)
+            pieces.append(replace(encoded, weights=weights))
+            schema = encoded.schema
+            if schema.block is not None:
+                refuse_unusable(encoded.block, schema.block.name, signed=encoded.block_above is not None)
+        if not pieces:
+            return None
+        schema = fitted.schema.union(_with_weight(pieces, fitted.n_jobs))
+        return cls(
+            schema,
+            fitted.statistics.embed(schema),
+            fitted.spec,
+            tuple(piece.moved_to(schema) for piece in labelled),
+            tuple(piece.moved_to(schema) for piece in pieces),
+            fitted.n_jobs,
+        )
+
+    @cached_property
+    def start(self) -> CompletedStatistics:
+        """The labelled rows alone."""
+        return CompletedStatistics(self.statistics, estimate(self.statistics, self.spec))
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """The weight of all labelled rows and of all unlabelled rows."""
+        unlabelled = sum(p.n_rows if p.weights is None else float(p.weights.sum()) for p in self.unlabelled)
+        return self.statistics.total, unlabelled
+
+    def over(self, pieces: Iterable[EncodedTable], task: Callable[[Chunk], T]) -> Iterator[T]:
+        """Run a task over all chunks of some rows, and give what it returns in their order."""
+        step = CHUNK_ROWS * max(1, memory_of(self.statistics.plan, self.schema) // _FREE_BYTES)
+        for piece in pieces:
+
+            def of_range(start: int, stop: int, piece: EncodedTable = piece) -> T:
+                return task(piece.chunk(start, stop))
+
+            yield from in_order(of_range, piece.bounds(step), self.n_jobs)
+
+
+@dataclass(frozen=True)
+class SemiSupervised:
+    """The problem that EM climbs.
+
+    Attributes
+    ----------
+    rows : Parted
+    weight : float
+        λ: what an unlabelled row weighs beside a labelled one.
+    """
+
+    rows: SplitRows
+    weight: float
+
+    def expect(self, completed: CompletedStatistics) -> tuple[Statistics, float]:
+        """Share the unlabelled rows among the classes; return the counts of all rows, and the value."""
+        rows, model = self.rows, completed.model
+        value = sum(rows.over(rows.labelled, lambda chunk: _labelled_value(chunk, model)))
+        statistics = rows.statistics
+        for counted, gained in rows.over(rows.unlabelled, lambda chunk: self._shared(chunk, model)):
+            statistics = statistics.merge(counted)
+            value += gained
+        return statistics, value + imaginary_value(model, statistics, rows.spec)
+
+    def maximise(self, statistics: Statistics) -> CompletedStatistics:
+        """Estimate as from any other counts."""
+        return CompletedStatistics(statistics, estimate(statistics, self.rows.spec))
+
+    def _shared(self, chunk: Chunk, model: Model) -> tuple[Statistics, float]:
+        shares = model.joint_chunk(chunk)
+        value = share_rows(shares, model.log_prior, chunk.row_weights, self.weight, LEAST_WEIGHT)
+        return count_soft(chunk, shares, self.rows.schema, self.rows.statistics.plan), float(value)
+
+
+def complete(
+    rows: SplitRows, weight: float, how: StoppingRule | None = None
+) -> EmResult[CompletedStatistics]:
+    """Climb from the model of the labelled rows alone.
+
+    That start is no candidate for the best step: where smoothing follows the counts (back-off), the likelihood may
+    fall when more rows are counted, and the unlabelled ones would then never take part.
+
+    Parameters
+    ----------
+    rows : Parted
+    weight : float
+        λ above 0.
+    how : Climbing, optional
+        When to stop: where a step gains less than 1e-5 a row, or after 50 steps, unless told otherwise.
+    """
+    labelled, unlabelled = rows.weights
+    if how is None:
+        how = StoppingRule(LEAST_GAIN * (labelled + weight * unlabelled), MOST_STEPS)
+    problem = SemiSupervised(rows, weight)
+    statistics, value = problem.expect(rows.start)
+    found = climb(problem, problem.maximise(statistics), replace(how, max_iter=how.max_iter - 1))
+    fell = found.fell or found.history[0] < value - ROUNDING * abs(value)
+    return replace(found, history=(value, *found.history), fell=fell)
+
+
+def _labelled_value(chunk: Chunk, model: Model) -> float:
+    """Σ w log P(c, x) of rows whose class is known.
+
+    Only a class that was given no probability makes such a row impossible. It stays so, whatever is learned.
+    """
+    assert chunk.target is not None
+    own = model.joint_chunk(chunk)[np.arange(chunk.n_rows), chunk.target.astype(np.intp)]
+    told = (chunk.row_weights > 0.0) & (own > -np.inf)
+    return float((chunk.row_weights[told] * own[told]).sum())
+
+
+def _with_weight(pieces: list[EncodedTable], n_jobs: int | None) -> Schema:
+    """The schema of the states that stand in some row: a span of whole numbers may have been taken for now."""
+    total: Statistics | None = None
+    for piece in pieces:
+        classes = replace(piece, target=np.zeros(piece.n_rows, dtype=np.uint32))
+        counted = count_rows(classes, Plan(Plan.naive(piece.schema).patterns[:1]), n_jobs)
+        total = counted if total is None else total.merge(counted)
+    assert total is not None
+    return total.pruned().schema
+
+
+def imaginary_value(model: Model, statistics: Statistics, spec: ModelSpec) -> float:
+    r"""Return Σ a log θ over the tables of a model: what a prior adds to the value that EM climbs.
+
+    Imaginary counts a make :math:`\hat\theta = (n + a)/(N + \sum a)`, which is where
+    :math:`\sum_v (n_v + a_v) \log \theta_v` is largest. So EM with smoothed tables climbs the likelihood and
+    :math:`\sum a \log \theta` together. It is 0 where the form smooths otherwise.
+
+    The imaginary rows of an attribute of counts have its mean in ``statistics``, those of all rows: it is the same
+    however unlabelled rows are shared among the classes.
+
+    Examples
+    --------
+    >>> from bayeskit import NaiveBayes
+    >>> fitted = NaiveBayes().fit([["a"], ["b"]], ["no", "yes"])._fitted
+    >>> # P(no) = P(yes) = 1/2 with one imaginary row each; 2/3 and 1/3 in each class, with one each
+    >>> bool(np.isclose(
+    ...     imaginary_value(fitted.model(), fitted.statistics, fitted.recipe), np.log((1 / 4) * (2 / 9) ** 2)
+    ... ))
+    True
+    """
+    if not spec.form.smooths_by_rows:
+        return 0.0
+    value = 0.0
+    if spec.class_prior is None and model.adds_prior:
+        target = model.schema.target
+        value += imaginary_log(spec.class_smoothing.cells(target, 1), model.log_prior)
+    mean = np.zeros(0)
+    if "moments" in statistics.parts:
+        weight, total = statistics.moments.weight.sum(axis=0), total_of(statistics.moments).sum(axis=0)
+        mean = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0.0)
+    return value + sum(c.log_prior(mean, spec.alpha) for c in model.conditionals)

@@ -1,0 +1,292 @@
+"""A directed acyclic graph as a value: what nodes may be called, its arcs, ancestors, descendants, Markov blankets."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bayeskit._messages import Joined, Message, as_message, listed
+from bayeskit._schema import Name, can_be_kept, first_twice, sorted_labels
+from bayeskit.errors import CyclicGraph, SettingError
+
+
+def node_name(name: object) -> Name:
+    """Check what is to be the name of a node: as that of a column, it must be found again in a file.
+
+    >>> node_name(np.int64(3))
+    3
+    """
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, str):
+        return str.__str__(name)
+    if name is None or not is_label(name) or not can_be_kept(name):
+        raise SettingError(
+            "{name!r} cannot be the name of a node. Use a string, a number or a tuple of them.", name=name
+        )
+    return name
+
+
+def parent_names(node: object, given: object, known: Container[Any]) -> tuple[Name, ...]:
+    """Read the parents of one node: names in a list or array, one name, or None.
+
+    >>> parent_names("wet", ["rain"], {"rain"}), parent_names("wet", "rain", {"rain"}), parent_names("wet", None, {})
+    (('rain',), ('rain',), ())
+    """
+    if given is None:
+        return ()
+    if isinstance(given, str) or (isinstance(given, Hashable) and is_label(given) and given in known):
+        return (node_name(given),)
+    if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
+        raise SettingError("{given!r} is no list of parents of {node!r}.", given=given, node=node)
+    # A set has no order of its own, and the axes of a table need one.
+    ordered = sorted_labels(given) if isinstance(given, (set, frozenset)) else given
+    return tuple(map(node_name, ordered))
+
+
+def is_label(value: object) -> bool:
+    """Tell whether a value can be looked up: it has a hash, and equals itself."""
+    try:
+        hash(value)
+        return bool(value == value)
+    except (TypeError, ValueError):
+        return False
+
+
+def unknown_node(name: object, nodes: Iterable[Name], where: str | Message = "") -> SettingError:
+    """Return the error to raise; ``where`` says where the name stood.
+
+    Examples
+    --------
+    >>> str(unknown_node("rian", ["rain", "wet"], "evidence names it"))
+    "There is no node 'rian' (evidence names it). Did you mean 'rain'?"
+    """
+    known = tuple(nodes)
+    written = {str(node): node for node in known}
+    close = [written[text] for text in get_close_matches(str(name), list(written), n=3, cutoff=0.6)]
+    if close:
+        hint = Message("Did you mean {names}?", names=Joined(map(repr, close), " or "))
+    else:
+        hint = Message("There are {names}.", names=listed(map(repr, known), 12))
+    if not where:
+        return SettingError("There is no node {name!r}. {hint}", name=name, hint=hint)
+    return SettingError(
+        "There is no node {name!r} ({where}). {hint}", name=name, where=as_message(where), hint=hint
+    )
+
+
+@dataclass(frozen=True)
+class Dag:
+    """Nodes and their parents; there is no cycle.
+
+    Parameters
+    ----------
+    nodes : tuple of names
+    parents : tuple of tuples of names, one for each node
+        The order of parents is kept: models that back off leave the last one out first.
+
+    Examples
+    --------
+    >>> Dag.of({"wet": ["rain"]}, ["rain", "wet"]).parents_of("wet")
+    ('rain',)
+    >>> Dag.of({"a": ["b"], "b": ["a"]}, ["a", "b"])
+    Traceback (most recent call last):
+    ...
+    bayeskit.errors.CyclicGraph: The graph has a cycle: 'a' → 'b' → 'a'. Take one of these arcs away.
+    """
+
+    nodes: tuple[Name, ...]
+    parents: tuple[tuple[Name, ...], ...]
+
+    def __post_init__(self) -> None:
+        known = set(self.nodes)
+        if len(self.parents) != len(self.nodes) or len(known) != len(self.nodes):
+            raise SettingError(
+                "A graph of the nodes {listing} has {n} lists of parents: it needs one "
+                "for each node, and no node twice.",
+                listing=_listing(self.nodes),
+                n=len(self.parents),
+            )
+        for node, parents in zip(self.nodes, self.parents, strict=True):
+            for parent in parents:
+                if parent not in known:
+                    raise SettingError(
+                        "{parent!r}, a parent of {node!r}, is no node. There are {listing}.",
+                        parent=parent,
+                        node=node,
+                        listing=_listing(self.nodes),
+                    )
+            if len(set(parents)) < len(parents):
+                raise SettingError(
+                    "{node!r} has the parent {name!r} twice.", node=node, name=first_twice(parents)
+                )
+        cycle = self._cycle()
+        if cycle:
+            raise CyclicGraph(cycle)
+
+    @classmethod
+    def of(cls, parents: Mapping[Name, Any], nodes: Iterable[Name]) -> Dag:
+        """Read a mapping from node to its parents; a node not named has none."""
+        nodes = tuple(nodes)
+        known = set(nodes)
+        if not isinstance(parents, Mapping):
+            raise SettingError(
+                "structure is {parents!r}; give a mapping from attribute to its parents.", parents=parents
+            )
+        for node in parents:
+            if node not in known:
+                raise SettingError(
+                    "structure names {node!r}, which is no node. There are {listing}.",
+                    node=node,
+                    listing=_listing(nodes),
+                )
+        return cls(nodes, tuple(parent_names(node, parents.get(node, ()), known) for node in nodes))
+
+    def parents_of(self, node: Name) -> tuple[Name, ...]:
+        return self.parents[self.position[node]]
+
+    @cached_property
+    def position(self) -> dict[Name, int]:
+        return {node: place for place, node in enumerate(self.nodes)}
+
+    @cached_property
+    def arcs(self) -> tuple[tuple[Name, Name], ...]:
+        """(parent, child) of every arc."""
+        return tuple(
+            (p, node) for node, parents in zip(self.nodes, self.parents, strict=True) for p in parents
+        )
+
+    def as_mapping(self) -> dict[Name, tuple[Name, ...]]:
+        return dict(zip(self.nodes, self.parents, strict=True))
+
+    @cached_property
+    def children(self) -> dict[Name, tuple[Name, ...]]:
+        """The children of every node, in the order of the nodes."""
+        found: dict[Name, list[Name]] = {node: [] for node in self.nodes}
+        for parent, child in self.arcs:
+            found[parent].append(child)
+        return {node: tuple(children) for node, children in found.items()}
+
+    def _cycle(self) -> list[Name]:
+        """Return the nodes of some cycle in the direction of its arcs, the first again at the end; or nothing."""
+        state = dict.fromkeys(self.nodes, 0)  # 0 not seen, 1 on the path, 2 done
+        for start in self.nodes:
+            path = [start] if state[start] == 0 else []
+            tried = [0]
+            state[start] = 1 if path else state[start]
+            while path:
+                parents = self.parents_of(path[-1])
+                if tried[-1] == len(parents):
+                    state[path.pop()] = 2
+                    tried.pop()
+                    continue
+                parent = parents[tried[-1]]
+                tried[-1] += 1
+                if state[parent] == 1:
+                    found = path[path.index(parent) :]
+                    return [found[0], *reversed(found)]
+                if state[parent] == 0:
+                    state[parent] = 1
+                    path.append(parent)
+                    tried.append(0)
+        return []
+
+
+def _listing(nodes: tuple[Name, ...]) -> Joined:
+    return listed(map(repr, nodes), 12)
+
+
+def topological_order(dag: Dag) -> tuple[Name, ...]:
+    """Return the nodes so that parents come before their children, otherwise in the order of the graph.
+
+    Examples
+    --------
+    >>> topological_order(Dag.of({"wet": ["rain"]}, ["wet", "rain", "wind"]))
+    ('rain', 'wet', 'wind')
+    """
+    waiting = {node: len(parents) for node, parents in zip(dag.nodes, dag.parents, strict=True)}
+    free = [place for place, parents in enumerate(dag.parents) if not parents]
+    order = []
+    while free:
+        node = dag.nodes[heapq.heappop(free)]
+        order.append(node)
+        for child in dag.children[node]:
+            waiting[child] -= 1
+            if not waiting[child]:
+                heapq.heappush(free, dag.position[child])
+    return tuple(order)
+
+
+def ancestors(dag: Dag, *nodes: Name) -> tuple[Name, ...]:
+    """Return all nodes from which a directed path of at least one arc leads to one of these.
+
+    Examples
+    --------
+    >>> ancestors(Dag.of({"b": ["a"], "c": ["b"]}, "abc"), "c")
+    ('a', 'b')
+    """
+    return _in_order(dag, _beyond(dag.parents_of, nodes))
+
+
+def descendants(dag: Dag, *nodes: Name) -> tuple[Name, ...]:
+    """Return all nodes to which a directed path of at least one arc leads from one of these.
+
+    Examples
+    --------
+    >>> descendants(Dag.of({"b": ["a"], "c": ["b"]}, "abc"), "a")
+    ('b', 'c')
+    """
+    return _in_order(dag, _beyond(dag.children.__getitem__, nodes))
+
+
+def markov_blanket(dag: Dag, node: Name) -> tuple[Name, ...]:
+    """Return the parents, the children and the other parents of the children.
+
+    Given these, the node is independent of all others.
+
+    Examples
+    --------
+    >>> markov_blanket(Dag.of({"c": ["a", "b"], "d": ["c"]}, "abcd"), "a")
+    ('b', 'c')
+    """
+    children = dag.children[node]
+    found = {*dag.parents_of(node), *children, *(p for child in children for p in dag.parents_of(child))}
+    return _in_order(dag, found - {node})
+
+
+def moral_neighbours(dag: Dag) -> dict[Name, tuple[Name, ...]]:
+    """Return the neighbours of every node once parents of one child are married and directions are dropped.
+
+    Examples
+    --------
+    >>> moral_neighbours(Dag.of({"c": ["a", "b"]}, "abc"))
+    {'a': ('b', 'c'), 'b': ('a', 'c'), 'c': ('a', 'b')}
+    """
+    found: dict[Name, set[Name]] = {node: set() for node in dag.nodes}
+    for node, parents in zip(dag.nodes, dag.parents, strict=True):
+        family = (node, *parents)
+        for member in family:
+            found[member].update(family)
+    return {node: _in_order(dag, met - {node}) for node, met in found.items()}
+
+
+def _beyond(step: Callable[[Name], Iterable[Name]], starts: Iterable[Name]) -> set[Name]:
+    """Return what one step or more leads to."""
+    found: set[Name] = set()
+    todo = list(starts)
+    while todo:
+        for node in step(todo.pop()):
+            if node not in found:
+                found.add(node)
+                todo.append(node)
+    return found
+
+
+def _in_order(dag: Dag, found: set[Name]) -> tuple[Name, ...]:
+    return tuple(sorted(found, key=dag.position.__getitem__))

@@ -1,0 +1,317 @@
+"""How a node depends on its parents: a table, a rule, independent causes, a regression. Values in codes.
+
+Every axis order is *parents, then the child*. Discrete kinds know how to become a table, and how to do without it,
+for a rule of few numbers may have more cells than any memory:
+
+========================  ==========================================================================================
+``table()``               P(child | parents), cell by cell
+``log_at(codes)``         the logs of what is left of it where some variables are observed (−1: free)
+``log_rows(parents)``     log P(child's states | parents) for each row of the parents' codes
+``log_prob(codes)``       log P(child | parents) of each complete row, the child's code last
+``is_positive(codes)``    whether no cell that agrees with the codes is zero
+``n_numbers``             how many numbers the distribution itself holds
+========================  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from bayeskit._data.native_frames import as_array
+from bayeskit.typing import Floats, Ints
+
+# A row that sums to one as well as rounding allows is kept bit for bit.
+AS_GOOD_AS_ONE = 1e-12
+
+
+def row_sums(values: Floats) -> Floats:
+    """Return the sums over the last axis, infinite where they are beyond the largest number."""
+    with np.errstate(over="ignore"):
+        return np.asarray(values.sum(axis=-1))
+
+
+def summing_to_one(values: Floats, sums: Floats) -> Floats:
+    """Return the rows with sums of one: as they are where they have it, else divided by their sums, once.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.1, 0.9], [1.0, 3.0]])
+    >>> summing_to_one(rows, row_sums(rows))
+    array([[0.1 , 0.9 ],
+           [0.25, 0.75]])
+    """
+    off = np.abs(sums - 1.0) > AS_GOOD_AS_ONE
+    return np.where(off[..., None], values / sums[..., None], values) if off.any() else values
+
+
+def frozen(values: ArrayLike, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """Return a copy that nobody can write to, in C order."""
+    array = np.array(values, dtype=dtype, order="C")
+    array.flags.writeable = False
+    return array
+
+
+def _logs(values: Floats) -> Floats:
+    """Return the logarithms, −inf of zero without a warning."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values))
+
+
+def place_of(codes: Sequence[int]) -> tuple[int | slice, ...]:
+    """Return the index of what agrees with some codes (−1: free)."""
+    return tuple(slice(None) if code < 0 else int(code) for code in codes)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """P(child | parents) cell by cell: one axis for each parent, the child's last; ``np.asarray`` gives the cells."""
+
+    values: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", frozen(self.values))
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return as_array(self.values, dtype, copy)
+
+    def table(self) -> Floats:
+        return self.values
+
+    @property
+    def n_numbers(self) -> int:
+        return int(self.values.size)
+
+    def log_at(self, codes: Sequence[int]) -> Floats:
+        return _logs(self.values[place_of(codes)])
+
+    def log_rows(self, parents: Ints) -> Floats:
+        return _logs(np.broadcast_to(self.values[tuple(parents.T)], (len(parents), self.values.shape[-1])))
+
+    def log_prob(self, codes: Ints) -> Floats:
+        return _logs(self.values[tuple(codes.T)])
+
+    def is_positive(self, codes: Sequence[int]) -> bool:
+        return bool((self.values[place_of(codes)] > 0.0).all())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Table) and np.array_equal(self.values, other.values)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class Deterministic:
+    """The child is a function of its parents: the code of its state for each configuration of theirs."""
+
+    outcome: NDArray[np.int64]
+    size: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outcome", frozen(self.outcome, np.int64))
+
+    def table(self) -> Floats:
+        values = np.zeros((*self.outcome.shape, self.size))
+        np.put_along_axis(values, self.outcome[..., None], 1.0, axis=-1)
+        return values
+
+    @property
+    def n_numbers(self) -> int:
+        return int(self.outcome.size)
+
+    def log_at(self, codes: Sequence[int]) -> Floats:
+        outcome, child = self.outcome[place_of(codes[:-1])], int(codes[-1])
+        if child >= 0:
+            return np.where(outcome == child, 0.0, -np.inf)
+        return np.where(np.eye(self.size, dtype=bool), 0.0, -np.inf)[outcome]
+
+    def log_rows(self, parents: Ints) -> Floats:
+        outcome = np.broadcast_to(self.outcome[tuple(parents.T)], len(parents))
+        return np.where(outcome[:, None] == np.arange(self.size), 0.0, -np.inf)
+
+    def log_prob(self, codes: Ints) -> Floats:
+        return np.where(self.outcome[tuple(codes[:, :-1].T)] == codes[:, -1], 0.0, -np.inf)
+
+    def is_positive(self, codes: Sequence[int]) -> bool:
+        child = int(codes[-1])
+        return self.size == 1 or (child >= 0 and bool((self.outcome[place_of(codes[:-1])] == child).all()))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Deterministic)
+            and self.size == other.size
+            and np.array_equal(self.outcome, other.outcome)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyMax:
+    r"""Independent causes: the child is the *strongest* of what each parent alone would bring about, and a leak.
+
+    .. math:: P(y \le k \mid x_1, \dots, x_m) = L(k) \prod_i F_i(k \mid x_i)
+
+    Parameters
+    ----------
+    causes : one array of shape (states of the parent, states of the child) for each parent
+        Row s: the distribution of what parent state s brings about, over the child's states as declared.
+    leak : array of shape (states of the child,)
+        What comes about with no cause at all; all mass on the state that means none is no leak.
+    rising : bool
+        The child's states stand in order of effect: the first means none and the last is the strongest. False: the
+        first is the strongest and the last means none, and the formula holds of the states counted from the end.
+
+    Noisy-OR is the case of two states.
+
+    Examples
+    --------
+    >>> NoisyMax(([[1.0, 0.0], [0.25, 0.75]],), [0.5, 0.5]).table().tolist()
+    [[0.5, 0.5], [0.125, 0.875]]
+    >>> NoisyMax(([[0.0, 1.0], [0.75, 0.25]],), [0.5, 0.5], rising=False).table().tolist()
+    [[0.5, 0.5], [0.875, 0.125]]
+    """
+
+    causes: tuple[Floats, ...]
+    leak: Floats
+    rising: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "causes", tuple(frozen(cause) for cause in self.causes))
+        object.__setattr__(self, "leak", frozen(self.leak))
+
+    def turned(self) -> NoisyMax:
+        """Return the same causes for a child whose states are declared in the opposite order."""
+        return NoisyMax(tuple(cause[:, ::-1] for cause in self.causes), self.leak[::-1], not self.rising)
+
+    def table(self) -> Floats:
+        if not self.rising:
+            return self.turned().table()[..., ::-1]
+        below = np.cumsum(self.leak)
+        for cause in self.causes:
+            # The axis of this parent comes before the child's, after those of the parents before it.
+            below = below[..., None, :] * np.cumsum(cause, axis=1)
+        values = np.diff(below, axis=-1, prepend=0.0)
+        values = np.maximum(values, 0.0)  # differences of equal products may round below nothing
+        return np.asarray(values / values.sum(axis=-1, keepdims=True))
+
+    @property
+    def n_numbers(self) -> int:
+        return int(self.leak.size + sum(cause.size for cause in self.causes))
+
+    def log_at(self, codes: Sequence[int]) -> Floats:
+        """Observed causes are a factor of the leak; each free one is an axis."""
+        *parents, child = codes
+        leak, *effects = self._log_below()
+        # Sums of logs, for a product over hundreds of causes would round to nothing.
+        seen = [effect[code] for effect, code in zip(effects, parents, strict=True) if code >= 0]
+        below = np.sum([leak[0], *seen], axis=0)
+        for effect, code in zip(effects, parents, strict=True):
+            if code < 0:
+                below = below[..., None, :] + effect
+        return np.asarray(self._log_differences(below)[(..., *place_of([child]))])
+
+    def log_rows(self, parents: Ints) -> Floats:
+        leak, *effects = self._log_below()
+        below = np.repeat(leak, len(parents), axis=0)
+        for effect, codes in zip(effects, parents.T, strict=True):
+            below += effect[codes]
+        return self._log_differences(below)
+
+    def log_prob(self, codes: Ints) -> Floats:
+        return self.log_rows(codes[:, :-1])[np.arange(len(codes)), codes[:, -1]]
+
+    def is_positive(self, codes: Sequence[int]) -> bool:
+        r"""Tell it from the causes alone.
+
+        :math:`P(y = k \mid x) > 0` where no cause excludes every effect up to k, and k itself comes about by the leak
+        or by some cause. That holds of all x where each cause says it of all its states, and of k some cause does.
+        """
+        if not self.rising:
+            last = len(self.leak) - 1
+            return self.turned().is_positive([*codes[:-1], last - codes[-1] if codes[-1] >= 0 else -1])
+        *parents, child = codes
+        said = [
+            cause[place_of([code])].reshape(-1, len(self.leak))
+            for cause, code in zip(self.causes, parents, strict=True)
+        ]
+        said.append(self.leak[None, :])
+        wanted = range(len(self.leak)) if child < 0 else [int(child)]
+        return all(
+            all((cause[:, : k + 1] > 0.0).any(axis=1).all() for cause in said)
+            and any((cause[:, k] > 0.0).all() for cause in said)
+            for k in wanted
+        )
+
+    def _log_below(self) -> list[Floats]:
+        """Return log P(effect ≤ k), effects counted from none, of the leak and of each state of each cause."""
+        effects = np.concatenate([self.leak[None, :], *self.causes])
+        logs = _logs(np.cumsum(effects if self.rising else effects[:, ::-1], axis=1))
+        return np.split(logs, np.cumsum([1, *(len(cause) for cause in self.causes)])[:-1])
+
+    def _log_differences(self, below: Floats) -> Floats:
+        """Turn log P(y ≤ k) into log P(y = k) in place, the child's states as declared."""
+        total = below[..., -1:].copy()  # 0 but for rounding
+        for k in range(below.shape[-1] - 1, 0, -1):
+            this, before = below[..., k], below[..., k - 1]
+            # log(1 − P(y < k) / P(y ≤ k)); where nothing is possible up to k, neither is k.
+            gap = np.subtract(before, this, out=np.full(this.shape, -np.inf), where=this > -np.inf)
+            np.minimum(gap, 0.0, out=gap)
+            np.negative(np.expm1(gap, out=gap), out=gap)
+            with np.errstate(divide="ignore"):
+                this += np.log(gap, out=gap)
+        below -= total
+        return below if self.rising else below[..., ::-1]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, NoisyMax)
+            and self.rising == other.rising
+            and len(self.causes) == len(other.causes)
+            and np.array_equal(self.leak, other.leak)
+            and all(np.array_equal(a, b) for a, b in zip(self.causes, other.causes, strict=True))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearGaussian:
+    r"""A numeric child: for each configuration d of its discrete parents, a regression on its numeric ones.
+
+    .. math:: y \mid d, x \sim N(a_d + b_d^\top x, \; v_d)
+
+    Parameters
+    ----------
+    intercept, variance : arrays with one axis for each *discrete* parent (none: arrays without axes)
+    coefficients : array with those axes and one more, over the *numeric* parents in their order
+    """
+
+    intercept: Floats
+    coefficients: Floats
+    variance: Floats
+
+    def __post_init__(self) -> None:
+        for name in ("intercept", "coefficients", "variance"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LinearGaussian) and all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("intercept", "coefficients", "variance")
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+Discrete = Table | Deterministic | NoisyMax
+Distribution = Table | Deterministic | NoisyMax | LinearGaussian
+
+
+def uniform(sizes: Sequence[int]) -> Table:
+    """Return the table that knows nothing; the child's size comes last."""
+    return Table(np.full(tuple(sizes), 1.0 / sizes[-1]))

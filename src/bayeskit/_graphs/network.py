@@ -1,0 +1,138 @@
+"""Networks as values: a `Network` (Bayesian: nodes, their parents and distributions), a `FactorGraph` (Markov)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from bayeskit._graphs.dag import Dag, unknown_node
+from bayeskit._graphs.distributions import Distribution
+from bayeskit._graphs.factor import Factor
+from bayeskit._schema import Label, Name, Variable, first_twice
+from bayeskit.errors import SettingError, UsageError
+
+
+def discrete(name: Name, states: Iterable[Label]) -> Variable:
+    """Return a node's variable: these states and no others."""
+    states = tuple(states)
+    return Variable(name, "categorical", states, n_declared=len(states), closed=True)
+
+
+def continuous(name: Name) -> Variable:
+    return Variable(name, "numeric")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One variable, its parents, its distribution given them (None: not said yet), and what a file says beside.
+
+    ``notes`` are texts that a file format carries along: labels, positions, comments.
+    """
+
+    variable: Variable
+    parents: tuple[Name, ...] = ()
+    distribution: Distribution | None = None
+    notes: Mapping[str, str] = field(default_factory=dict, compare=False)
+    name: Name = field(init=False, repr=False, compare=False)
+    is_discrete: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.variable.name)
+        object.__setattr__(self, "is_discrete", self.variable.kind == "categorical")
+
+
+@dataclass(frozen=True)
+class Network:
+    """Nodes in order; every parent is a node, and there is no cycle.
+
+    The shapes of distributions are what their nodes say: whoever makes a network checks them at the door.
+    """
+
+    nodes: tuple[Node, ...] = ()
+    name: str = field(default="", compare=False)
+    notes: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        self.dag  # noqa: B018  (raises where the arcs are no graph)
+        for node in self.nodes:
+            numeric = next((p for p in node.parents if not self[p].is_discrete), None)
+            if node.is_discrete and numeric is not None:
+                raise SettingError(
+                    "{name!r} is discrete and {numeric!r}, its parent, is continuous. Exact answers need the "
+                    "arc the other way round, or the parent cut into intervals.",
+                    name=node.name,
+                    numeric=numeric,
+                )
+
+    @cached_property
+    def dag(self) -> Dag:
+        return Dag(tuple(node.name for node in self.nodes), tuple(node.parents for node in self.nodes))
+
+    def __getitem__(self, name: Name) -> Node:
+        try:
+            return self.nodes[self.dag.position[name]]
+        except (KeyError, TypeError):
+            raise unknown_node(name, self.dag.nodes) from None
+
+    def sizes_of(self, names: Iterable[Name]) -> tuple[int, ...]:
+        return tuple(self[name].variable.size for name in names)
+
+    def shape_of(self, name: Name) -> tuple[int, ...]:
+        """Return the shape of a discrete node's table: its parents' sizes, then its own."""
+        return self.sizes_of((*self[name].parents, name))
+
+    def with_node(self, node: Node) -> Network:
+        """Return the network in which this node stands in the place of the one of its name."""
+        place = self.dag.position[node.name]
+        old = self.nodes[place]
+        nodes = (*self.nodes[:place], node, *self.nodes[place + 1 :])
+        if node.parents != old.parents or node.is_discrete != old.is_discrete:
+            return replace(self, nodes=nodes)
+        # The graph is the same, and was checked: a chain of 10,000 tables is set in seconds.
+        made = object.__new__(Network)
+        made.__dict__.update(nodes=nodes, name=self.name, notes=self.notes, dag=self.dag)
+        return made
+
+    def require_distributions(self) -> None:
+        """Refuse to answer while a node has no states or no table."""
+        for node in self.nodes:
+            if node.is_discrete and not node.variable.size:
+                raise UsageError(
+                    "The states of {name!r} are not known. Give states= or call fit.", name=node.name
+                )
+            if node.distribution is None:
+                raise UsageError(
+                    "{name!r} has no table yet. Call set_cpt({name!r}, ...) or fit.", name=node.name
+                )
+
+    @cached_property
+    def is_discrete(self) -> bool:
+        return all(node.is_discrete for node in self.nodes)
+
+
+@dataclass(frozen=True)
+class FactorGraph:
+    """Discrete variables and the factors whose product, normalised, is their distribution."""
+
+    variables: tuple[Variable, ...]
+    factors: tuple[Factor, ...]
+    name: str = field(default="", compare=False)
+    notes: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        twice = first_twice(variable.name for variable in self.variables)
+        if twice is not None:
+            raise SettingError("Two variables are named {twice!r}. Rename one of them.", twice=twice)
+        for factor in self.factors:
+            for name, states in zip(factor.names, factor.states, strict=True):
+                if name not in self.position:
+                    raise SettingError("A factor is over {name!r}, which is no variable here.", name=name)
+                if states != self.variables[self.position[name]].states:
+                    raise SettingError(
+                        "A factor gives {name!r} other states than the network does.", name=name
+                    )
+
+    @cached_property
+    def position(self) -> dict[Name, int]:
+        return {variable.name: place for place, variable in enumerate(self.variables)}

@@ -1,0 +1,441 @@
+"""Exact answers about one set of potentials: which tree answers which question, and how much memory it may use."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._inference.clique_tree import Tree, guarded_shape, make_tree, require, require_table
+from bayeskit._inference.expected_counts import (
+    BatchTree,
+    completed_one_by_one,
+    expected_one_by_one,
+    family_margins,
+    margins_one_by_one,
+)
+from bayeskit._inference.filled_tree import FilledTree
+from bayeskit._inference.most_probable import Assignment, first_of_best, most_probable, most_probable_targets
+from bayeskit._inference.one_way import top_margin
+from bayeskit._inference.potentials import Evidence, Potentials
+from bayeskit._inference.relevant import is_directed
+from bayeskit._inference.row_posteriors import answer_patterns, answer_whole
+from bayeskit._inference.sampling.estimate import Cells
+from bayeskit._inference.sampling.forward import Forward
+from bayeskit._inference.sampling.likelihood_weighting import weighted_cells
+from bayeskit._inference.triangulation import Problem, make_problem, numbered, triangulate
+from bayeskit.errors import SettingError, TooLarge
+from bayeskit.typing import Floats, Ints
+
+MAX_MEMORY = 2**30
+
+# One name bound to one number: reading it is atomic, so threads need no lock.
+_max_memory: float = MAX_MEMORY
+
+
+def set_max_memory(n_bytes: float) -> float:
+    """Set how many bytes an exact answer may use where ``max_memory`` is not given; return what it was.
+
+    Parameters
+    ----------
+    n_bytes : number
+        2**30 (one GiB) at the start. ``math.inf`` takes the guard away.
+
+    Examples
+    --------
+    >>> before = set_max_memory(2**31)
+    >>> get_max_memory() == set_max_memory(before) == 2**31
+    True
+    """
+    global _max_memory
+    before, _max_memory = _max_memory, _checked(n_bytes, "n_bytes")
+    return before
+
+
+def get_max_memory() -> float:
+    """Return how many bytes an exact answer may use where ``max_memory`` is not given."""
+    return _max_memory
+
+
+def allowed(max_memory: float | None) -> float:
+    """Return the bytes that a call may use: its argument, or the setting where that is None."""
+    return _max_memory if max_memory is None else _checked(max_memory, "max_memory")
+
+
+def _checked(given: float, name: str) -> float:
+    number = isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
+    if not number or math.isnan(given) or given <= 0:
+        raise SettingError(
+            "{name} is {given!r}; give a positive number of bytes, such as 2**30.", name=name, given=given
+        )
+    # A plain number of Python: sizes beyond 64 bits are compared with it.
+    return given.item() if isinstance(given, np.generic) else given
+
+
+LARGEST = 64 * 2**20
+
+
+class Plans:
+    """A cache of trees bounded by bytes. Trees never change, so one may be used while it is let go."""
+
+    def __init__(self, max_bytes: int = LARGEST) -> None:
+        self.max_bytes = max_bytes
+        self.bytes = 0
+        self._trees: OrderedDict[Hashable, Tree] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._trees)
+
+    def get(self, key: Hashable) -> Tree | None:
+        with self._lock:
+            tree = self._trees.get(key)
+            if tree is not None:
+                self._trees.move_to_end(key)
+            return tree
+
+    def keep(self, key: Hashable, tree: Tree) -> None:
+        """Keep a tree, unless it alone would take more than a quarter of the room."""
+        if 4 * tree.nbytes > self.max_bytes:
+            return
+        with self._lock:
+            if key not in self._trees:
+                self._trees[key] = tree
+                self.bytes += tree.nbytes
+            while self.bytes > self.max_bytes:
+                _, old = self._trees.popitem(last=False)
+                self.bytes -= old.nbytes
+
+
+# A tree with fewer cells answers everything: planning for a pattern of evidence would cost more than it saves.
+SMALL_TREE = 1e5
+# Below this share of the cells, slicing the evidence out pays for planning anew.
+WORTH_SLICING = 0.5
+# The filled tables of a larger tree are made again for each question instead of being kept beside.
+LARGEST_KEPT = 2e7
+_NOTHING = np.empty(0, np.int64)
+
+
+class Exact:
+    """Answers to any question about one set of potentials. Impossible evidence gives log_probability −inf.
+
+    Safe to share between threads: what it keeps is immutable, what a question needs is its own.
+    """
+
+    def __init__(self, potentials: Potentials) -> None:
+        self.potentials = potentials
+        self.plans = Plans()
+        self._lock = threading.RLock()
+        self._loaded: dict[int, FilledTree] = {}
+        free = np.full(potentials.n_variables, -1, np.int64)
+        self._problem = make_problem(potentials, free, None)
+        self._free = free
+        self._triangulation = triangulate(self._problem)
+        self.is_small = self._triangulation.cells <= SMALL_TREE
+
+    def marginals(self, evidence: Evidence, max_memory: float = MAX_MEMORY) -> tuple[Floats, float]:
+        """Return P(x_v | e) of every variable, one after the other (potentials.offsets), and log P(e).
+
+        Where log P(e) is −inf the numbers mean nothing. Observed variables are one-hot.
+        """
+        if self.is_small:
+            log_p, found, _ = self._whole(max_memory).ask(evidence.codes, evidence.likelihoods)
+            return found, log_p
+        p, codes = self.potentials, evidence.codes
+        tree, log_p, found, _ = self._asked(evidence, max_memory, take_max=False)
+        if log_p == -np.inf or len(found) == p.offsets[-1]:
+            return found, log_p
+        out = np.zeros(int(p.offsets[-1]))
+        seen = np.flatnonzero(codes >= 0)
+        out[p.offsets[seen] + codes[seen]] = 1.0
+        free = tree.shape.problem.variables
+        out[np.repeat(p.offsets[free] - tree.start[:-1], p.sizes[free]) + np.arange(len(found))] = found
+        return out, log_p
+
+    def joint(
+        self, targets: tuple[int, ...], evidence: Evidence, max_memory: float = MAX_MEMORY
+    ) -> tuple[Floats, float]:
+        """Return P(targets | e) with one axis for each target in the order asked, and log P(e)."""
+        p = self.potentials
+        if self.is_small and len(targets) == 1:
+            found, log_p = self.marginals(evidence, max_memory)
+            start, end = p.offsets[targets[0] : targets[0] + 2].tolist()
+            return found[start:end] if log_p > -np.inf else np.zeros(end - start), log_p
+        # Variables of one state are alone in their cliques.
+        free = [v for v in targets if evidence.codes[v] < 0 and p.sizes[v] > 1]
+        require_table(p, free, max_memory)
+        tree = self._tree_for(tuple(sorted(free)), evidence, max_memory)
+        return top_margin(tree, p, targets, free, evidence, max_memory)
+
+    def posterior(
+        self, targets: tuple[int, ...], evidence: Evidence, max_memory: float = MAX_MEMORY
+    ) -> Floats | None:
+        """Return P(targets | e) as ``joint`` does, None where e is impossible.
+
+        It also answers where log P(e) would need too much memory, but the part of the network that the targets are
+        connected with does not.
+        """
+        try:
+            found, log_p = self.joint(targets, evidence, max_memory)
+        except TooLarge:
+            p, codes = self.potentials, evidence.codes
+            free = [v for v in targets if codes[v] < 0 and p.sizes[v] > 1]
+            require_table(p, free, max_memory)
+            problem = connected(p, self._problem_for(tuple(free), evidence), free, evidence)
+            if problem is None or not free:
+                raise
+            tree = self._planned(problem, free, max_memory)
+            near = {v: w for v, w in evidence.likelihoods.items() if problem.place[v] >= 0}
+            found, log_p = top_margin(tree, p, targets, free, Evidence(codes, near), max_memory)
+        return found if log_p > -np.inf else None
+
+    def log_probability(self, evidence: Evidence, max_memory: float = MAX_MEMORY) -> float:
+        """Return log P(e); of a Markov network, log of the sum over all states that agree with e."""
+        if self.is_small:
+            return self._whole(max_memory).ask(evidence.codes, evidence.likelihoods, marginals=False)[0]
+        return self.joint((), evidence, max_memory)[1]
+
+    def family_margins(
+        self, evidence: Evidence, max_memory: float = MAX_MEMORY
+    ) -> tuple[list[Floats], float]:
+        """Return P(scope | e) of every factor, an axis for each variable of its scope, and log P(e).
+
+        All come from one round of messages. The list is empty where log P(e) is −inf.
+        """
+        for f in self.potentials.rules:
+            require_table(self.potentials, self.potentials.scope_of(f), max_memory)
+        tree, log_p, _, pot = self._asked(evidence, max_memory, take_max=False)
+        if log_p == -np.inf:
+            return [], log_p
+        return list(family_margins(tree, pot, self.potentials, evidence)), log_p
+
+    def max_tables(
+        self, evidence: Evidence, max_memory: float = MAX_MEMORY
+    ) -> tuple[Tree, float, Floats, Floats]:
+        """Return a tree of the free variables, the log of the largest joint probability, and relative to it the
+        largest with each state of each variable, and with each cell of the tree's tables."""
+        return self._asked(evidence, max_memory, take_max=True)
+
+    def mpe(self, evidence: Evidence, max_memory: float = MAX_MEMORY) -> Assignment:
+        """Return the most probable state of everything; ties go to the lowest states, variables in order."""
+        return most_probable(self, evidence, max_memory)
+
+    def map(self, targets: tuple[int, ...], evidence: Evidence, max_memory: float = MAX_MEMORY) -> Assignment:
+        """Return the most probable states of the targets (in their order), the rest summed out."""
+        several = tuple(v for v in targets if self.potentials.sizes[v] > 1)
+        try:
+            joint, log_p = self.joint(several, evidence, max_memory)
+        except TooLarge:
+            return most_probable_targets(self.potentials, targets, evidence, max_memory)
+        best = dict(zip(several, (found := first_of_best(joint, several, log_p)).codes, strict=True))
+        return Assignment(np.array([best.get(v, 0) for v in targets], np.int64), found.log_probability)
+
+    def batch(self, rows: Ints, target: int, max_memory: float = MAX_MEMORY) -> tuple[Floats, Floats]:
+        """Return P(target | row) of each row of codes (the one after the last state: missing) and log P(row).
+
+        The target's own column is not looked at. Rows that are impossible have log P −inf.
+        """
+        if self.is_small:
+            return answer_whole(self, self._whole(max_memory, target), rows, target, max_memory)
+        return answer_patterns(self, rows, target, max_memory)
+
+    def expected(
+        self, rows: Ints, weights: Floats, max_memory: float = MAX_MEMORY, n_jobs: int | None = None
+    ) -> tuple[Floats, Floats]:
+        r"""Return the expected counts of every factor's cells, and log P(row) of each row: the E-step.
+
+        .. math:: \bar n_{f, x} = \sum_i w_i \, P(x_f = x \mid \text{row}_i)
+
+        Counts are laid out as ``potentials.values``. A row that is impossible has log P −inf and adds nothing.
+        """
+        batches = self._batches(max_memory, n_jobs)
+        if batches is None:
+            return expected_one_by_one(self, rows, weights, max_memory)
+        return batches.expected(rows, weights)
+
+    def margins_rows(
+        self, rows: Ints, max_memory: float = MAX_MEMORY, n_jobs: int | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return P(x_v | row) of every variable, one after the other (potentials.offsets), and log P(row), by rows.
+
+        A row that is impossible has log P −inf and zeros.
+        """
+        batches = self._batches(max_memory, n_jobs)
+        return margins_one_by_one(self, rows, max_memory) if batches is None else batches.margins(rows)
+
+    def completed(
+        self, rows: Ints, max_memory: float = MAX_MEMORY, n_jobs: int | None = None
+    ) -> tuple[Ints, Floats]:
+        """Return each row with its most probable states in the missing cells, and the log of that probability.
+
+        Of several equally probable completions any one is taken, always the same.
+        """
+        batches = self._batches(max_memory, n_jobs)
+        return completed_one_by_one(self, rows, max_memory) if batches is None else batches.completed(rows)
+
+    def with_values(self, values: Floats) -> Exact:
+        """Return an engine with other numbers in the same tables; trees are shared, since only sizes shape them."""
+        made = object.__new__(Exact)
+        made.__dict__.update(self.__dict__)
+        made.potentials = replace(self.potentials, values=values)
+        made._lock = threading.RLock()
+        with self._lock:
+            trees = {target: loaded.tree for target, loaded in self._loaded.items()}
+        made._loaded = {
+            target: FilledTree.of(tree, made.potentials, self._free) for target, tree in trees.items()
+        }
+        return made
+
+    def _batches(self, max_memory: float, n_jobs: int | None) -> BatchTree | None:
+        """Return the whole tree for many rows at once; None where it is too large for that."""
+        if not self.is_small:
+            return None
+        try:
+            return BatchTree(self, self._whole(max_memory), max_memory, n_jobs)
+        except TooLarge:
+            return None
+
+    def _asked(
+        self, evidence: Evidence, max_memory: float, *, take_max: bool
+    ) -> tuple[Tree, float, Floats, Floats]:
+        """Ask the whole tree, or where that pays one without the observed variables."""
+        codes, weights = evidence.codes, evidence.likelihoods
+        tree = None if self.is_small else self._sliced_tree(codes, max_memory)
+        if tree is None:
+            whole = self._whole(max_memory)
+            keep = self.is_small or self._keeps_tables
+            return whole.tree, *whole.ask(codes, weights, take_max=take_max, keep=keep)
+        loaded = FilledTree.of(tree, self.potentials, codes)
+        return tree, *loaded.ask(_NOTHING, weights, take_max=take_max, keep=False)
+
+    def _sliced_tree(self, codes: Ints, max_memory: float) -> Tree | None:
+        """Return the tree of what is left when the observed variables are gone; None: the whole tree will do."""
+        if (codes < 0).all():
+            return None
+        key = ("all", (codes >= 0).tobytes())
+        tree = self._plan(key, max_memory)
+        if tree is None:
+            problem = make_problem(self.potentials, codes, None)
+            triangulation = triangulate(problem)
+            if self._keeps_tables and triangulation.cells > WORTH_SLICING * self._triangulation.cells:
+                return None
+            tree = make_tree(guarded_shape(self.potentials, problem, triangulation, max_memory))
+            self.plans.keep(key, tree)
+        return tree
+
+    def _tree_for(self, free: tuple[int, ...], evidence: Evidence, max_memory: float) -> Tree:
+        """Return the tree that has the free targets in the clique on top, and nothing that does not matter."""
+        key: Hashable = (free, (evidence.codes >= 0).tobytes(), tuple(evidence.likelihoods))
+        tree = self._plan(key, max_memory, one_way=True)
+        if tree is None:
+            tree = self._planned(self._problem_for(free, evidence), free, max_memory)
+            self.plans.keep(key, tree)
+        return tree
+
+    def _problem_for(self, free: tuple[int, ...], evidence: Evidence) -> Problem:
+        asked = evidence.codes >= 0
+        asked[list(free)] = True
+        asked[list(evidence.likelihoods)] = True
+        return make_problem(self.potentials, evidence.codes, asked, free)
+
+    def _planned(self, problem: Problem, free: Sequence[int], max_memory: float) -> Tree:
+        triangulation = triangulate(problem)
+        root = triangulation.first_of([int(problem.place[v]) for v in free])
+        return make_tree(
+            guarded_shape(self.potentials, problem, triangulation, max_memory, root=root, one_way=True)
+        )
+
+    def _plan(self, key: Hashable, max_memory: float, *, one_way: bool = False) -> Tree | None:
+        """Return the tree that is kept for a question, if the limit of this one allows it."""
+        tree = self.plans.get(key)
+        if tree is not None:
+            shape = tree.shape
+            needed = shape.bytes_kept + (shape.bytes_one_way if one_way else shape.bytes_used())
+            require(self.potentials, needed, max_memory, tree.shape)
+        return tree
+
+    @property
+    def _keeps_tables(self) -> bool:
+        return self._triangulation.cells <= LARGEST_KEPT
+
+    def _whole(self, max_memory: float, target: int = -1) -> FilledTree:
+        """Return the tree of the whole network, filled; the target's clique on top."""
+        loaded = self._loaded.get(target)
+        if loaded is None:
+            with self._lock:
+                if target in self._loaded:  # made while this thread waited
+                    return self._whole(max_memory, target)
+                rows = 2 if self._keeps_tables else 1  # what is not kept is worked on in place
+                shape = guarded_shape(
+                    self.potentials, self._problem, self._triangulation, max_memory, root=target, rows=rows
+                )
+                loaded = FilledTree.of(make_tree(shape), self.potentials, self._free)
+                if len(self._loaded) > 8:
+                    self._loaded.clear()
+                if self._keeps_tables:
+                    self._loaded[target] = loaded
+        elif loaded.nbytes > max_memory:
+            # The same question under a lower limit than before.
+            guarded_shape(self.potentials, self._problem, self._triangulation, max_memory, rows=2)
+        return loaded
+
+
+ROWS_TRIED = 4096
+
+
+def connected(
+    potentials: Potentials, problem: Problem, targets: Sequence[int], evidence: Evidence
+) -> Problem | None:
+    """Return the problem without what is not connected with the targets; None where that changes the answer.
+
+    What is not connected multiplies every cell of the targets by the same number. Only if that were zero would
+    it matter, and it is not where all its numbers are positive, nor where some states of everything agree with the
+    evidence, be it one row drawn out of thousands.
+    """
+    near = _reached(problem, [int(problem.place[v]) for v in targets])
+    places = potentials.scope
+    held = problem.place[places] >= 0
+    held[held] = near[problem.place[places[held]]]
+    factor_of = np.repeat(np.arange(potentials.n_factors), np.diff(potentials.scope_start))
+    kept = problem.kept & (np.bincount(factor_of, held, potentials.n_factors) > 0)
+    positive = all(
+        potentials.is_positive(f, evidence.codes) for f in np.flatnonzero(problem.kept & ~kept).tolist()
+    )
+    needed = np.zeros(potentials.n_variables, np.bool_)
+    # Variables of one state are connected with nothing, and yet axes of the factors that stay.
+    needed[problem.variables[near | (problem.sizes == 1)]] = True
+    for v, weight in evidence.likelihoods.items():
+        code = int(evidence.codes[v])
+        positive = positive and (needed[v] or bool((weight if code < 0 else weight[code]).any()))
+    if not positive and not _seen_possible(potentials, evidence):
+        return None
+    return numbered(potentials, evidence.codes, needed, kept, tuple(targets))
+
+
+def _seen_possible(potentials: Potentials, evidence: Evidence) -> bool:
+    """Tell whether a row of a Bayesian network agrees with the evidence among some that are drawn."""
+    if not is_directed(potentials):
+        return False
+    rng = np.random.default_rng(0)  # the same question has the same answer
+    nothing = Cells.of(potentials, (), evidence)
+    _, log_weights = weighted_cells(Forward.of(potentials), nothing, evidence, ROWS_TRIED, rng)
+    return bool(log_weights.max() > -np.inf)
+
+
+def _reached(problem: Problem, places: list[int]) -> NDArray[np.bool_]:
+    """Return which variables some places are connected with, themselves included."""
+    near = np.zeros(len(problem.sizes), np.bool_)
+    near[places] = True
+    waiting = list(places)
+    while waiting:
+        row = problem.adjacency[waiting.pop()].astype("<u8").view(np.uint8)
+        new = np.flatnonzero(np.unpackbits(row, count=len(near), bitorder="little"))
+        new = new[~near[new]]
+        near[new] = True
+        waiting += new.tolist()
+    return near

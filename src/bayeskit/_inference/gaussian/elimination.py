@@ -1,0 +1,324 @@
+"""Eliminating continuous variables: the order and its cost, what that leaves for the discrete ones, then moments."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayeskit._inference.gaussian.mixed_layout import Layout
+from bayeskit._inference.gaussian.regression import (
+    ROUNDING,
+    Regression,
+    Scope,
+    columns,
+    spread,
+    turned,
+    union,
+)
+from bayeskit._inference.gaussian.weights import Weight
+from bayeskit.errors import TooLarge
+from bayeskit.typing import Floats
+
+# Beside what it starts from and what it makes, an update holds about this many arrays as large; and the moments
+# of one node about this many as large as its covariances with its neighbours. Both were measured.
+UPDATE, MOMENTS = 2, 3
+
+
+@dataclass(frozen=True)
+class Step:
+    """Eliminate a node: turn its arcs to these children round, in this order.
+
+    ``near`` are the continuous nodes still there that it meets; ``scope`` the discrete ones its equation
+    depends on afterwards.
+    """
+
+    node: int
+    children: tuple[int, ...]
+    near: tuple[int, ...]
+    scope: Scope
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Steps in order; ``bytes_in`` is the peak of eliminating, ``bytes_out`` that of taking moments back."""
+
+    steps: tuple[Step, ...]
+    bytes_in: int
+    bytes_out: int
+    largest: tuple[int, ...]
+    cells: int
+
+    def allow(self, layout: Layout, max_memory: float, moments: bool) -> None:
+        needed = max(self.bytes_in, self.bytes_out if moments else 0)
+        if needed > max_memory:
+            raise TooLarge(needed, max_memory, [layout.names[k] for k in self.largest], self.cells)
+
+
+class _Symbols:
+    """Rows without their numbers: which variables and discrete nodes each is over."""
+
+    def __init__(self, layout: Layout, rows: Mapping[int, Regression]) -> None:
+        self.sizes, self.rank = layout.sizes, layout.rank
+        self.variables = {k: set(row.variables) for k, row in rows.items()}
+        self.scope = {k: frozenset(row.scope) for k, row in rows.items()}
+        free = [k for k, row in rows.items() if not row.observed]
+        self.users: dict[int, set[int]] = {k: set() for k in free}
+        self.near: dict[int, set[int]] = {k: set() for k in free}
+        self.observed = {k for k, row in rows.items() if row.observed}
+        self.live = 0  # floats held; the rows to begin with are views of the network's own arrays
+        self.peak = 0
+        self._held: dict[int, int] = {}
+        for k, row in rows.items():
+            together = {*row.variables} if row.observed else {*row.variables, k}
+            for v in row.variables:
+                self.users[v].add(k)
+            for v in together:
+                self.near[v] |= together
+        for k in free:
+            self.near[k].discard(k)
+
+    def cells(self, scope: Iterable[int]) -> int:
+        return math.prod(self.sizes[node] for node in scope)
+
+    def cost(self, x: int) -> int:
+        scope = self.scope[x].union(*(self.scope[k] for k in self.users[x]))
+        # Observed rows are carried along until nothing is left in them: many that travel are many to update.
+        carried = 1 + len(self.users[x] & self.observed)
+        return self.cells(scope) * (1 + len(self.near[x])) ** 2 * carried
+
+    def eliminate(self, x: int) -> Step:
+        """Do to the scopes what elimination does to the numbers, and count the floats that are held."""
+        children = sorted(self.users[x], key=self.rank.__getitem__)
+        variables, scope = set(self.variables[x]), self.scope[x]
+        pivot = self._held.pop(x, 0)
+        for child in children:
+            variables |= self.variables[child]
+            variables.discard(x)
+            scope = scope | self.scope[child]
+            for v in variables - self.variables[child]:
+                self.users[v].add(child)
+            self.variables[child], self.scope[child] = set(variables), scope
+            made = self.cells(scope) * (len(variables) + 3)
+            if child not in self.observed:
+                variables.add(child)
+            now = self.cells(scope) * (len(variables) + 3)
+            beside = self.cells(scope) * UPDATE * (len(variables) + 3)
+            self.peak = max(self.peak, self.live + made + now + beside)
+            self.live += made - self._held.get(child, 0) + now - pivot
+            self._held[child], pivot = made, now
+        for v in self.variables[x]:
+            self.users[v].discard(x)
+        near = self.near.pop(x)
+        for v in near:
+            self.near[v] |= near
+            self.near[v] -= {v, x}
+        self.peak = max(self.peak, self.live)
+        return Step(x, tuple(children), tuple(sorted(near)), tuple(sorted(scope)))
+
+
+def plan(layout: Layout, rows: Mapping[int, Regression], last: Sequence[int] = ()) -> Plan:
+    """Choose, one after the other, the variable whose clique is smallest; those in ``last`` only then.
+
+    A node below which nothing is observed never costs more than its parents, and ties go to the lower node:
+    such nodes go first, and leave their parents' equations alone.
+    """
+    symbols = _Symbols(layout, rows)
+    steps: list[Step] = []
+    held = set(last)
+    for group in ([k for k in symbols.near if k not in held], list(last)):
+        ahead = set(group)
+        cost = {k: symbols.cost(k) for k in group}
+        heap = [(cost[k], -layout.rank[k], k) for k in group]
+        heapq.heapify(heap)
+        while heap:
+            price, _, x = heapq.heappop(heap)
+            if x not in ahead or price != cost[x]:
+                continue
+            ahead.discard(x)
+            step = symbols.eliminate(x)
+            steps.append(step)
+            for k in step.near:
+                if k in ahead:
+                    cost[k] = symbols.cost(k)
+                    heapq.heappush(heap, (cost[k], -layout.rank[k], k))
+    largest, cells, moments = _moments(layout, steps)
+    return Plan(tuple(steps), 8 * symbols.peak, 8 * (symbols.live + moments), largest, cells)
+
+
+def parent_steps(steps: Sequence[Step]) -> list[int]:
+    """Return, for each step, the step of the first of its neighbours to be eliminated; −1 where it has none."""
+    place = {step.node: i for i, step in enumerate(steps)}
+    return [min((place[k] for k in step.near), default=-1) for step in steps]
+
+
+def _moments(layout: Layout, steps: Sequence[Step]) -> tuple[tuple[int, ...], int, int]:
+    """Return the largest clique, its cells, and the floats that all means and covariances will take."""
+    parents = parent_steps(steps)
+    inner = set(parents)
+    scopes: list[frozenset[int]] = [frozenset()] * len(steps)
+    floats, cells, most = 0, 0, 0
+    largest: tuple[int, ...] = ()
+    for i in range(len(steps) - 1, -1, -1):
+        step = steps[i]
+        above = scopes[parents[i]] if parents[i] >= 0 else frozenset()
+        scopes[i] = above.union(step.scope)
+        n_cells = math.prod(layout.sizes[node] for node in scopes[i])
+        width = 1 + len(step.near)
+        floats += n_cells * (2 + (width * (width + 1) if i in inner else 0))
+        most = max(most, n_cells * (MOMENTS * (width - 1) + 1))
+        if n_cells * width * width > cells:
+            cells = n_cells * width * width
+            largest = (*sorted(scopes[i]), step.node, *step.near)
+    return largest, cells, floats + most
+
+
+# An equation without noise holds when it is off by no more than this part of its largest term.
+EXACT = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class EliminationResult:
+    """``given_later[x]`` is x regressed on variables eliminated after it; ``weights`` are what was observed."""
+
+    given_later: Mapping[int, Regression]
+    weights: list[Weight]
+
+
+def eliminate(rows: Mapping[int, Regression], steps: Iterable[Step]) -> EliminationResult:
+    """Turn arcs round as the steps say, then read the observed rows, which have nothing but constants left."""
+    rows = dict(rows)
+    given_later: dict[int, Regression] = {}
+    for step in steps:
+        pivot = rows.pop(step.node)
+        for child in step.children:
+            pivot, rows[child] = turned(pivot, rows[child])
+        given_later[step.node] = pivot
+    return EliminationResult(given_later, [weight(row) for row in rows.values()])
+
+
+def weight(row: Regression) -> Weight:
+    r"""Return :math:`\log N(0; b, v)` of an observed row, in each cell of its scope."""
+    log, hits = log_normal(row.intercept, row.variance, row.size)
+    return Weight(row.scope, log, hits)
+
+
+def log_normal(residual: Floats, variance: Floats, size: Floats) -> tuple[Floats, Floats]:
+    """Return the log density of residuals about zero, and 1 where the variance is zero and the residual too.
+
+    With variance zero the answer is log 1 = 0 on the point and −∞ off it.
+
+    Examples
+    --------
+    >>> density, hits = log_normal(np.array([0.0, 0.0, 2.0]), np.array([1.0, 0.0, 0.0]), np.ones(3))
+    >>> density.round(4), hits
+    (array([-0.9189,  0.    ,    -inf]), array([0., 1., 0.]))
+    """
+    certain = variance == 0.0
+    some = np.where(certain, 1.0, variance)
+    with np.errstate(over="ignore"):
+        density = -0.5 * (np.log(2.0 * np.pi * some) + (residual / np.sqrt(some)) ** 2)
+    on_point = certain & (np.abs(residual) <= EXACT * size)
+    log = np.where(certain, np.where(on_point, 0.0, -np.inf), density)
+    return log, on_point.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Mean and (co)variance of one or several nodes, for each configuration of the scope."""
+
+    scope: Scope
+    mean: Floats
+    variance: Floats
+
+    def narrowed(self) -> Moments:
+        """Leave out discrete nodes on which no number depends."""
+        scope, mean, variance = list(self.scope), self.mean, self.variance
+        for axis in range(len(scope) - 1, -1, -1):
+            if _constant(mean, axis) and _constant(variance, axis):
+                mean, variance = (np.asarray(m.take(0, axis)) for m in (mean, variance))
+                del scope[axis]
+        return Moments(tuple(scope), mean, variance)
+
+
+def _constant(array: Floats, axis: int) -> bool:
+    return bool((array == array.take([0], axis)).all())
+
+
+def all_moments(steps: Sequence[Step], given_later: Mapping[int, Regression]) -> dict[int, Moments]:
+    """Return mean and variance of every eliminated node.
+
+    The neighbours a node had when it was eliminated are all in the clique of the first of them to go, so its
+    joint moments with them follow from those of that clique.
+    """
+    parents = parent_steps(steps)
+    inner = set(parents)
+    cliques: dict[int, tuple[tuple[int, ...], Moments]] = {}
+    found: dict[int, Moments] = {}
+    nothing: tuple[tuple[int, ...], Moments] = ((), Moments((), np.empty(0), np.empty((0, 0))))
+    for i in range(len(steps) - 1, -1, -1):
+        step = steps[i]
+        members, clique = cliques[parents[i]] if parents[i] >= 0 else nothing
+        near = step.near
+        if near != members:
+            place = {v: k for k, v in enumerate(members)}
+            chosen = np.array([place[v] for v in near], np.intp)
+            clique = Moments(
+                clique.scope, clique.mean[..., chosen], clique.variance[..., chosen[:, None], chosen]
+            )
+        scope, mean, across, variance = extended(given_later[step.node], near, clique)
+        found[step.node] = Moments(scope, mean, variance)
+        if i in inner:
+            cliques[i] = ((*near, step.node), joined(scope, clique, mean, across, variance))
+    return found
+
+
+def joint_moments(nodes: Sequence[int], given_later: Mapping[int, Regression]) -> Moments:
+    """Return the joint moments of the nodes that were eliminated last, in the order of their elimination."""
+    members: tuple[int, ...] = ()
+    joint = Moments((), np.empty(0), np.empty((0, 0)))
+    for node in reversed(nodes):
+        scope, mean, across, variance = extended(given_later[node], members, joint)
+        joint = joined(scope, joint, mean, across, variance)
+        members = (*members, node)
+    order = np.array([members.index(node) for node in nodes], np.intp)
+    return Moments(joint.scope, joint.mean[..., order], joint.variance[..., order[:, None], order])
+
+
+def extended(
+    row: Regression, members: tuple[int, ...], known: Moments
+) -> tuple[Scope, Floats, Floats, Floats]:
+    """Return the mean of a row's child, its covariance with the members it is regressed on, its variance."""
+    scope = union(row.scope, known.scope)
+    c = spread(columns(row.coefficients, row.variables, members), row.scope, scope)
+    if not members:
+        return row.scope, row.intercept, c, row.variance
+    mean = spread(known.mean, known.scope, scope)
+    covariance = spread(known.variance, known.scope, scope)
+    across = (covariance @ c[..., None])[..., 0]
+    added = (c * across).sum(axis=-1)
+    if len(members) > 1:
+        # Terms that cancel leave rounding errors behind, which are no variance.
+        terms = (np.abs(c) * np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))).sum(axis=-1)
+        added = np.where(added <= ROUNDING * terms * terms, 0.0, added)
+    return (
+        scope,
+        spread(row.intercept, row.scope, scope) + (c * mean).sum(axis=-1),
+        across,
+        spread(row.variance, row.scope, scope) + added,
+    )
+
+
+def joined(scope: Scope, known: Moments, mean: Floats, across: Floats, variance: Floats) -> Moments:
+    """Put one more variable, the last, into joint moments."""
+    cells = mean.shape
+    k = across.shape[-1]
+    means, covariances = np.empty((*cells, k + 1)), np.empty((*cells, k + 1, k + 1))
+    means[..., :k], means[..., k] = spread(known.mean, known.scope, scope), mean
+    covariances[..., :k, :k] = spread(known.variance, known.scope, scope)
+    covariances[..., :k, k] = covariances[..., k, :k] = across
+    covariances[..., k, k] = variance
+    return Moments(scope, means, covariances)

@@ -1,0 +1,255 @@
+"""Exact answers about a network with continuous nodes: Gaussian, or conditional Gaussian."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._graphs.network import Network
+from bayeskit._inference.exact import MAX_MEMORY
+from bayeskit._inference.gaussian.configurations import Configurations, DiscretePart
+from bayeskit._inference.gaussian.elimination import (
+    Moments,
+    Step,
+    all_moments,
+    eliminate,
+    joint_moments,
+    plan,
+)
+from bayeskit._inference.gaussian.mixed_layout import HybridEvidence, Layout
+from bayeskit._inference.gaussian.regression import Regression, Scope
+from bayeskit._inference.gaussian.weights import Weight
+from bayeskit._inference.mixture_posterior import GaussianMixturePosterior
+from bayeskit._messages import Joined, Message
+from bayeskit.errors import SettingError, TooLarge
+from bayeskit.typing import Floats
+
+Values = Callable[[NDArray[np.int64], Floats], Floats]
+
+
+def mode(
+    steps: Sequence[Step], given_later: Mapping[int, Regression], names: Sequence[object]
+) -> tuple[list[Weight], Values]:
+    """Return the height of each node's density at its mean, by configuration; and the means themselves.
+
+    The second answer takes the chosen codes and the observed values, and returns all values.
+    """
+    peaks = []
+    for node, row in given_later.items():
+        certain = row.variance == 0.0
+        if certain.any() and not certain.all():
+            raise SettingError(
+                "{name!r} is certain under some configurations of the discrete nodes and not under others, so "
+                "no configuration is the most probable: a probability and a density cannot be compared. Observe it, or "
+                "give it a small variance everywhere.",
+                name=names[node],
+            )
+        if not certain.any():
+            peaks.append(
+                Weight(row.scope, -0.5 * np.log(2.0 * np.pi * row.variance), np.zeros(row.variance.shape))
+            )
+
+    def values_at(codes: NDArray[np.int64], observed: Floats) -> Floats:
+        values = np.array(observed, np.float64)
+        for step in reversed(steps):
+            row = given_later[step.node]
+            cell = tuple(int(codes[v]) for v in row.scope)
+            values[step.node] = row.intercept[cell] + row.coefficients[cell] @ values[list(row.variables)]
+        return values
+
+    return peaks, values_at
+
+
+__all__ = ["Hybrid", "HybridAssignment", "HybridEvidence", "HybridPosteriors"]
+
+
+class HybridPosteriors(NamedTuple):
+    """Answers by node number. Where ``log_density`` is −∞ the evidence is impossible and both are empty."""
+
+    discrete: dict[int, Floats]
+    continuous: dict[int, GaussianMixturePosterior]
+    log_density: float
+
+
+@dataclass(frozen=True)
+class HybridAssignment:
+    """A state or a value for each node (−1 and NaN at nodes of the other kind), and the log density there."""
+
+    codes: NDArray[np.int64]
+    values: Floats
+    log_density: float
+
+
+class Hybrid:
+    """Answers by strong elimination: the continuous variables first, then the discrete ones.
+
+    For each configuration of the discrete nodes the continuous ones are jointly normal. Equations are kept as
+    regressions, so that variances may be zero; the answer for a continuous node is a mixture with one component
+    for each configuration that its mean or variance depends on.
+
+    An observation that a node of variance zero allows counts with its probability, one, not with a density;
+    one that it does not allow makes the evidence impossible. Where the same value has a probability under some
+    configurations and only a density under others, the former are the only ones left.
+
+    Parameters
+    ----------
+    network : Network with all its distributions
+
+    Examples
+    --------
+    >>> from bayeskit._graphs.distributions import LinearGaussian, Table
+    >>> from bayeskit._graphs.network import Node, continuous, discrete
+    >>> sex = Node(discrete("sex", ("f", "m")), (), Table([0.5, 0.5]))
+    >>> height = Node(continuous("height"), ("sex",), LinearGaussian([165.0, 178.0], np.zeros((2, 0)), [36.0, 49.0]))
+    >>> answers = Hybrid(Network((sex, height))).posteriors(HybridEvidence.nothing(2))
+    >>> answers.continuous[1]
+    GaussianMixturePosterior(mean 171.5, sd 9.206: 0.5 × N(165, 6²) + 0.5 × N(178, 7²))
+    >>> seen = HybridEvidence(np.array([-1, -1]), np.array([np.nan, 180.0]))
+    >>> Hybrid(Network((sex, height))).posteriors(seen).discrete[0].round(3)
+    array([0.051, 0.949])
+    """
+
+    def __init__(self, network: Network) -> None:
+        network.require_distributions()
+        self.layout = Layout(network)
+        self._part = DiscretePart(self.layout)
+        self.has_rules = bool(self._part.potentials.rules)
+
+    def posteriors(self, evidence: HybridEvidence, max_memory: float = MAX_MEMORY) -> HybridPosteriors:
+        """Return the posterior of every node: probabilities, or a mixture of normals."""
+        layout = self.layout
+        rows = self._rows(layout.continuous, evidence)
+        planned = plan(layout, rows)
+        planned.allow(layout, max_memory, moments=True)
+        done = eliminate(rows, planned.steps)
+        configurations = Configurations(self._part, evidence, done.weights)
+        discrete, log = configurations.marginals(max_memory)
+        if log == -math.inf:
+            return HybridPosteriors({}, {}, log)
+        moments = all_moments(planned.steps, done.given_later)
+        weights: dict[Scope, Floats] = {}
+        continuous = {}
+        for k in layout.continuous:
+            if k not in moments:
+                continuous[k] = GaussianMixturePosterior.at(float(evidence.values[k]))
+                continue
+            narrow = moments[k].narrowed()
+            if narrow.scope not in weights:
+                weights[narrow.scope] = configurations.joint(narrow.scope, max_memory)[0]
+            continuous[k] = _mixture(narrow, weights[narrow.scope])
+        return HybridPosteriors(discrete, continuous, log)
+
+    def joint(
+        self, targets: tuple[int, ...], evidence: HybridEvidence, max_memory: float = MAX_MEMORY
+    ) -> tuple[Floats | GaussianMixturePosterior, float]:
+        """Return the joint posterior of the targets, and the log density of the evidence.
+
+        Of discrete targets it is an array, axes in the order asked; of continuous ones a mixture, over numbers
+        for one target and over vectors in the order asked for several. Targets of both kinds are refused. Where
+        the log density is −∞ the evidence is impossible and the first answer an array that means nothing.
+        """
+        layout = self.layout
+        kinds = {layout.is_discrete[t] for t in targets}
+        if len(kinds) != 1:
+            listed = Joined(repr(layout.names[t]) for t in targets)
+            raise SettingError(
+                "The targets {listed} must be all discrete or all continuous. Ask for the continuous ones "
+                "once for each state of the discrete ones, with those states as evidence.",
+                listed=listed or Message("(none)"),
+            )
+        free = () if kinds == {True} else tuple(t for t in targets if np.isnan(evidence.values[t]))
+        rows = self._rows(layout.needed(free, evidence), evidence)
+        planned = plan(layout, rows, last=free)
+        planned.allow(layout, max_memory, moments=False)
+        ends = planned.steps[len(planned.steps) - len(free) :]
+        self._allow_joint(ends, len(targets), max_memory)
+        done = eliminate(rows, planned.steps)
+        configurations = Configurations(self._part, evidence, done.weights)
+        if kinds == {True}:
+            return configurations.joint(targets, max_memory)
+        moments = joint_moments([step.node for step in ends], done.given_later)
+        narrow = _in_order(moments, [step.node for step in ends], targets, evidence.values).narrowed()
+        weights, log = configurations.joint(narrow.scope, max_memory)
+        if log == -math.inf:
+            return np.empty(0), log
+        return _mixture(narrow, weights), log
+
+    def posterior(
+        self, targets: tuple[int, ...], evidence: HybridEvidence, max_memory: float = MAX_MEMORY
+    ) -> Floats | None:
+        """Return the joint posterior of discrete targets as ``joint`` does, None where the evidence is impossible.
+
+        It also answers where the log density would need too much memory, but the part of the discrete nodes that the
+        targets are connected with does not.
+        """
+        return self._weighed(evidence, max_memory).posterior(targets, max_memory)
+
+    def log_probability(self, evidence: HybridEvidence, max_memory: float = MAX_MEMORY) -> float:
+        """Return the log density of the evidence: of its states a probability, of its values a density."""
+        return self._weighed(evidence, max_memory).log_density(max_memory)
+
+    def mpe(self, evidence: HybridEvidence, max_memory: float = MAX_MEMORY) -> HybridAssignment:
+        """Return the states and values where the joint density is largest.
+
+        Refused where a free node has variance zero under some configurations and not under others: a
+        probability and a density have no larger and smaller.
+        """
+        layout = self.layout
+        rows = self._rows(layout.continuous, evidence)
+        planned = plan(layout, rows)
+        planned.allow(layout, max_memory, moments=False)
+        done = eliminate(rows, planned.steps)
+        peaks, values_at = mode(planned.steps, done.given_later, layout.names)
+        best, log = Configurations(self._part, evidence, [*done.weights, *peaks]).best(max_memory)
+        codes = np.full(len(layout.names), -1, np.int64)
+        for v, code in best.items():
+            codes[v] = code
+        return HybridAssignment(codes, values_at(codes, evidence.values), log)
+
+    def _rows(self, nodes: Sequence[int], evidence: HybridEvidence) -> dict[int, Regression]:
+        return {k: self.layout.given(k, evidence) for k in nodes}
+
+    def _weighed(self, evidence: HybridEvidence, max_memory: float) -> Configurations:
+        rows = self._rows(self.layout.needed((), evidence), evidence)
+        planned = plan(self.layout, rows)
+        planned.allow(self.layout, max_memory, moments=False)
+        weights: list[Weight] = eliminate(rows, planned.steps).weights
+        return Configurations(self._part, evidence, weights)
+
+    def _allow_joint(self, ends: Sequence[Step], width: int, max_memory: float) -> None:
+        scope = sorted({v for step in ends for v in step.scope})
+        cells = math.prod(self.layout.sizes[v] for v in scope)
+        needed = 8 * 3 * cells * (width + 1) * width
+        if needed > max_memory:
+            nodes = [*scope, *(step.node for step in ends)]
+            raise TooLarge(needed, max_memory, [self.layout.names[k] for k in nodes], cells * width**2)
+
+
+def _in_order(moments: Moments, nodes: Sequence[int], targets: Sequence[int], values: Floats) -> Moments:
+    """Return joint moments in the order of the targets; observed ones stand at their value with variance zero."""
+    cells = moments.mean.shape[:-1]
+    d = len(targets)
+    mean, variance = np.zeros((*cells, d)), np.zeros((*cells, d, d))
+    mean[...] = values[list(targets)]
+    place = {node: k for k, node in enumerate(nodes)}
+    inside = np.array([i for i, t in enumerate(targets) if t in place], np.intp)
+    found = np.array([place[t] for t in targets if t in place], np.intp)
+    mean[..., inside] = moments.mean[..., found]
+    variance[..., inside[:, None], inside] = moments.variance[..., found[:, None], found]
+    if d == 1:
+        return Moments(moments.scope, mean[..., 0], variance[..., 0, 0])
+    return Moments(moments.scope, mean, variance)
+
+
+def _mixture(moments: Moments, weights: Floats) -> GaussianMixturePosterior:
+    flat = weights.ravel()
+    n = len(moments.scope)
+    means = moments.mean.reshape((flat.size, *moments.mean.shape[n:]))
+    variances = moments.variance.reshape((flat.size, *moments.variance.shape[n:]))
+    some = flat > 0.0
+    return GaussianMixturePosterior(flat[some], means[some], variances[some])

@@ -1,0 +1,407 @@
+"""Loops that hang cliques into a tree and lay it out in memory: tables, edges, where variables are found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayeskit._intrinsics import lowest_bit, ones
+from bayeskit._numba import kernel
+
+# Columns of an edge record. The child: where its table begins, the cells of the separator, the child's cells for
+# each of them. The parent: where its table begins; it is cut into RUNS pieces of BLOCK · RUN cells, one map entry
+# each. Where the separator WALKS along a run, it stands still from run to run of a piece; where it stands still in a
+# run, it walks from run to run. Then where the map begins, where the separator's table begins, and which the parent is.
+CHILD, CELLS, EACH, PARENT, RUNS, BLOCK, RUN, WALKS, MAP, SEPARATOR, PARENT_CLIQUE = range(11)
+N_COLUMNS = 11
+
+
+@kernel
+def grow_tree(
+    order: Any, cliques: Any, when: Any, owner: Any, above: Any, count: Any, head: Any, tail: Any
+) -> int:
+    """Group the steps of an elimination into maximal cliques; return how many there are.
+
+    Clique c holds the variables of ``cliques[head[c]]``. Step k belongs to clique ``owner[k]``, its next
+    variable to go is at step ``above[k]`` (−1: none). The separator of c towards the rest is what
+    ``cliques[tail[c]]`` holds without the variable of that step.
+    """
+    n = order.shape[0]
+    words = cliques.shape[1]
+    for k in range(n):
+        when[order[k]] = k
+        owner[k] = -1
+    for k in range(n):
+        above[k] = n
+        size = 0
+        for w in range(words):
+            bits = cliques[k, w]
+            size += ones(bits)
+            while bits != np.uint64(0):
+                step = when[w * 64 + lowest_bit(bits)]
+                bits &= bits - np.uint64(1)
+                if step != k and step < above[k]:
+                    above[k] = step
+        if above[k] == n:
+            above[k] = -1
+        count[k] = size
+    made = 0
+    for k in range(n):
+        if owner[k] >= 0:
+            continue
+        owner[k] = made
+        head[made] = k
+        last = k
+        # The next clique is a part of this one: its variables join.
+        while above[last] >= 0 and owner[above[last]] < 0 and count[above[last]] == count[last] - 1:
+            last = above[last]
+            owner[last] = made
+        tail[made] = last
+        made += 1
+    return made
+
+
+@kernel
+def hang_tree(
+    n_cliques: int,
+    root: int,
+    owner: Any,
+    above: Any,
+    tail: Any,
+    parent: Any,
+    edge_step: Any,
+    sequence: Any,
+    work: Any,
+) -> None:
+    """Give every clique its parent, with clique ``root`` (if ≥ 0) at the top of its tree; parents come first.
+
+    ``edge_step[c]`` is the elimination step whose neighbours are the separator between c and its parent.
+    """
+    for c in range(n_cliques):
+        step = above[tail[c]]
+        parent[c] = owner[step] if step >= 0 else -1
+        edge_step[c] = tail[c] if step >= 0 else -1
+    below = root
+    came = -1
+    came_step = -1
+    while below >= 0:
+        onward = parent[below]
+        step = edge_step[below]
+        parent[below] = came
+        edge_step[below] = came_step
+        came = below
+        came_step = step
+        below = onward
+    # Children by their parents: a list for each, then a walk from the roots.
+    for c in range(n_cliques):
+        work[c] = -1
+    done = 0
+    for c in range(n_cliques):
+        if parent[c] < 0:
+            sequence[done] = c
+            done += 1
+    for c in range(n_cliques):
+        if parent[c] >= 0:
+            work[n_cliques + c] = work[parent[c]]
+            work[parent[c]] = c
+    at = 0
+    while at < done:
+        child = work[sequence[at]]
+        while child >= 0:
+            sequence[done] = child
+            done += 1
+            child = work[n_cliques + child]
+        at += 1
+
+
+@kernel
+def index_members(
+    n_cliques: int, cliques: Any, head: Any, sizes: Any, start: Any, holders: Any, weight: Any
+) -> None:
+    """List for each variable the cliques that hold it, and find the cells of each clique."""
+    m = sizes.shape[0]
+    for v in range(m + 1):
+        start[v] = 0
+    for c in range(n_cliques):
+        weight[c] = 1.0
+        for w in range(cliques.shape[1]):
+            bits = cliques[head[c], w]
+            while bits != np.uint64(0):
+                v = w * 64 + lowest_bit(bits)
+                bits &= bits - np.uint64(1)
+                weight[c] *= sizes[v]
+                start[v + 1] += 1
+    for v in range(m):
+        start[v + 1] += start[v]
+    for c in range(n_cliques - 1, -1, -1):
+        for w in range(cliques.shape[1]):
+            bits = cliques[head[c], w]
+            while bits != np.uint64(0):
+                v = w * 64 + lowest_bit(bits)
+                bits &= bits - np.uint64(1)
+                # Filled from the end; when all are there, each list begins where it should.
+                start[v + 1] -= 1
+                holders[start[v + 1]] = c
+    total = holders.shape[0]
+    for v in range(m):
+        start[v] = start[v + 1]
+    start[m] = total
+
+
+@kernel
+def hang_lightly(
+    n_cliques: int,
+    order: Any,
+    cliques: Any,
+    head: Any,
+    parent: Any,
+    edge_step: Any,
+    sequence: Any,
+    start: Any,
+    holders: Any,
+    weight: Any,
+    rank: Any,
+) -> None:
+    """Hang each clique on the smallest one that holds its separator, among those that come before it.
+
+    A message goes through the whole table of the parent, whatever the size of the separator; and any clique
+    that holds the separator and is not below will do. So ``sequence`` still has parents first.
+    """
+    words = cliques.shape[1]
+    for i in range(n_cliques):
+        rank[sequence[i]] = i
+    for c in range(n_cliques):
+        step = edge_step[c]
+        if step < 0:
+            continue
+        gone = order[step]
+        rarest = -1
+        for w in range(words):
+            bits = cliques[step, w]
+            while bits != np.uint64(0):
+                v = w * 64 + lowest_bit(bits)
+                bits &= bits - np.uint64(1)
+                if v != gone and (rarest < 0 or start[v + 1] - start[v] < start[rarest + 1] - start[rarest]):
+                    rarest = v
+        for i in range(start[rarest], start[rarest + 1]):
+            q = holders[i]
+            if rank[q] >= rank[c] or weight[q] >= weight[parent[c]]:
+                continue
+            holds = True
+            for w in range(words):
+                lacking = cliques[step, w] & ~cliques[head[q], w]
+                if w == gone >> 6:
+                    lacking &= ~(np.uint64(1) << np.uint64(gone & 63))
+                if lacking != np.uint64(0):
+                    holds = False
+                    break
+            if holds:
+                parent[c] = q
+
+
+@kernel
+def lay_out(
+    n_cliques: int,
+    order: Any,
+    cliques: Any,
+    sizes: Any,
+    head: Any,
+    parent: Any,
+    edge_step: Any,
+    sequence: Any,
+    axes: Any,
+    axis_start: Any,
+    offset: Any,
+    length: Any,
+    separated: Any,
+    table_cells: Any,
+    edge: Any,
+) -> Any:
+    """Order the axes of every clique: its separator first, in the order of its parent; then the rest.
+
+    So the child's side of a message is runs of one length, and the parent's side has the longest runs there
+    can be. Returns the cells of all tables, separators included, the length of all maps, and the cells of
+    the largest separator.
+    """
+    one = np.uint64(1)
+    at = 0
+    cells = 0
+    for i in range(n_cliques):
+        c = sequence[i]
+        axis_start[c] = at
+        step = edge_step[c]
+        separator_cells = 1
+        if step >= 0:
+            p = parent[c]
+            gone = order[step]
+            for a in range(axis_start[p], axis_start[p] + length[p]):
+                v = axes[a]
+                if v != gone and (cliques[step, v >> 6] >> np.uint64(v & 63)) & one:
+                    axes[at] = v
+                    separator_cells *= sizes[v]
+                    at += 1
+        own = axis_start[c]
+        first_rest = at
+        separated[c] = at - own
+        table = separator_cells
+        for w in range(cliques.shape[1]):
+            bits = cliques[head[c], w]
+            while bits != np.uint64(0):
+                v = w * 64 + lowest_bit(bits)
+                bits &= bits - one
+                inside = False
+                for a in range(own, first_rest):
+                    if axes[a] == v:
+                        inside = True
+                if not inside:
+                    axes[at] = v
+                    table *= sizes[v]
+                    at += 1
+        length[c] = at - own
+        offset[c] = cells
+        table_cells[c] = table
+        edge[c, CHILD] = cells
+        edge[c, CELLS] = separator_cells if step >= 0 else 0
+        edge[c, EACH] = table // separator_cells
+        cells += table
+    entries = 0
+    largest = 1
+    for i in range(n_cliques):
+        c = sequence[i]
+        if parent[c] < 0:
+            continue
+        p = parent[c]
+        step = edge_step[c]
+        gone = order[step]
+        start = axis_start[p]
+        q = start + length[p]
+        v = axes[q - 1]
+        walks = v != gone and (cliques[step, v >> 6] >> np.uint64(v & 63)) & one == one
+        run = 1
+        block = 1
+        in_block = False
+        while q > start:
+            v = axes[q - 1]
+            inside = v != gone and (cliques[step, v >> 6] >> np.uint64(v & 63)) & one == one
+            if inside != (walks != in_block):
+                if in_block:
+                    break
+                in_block = True
+            if in_block:
+                block *= sizes[v]
+            else:
+                run *= sizes[v]
+            q -= 1
+        runs = 1
+        for a in range(start, q):
+            runs *= sizes[axes[a]]
+        edge[c, PARENT] = offset[p]
+        edge[c, RUNS] = runs
+        edge[c, BLOCK] = block
+        edge[c, RUN] = run
+        edge[c, WALKS] = 1 if walks else 0
+        edge[c, MAP] = entries
+        edge[c, SEPARATOR] = cells
+        edge[c, PARENT_CLIQUE] = p
+        cells += edge[c, CELLS]
+        entries += runs
+        largest = max(largest, edge[c, CELLS])
+    return cells, entries, largest
+
+
+@kernel
+def write_maps(
+    n_cliques: int,
+    sizes: Any,
+    parent: Any,
+    axes: Any,
+    axis_start: Any,
+    separated: Any,
+    edge: Any,
+    digits: Any,
+    strides: Any,
+    maps: Any,
+) -> None:
+    """Write for each piece of the parent the cell of the separator where it begins."""
+    for c in range(n_cliques):
+        p = parent[c]
+        if p < 0:
+            continue
+        start = axis_start[p]
+        outer = 0
+        cells = 1
+        while cells < edge[c, RUNS]:
+            cells *= sizes[axes[start + outer]]
+            outer += 1
+        for a in range(outer):
+            v = axes[start + a]
+            stride = 0
+            step = 1
+            for s in range(axis_start[c] + separated[c] - 1, axis_start[c] - 1, -1):
+                if axes[s] == v:
+                    stride = step
+                step *= sizes[axes[s]]
+            strides[a] = stride
+            digits[a] = 0
+        here = 0
+        base = edge[c, MAP]
+        for r in range(edge[c, RUNS]):
+            maps[base + r] = here
+            a = outer - 1
+            while a >= 0:
+                digits[a] += 1
+                here += strides[a]
+                if digits[a] < sizes[axes[start + a]]:
+                    break
+                here -= strides[a] * digits[a]
+                digits[a] = 0
+                a -= 1
+
+
+@kernel
+def find_homes(
+    n_cliques: int,
+    sizes: Any,
+    axes: Any,
+    axis_start: Any,
+    length: Any,
+    separated: Any,
+    offset: Any,
+    table_cells: Any,
+    edge: Any,
+    seat: Any,
+    seat_clique: Any,
+    home: Any,
+) -> None:
+    """Find for each variable the smallest clique that holds it, and the smallest table, separators too.
+
+    A record is (where the table begins, its cells, the variable's stride in it, its states).
+    """
+    for v in range(seat.shape[0]):
+        seat[v, 1] = 0
+        home[v, 1] = 0
+    for c in range(n_cliques):
+        stride = 1
+        for a in range(axis_start[c] + length[c] - 1, axis_start[c] - 1, -1):
+            v = axes[a]
+            if seat[v, 1] == 0 or table_cells[c] < seat[v, 1]:
+                seat[v, 0] = offset[c]
+                seat[v, 1] = table_cells[c]
+                seat[v, 2] = stride
+                seat[v, 3] = sizes[v]
+                seat_clique[v] = c
+            stride *= sizes[v]
+    for v in range(seat.shape[0]):
+        for k in range(4):
+            home[v, k] = seat[v, k]
+    for c in range(n_cliques):
+        stride = 1
+        for a in range(axis_start[c] + separated[c] - 1, axis_start[c] - 1, -1):
+            v = axes[a]
+            if edge[c, CELLS] < home[v, 1]:
+                home[v, 0] = edge[c, SEPARATOR]
+                home[v, 1] = edge[c, CELLS]
+                home[v, 2] = stride
+                home[v, 3] = sizes[v]
+            stride *= sizes[v]

@@ -1,0 +1,233 @@
+"""What is known of a continuous node: a mixture of normal distributions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayeskit._graphs.distributions import frozen
+from bayeskit.errors import SettingError, UsageError
+from bayeskit.typing import Floats
+
+
+class GaussianMixturePosterior:
+    r"""A mixture of normal distributions; it does not change.
+
+    .. math:: p(x) = \sum_k w_k \, N(x; \mu_k, \sigma_k^2)
+
+    Parameters
+    ----------
+    weights : array of shape (k,)
+        None negative; they sum to one.
+    means : array of shape (k,), or (k, d) for d variables jointly
+    variances : array of shape (k,), or covariance matrices of shape (k, d, d)
+        A variance of zero is a point: all of that component's mass lies on its mean.
+
+    Examples
+    --------
+    >>> x = GaussianMixturePosterior([0.25, 0.75], [0.0, 4.0], [1.0, 1.0])
+    >>> float(x.mean), float(x.variance), float(x.cdf(2.0).round(4))
+    (3.0, 4.0, 0.2614)
+    >>> x
+    GaussianMixturePosterior(mean 3, sd 2: 0.25 × N(0, 1²) + 0.75 × N(4, 1²))
+    """
+
+    __slots__ = ("means", "variances", "weights")
+
+    weights: Floats
+    means: Floats
+    variances: Floats
+
+    def __init__(self, weights: ArrayLike, means: ArrayLike, variances: ArrayLike) -> None:
+        self.weights, self.means, self.variances = frozen(weights), frozen(means), frozen(variances)
+        k, tail = len(self.weights), self.means.shape[1:]
+        if self.means.shape[:1] != (k,) or len(tail) > 1 or self.variances.shape != (k, *tail, *tail):
+            raise SettingError(
+                "{k} weights, means of the shape {shape} and variances of the shape "
+                "{shape2} are no mixture: give (k,), (k,), (k,), or (k,), (k, d), (k, d, d).",
+                k=k,
+                shape=self.means.shape,
+                shape2=self.variances.shape,
+            )
+        if not np.all(self.weights >= 0.0) or not abs(float(self.weights.sum()) - 1.0) <= 1e-6:
+            raise SettingError(
+                "The weights of a mixture sum to one and none is negative: {weights}.", weights=self.weights
+            )
+
+    @classmethod
+    def at(cls, value: float) -> GaussianMixturePosterior:
+        """Return the mixture of one component that is certain, as of an observed node."""
+        return cls([1.0], [value], [0.0])
+
+    @property
+    def n_variables(self) -> int:
+        return 1 if self.means.ndim == 1 else int(self.means.shape[1])
+
+    @property
+    def mean(self) -> Any:
+        """The mean: a number, or an array of shape (d,)."""
+        return self.weights @ self.means
+
+    @property
+    def variance(self) -> Any:
+        """The variance about the mean: within components and between them. Of d variables, a (d, d) matrix."""
+        off = self.means - self.mean
+        if self.means.ndim == 1:
+            with np.errstate(over="ignore"):  # beyond the largest number it is infinite
+                return self.weights @ (self.variances + off * off)
+        return np.einsum("k,kij->ij", self.weights, self.variances + off[:, :, None] * off[:, None, :])
+
+    @property
+    def sd(self) -> Any:
+        """The standard deviation: a number, or an array of shape (d,)."""
+        return np.sqrt(self.variance if self.means.ndim == 1 else np.diagonal(self.variance))
+
+    def marginal(self, *places: int) -> GaussianMixturePosterior:
+        """Return the mixture of some of several variables, by their places; of one, a mixture over numbers."""
+        if self.means.ndim == 1 or not places or not all(0 <= p < self.n_variables for p in places):
+            raise SettingError(
+                "Places {places} of a mixture over {n_variables} variables: give some of "
+                "0 … {n_variables2}, and only where there are several.",
+                places=places,
+                n_variables=self.n_variables,
+                n_variables2=self.n_variables - 1,
+            )
+        if len(places) == 1:
+            p = places[0]
+            return GaussianMixturePosterior(self.weights, self.means[:, p], self.variances[:, p, p])
+        chosen = np.array(places)
+        return GaussianMixturePosterior(
+            self.weights, self.means[:, chosen], self.variances[:, chosen[:, None], chosen]
+        )
+
+    def pdf(self, x: ArrayLike) -> Any:
+        """Return the density at each x; for d variables the last axis of x has length d.
+
+        A component of variance zero has an infinite density on its mean and none elsewhere.
+        """
+        x = _points(x)
+        if self.means.ndim == 2:
+            return self._joint_pdf(x)
+        off = x[..., None] - self.means
+        certain = self.variances == 0.0
+        some = np.where(certain, 1.0, self.variances)
+        density = np.exp(-0.5 * off * off / some) / np.sqrt(2.0 * np.pi * some)
+        density = np.where(certain, np.where(off == 0.0, np.inf, 0.0), density)
+        live = self.weights > 0.0
+        return density[..., live] @ self.weights[live]
+
+    def _joint_pdf(self, x: Floats) -> Any:
+        if x.shape[-1:] != (self.n_variables,):
+            raise SettingError(
+                "A point has {n_variables} numbers here; the shape given is {shape}.",
+                n_variables=self.n_variables,
+                shape=x.shape,
+            )
+        total = np.zeros(x.shape[:-1])
+        for w, mean, covariance in zip(self.weights, self.means, self.variances, strict=True):
+            try:
+                root = np.linalg.cholesky(covariance)
+            except np.linalg.LinAlgError:
+                raise UsageError(
+                    "There is no joint density: some of these variables determine others. Ask for marginal(place)."
+                ) from None
+            off = np.linalg.solve(root, (x - mean).reshape(-1, len(mean)).T)
+            height = np.log(np.diagonal(root)).sum() + 0.5 * len(mean) * np.log(2.0 * np.pi)
+            total = total + w * np.exp(-0.5 * (off * off).sum(axis=0) - height).reshape(x.shape[:-1])
+        return total
+
+    def cdf(self, x: ArrayLike) -> Any:
+        """Return P(X ≤ x) at each x; of one variable only."""
+        from scipy.special import ndtr
+
+        self._require_one("cdf")
+        off = _points(x)[..., None] - self.means
+        sd = np.sqrt(self.variances)
+        below = np.where(sd > 0.0, ndtr(off / np.where(sd > 0.0, sd, 1.0)), off >= 0.0)
+        return below @ self.weights
+
+    def quantile(self, q: ArrayLike) -> Any:
+        """Return the smallest x with P(X ≤ x) ≥ q, for each q in (0, 1); of one variable only.
+
+        Examples
+        --------
+        >>> x = GaussianMixturePosterior([0.5, 0.5], [-1.0, 1.0], [1.0, 1.0])
+        >>> abs(float(x.quantile(0.5))) < 1e-12
+        True
+        """
+        from scipy.special import ndtri
+
+        self._require_one("quantile")
+        q = _points(q)
+        if not np.all((q > 0.0) & (q < 1.0)):
+            raise SettingError("Quantiles are asked between 0 and 1, both excluded; {q} was given.", q=q)
+        # The mixture's quantile lies between those of its components; halve what is between.
+        live = self.weights > 0.0
+        of_each = self.means[live] + ndtri(q)[..., None] * np.sqrt(self.variances[live])
+        low, high = of_each.min(axis=-1), of_each.max(axis=-1)
+        # One component, or several that agree: nothing to halve, and no rounding to add.
+        met = low == high
+        low = low - 1e-9 * np.maximum(np.abs(low), 1e-300)
+        for _ in range(2000):
+            middle = 0.5 * (low + high)
+            inside = (middle > low) & (middle < high) & ~met
+            if not inside.any():
+                break
+            enough = self.cdf(middle) >= q
+            high = np.where(inside & enough, middle, high)
+            low = np.where(inside & ~enough, middle, low)
+        return high[()]
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the central interval that holds this share: as much is left out below as above."""
+        if not np.all((_points(level) > 0.0) & (_points(level) < 1.0)) or np.ndim(level):
+            raise SettingError(
+                "level is {level!r}; give a number between 0 and 1, such as 0.95.", level=level
+            )
+        low, high = self.quantile([0.5 * (1.0 - level), 0.5 * (1.0 + level)])
+        return float(low), float(high)
+
+    def _require_one(self, what: str) -> None:
+        if self.means.ndim != 1:
+            raise UsageError(
+                "{what} is of one variable; this mixture is over several. Ask marginal(place).{what}.",
+                what=what,
+            )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, GaussianMixturePosterior)
+            and np.array_equal(self.weights, other.weights)
+            and np.array_equal(self.means, other.means)
+            and np.array_equal(self.variances, other.variances)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        if self.means.ndim == 2:
+            means = ", ".join(f"{m:.4g}" for m in self.mean)
+            sds = ", ".join(f"{s:.4g}" for s in self.sd)
+            parts = "1 component" if len(self.weights) == 1 else f"{len(self.weights)} components"
+            return (
+                f"GaussianMixturePosterior({self.n_variables} variables, mean [{means}], sd [{sds}], {parts})"
+            )
+        shown = " + ".join(
+            f"{w:.4g} × N({m:.4g}, {s:.4g}²)"
+            for w, m, s in zip(self.weights[:6], self.means[:6], np.sqrt(self.variances[:6]), strict=True)
+        )
+        if len(self.weights) == 1:
+            return f"GaussianMixturePosterior(N({self.means[0]:.4g}, {float(self.sd):.4g}²))"
+        more = f" + {len(self.weights) - 6} more" if len(self.weights) > 6 else ""
+        return f"GaussianMixturePosterior(mean {self.mean:.4g}, sd {float(self.sd):.4g}: {shown}{more})"
+
+
+def _points(x: ArrayLike) -> Floats:
+    try:
+        return np.asarray(x, np.float64)
+    except (TypeError, ValueError):
+        raise SettingError(
+            "{x!r} was given where a number, or an array of numbers, is needed.", x=x
+        ) from None

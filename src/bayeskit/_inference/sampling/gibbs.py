@@ -1,0 +1,296 @@
+"""Gibbs sampling: each variable redrawn given its Markov blanket, tied ones together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayeskit._inference.potentials import Evidence, Potentials
+from bayeskit._inference.relevant import ancestral, relevant_factors, with_tables
+from bayeskit._inference.sampling.blocks import Block, Support, blocks_of
+from bayeskit._inference.sampling.estimate import Cells
+from bayeskit._inference.sampling.forward import draw, uniform_chunks
+from bayeskit._inference.sampling.posterior_network import logs_of
+from bayeskit._numba import kernel
+from bayeskit.typing import Floats, Ints
+
+
+def _halves(draws: Floats) -> Floats:
+    """Cut every chain in two: a chain that wanders off disagrees with itself."""
+    half = draws.shape[1] // 2
+    return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
+
+
+def split_r_hat(draws: Floats) -> float:
+    r"""Return the split R-hat of draws (chains × draws of one number).
+
+    .. math:: \hat R = \sqrt{\frac{(n-1)/n \cdot W + B/n}{W}}
+
+    with W the mean variance within the half-chains of length n and B/n the variance of their means (Gelman
+    and others, *Bayesian Data Analysis*). Draws that never change give 1, half-chains stuck at different
+    numbers infinity.
+
+    Examples
+    --------
+    >>> split_r_hat(np.array([[0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]])).__round__(4)
+    0.7071
+    """
+    parts = _halves(draws)
+    if parts.shape[1] < 2:
+        return math.nan
+    n = parts.shape[1]
+    within = float(parts.var(axis=1, ddof=1).mean())
+    between = float(parts.mean(axis=1).var(ddof=1))
+    if within == 0:
+        return 1.0 if between == 0 else math.inf
+    return math.sqrt(((n - 1) / n * within + between) / within)
+
+
+def effective_sample_size(draws: Floats) -> float:
+    r"""Return how many independent draws have the same error of the mean as these (chains × draws).
+
+    .. math:: N / \Big(1 + 2 \sum_t \hat\rho_t\Big)
+
+    The autocorrelations of all half-chains are pooled with the variance between them, and summed in pairs
+    while these are positive, each no larger than the one before (Geyer's initial monotone sequence; Vehtari
+    and others, 2021).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> 3500 < effective_sample_size(rng.normal(size=(4, 1000))) < 4500
+    True
+    """
+    parts = _halves(draws)
+    m, n = parts.shape
+    if n < 4 or np.ptp(parts) == 0:
+        return float(m * n)
+    covariance = _autocovariance(parts)
+    within = float((covariance[:, 0] * n / (n - 1)).mean())
+    pooled = within * (n - 1) / n + float(parts.mean(axis=1).var(ddof=1))
+    rho = 1 - (within - covariance.mean(axis=0) * n / (n - 1)) / pooled
+    rho[0] = 1.0
+    pairs = rho[: n - n % 2].reshape(-1, 2).sum(axis=1)
+    ended = np.flatnonzero(pairs < 0)
+    pairs = np.minimum.accumulate(pairs[: ended[0] if len(ended) else len(pairs)])
+    time = max(-1 + 2 * float(pairs.sum()), 1 / math.log10(m * n))
+    return float(m * n / time)
+
+
+def _autocovariance(parts: Floats) -> Floats:
+    """Return the autocovariance of each row at every lag, by Fourier transform."""
+    n = parts.shape[1]
+    centred = parts - parts.mean(axis=1, keepdims=True)
+    length = 1 << (2 * n - 1).bit_length()
+    spectrum = np.fft.rfft(centred, length)
+    return np.asarray(np.fft.irfft(spectrum * spectrum.conj(), length)[:, :n] / n)
+
+
+@kernel
+def gibbs_sweeps(
+    x: Any,
+    uniforms: Any,
+    block_start: Any,
+    block_variable: Any,
+    state_start: Any,
+    n_states: Any,
+    state_code: Any,
+    pair_start: Any,
+    pair_base: Any,
+    outer_start: Any,
+    outer_variable: Any,
+    outer_stride: Any,
+    inner_start: Any,
+    inner: Any,
+    log_values: Any,
+    weights: Any,
+    targets: Any,
+    strides: Any,
+    cells: Any,
+) -> None:
+    """Redraw all blocks once for each row of uniforms (sweeps × blocks); write the targets' cell after each.
+
+    A pair is a block and a factor that holds some of its variables. The cell of the factor is pair_base, plus
+    code × stride of its variables outside the block, plus inner[…] of the block's joint state.
+    """
+    for sweep in range(uniforms.shape[0]):
+        for b in range(block_start.shape[0] - 1):
+            count = n_states[b]
+            for s in range(count):
+                weights[s] = 0.0
+            for pair in range(pair_start[b], pair_start[b + 1]):
+                at = pair_base[pair]
+                for o in range(outer_start[pair], outer_start[pair + 1]):
+                    at += x[outer_variable[o]] * outer_stride[o]
+                first = inner_start[pair]
+                for s in range(count):
+                    weights[s] += log_values[at + inner[first + s]]
+            top = -np.inf
+            for s in range(count):
+                top = max(top, weights[s])
+            for s in range(count):
+                weights[s] = np.exp(weights[s] - top)
+            chosen = draw(weights, 0, count, uniforms[sweep, b])
+            width = block_start[b + 1] - block_start[b]
+            place = state_start[b] + chosen * width
+            for k in range(width):
+                x[block_variable[block_start[b] + k]] = state_code[place + k]
+        cell = 0
+        for t in range(targets.shape[0]):
+            cell += x[targets[t]] * strides[t]
+        cells[sweep] = cell
+
+
+@dataclass(frozen=True, eq=False)
+class Sampler:
+    """Blocks and what a sweep over them looks up, laid out flat as the kernel reads them."""
+
+    blocks: list[Block]
+    settled: Ints
+    arrays: tuple[Ints | Floats, ...]
+
+    @classmethod
+    def of(cls, potentials: Potentials, evidence: Evidence, targets: Sequence[int]) -> Sampler:
+        told = [*targets, *np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods]
+        relevant = ancestral(potentials, told)
+        factors = relevant_factors(potentials, relevant)
+        potentials = with_tables(potentials, evidence, factors)
+        support = Support(potentials, factors, evidence)
+        variables = [int(v) for v in np.flatnonzero(relevant)]
+        blocks = blocks_of(potentials, support, variables)
+        settled = np.array([int(codes[0]) for codes in support.allowed], np.int64)
+        return cls.laid_out(potentials, evidence, factors, blocks, settled)
+
+    @classmethod
+    def laid_out(
+        cls,
+        potentials: Potentials,
+        evidence: Evidence,
+        factors: Sequence[int],
+        blocks: list[Block],
+        settled: Ints,
+    ) -> Sampler:
+        """Lay out given blocks. ``settled`` are the codes of the variables that are in none."""
+        tables = [potentials.values]
+        pieces = [(potentials.scope_of(f), int(potentials.value_start[f])) for f in factors]
+        end = len(potentials.values)
+        for v, likelihood in evidence.likelihoods.items():
+            tables.append(likelihood)
+            pieces.append(([v], end))
+            end += len(likelihood)
+        holding: dict[int, list[int]] = {}
+        for piece, (scope, _) in enumerate(pieces):
+            for v in scope:
+                holding.setdefault(v, []).append(piece)
+        sizes = [int(s) for s in potentials.sizes]
+        moving = {v for block in blocks for v in block.variables}
+        pair_start, pair_base, outer_start, inner_start = [0], [], [0], []
+        outer_variable: list[int] = []
+        outer_stride: list[int] = []
+        inner: list[Ints] = []
+        filled = 0
+        for block in blocks:
+            column = {v: k for k, v in enumerate(block.variables)}
+            for piece in sorted({p for v in block.variables for p in holding.get(v, ())}):
+                scope, base = pieces[piece]
+                inside = np.zeros(len(block.states), np.int64)
+                stride = 1
+                for v in reversed(scope):
+                    if v in column:
+                        inside += block.states[:, column[v]] * stride
+                    elif v in moving:
+                        outer_variable.append(v)
+                        outer_stride.append(stride)
+                    else:
+                        base += int(settled[v]) * stride
+                    stride *= sizes[v]
+                pair_base.append(base)
+                outer_start.append(len(outer_variable))
+                inner_start.append(filled)
+                inner.append(inside)
+                filled += len(inside)
+            pair_start.append(len(pair_base))
+        arrays = (
+            _starts([len(block.variables) for block in blocks]),
+            _ints([v for block in blocks for v in block.variables]),
+            _starts([block.states.size for block in blocks]),
+            _ints([len(block.states) for block in blocks]),
+            np.concatenate([_ints([]), *(block.states.ravel() for block in blocks)]),
+            _ints(pair_start),
+            _ints(pair_base),
+            _ints(outer_start),
+            _ints(outer_variable),
+            _ints(outer_stride),
+            _ints(inner_start),
+            np.concatenate([_ints([]), *inner]),
+            logs_of(np.concatenate(tables)),
+        )
+        return cls(blocks, settled, arrays)
+
+    def chain(self, cells: Cells, n: int, burn_in: int, rng: np.random.Generator) -> Ints:
+        """Return the targets' cell after each of n sweeps that follow burn_in others.
+
+        A chain begins with a possible joint state of every block, each as likely as another.
+        """
+        x = self.settled.copy()
+        for block in self.blocks:
+            x[list(block.variables)] = block.states[rng.integers(len(block.states))]
+        weights = np.zeros(max((len(block.states) for block in self.blocks), default=0))
+        targets = np.array(cells.targets, np.int64)
+        found = np.zeros(burn_in + n, np.int64)
+        for start, uniforms in uniform_chunks(rng, burn_in + n, len(self.blocks)):
+            rows = slice(start, start + len(uniforms))
+            gibbs_sweeps(x, uniforms, *self.arrays, weights, targets, cells.strides, found[rows])
+        return found[burn_in:]
+
+
+@dataclass(frozen=True)
+class GibbsShares:
+    """Probabilities of cells from several chains, their standard errors, what they are worth, split R-hat."""
+
+    values: Floats
+    standard_error: Floats
+    worth: float
+    r_hat: float
+
+
+def gibbs(
+    potentials: Potentials,
+    cells: Cells,
+    evidence: Evidence,
+    n: int,
+    n_chains: int,
+    burn_in: int,
+    rng: np.random.Generator,
+) -> GibbsShares:
+    """Estimate the targets' distribution from n sweeps of each of n_chains chains."""
+    sampler = Sampler.of(potentials, evidence, cells.targets)
+    chains = np.stack([sampler.chain(cells, n, burn_in, own) for own in rng.spawn(n_chains)])
+    return shares_of_chains(chains, cells)
+
+
+def shares_of_chains(chains: Ints, cells: Cells) -> GibbsShares:
+    """Return the estimate from the cells that each chain (row) went through."""
+    values = np.bincount(chains.ravel(), minlength=cells.size) / chains.size
+    variances = np.zeros(cells.size)
+    worth, r_hat = math.inf, 1.0
+    for cell in np.flatnonzero((values > 0) & (values < 1)):
+        inside = (chains == cell).astype(np.float64)
+        size = effective_sample_size(inside)
+        variances[cell] = values[cell] * (1 - values[cell]) / size
+        worth = min(worth, size)
+        r_hat = max(r_hat, split_r_hat(inside))
+    worth = min(worth, float(chains.size))
+    return GibbsShares(values.reshape(cells.shape), cells.errors(values, variances, 1 / worth), worth, r_hat)
+
+
+def _ints(values: list[int]) -> Ints:
+    return np.array(values, np.int64)
+
+
+def _starts(lengths: list[int]) -> Ints:
+    return np.cumsum([0, *lengths], dtype=np.int64)

@@ -1,0 +1,231 @@
+r"""Likelihood weighting: what is free is drawn after its parents, what is observed weighs the sample; and rejection.
+
+.. math:: w = \prod_{v \in e} P(e_v \mid \mathrm{parents}), \qquad
+          \hat P(c) = \frac{\sum_i w_i [x_i = c]}{\sum_i w_i}
+
+The variance is that of a ratio (delta method), :math:`\sum w_i^2 ([x_i = c] - \hat P)^2 / (\sum w_i)^2`; `Cells.errors`
+makes standard errors of it. The samples are worth :math:`(\sum w)^2 / \sum w^2` (Kong). Rejection throws rows away
+that disagree with the evidence, which are weights of 0 and 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayeskit._inference.gaussian.elimination import log_normal
+from bayeskit._inference.potentials import Evidence
+from bayeskit._inference.relevant import ancestral
+from bayeskit._inference.sampling.estimate import Cells
+from bayeskit._inference.sampling.forward import Forward, draw, draw_rows, uniform_chunks
+from bayeskit._inference.sampling.numeric_nodes import Numeric
+from bayeskit._inference.sampling.posterior_network import logs_of
+from bayeskit._numba import kernel
+from bayeskit.errors import SettingError
+from bayeskit.typing import Floats, Ints
+
+
+@kernel
+def weighted_rows(
+    order: Any,
+    factor_of: Any,
+    sizes: Any,
+    scope: Any,
+    scope_start: Any,
+    values: Any,
+    value_start: Any,
+    observed: Any,
+    offsets: Any,
+    log_likelihoods: Any,
+    uniforms: Any,
+    codes: Any,
+    log_weights: Any,
+) -> None:
+    """Fill codes (rows × variables) and add to log_weights.
+
+    ``observed`` holds the code of each observed variable and −1 elsewhere; ``log_likelihoods`` those of every
+    state of every variable (from ``offsets``), 0 where nothing soft is known.
+    """
+    for row in range(codes.shape[0]):
+        log_weight = 0.0
+        for place in range(order.shape[0]):
+            v = order[place]
+            f = factor_of[v]
+            at = np.int64(0)
+            for e in range(scope_start[f], scope_start[f + 1] - 1):
+                u = scope[e]
+                at = at * sizes[u] + codes[row, u]
+            start = value_start[f] + at * sizes[v]
+            code = observed[v]
+            if code >= 0:
+                log_weight += np.log(values[start + code])
+            else:
+                code = draw(values, start, sizes[v], uniforms[row, place])
+            codes[row, v] = code
+            log_weight += log_likelihoods[offsets[v] + code]
+            if log_weight == -np.inf:
+                # What comes after cannot matter; zeros keep the codes within range.
+                for rest in range(place + 1, order.shape[0]):
+                    codes[row, order[rest]] = 0
+                break
+        log_weights[row] += log_weight
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Probabilities of cells, their standard errors (both in the shape of the targets) and what they are worth."""
+
+    values: Floats
+    standard_error: Floats
+    worth: float
+
+
+def likelihood_weighting(
+    forward: Forward,
+    cells: Cells,
+    evidence: Evidence,
+    n: int,
+    rng: np.random.Generator,
+    numeric: Numeric | None = None,
+    known: Floats | None = None,
+) -> Shares:
+    """Estimate the targets' distribution. ``known`` are the observed values of numeric nodes (NaN: free)."""
+    at, log_weights = weighted_cells(forward, cells, evidence, n, rng, numeric, known)
+    top = log_weights.max(initial=-np.inf)
+    if top == -np.inf:
+        raise SettingError(
+            "None of the {n} samples agrees with the evidence: it is impossible, or too improbable for likelihood "
+            "weighting. Raise n_samples, or ask query or log_probability, which are exact.",
+            n=n,
+        )
+    return weighted_shares(at, np.exp(log_weights - top), cells)
+
+
+def weighted_cells(
+    forward: Forward,
+    cells: Cells,
+    evidence: Evidence,
+    n: int,
+    rng: np.random.Generator,
+    numeric: Numeric | None = None,
+    known: Floats | None = None,
+) -> tuple[Ints, Floats]:
+    """Return the cell and the log weight of each of n samples."""
+    p = forward.potentials
+    needed = [*cells.targets, *np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods]
+    weighed: list[int] = []
+    if numeric is not None and known is not None:
+        weighed = [int(k) for k in np.flatnonzero(~np.isnan(known))]
+        above = numeric.ancestral(weighed)
+        needed += [c for k in np.flatnonzero(above) for c in numeric.nodes[k][1]]
+    forward = forward.only(ancestral(p, needed))
+    soft = np.zeros(int(p.offsets[-1]))
+    for v, likelihood in evidence.likelihoods.items():
+        soft[p.offsets[v] : p.offsets[v + 1]] = logs_of(likelihood)
+    at, log_weights = np.zeros(n, np.int64), np.zeros(n)
+    width = len(forward.order)
+    extra = len(numeric.nodes) if numeric is not None and weighed else 0
+    for start, uniforms in uniform_chunks(rng, n, width + extra):
+        rows = slice(start, start + len(uniforms))
+        codes = np.zeros((len(uniforms), p.n_variables), np.int64)
+        _weigh(forward, evidence, soft, uniforms, codes, log_weights[rows])
+        if numeric is not None and known is not None and weighed:
+            log_weights[rows] += _density(numeric, known, codes, uniforms[:, width:])
+        at[rows] = cells.of_rows(codes)
+    return at, log_weights
+
+
+def _weigh(
+    forward: Forward, evidence: Evidence, soft: Floats, uniforms: Floats, codes: Ints, log_weights: Floats
+) -> None:
+    """Fill codes and add to the log weights; ``soft`` are the log likelihoods of every state of every variable."""
+    p = forward.potentials
+    for places, rule in forward.stretches():
+        if rule is not None:
+            v = int(forward.order[places.start])
+            logs, code = forward.log_rows(rule, places.start, codes), int(evidence.codes[v])
+            if code >= 0:
+                codes[:, v] = code
+                log_weights += logs[:, code]
+            else:
+                codes[:, v] = draw_rows(logs, uniforms[:, places.start])
+            log_weights += soft[p.offsets[v] + codes[:, v]]
+            continue
+        weighted_rows(
+            forward.order[places],
+            forward.factor_of,
+            p.sizes,
+            p.scope,
+            p.scope_start,
+            p.values,
+            p.value_start,
+            evidence.codes,
+            p.offsets,
+            soft,
+            np.ascontiguousarray(uniforms[:, places]),
+            codes,
+            log_weights,
+        )
+
+
+def _density(numeric: Numeric, known: Floats, codes: Ints, uniforms: Floats) -> Floats:
+    """Return the log weight that observed numeric nodes give each row, their free ancestors drawn."""
+    above = numeric.ancestral([int(k) for k in np.flatnonzero(~np.isnan(known))])
+    values = np.zeros((len(codes), len(known)))
+    log_weights = np.zeros(len(codes))
+    for k in numeric.order:
+        if not above[k]:
+            continue
+        if np.isnan(known[k]):
+            numeric.draw(k, codes, uniforms, values)
+        else:
+            value = float(known[k])
+            mean, variance = numeric.moments(k, codes, values)
+            log_weights += log_normal(value - mean, variance, np.maximum(np.abs(mean), abs(value)))[0]
+            values[:, k] = value
+    return log_weights
+
+
+def weighted_shares(at: Ints, weights: Floats, cells: Cells) -> Shares:
+    """Return the estimate from the cell and the weight of each sample (some weight is positive)."""
+    squares = (weights**2).sum()
+    values = np.bincount(at, weights, cells.size)
+    # Not weights.sum(), which rounds otherwise: all samples in one cell make exactly one.
+    total = values.sum()
+    values = values / total
+    within = np.bincount(at, weights**2, cells.size)  # Σ w² of the samples in each cell
+    variance = within * (1 - values) ** 2 + np.maximum(squares - within, 0.0) * values**2
+    worth = float(total**2 / squares)
+    errors = cells.errors(values, variance / total**2, float(weights.max() / total))
+    return Shares(values.reshape(cells.shape), errors, worth)
+
+
+def rejection(
+    forward: Forward, cells: Cells, evidence: Evidence, n: int, rng: np.random.Generator
+) -> tuple[Shares, int]:
+    """Estimate the targets' distribution from the rows out of n that agree; return how many did.
+
+    A likelihood accepts a row with its own probability (the largest must not exceed one).
+    """
+    p = forward.potentials
+    observed = np.flatnonzero(evidence.codes >= 0)
+    forward = forward.only(ancestral(p, [*cells.targets, *observed, *evidence.likelihoods]))
+    width, soft = len(forward.order), list(evidence.likelihoods.items())
+    found = [np.zeros(0, np.int64)]
+    for _, uniforms in uniform_chunks(rng, n, width + len(soft)):
+        codes = np.zeros((len(uniforms), p.n_variables), np.int64)
+        forward.fill(uniforms, codes)
+        agrees = (codes[:, observed] == evidence.codes[observed]).all(axis=1)
+        for k, (v, likelihood) in enumerate(soft):
+            agrees &= uniforms[:, width + k] < likelihood[codes[:, v]]
+        found.append(cells.of_rows(codes[agrees]))
+    at = np.concatenate(found)
+    if not len(at):
+        raise SettingError(
+            "None of the {n} samples agrees with the evidence: it is impossible, or too improbable for rejection. "
+            'Raise n_samples, or use method="likelihood weighting", or query, which is exact.',
+            n=n,
+        )
+    return weighted_shares(at, np.ones(len(at)), cells), len(at)

@@ -1,0 +1,231 @@
+r"""The numeric nodes of a mixed network: drawn, or weighed, after the discrete ones; what those observed say of others.
+
+Given the discrete states, the numeric ancestors of the observed nodes are jointly normal. Their parts that no
+numeric arc joins are independent, so each part is one factor over the discrete parents of its nodes:
+:math:`N(e; \mu_d, \Sigma_d)`. Values drawn without the evidence are mended exactly:
+
+.. math:: x + \Sigma_{x e} \Sigma_{e e}^{-1} (e - x_e)
+
+has the conditional distribution (Matheron's rule).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._graphs.distributions import LinearGaussian
+from bayeskit._graphs.network import Network
+from bayeskit._inference.gaussian.elimination import log_normal
+from bayeskit.errors import TooLarge
+from bayeskit.typing import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Numeric:
+    """The regressions of a network, in the order in which they can be drawn.
+
+    Columns: discrete nodes are numbered among themselves, numeric nodes among themselves.
+    """
+
+    network: Network
+
+    @cached_property
+    def discrete_place(self) -> dict[object, int]:
+        return {node.name: k for k, node in enumerate(n for n in self.network.nodes if n.is_discrete)}
+
+    @cached_property
+    def place(self) -> dict[object, int]:
+        return {node.name: k for k, node in enumerate(n for n in self.network.nodes if not n.is_discrete)}
+
+    @cached_property
+    def nodes(self) -> list[tuple[LinearGaussian, list[int], list[int]]]:
+        """Of each numeric node its regression, its discrete parents and its numeric parents."""
+        found = []
+        for node in self.network.nodes:
+            if not node.is_discrete:
+                assert isinstance(node.distribution, LinearGaussian)
+                cells = [self.discrete_place[p] for p in node.parents if p in self.discrete_place]
+                numbers = [self.place[p] for p in node.parents if p in self.place]
+                found.append((node.distribution, cells, numbers))
+        return found
+
+    @cached_property
+    def order(self) -> list[int]:
+        """Numeric parents before their children."""
+        waiting = [len(numbers) for _, _, numbers in self.nodes]
+        children: list[list[int]] = [[] for _ in self.nodes]
+        for k, (_, _, numbers) in enumerate(self.nodes):
+            for parent in numbers:
+                children[parent].append(k)
+        order = [k for k, count in enumerate(waiting) if not count]
+        for k in order:  # grows while it is read
+            for child in children[k]:
+                waiting[child] -= 1
+                if not waiting[child]:
+                    order.append(child)
+        return order
+
+    def ancestral(self, of: list[int]) -> NDArray[np.bool_]:
+        """Tell which numeric nodes are among these or numeric ancestors of them."""
+        found = np.zeros(len(self.nodes), bool)
+        waiting = list(of)
+        while waiting:
+            k = waiting.pop()
+            if not found[k]:
+                found[k] = True
+                waiting.extend(self.nodes[k][2])
+        return found
+
+    def moments(self, k: int, codes: Ints, values: Floats) -> tuple[Floats, Floats]:
+        """Return mean and variance of node k in each row, given the values of its parents there."""
+        regression, cells, numbers = self.nodes[k]
+        place = tuple(codes[:, c] for c in cells)
+        slope = regression.coefficients[place]
+        mean = regression.intercept[place] + (slope * values[:, numbers]).sum(axis=-1)
+        variance = regression.variance[place]
+        return np.broadcast_to(mean, len(values)), np.broadcast_to(variance, len(values))
+
+    def draw(self, k: int, codes: Ints, uniforms: Floats, values: Floats) -> None:
+        """Fill column k of values (rows × numeric nodes) from column k of uniforms; its parents stand."""
+        from scipy.special import ndtri  # discrete networks do without SciPy
+
+        mean, variance = self.moments(k, codes, values)
+        # The inverse of the normal distribution takes one uniform a value, so the rows of a short sample
+        # begin a long one. Zero itself would be minus infinity.
+        values[:, k] = mean + np.sqrt(variance) * ndtri(np.maximum(uniforms[:, k], 2.0**-54))
+
+
+def discrete_part(network: Network) -> Network:
+    """Return the discrete nodes alone: no numeric node is above them."""
+    if network.is_discrete:
+        return network
+    return Network(tuple(node for node in network.nodes if node.is_discrete), network.name)
+
+
+# A value whose freedom is a smaller share than this of what it was before others were observed has none.
+NO_FREEDOM = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Numeric nodes joined by arcs, among them observed ones.
+
+    Attributes
+    ----------
+    nodes : the numeric nodes; seen : the places of the observed ones among them; seen_values : their values
+    cells : the discrete parents of any of them; sizes : their numbers of states
+    log_density : log N(e; μ_d, Σ_d), one axis for each of ``cells``
+    hits : how many of the values could not have been others (variance zero), with the same axes
+    gain : Σ_xe Σ_ee⁻¹ of each configuration, (configurations, nodes, seen)
+    """
+
+    nodes: list[int]
+    seen: list[int]
+    seen_values: Floats
+    cells: tuple[int, ...]
+    sizes: tuple[int, ...]
+    log_density: Floats
+    hits: Floats
+    gain: Floats
+
+    @property
+    def outweighed(self) -> Floats:
+        """The log density, −∞ where other configurations make more of the values certain: a probability outweighs any
+        density, as in exact answers."""
+        possible = self.log_density > -np.inf
+        most = np.max(self.hits, where=possible, initial=0.0)
+        return np.where(possible & (self.hits < most), -np.inf, self.log_density)
+
+    def mend(self, codes: Ints, values: Floats) -> None:
+        """Turn values drawn without the evidence into values drawn given it."""
+        at = np.zeros(len(codes), np.int64)
+        for c, size in zip(self.cells, self.sizes, strict=True):
+            at = at * size + codes[:, c]
+        columns = np.array(self.nodes)
+        observed = columns[self.seen]
+        gap = self.seen_values - values[:, observed]
+        values[:, columns] += np.einsum("rns,rs->rn", self.gain[at], gap)
+        values[:, observed] = self.seen_values
+
+
+def parts_of(numeric: Numeric, known: Floats, sizes: list[int], max_memory: float) -> list[Part]:
+    """Return the parts that observed values (NaN: free) make of the numeric nodes."""
+    seen = [int(k) for k in np.flatnonzero(~np.isnan(known))]
+    inside = numeric.ancestral(seen)
+    root = list(range(len(numeric.nodes)))
+
+    def top(k: int) -> int:
+        while root[k] != k:
+            root[k] = root[root[k]]
+            k = root[k]
+        return k
+
+    members: dict[int, list[int]] = {}
+    ordered = [k for k in numeric.order if inside[k]]
+    for k in ordered:
+        for parent in numeric.nodes[k][2]:
+            root[top(parent)] = top(k)
+    for k in ordered:
+        members.setdefault(top(k), []).append(k)
+    return [_part(numeric, nodes, known, sizes, max_memory) for nodes in members.values()]
+
+
+def _part(numeric: Numeric, nodes: list[int], known: Floats, sizes: list[int], max_memory: float) -> Part:
+    cells = tuple(sorted({c for k in nodes for c in numeric.nodes[k][1]}))
+    shape = tuple(sizes[c] for c in cells)
+    count, m = math.prod(shape), len(nodes)
+    if count * m * m * 8 * 3 > max_memory:
+        names = [name for name, c in numeric.discrete_place.items() if c in cells]
+        raise TooLarge(count * m * m * 8 * 3, max_memory, names, count * m * m)
+    configurations = np.zeros((count, max(cells, default=-1) + 1), np.int64)
+    configurations[:, list(cells)] = np.indices(shape).reshape(len(shape), count).T
+    place = {k: i for i, k in enumerate(nodes)}
+    # x = mean + load · (independent standard normals); size is the largest term that the mean is a sum of.
+    mean, size, load = np.zeros((count, m)), np.zeros((count, m)), np.zeros((count, m, m))
+    for i, k in enumerate(nodes):
+        regression, its_cells, numbers = numeric.nodes[k]
+        where = tuple(configurations[:, c] for c in its_cells)
+        slope = np.broadcast_to(regression.coefficients[where], (count, len(numbers)))
+        above = [place[p] for p in numbers]
+        intercept = regression.intercept[where]
+        mean[:, i] = intercept + (slope * mean[:, above]).sum(axis=-1)
+        size[:, i] = np.maximum(np.abs(intercept), np.abs(slope * size[:, above]).max(axis=-1, initial=0.0))
+        load[:, i] = np.einsum("cp,cpm->cm", slope, load[:, above])
+        load[:, i, i] = np.sqrt(regression.variance[where])
+    seen = [i for i, k in enumerate(nodes) if not np.isnan(known[k])]
+    e = known[[nodes[i] for i in seen]]
+    log_density, hits, gain = _conditioned(mean, size, load, seen, e)
+    return Part(nodes, seen, e, cells, shape, log_density.reshape(shape), hits.reshape(shape), gain)
+
+
+def _conditioned(
+    mean: Floats, size: Floats, load: Floats, seen: list[int], e: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Observe one value after the other: log density, how many were certain, and the gain, of each configuration.
+
+    What a value tells is taken out of the loads (Gram and Schmidt), never out of a covariance, which would hold half
+    their digits. A value that nothing is left to vary must be what it is; then it tells nothing.
+    """
+    count, m = mean.shape
+    log_density, hits, gain = np.zeros(count), np.zeros(count), np.zeros((count, m, len(seen)))
+    at_first = np.linalg.norm(load[:, seen], axis=-1)
+    for j, i in enumerate(seen):
+        norm = np.linalg.norm(load[:, i], axis=-1)
+        norm = np.where(norm > NO_FREEDOM * at_first[:, j], norm, 0.0)
+        gap = e[j] - mean[:, i]
+        density, certain = log_normal(gap, norm * norm, np.maximum(size[:, i], abs(e[j])))
+        log_density, hits = log_density + density, hits + certain
+        some = np.where(norm > 0.0, norm, 1.0)[:, None]
+        direction = np.where(norm[:, None] > 0.0, load[:, i] / some, 0.0)
+        along = np.einsum("cnm,cm->cn", load, direction)
+        load = load - along[:, :, None] * direction[:, None, :]
+        moved = along / some
+        shift = moved * np.where(np.isfinite(density), gap, 0.0)[:, None]
+        mean, size = mean + shift, np.maximum(size, np.abs(shift))
+        gain = gain + moved[:, :, None] * (np.eye(len(seen))[j] - gain[:, i])[:, None, :]
+    return log_density, hits, gain

@@ -1,0 +1,159 @@
+"""A network and evidence → the posterior as a Bayesian network of its own, from which exact samples are drawn.
+
+Variables that the evidence can say something about are eliminated one by one. When v goes, the product of the
+factors that hold it is, up to a constant for each state of its neighbours still there, P(v | neighbours, e): its
+table, with the neighbours as parents. Drawn in the reverse order, the variables have the posterior distribution.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from bayeskit._graphs.distributions import Discrete
+from bayeskit._inference.potentials import Contradiction, Evidence, Potentials
+from bayeskit._inference.relevant import ancestral, is_directed, relevant_factors
+from bayeskit.errors import TooLarge
+from bayeskit.typing import Floats, Ints
+
+# Variables, and the logarithms of a factor with an axis for each: a product of thousands never underflows.
+Piece = tuple[tuple[int, ...], Floats]
+
+
+def posterior_network(
+    potentials: Potentials, evidence: Evidence, max_memory: float, beside: Sequence[Piece] = ()
+) -> Potentials:
+    """Return the potentials of a Bayesian network over the same variables that is P(· | evidence).
+
+    ``beside`` are more factors, as logarithms, over variables among the potentials'. The cost is that of one exact
+    query; the tables are held together, and refused beyond ``max_memory`` bytes.
+    """
+    codes = np.where(potentials.sizes == 1, 0, evidence.codes)  # one state: nothing to draw
+    told = [*np.flatnonzero(evidence.codes >= 0), *evidence.likelihoods, *(v for s, _ in beside for v in s)]
+    relevant = ancestral(potentials, told)
+    factors = relevant_factors(potentials, relevant)
+    held = {f: tuple(v for v in potentials.scope_of(f) if codes[v] < 0) for f in factors}
+    wide = [f for f in factors if f in potentials.rules and held[f]]
+    pieces = [(held[f], potentials.log_slice(f, codes)) for f in factors if f not in wide]
+    pieces += [_sliced((v,), logs_of(likelihood), codes) for v, likelihood in evidence.likelihoods.items()]
+    pieces += [_sliced(scope, logs, codes) for scope, logs in beside]
+    if any(not scope and logs == -np.inf for scope, logs in pieces):
+        raise Contradiction
+    pieces = [piece for piece in pieces if piece[0]]
+    free = [int(v) for v in np.flatnonzero(relevant & (codes < 0))]
+    scopes_held = [*(scope for scope, _ in pieces), *(held[f] for f in wide)]
+    order = _elimination_order(free, scopes_held, potentials, max_memory)
+    pieces += [(held[f], potentials.log_slice(f, codes)) for f in wide]  # only now: there is room for them
+    tables = {int(v): _certain(int(potentials.sizes[v]), int(codes[v])) for v in np.flatnonzero(codes >= 0)}
+    scopes: dict[int, tuple[int, ...]] = {v: (v,) for v in tables}
+    rules: dict[int, Discrete] = {}
+    for v, scope, table in _eliminated(order, pieces, potentials):
+        scopes[v], tables[v] = scope, table
+    if is_directed(potentials):
+        for f, v in enumerate(potentials.child):
+            if relevant[v] or int(v) in tables:
+                continue
+            scopes[int(v)] = tuple(potentials.scope_of(f))
+            if f in potentials.rules:
+                rules[int(v)], tables[int(v)] = potentials.rules[f], np.empty(0)
+            else:
+                tables[int(v)] = potentials.table_of(f)
+    everyone = range(potentials.n_variables)
+    return Potentials.laid_out(
+        [int(s) for s in potentials.sizes],
+        [scopes[v] for v in everyone],
+        [tables[v] for v in everyone],
+        list(everyone),
+        potentials.names,
+        rules,
+    )
+
+
+def _certain(size: int, code: int) -> Floats:
+    one = np.zeros(size)
+    one[code] = 1.0
+    return one
+
+
+def _sliced(scope: tuple[int, ...], logs: Floats, codes: Ints) -> Piece:
+    """Return the factor where the observed variables have their states."""
+    place = tuple(slice(None) if codes[v] < 0 else int(codes[v]) for v in scope)
+    return tuple(v for v in scope if codes[v] < 0), np.asarray(logs[place])
+
+
+def _elimination_order(
+    free: list[int], scopes: list[tuple[int, ...]], potentials: Potentials, max_memory: float
+) -> list[int]:
+    """Return the order in which the next table is always the smallest that can be had; measure before it is made."""
+    neighbours: dict[int, set[int]] = {v: set() for v in free}
+    for scope in scopes:
+        for v in scope:
+            neighbours[v].update(scope)
+    size = [int(s) for s in potentials.sizes]
+    cells = {v: math.prod(size[u] for u in neighbours[v] | {v}) for v in free}
+    heap = [(cells[v], v) for v in free]
+    heapq.heapify(heap)
+    order: list[int] = []
+    needed = 0
+    while heap:
+        weight, v = heapq.heappop(heap)
+        if v not in neighbours or weight != cells[v]:
+            continue  # out of date: the variable is gone or stands again with another weight
+        order.append(v)
+        around = neighbours.pop(v) - {v}
+        needed += 8 * weight
+        # The product and, for the time of its making, one copy stand beside what is kept.
+        if needed + 16 * weight > max_memory:
+            names = [potentials.names[u] for u in sorted(around | {v})]
+            raise TooLarge(needed + 16 * weight, max_memory, names, weight)
+        for u in around:
+            neighbours[u] |= around
+            neighbours[u].discard(v)
+            cells[u] = math.prod(size[w] for w in neighbours[u] | {u})
+            heapq.heappush(heap, (cells[u], u))
+    return order
+
+
+def _eliminated(
+    order: list[int], pieces: list[Piece], potentials: Potentials
+) -> list[tuple[int, tuple[int, ...], Floats]]:
+    """Return (v, its new parents and v, its table) for each variable."""
+    place = {v: k for k, v in enumerate(order)}
+    buckets: list[list[Piece]] = [[] for _ in order]
+    for scope, logs in pieces:
+        buckets[min(place[v] for v in scope)].append((scope, logs))
+    found = []
+    for v, bucket in zip(order, buckets, strict=True):
+        others = sorted({u for scope, _ in bucket for u in scope} - {v})
+        scope = (*others, v)
+        product = np.zeros([int(potentials.sizes[u]) for u in scope])
+        for its_scope, logs in bucket:
+            product += _spread(its_scope, logs, scope)
+        largest = product.max(axis=-1, keepdims=True)
+        if not largest.max() > -np.inf:
+            raise Contradiction
+        # A row of zeros stays one: the rows that would look it up have probability zero.
+        product -= np.where(largest > -np.inf, largest, 0.0)
+        np.exp(product, out=product)
+        if others:
+            message = (logs_of(product.sum(axis=-1, keepdims=True)) + largest)[..., 0]
+            buckets[min(place[u] for u in others)].append((tuple(others), message))
+        found.append((v, scope, product))
+    return found
+
+
+def logs_of(values: Floats) -> Floats:
+    """Return the logarithms, −inf of zero without a warning."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values))
+
+
+def _spread(scope: tuple[int, ...], logs: Floats, onto: tuple[int, ...]) -> Floats:
+    """Return the factor with an axis for each variable of ``onto``."""
+    mine = [v for v in onto if v in scope]
+    turned = logs.transpose([scope.index(v) for v in mine])
+    shape = iter(turned.shape)
+    return np.asarray(turned.reshape([next(shape) if v in scope else 1 for v in onto]))

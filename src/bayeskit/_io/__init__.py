@@ -1,0 +1,1 @@
+"""Plain values ↔ bytes: saved models and statistics, network files."""

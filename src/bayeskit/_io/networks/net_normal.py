@@ -1,0 +1,146 @@
+"""The ``normal(a + b * x, v)`` of Hugin NET ↔ linear-Gaussian distributions; lists in lists."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from bayeskit._graphs.distributions import LinearGaussian
+from bayeskit._io.networks.tokens import Tokens, is_number, shown
+from bayeskit._messages import Message
+
+_NORMAL = re.compile(r"normal\s*\(([^(),]*),([^(),]*)\)")
+_PART = re.compile(r"\s*+([+-]|\*|(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+|[A-Za-z_]\w*+)\s*+")
+
+
+def read_normals(
+    tokens: Tokens, start: int, end: int, name: str, sizes: Sequence[int], numeric: Sequence[str]
+) -> LinearGaussian:
+    """Read one ``normal`` for each configuration of the discrete parents (their ``sizes``).
+
+    Parameters
+    ----------
+    start, end : the range of tokens
+    name : the node
+    numeric : identifiers of the numeric parents, in order
+    """
+    text = " ".join(tokens.words[start:end])
+    found = _NORMAL.findall(text)
+    brackets = re.sub(r"\s", "", _NORMAL.sub("#", text))
+    count = math.prod(sizes)
+    if len(found) != count or not fits(brackets, sizes):
+        raise tokens.error(
+            Message(
+                "the data of {name!r} must be {count} times normal(mean, variance), nested as its discrete parents; a "
+                "mean is a + b * x + …, without parentheses.",
+                name=name,
+                count=count,
+            ),
+            start,
+        )
+    intercepts, coefficients, variances = [], [], []
+    for mean, variance in found:
+        line = _line(mean, numeric)
+        if line is None:
+            raise tokens.error(
+                Message(
+                    "{mean} is no mean of {name!r}: write a + b * x + …, each x a continuous parent.",
+                    mean=shown(mean.strip()),
+                    name=name,
+                ),
+                start,
+            )
+        variance = variance.strip()
+        if not is_number(variance) or not 0 <= float(variance) < math.inf:
+            raise tokens.error(
+                Message("{variance} is no variance of {name!r}.", variance=shown(variance), name=name), start
+            )
+        intercepts.append(line[0])
+        coefficients.append(line[1])
+        variances.append(float(variance))
+    shape = tuple(sizes)
+    return LinearGaussian(
+        np.reshape(intercepts, shape),
+        np.reshape(coefficients, (*shape, len(numeric))),
+        np.reshape(variances, shape),
+    )
+
+
+def fits(brackets: str, sizes: Sequence[int]) -> bool:
+    """Say whether lists are nested as a table of these sizes, or are one flat list.
+
+    >>> fits("((##)(##)(##))", [3, 2]), fits("(######)", [3, 2]), fits("((###)(###))", [3, 2])
+    (True, True, False)
+    """
+    if brackets == f"({'#' * brackets.count('#')})":
+        return True
+    nested = "#"
+    for size in reversed(sizes):
+        nested = f"({nested * size})"
+    return brackets == nested
+
+
+def _line(text: str, numeric: Sequence[str]) -> tuple[float, list[float]] | None:
+    """Read ``a + b * x - y``; None where it is something else.
+
+    >>> _line("1.5 - 2 * x + y", ["x", "y", "z"])
+    (1.5, [-2.0, 1.0, 0.0])
+    """
+    parts = _PART.findall(text)
+    if not parts or _PART.sub("", text):
+        return None
+    constant: float | None = None
+    slopes: dict[str, float] = {}
+    terms = _terms(parts)
+    if terms is None:
+        return None
+    for sign, factors in terms:
+        names = [factor for factor in factors if not is_number(factor)]
+        numbers = [float(factor) for factor in factors if is_number(factor)]
+        value = sign * math.prod(numbers[1:], start=numbers[0]) if numbers else sign
+        if len(names) > 1 or any(name not in numeric for name in names) or not math.isfinite(value):
+            return None
+        if names:
+            slopes[names[0]] = slopes[names[0]] + value if names[0] in slopes else value
+        else:
+            constant = value if constant is None else constant + value
+    values = [slopes.get(name, 0.0) for name in numeric]
+    finite = all(map(math.isfinite, (*values, constant or 0.0)))
+    return (0.0 if constant is None else constant, values) if finite else None
+
+
+def _terms(parts: Sequence[str]) -> list[tuple[float, list[str]]] | None:
+    """Cut at the signs into (sign, factors); None where two things stand together without an operator."""
+    terms: list[tuple[float, list[str]]] = []
+    sign, factors, wanted = 1.0, list[str](), True
+    for place, part in enumerate(parts):
+        if part in "+-" and (not wanted or place == 0):
+            if factors:
+                terms.append((sign, factors))
+            sign, factors, wanted = (-1.0 if part == "-" else 1.0), [], True
+        elif part == "*" and not wanted:
+            wanted = True
+        elif part not in "+-*" and wanted:
+            factors = [*factors, part]
+            wanted = False
+        else:
+            return None
+    return None if wanted else [*terms, (sign, factors)]
+
+
+def written_normal(
+    intercept: float, coefficients: Sequence[float], variance: float, names: Sequence[str]
+) -> str:
+    """Return ``normal(…)`` that reads back to the same numbers.
+
+    >>> written_normal(1.5, [-2.0, 1.0], 0.25, ["x", "y"])
+    'normal ( 1.5 - 2.0 * x + 1.0 * y, 0.25 )'
+    """
+    terms = "".join(
+        f" {'-' if math.copysign(1, b) < 0 else '+'} {abs(b)!r} * {name}"
+        for b, name in zip(coefficients, names, strict=True)
+    )
+    return f"normal ( {intercept!r}{terms}, {variance!r} )"

@@ -1,0 +1,242 @@
+"""The UAI format: Bayesian and Markov networks without names, and evidence; the last variable comes fastest.
+
+Variables are named 0, 1, 2, … and so are their states: whole numbers, not text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from bayeskit._graphs.factor import Factor
+from bayeskit._graphs.network import FactorGraph, Network, Node, discrete
+from bayeskit._io.networks.assembly import assembled, require_discrete, warn_of_pyagrum
+from bayeskit._io.networks.budget import MOST_AXES, Budget
+from bayeskit._io.networks.flat_table import lines_of, table_from, table_of
+from bayeskit._io.networks.raw import decode, read_bytes
+from bayeskit._io.networks.tokens import Words, shown
+from bayeskit._messages import Message
+from bayeskit._schema import Variable, first_twice
+from bayeskit.errors import ModelFormatError
+from bayeskit.typing import PathLike
+
+_MOST_STATES = 2**20
+_MARKOV_OF_PYAGRUM = re.compile(r"\s*MARKOV\s+\d+\s*# nbr Nodes\b")
+_FASTEST_FIRST = re.compile(r"^[ \t]*+\d++[ \t]*+# \{(\d{1,15}(?:, ?\d{1,15})*)\}", re.MULTILINE)
+
+
+def read_uai(
+    text: bytes | str, path: object = None, normalize: bool = False, budget: Budget | None = None
+) -> Network | FactorGraph:
+    """Return the network of a UAI file: a Bayesian one of ``BAYES``, factors of ``MARKOV``.
+
+    In a ``BAYES`` file the last variable of each function is the child, and each variable is the child of one. ``#``
+    begins a comment.
+
+    Examples
+    --------
+    >>> network = read_uai("BAYES 2 2 2 2  1 0 2 0 1  2 .4 .6  4 .1 .9 .8 .2 ")
+    >>> network[1].parents, network[1].distribution.table()[0]
+    ((0,), array([0.1, 0.9]))
+    """
+    budget = budget or Budget(len(text))
+    text = decode(text, path)
+    words = Words(text, path)
+    kind = words.take(1, "BAYES or MARKOV")[0]
+    if kind not in ("BAYES", "MARKOV"):
+        raise words.refusal(
+            Message("a UAI file begins with BAYES or MARKOV; this one begins with {kind}.", kind=shown(kind))
+        )
+    sizes = words.wholes(words.whole("the number of variables"), "the number of states of each variable")
+    if 0 in sizes:
+        raise words.refusal(
+            Message("the variable {index} has no states. Give it at least one.", index=sizes.index(0))
+        )
+    # A variable that no function names could ask for any number of states.
+    if sum(sizes) > _MOST_STATES + words.left:
+        raise words.refusal(
+            Message("the variables have {sizes} states in all: too many to hold.", sizes=sum(sizes))
+        )
+    variables = [discrete(name, range(size)) for name, size in enumerate(sizes)]
+    scopes = _scopes(words, len(sizes))
+    turned = _turned(words, text, kind, scopes) if "#" in text else scopes
+    if turned != scopes:
+        warn_of_pyagrum("UAI", path)
+        scopes = turned
+    if kind == "MARKOV":
+        factors = tuple(_factor(words, [variables[v] for v in scope], budget) for scope in scopes)
+        words.end()
+        if not variables:
+            raise words.refusal("there is no variable in it.")
+        return FactorGraph(tuple(variables), factors)
+    nodes = _families(words, scopes, variables, normalize, budget)
+    words.end()
+    return assembled(nodes, path=path)
+
+
+def _scopes(words: Words, n_variables: int) -> list[list[int]]:
+    found = []
+    for number in range(words.whole("the number of functions")):
+        scope = words.wholes(words.whole(f"the size of scope {number}"), f"the variables of scope {number}")
+        strange = next((v for v in scope if v >= n_variables), None)
+        if strange is not None:
+            raise words.refusal(
+                Message(
+                    "scope {number} names the variable {strange}; there are {n_variables}, counted from 0.",
+                    number=number,
+                    strange=strange,
+                    n_variables=n_variables,
+                )
+            )
+        twice = first_twice(scope)
+        if twice is not None:
+            raise words.refusal(
+                Message("scope {number} names the variable {twice} twice.", number=number, twice=twice)
+            )
+        if len(scope) > MOST_AXES:
+            raise words.refusal(
+                Message(
+                    "scope {number} has {n} variables; at most {most_axes} are read.",
+                    number=number,
+                    n=len(scope),
+                    most_axes=MOST_AXES,
+                )
+            )
+        found.append(scope)
+    return found
+
+
+def _turned(words: Words, text: str, kind: str, scopes: list[list[int]]) -> list[list[int]]:
+    """Return the scopes with the fastest variable last, as UAI has it; files of pyAgrum are known by their comments.
+
+    In a ``BAYES`` file it puts the name of the child behind each scope, and lets the first parent vary fastest. In a
+    ``MARKOV`` file the scopes are in no order; the comment before each table names its variables, the fastest first.
+    """
+    if kind == "BAYES":
+        lines = [line for line in text.split("\n") if line.strip()]
+        commented = [place for place, line in enumerate(lines) if "#" in line]
+        in_order = all(scope[-1:] == [child] for child, scope in enumerate(scopes))
+        if not in_order or commented != list(range(4, 4 + len(scopes))):
+            return scopes
+        return [[*scope[-2::-1], scope[-1]] for scope in scopes]
+    if not _MARKOV_OF_PYAGRUM.match(text):
+        return scopes
+    told = [[int(name) for name in found.split(",")][::-1] for found in _FASTEST_FIRST.findall(text)]
+    if list(map(sorted, told)) != list(map(sorted, scopes)):
+        raise words.refusal(
+            "it was written by pyAgrum, which puts the order of each table into a comment, and its comments do not "
+            "name the variables of the scopes. Write it anew, or take all comments out of it if its order is "
+            "that of UAI."
+        )
+    return told
+
+
+def _values(words: Words, scope: Sequence[Variable]) -> list[float]:
+    over = ", ".join(str(variable.name) for variable in scope)
+    count = words.whole(f"the number of entries of the function over {over}")
+    cells = math.prod(variable.size for variable in scope)
+    if count != cells:
+        raise words.refusal(
+            Message(
+                "the function over {over} has {count} entries; its variables ask for {cells}.",
+                over=over,
+                count=count,
+                cells=cells,
+            )
+        )
+    return words.numbers(count, f"an entry of the function over {over}")
+
+
+def _factor(words: Words, scope: Sequence[Variable], budget: Budget) -> Factor:
+    over = ", ".join(str(variable.name) for variable in scope)
+    numbers = _values(words, scope)
+    budget.take([variable.size for variable in scope], over, words.refusal)
+    values = np.array(numbers)
+    if not (np.isfinite(values) & (values >= 0)).all() or not values.any():
+        raise words.refusal(
+            Message(
+                "the factor over {over} must hold finite numbers, none negative and not all of them zero.",
+                over=over,
+            )
+        )
+    return Factor([v.name for v in scope], [v.states for v in scope], values.reshape([v.size for v in scope]))
+
+
+def _families(
+    words: Words,
+    scopes: Sequence[Sequence[int]],
+    variables: Sequence[Variable],
+    normalize: bool,
+    budget: Budget,
+) -> list[Node]:
+    """Read the tables of a Bayesian network; nodes come in the order of their numbers."""
+    children = [scope[-1] if scope else None for scope in scopes]
+    if sorted(children, key=repr) != sorted(range(len(variables)), key=repr):
+        raise words.refusal(
+            "this BAYES file is no Bayesian network: the last variable of every scope is the child, and each variable "
+            "must be the child once. Is it a MARKOV file?"
+        )
+    found: dict[int, Node] = {}
+    for scope in scopes:
+        *parents, child = (variables[v] for v in scope)
+        start = words.at
+        values = _values(words, (*parents, child))
+        try:
+            table = table_from(values, child, parents, budget, normalize=normalize)
+        except ModelFormatError as error:
+            raise words.refusal(error.problem, start) from None
+        found[scope[-1]] = Node(child, tuple(p.name for p in parents), table)
+    return [found[v] for v in range(len(variables))]
+
+
+def uai_text(network: Network | FactorGraph) -> str:
+    """Return the UAI text of a network. The format has no names: variables and states become numbers."""
+    if isinstance(network, FactorGraph):
+        kind, place = "MARKOV", network.position
+        sizes = [variable.size for variable in network.variables]
+        scopes = [[place[name] for name in factor.names] for factor in network.factors]
+        tables = [factor.values for factor in network.factors]
+    else:
+        require_discrete(network, "UAI")
+        kind, place = "BAYES", network.dag.position
+        sizes = [node.variable.size for node in network.nodes]
+        scopes = [[*(place[p] for p in node.parents), place[node.name]] for node in network.nodes]
+        tables = [table_of(node) for node in network.nodes]
+    lines = [kind, str(len(sizes)), " ".join(map(str, sizes)), str(len(scopes))]
+    lines += [" ".join(map(str, (len(scope), *scope))) for scope in scopes]
+    for table in tables:
+        lines += ["", str(table.size), *lines_of(np.atleast_1d(table))]
+    return "\n".join([*lines, ""])
+
+
+def read_uai_evidence(path: PathLike) -> dict[int, int]:
+    """Return the evidence of a UAI ``.evid`` file: variable → state, both whole numbers.
+
+    Both forms are read: the pairs after their number, and before that the number of samples, which must be one.
+    """
+    words = Words(decode(read_bytes(path), path), path)
+    numbers = words.wholes(max(words.left, 1), "the number of observed variables")
+    if len(numbers) != 1 + 2 * numbers[0]:
+        samples, *numbers = numbers
+        if samples != 1 or not numbers or len(numbers) != 1 + 2 * numbers[0]:
+            raise ModelFormatError(
+                Message(
+                    "it is neither one set of evidence (a number k, then k pairs) nor '1' and one set; it begins with "
+                    "{samples} and has {value} numbers.",
+                    samples=samples,
+                    value=1 + len(numbers),
+                ),
+                path=path,
+                line=1,
+                column=1,
+            )
+    names, states = numbers[1::2], numbers[2::2]
+    twice = first_twice(names)
+    if twice is not None:
+        raise ModelFormatError(
+            Message("the variable {twice} is observed twice. Keep one of them.", twice=twice), path=path
+        )
+    return dict(zip(names, states, strict=True))

@@ -1,0 +1,345 @@
+"""Statistics ↔ one file: the schema and the plan as plain values, every part as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._io.plain_values import from_plain, to_plain
+from bayeskit._io.saved import Arrays, SavedContent, as_path, naming, read_saved, write_saved
+from bayeskit._messages import Message
+from bayeskit._schema import Kind, Name, Schema, Variable
+from bayeskit._statistics.part import DUST, Part
+from bayeskit._statistics.statistics import Statistics
+from bayeskit._statistics.term import PARTS, Pattern, Plan
+from bayeskit.errors import DataError, ModelFormatError
+from bayeskit.typing import PathLike
+
+_SIMPLE_FIELDS: dict[str, Any] = {
+    field.name: getattr(Variable("", "categorical"), field.name)
+    for field in fields(Variable)
+    if field.init and field.name not in ("name", "states", "cuts")
+}
+# The most codes that a coded column may have, twice over.
+_MOST_STATES = 2**25
+# Weights of one fit add up to 1e100 at most; room is left for as many fits as anybody could make.
+_LARGEST_WEIGHT = 1e120
+# Sums of squares are added up over columns, and must stay numbers.
+_LARGEST_SUM = 1e300
+# What a double has lost is far below its last digit.
+_MOST_LOST = 1e-12
+# The binary exponents of doubles lie between −1,074 and 1,024; grids go 40 finer.
+_LARGEST_EXPONENT = 1_200
+# Before the names of the arrays of what was taken away.
+_GONE = "gone/"
+
+
+def save_statistics(statistics: Statistics, path: PathLike) -> None:
+    """Write statistics to a file, whole or not at all.
+
+    >>> import os, tempfile
+    >>> schema = Schema((), Variable("好瓜", "categorical", ("是", "否"), n_declared=2))
+    >>> statistics = Statistics.zero(schema, Plan.naive(schema))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_statistics(statistics, os.path.join(folder, "西瓜.counts"))
+    ...     load_statistics(os.path.join(folder, "西瓜.counts")).class_counts
+    array([0., 0.])
+    """
+    place = as_path(path)
+    content, arrays = pack_statistics(statistics)
+    write_saved(SavedContent("statistics", content, arrays), place)
+
+
+def load_statistics(path: PathLike) -> Statistics:
+    """Read statistics that :func:`save_statistics` wrote."""
+    place = as_path(path)
+    with naming(place):
+        saved = read_saved(place, "statistics")
+        return unpack_statistics(saved.content, saved.arrays)
+
+
+def pack_statistics(statistics: Statistics) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the plain values and the arrays; statistics that could not be read back are refused."""
+    schema, plan = statistics.schema, statistics.plan
+    content = {
+        "attributes": [pack_variable(v) for v in schema.attributes],
+        "target": pack_variable(schema.target),
+        "plan": [[p.kind, [to_plain(name, "a column name") for name in p.attributes]] for p in plan.patterns],
+    }
+    arrays = {
+        f"{p.kind}/{name}": a for p in plan.patterns for name, a in statistics.parts[p.kind].arrays().items()
+    }
+    arrays |= {
+        f"{_GONE}{kind}/{name}": a
+        for kind, part in statistics.gone.items()
+        for name, a in part.arrays().items()
+    }
+    flaw = _flaw_of_arrays(schema, plan, arrays)
+    if flaw:
+        raise DataError(
+            "These statistics cannot be saved: {flaw}. Statistics counted from rows have no such flaw.",
+            flaw=flaw,
+        )
+    return content, arrays
+
+
+def unpack_statistics(content: dict[str, Any], arrays: Arrays) -> Statistics:
+    """Return the statistics, after checking that values and arrays fit each other."""
+    for key in ("attributes", "target", "plan"):
+        if key not in content:
+            raise ModelFormatError(Message("it does not tell its {key}. Save it again.", key=key))
+    most = min(max((len(a) for a in arrays.values() if a.ndim), default=0), _MOST_STATES)
+    attributes = tuple(unpack_variable(plain, most) for plain in content["attributes"])
+    target = unpack_variable(content["target"], most)
+    if target.kind != "categorical":
+        raise ModelFormatError(
+            Message("its class {name!r} is {kind}, not categorical.", name=target.name, kind=target.kind)
+        )
+    schema = Schema(attributes, target)
+    plan = Plan(tuple(_unpack_pattern(plain, schema) for plain in content["plan"]))
+    if len({p.kind for p in plan.patterns}) < len(plan.patterns):
+        raise ModelFormatError("its plan names a pattern twice.")
+    flaw = _flaw_of_arrays(schema, plan, arrays)
+    if flaw:
+        raise ModelFormatError(
+            Message(
+                "{flaw}. It was not written by bayeskit, or by a version with a fault: save it again.",
+                flaw=flaw,
+            )
+        )
+    held, remembered = _apart(arrays)
+    parts, gone = (
+        {p.kind: PARTS[p.kind].from_arrays(_part_arrays(p.kind, some)) for p in these.patterns}
+        for these, some in ((plan, held), (_plan_of(remembered, plan), remembered))
+    )
+    return Statistics(schema, plan, parts, gone)
+
+
+# -- schema and plan -------------------------------------------------------------------------------
+
+
+def pack_variable(variable: Variable) -> dict[str, Any]:
+    """Return a variable as plain values."""
+    n, states = variable.size, variable.states
+    # The codes of a coded column may be millions; (False, True) are equal to (0, 1) and yet no such codes.
+    coded = (
+        n > 16 and states[-1] == n - 1 and states == tuple(range(n)) and all(type(s) is int for s in states)
+    )
+    return {
+        "name": to_plain(variable.name, "a column name"),
+        "states": n if coded else [to_plain(state, f"a state of {variable.name!r}") for state in states],
+        **{field: getattr(variable, field) for field in _SIMPLE_FIELDS},
+        **({} if variable.cuts is None else {"cuts": list(variable.cuts)}),
+    }
+
+
+def unpack_variable(plain: dict[str, Any], most: int) -> Variable:
+    """Return the variable; one whose states are told as a number has ``most`` of them at most."""
+    name, states, simple = from_plain(plain["name"]), plain["states"], dict(plain)
+    del simple["name"], simple["states"]
+    cuts = _unpack_cuts(name, simple.pop("cuts", None))
+    if type(states) is int:
+        if not 0 <= states <= most:
+            raise ModelFormatError(
+                Message("{name!r} has {states} states, more than there are counts.", name=name, states=states)
+            )
+        states = range(states)
+    variable = Variable(name=name, states=tuple(from_plain(state) for state in states), cuts=cuts, **simple)
+    for field, default in _SIMPLE_FIELDS.items():
+        if type(getattr(variable, field)) is not type(default):
+            raise ModelFormatError(
+                Message(
+                    "{name!r} has {value!r} for {field}.",
+                    name=name,
+                    value=getattr(variable, field),
+                    field=field,
+                )
+            )
+    if variable.kind not in get_args(Kind):
+        raise ModelFormatError(
+            Message(
+                "{name!r} is of the kind {kind!r}, which this version does not know.",
+                name=name,
+                kind=variable.kind,
+            )
+        )
+    if not 0 <= variable.n_declared <= variable.size:
+        raise ModelFormatError(
+            Message(
+                "{name!r} has {n_declared} declared states of {size}.",
+                name=name,
+                n_declared=variable.n_declared,
+                size=variable.size,
+            )
+        )
+    if len(variable.codes) < variable.size:
+        raise ModelFormatError(Message("{name!r} has a state twice.", name=name))
+    if variable.width < 1 or (variable.size and variable.kind != "categorical"):
+        raise ModelFormatError(
+            Message(
+                "{name!r} is {kind} with {size} states and width {width}.",
+                name=name,
+                kind=variable.kind,
+                size=variable.size,
+                width=variable.width,
+            )
+        )
+    if variable.dense and variable.states != tuple(range(variable.size)):
+        raise ModelFormatError(
+            Message(
+                "{name!r} is coded by {states}; codes are 0, 1, 2, …", name=name, states=variable.listing()
+            )
+        )
+    if cuts is not None and len(cuts) + 1 != variable.size:
+        raise ModelFormatError(
+            Message(
+                "{name!r} has {n} cut points and {size} intervals.",
+                name=name,
+                n=len(cuts),
+                size=variable.size,
+            )
+        )
+    return variable
+
+
+def _unpack_cuts(name: Name, cuts: Any) -> tuple[float, ...] | None:
+    """Read the cut points of a column: finite numbers that ascend."""
+    if cuts is None:
+        return None
+    numbers = isinstance(cuts, list) and all(type(cut) is float and np.isfinite(cut) for cut in cuts)
+    if not numbers or any(a >= b for a, b in pairwise(cuts)):
+        raise ModelFormatError(
+            Message(
+                "{name!r} is cut at {cuts!r}; cut points are finite numbers in ascending order.",
+                name=name,
+                cuts=cuts,
+            )
+        )
+    return tuple(cuts)
+
+
+def _unpack_pattern(plain: Any, schema: Schema) -> Pattern:
+    kind, names = plain
+    if kind not in PARTS:
+        raise ModelFormatError(
+            Message("its plan asks for {kind!r}, which this version does not know.", kind=kind)
+        )
+    attributes = tuple(from_plain(name) for name in names)
+    part = PARTS[kind]
+    columns = tuple(v.name for v in schema.attributes if v.kind == part.column_kind)
+    strange: list[Any]
+    if not part.names_columns:
+        strange = [] if part.is_pattern(schema, attributes) else [attributes]
+    elif part.parent_kinds:
+        children, parents = _members_of(attributes)
+        above = {v.name for v in schema.attributes if v.kind in part.parent_kinds}
+        strange = [name for name in children if name not in columns]
+        strange += [name for name in parents if name not in above]
+    else:
+        strange = [name for name in attributes if name not in columns]
+    partial = part.takes_all and attributes != columns
+    twice = part.names_columns and len(set(attributes)) < len(attributes)
+    if strange or twice or partial:
+        raise ModelFormatError(
+            Message(
+                "its plan asks for {kind} of {attributes!r}; the schema has {columns!r}.",
+                kind=kind,
+                attributes=list(attributes),
+                columns=list(columns),
+            )
+        )
+    return Pattern(kind, attributes)
+
+
+def _members_of(families: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
+    """Return the children of families, and all their parents."""
+    for family in families:
+        if type(family) is not tuple or not family or len(set(family)) < len(family):
+            raise ModelFormatError(
+                Message(
+                    "its plan asks for the family {family!r}, which is not a child and parents.",
+                    family=family,
+                )
+            )
+    return [family[0] for family in families], [name for family in families for name in family[1:]]
+
+
+# -- arrays ----------------------------------------------------------------------------------------
+
+
+def _part_arrays(kind: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
+    prefix = f"{kind}/"
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _apart(arrays: Arrays) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
+    """Return the arrays of what is held, and those of rows that are gone under the names of the former."""
+    gone = {name.removeprefix(_GONE): array for name, array in arrays.items() if name.startswith(_GONE)}
+    return {name: array for name, array in arrays.items() if not name.startswith(_GONE)}, gone
+
+
+def _plan_of(arrays: Arrays, plan: Plan) -> Plan:
+    """Return the patterns of a plan that are remembered of rows that are gone, and that these arrays are of."""
+    there = {name.partition("/")[0] for name in arrays}
+    return Plan(tuple(p for p in plan.patterns if p.kind in there and PARTS[p.kind].remembered))
+
+
+def _flaw_of_arrays(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
+    """Say which array, of what is held or of rows that are gone, does not fit."""
+    held, gone = _apart(arrays)
+    flaw = _flaw_of_parts(schema, plan, held)
+    if flaw or not gone:
+        return flaw
+    flaw = _flaw_of_parts(schema, _plan_of(gone, plan), gone)
+    return None if flaw is None else f"of the rows that were forgotten, {flaw}"
+
+
+def _flaw_of_parts(schema: Schema, plan: Plan, arrays: Arrays) -> str | None:
+    """Say which array is missing, superfluous or not of the shape and dtype that the schema asks for."""
+    wanted: dict[str, NDArray[Any]] = {}
+    for pattern in plan.patterns:
+        try:
+            zero = PARTS[pattern.kind].zero(schema, pattern.attributes).arrays()
+        except (MemoryError, OverflowError, ValueError):
+            return f"its schema is too large for {pattern.kind}"
+        wanted |= {f"{pattern.kind}/{name}": array for name, array in zero.items()}
+    if wanted.keys() != arrays.keys():
+        return f"its arrays are {sorted(arrays)} where its plan needs {sorted(wanted)}"
+    apart = {p.kind: _part_arrays(p.kind, arrays) for p in plan.patterns}
+    for kind, own in apart.items():
+        for name, zeros in _part_arrays(kind, wanted).items():
+            flaw = _flaw_of_array(PARTS[kind], name, own, zeros)
+            if flaw:
+                return f"its array {kind}/{name} {flaw}"
+    flaws = (PARTS[kind].flaw(own, schema, arrays) for kind, own in apart.items())
+    return next((flaw for flaw in flaws if flaw), None)
+
+
+def _flaw_of_array(part: type[Part], name: str, arrays: Arrays, zeros: NDArray[Any]) -> str | None:
+    """Say what one array of a part has that no rows give it; ``zeros`` is the array without rows."""
+    array = arrays[name]
+    shape = (len(array), *zeros.shape[1:]) if name in part.free_arrays and array.ndim else zeros.shape
+    if array.shape != shape or array.dtype != zeros.dtype:
+        return f"has shape {array.shape} and dtype {array.dtype}; its schema and plan need {shape} and {zeros.dtype}"
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        return "holds NaN or infinity"
+    if name in part.fixed_arrays and (array != zeros).any():
+        return "does not fit its schema and plan"
+    if name in part.weight_arrays:
+        if array.min(initial=0.0) < -DUST * array.max(initial=1.0):
+            return "holds negative counts"
+        if array.max(initial=0.0) > _LARGEST_WEIGHT:
+            return "holds more than any rows weigh"
+    if part.is_squared and np.abs(array).max(initial=0.0) > _LARGEST_SUM:
+        return "holds sums that no covariance can be made of"
+    if name.endswith("_low"):
+        whole = arrays[name[:-4]]
+        if array.shape != whole.shape or (abs(array) > _MOST_LOST * abs(whole)).any():
+            return f"is no remainder of {part.kind}/{name[:-4]}"
+    if name in part.exponent_arrays and np.abs(array).max(initial=0) > _LARGEST_EXPONENT:
+        return "holds exponents that no number has"
+    return None

@@ -1,0 +1,101 @@
+"""HTML is made here, and nowhere else: elements, the frame of a document; whatever is text is escaped.
+
+A piece that is made is an `Html`, and any other text is escaped when it is put into one, so nothing is escaped twice
+and nothing is forgotten. Pictures are SVG and have a writer of their own (``_report/drawing/svg.py``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from bayeskit._visible import escape, visible
+
+# What XML 1.0 cannot hold, not even escaped.
+_FORBIDDEN = re.compile("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def plain(value: object) -> str:
+    """Return a name or state as one line that XML can hold: blanks for line breaks, � for what it cannot.
+
+    >>> plain("a\\nb\\x00")
+    'a b�'
+    """
+    return visible(_FORBIDDEN.sub("�", re.sub(r"\s", " ", str(value))))
+
+
+class Html(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+BREAK = Html("<br>")
+
+
+def text(value: object) -> Html:
+    """Escape whatever is not HTML yet.
+
+    >>> text("<b>"), text(Html("<b>"))
+    ('&lt;b&gt;', '<b>')
+    """
+    return value if isinstance(value, Html) else Html(escape(plain(value)))
+
+
+def join(parts: Iterable[object], between: str = "") -> Html:
+    """Set pieces one after the other, with HTML between them."""
+    return Html(between.join(map(text, parts)))
+
+
+def tag(name: str, *inside: object, cls: str = "", attributes: str = "") -> Html:
+    """Make an element.
+
+    >>> tag("p", "a < b", cls="faint")
+    '<p class="faint">a &lt; b</p>'
+    """
+    said = (f' class="{cls}"' if cls else "") + (f" {attributes}" if attributes else "")
+    return Html(f"<{name}{said}>{join(inside)}</{name}>")
+
+
+def paragraphs(lines: Iterable[object]) -> Html:
+    """Make a paragraph of each line.
+
+    >>> paragraphs(["a", "<b>"])
+    '<p>a</p><p>&lt;b&gt;</p>'
+    """
+    return join(tag("p", line) for line in lines)
+
+
+def filled(pattern: str, **values: object) -> Html:
+    """Fill a text of ours, which holds no HTML, with values, which may.
+
+    >>> filled("{n} < {m}", n=Html("<i>1</i>"), m="<2>")
+    '<i>1</i> &lt; &lt;2&gt;'
+    """
+    return Html(escape(pattern).format(**{name: text(value) for name, value in values.items()}))
+
+
+def document(title: object, body: str, style: str, lang: str) -> Html:
+    """Return a whole page that needs nothing beside it.
+
+    Parameters
+    ----------
+    title : escaped
+    body, style : HTML and CSS of ours
+    lang : "en" or "zh"
+
+    Examples
+    --------
+    >>> document("<x>", "", "", "zh").count("&lt;x&gt;")
+    1
+    """
+    language = {"zh": "zh-CN"}.get(lang, lang)
+    head = join(
+        [
+            Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'),
+            tag("title", title),
+            tag("style", Html(style)),
+        ]
+    )
+    page = tag("html", tag("head", head), "\n", tag("body", Html(body)), attributes=f'lang="{language}"')
+    return Html(f"<!doctype html>\n{page}\n")

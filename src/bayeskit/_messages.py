@@ -1,0 +1,430 @@
+"""Messages: a template and its values, formatted in the language of whoever reads them, when they are shown.
+
+The library is written in English, and a message is written once: where it is found out. Its template is what a
+catalogue is asked for (``locale/zh_CN/LC_MESSAGES/bayeskit.po``, an ordinary file of gettext, read as it is), so that
+no finished sentence is ever taken apart. A message of which some part has no translation stays English, whole.
+
+The language is that of ``set_language``, else that of the environment variable BAYESKIT_LANG, else English. The
+language of the system is not looked at, so that a program says the same everywhere. Reports and commands are told
+theirs (``lang=``): `WordList`, `text_in`, `run_on` and `Message.told_in` take a language, and use the same catalogue.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, reduce
+from itertools import islice
+from string import Formatter
+from typing import Any
+
+from bayeskit._visible import visible_lines
+
+VARIABLE = "BAYESKIT_LANG"
+# Language → folder of its catalogue. That of English holds only what the command line words otherwise.
+LANGUAGES = {"en": "en", "zh": "zh_CN"}
+# Where messages may be worded otherwise (msgctxt): whoever types commands has flags in the place of arguments.
+COMMAND_LINE = "command line"
+# So many names are listed where none is near.
+MOST_LISTED = 8
+
+_PLAIN = (str, int, float, bool, type(None))
+_Translate = Callable[[str], str | None]
+
+
+class _Choice:
+    """What was chosen for this process, by whoever runs it."""
+
+    language: str | None = None
+    context: str | None = None
+
+
+def choose(language: str | None) -> None:
+    """Speak a language from now on; None leaves it to BAYESKIT_LANG again."""
+    _Choice.language = language
+
+
+def language() -> str:
+    """Return the language that messages are shown in.
+
+    Examples
+    --------
+    >>> with speaking("zh"):
+    ...     language()
+    'zh'
+    """
+    chosen = _Choice.language or os.environ.get(VARIABLE, "")
+    return chosen if chosen in LANGUAGES else "en"
+
+
+@contextmanager
+def speaking(language: str | None, context: str | None = None) -> Iterator[None]:
+    """Speak a language, and as one does in some place, until the end of a block."""
+    before = _Choice.language, _Choice.context
+    _Choice.language, _Choice.context = language, context
+    try:
+        yield
+    finally:
+        _Choice.language, _Choice.context = before
+
+
+class Message:
+    """A message, or a part of one, that is formatted in the current language when it is shown.
+
+    Values that may change, or that cannot travel between processes, are kept as the template shows them; texts,
+    numbers and other messages are kept as they are. Without values a template is not formatted, and braces stay.
+
+    Examples
+    --------
+    >>> hint = Message("Did you mean {names}?", names=Joined(["'Color'", "'cold'"], " or "))
+    >>> print(Message("There is no model {name!r}. {hint}", name="colour", hint=hint))
+    There is no model 'colour'. Did you mean 'Color' or 'cold'?
+    >>> hint.template
+    'Did you mean {names}?'
+    """
+
+    __slots__ = ("template", "values")
+
+    def __init__(self, template: str, /, **values: Any) -> None:
+        self.template = template
+        self.values = _kept(template, values)
+
+    def said(self, translate: _Translate) -> str | None:
+        """Return the text as a translator of templates has it, None where some part has no translation."""
+        template = translate(self.template) if self.template else ""
+        if template is None or not self.values:
+            return template
+        values: dict[str, Any] = {}
+        for name, value in self.values.items():
+            values[name] = value.said(translate) if isinstance(value, (Message, Joined)) else value
+            if values[name] is None and value is not None:
+                return None
+        return template.format_map(values)
+
+    def told_in(self, lang: str) -> str:
+        """Return the text in a language that is an argument.
+
+        Examples
+        --------
+        >>> Message("There are {names}.", names=Joined("ab")).told_in("zh")
+        '现有：a、b。'
+        """
+        return _shown(self, lang)
+
+    def __str__(self) -> str:
+        return _shown(self)
+
+    def __format__(self, specification: str) -> str:
+        return format(str(self), specification)
+
+    def __repr__(self) -> str:
+        values = "".join(f", {name}={value!r}" for name, value in self.values.items())
+        return f"Message({self.template!r}{values})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and (self.template, self.values) == (other.template, other.values)
+
+    def __hash__(self) -> int:
+        return hash(self.template)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _message, (self.template, self.values)
+
+
+def _message(template: str, values: Mapping[str, Any]) -> Message:
+    return Message(template, **values)
+
+
+class Term(Message):
+    """A word that is somebody else's, such as the system's: translated where it is known, else left as it is."""
+
+    __slots__ = ()
+
+    def said(self, translate: _Translate) -> str:
+        return translate(self.template) or self.template
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Term, (self.template,)
+
+
+class RowNumber(Message):
+    """Which row of a table it is: Python counts from 0, and says so; whoever types commands counts from 1.
+
+    Examples
+    --------
+    >>> print(RowNumber(3))
+    row 3 (the first is 0)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, row: int) -> None:
+        super().__init__("row {row} (the first is 0)", row=int(row))
+
+    def said(self, translate: _Translate) -> str | None:
+        if _Choice.context != COMMAND_LINE:
+            return super().said(translate)
+        return Message("row {row}", row=self.values["row"] + 1).said(translate)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowNumber, (self.values["row"],)
+
+
+class Joined:
+    """Items with the sign of the current language between them; an item may be a message itself.
+
+    Examples
+    --------
+    >>> print(Joined(["red", "green"]), Joined(["red"], " or "))
+    red, green red
+    """
+
+    __slots__ = ("items", "sign")
+
+    def __init__(self, items: Iterable[object], sign: str = ", ") -> None:
+        self.items = tuple(item if isinstance(item, (Message, Joined)) else str(item) for item in items)
+        self.sign = sign
+
+    def said(self, translate: _Translate) -> str | None:
+        """Return the items as a translator of templates has them, None where some part has no translation."""
+        parts = [item if isinstance(item, str) else item.said(translate) for item in self.items]
+        whole = [part for part in parts if part is not None]
+        sign = translate(self.sign)
+        return (self.sign if sign is None else sign).join(whole) if len(whole) == len(parts) else None
+
+    def __str__(self) -> str:
+        return _shown(self)
+
+    def __format__(self, specification: str) -> str:
+        return format(str(self), specification)
+
+    def __bool__(self) -> bool:
+        return bool(self.items)
+
+    def __repr__(self) -> str:
+        return f"Joined({list(self.items)!r}, {self.sign!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Joined) and (self.items, self.sign) == (other.items, other.sign)
+
+    def __hash__(self) -> int:
+        return hash((self.items, self.sign))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Joined, (self.items, self.sign)
+
+
+def as_message(text: str | Message) -> Message:
+    """Return a part of a message as one: a text without values is a template as well."""
+    return text if isinstance(text, Message) else Message(text)
+
+
+def listed(items: Iterable[object], most: int) -> Joined:
+    """Join items for a message, so many of them at most.
+
+    Examples
+    --------
+    >>> print(listed("abc", 3), listed("abc", 2), sep="; ")
+    a, b, c; a, b, …
+    """
+    first = list(islice(items, most + 1))
+    return Joined(first if len(first) <= most else [*first[:most], "…"])
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> Message:
+    """Say which of the names there are is nearest, or list them.
+
+    Examples
+    --------
+    >>> print(did_you_mean("colour", ["Color", "size"]), did_you_mean("x", ["size"]))
+    Did you mean 'Color'? There is 'size'.
+    """
+    from difflib import get_close_matches
+
+    names = {str(each): each for each in known}
+    folded = {text.casefold(): text for text in names}
+    near = get_close_matches(str(name).casefold(), folded, n=3, cutoff=0.5)
+    if near:
+        return Message("Did you mean {names}?", names=Joined((repr(folded[text]) for text in near), " or "))
+    if not names:
+        return Message("There are none.")
+    shown = listed(map(repr, names), MOST_LISTED)
+    return Message("There is {names}." if len(names) == 1 else "There are {names}.", names=shown)
+
+
+class _AsShown:
+    """A value as the fields of a template show it, which does not change afterwards."""
+
+    __slots__ = ("forms",)
+
+    def __init__(self, forms: dict[tuple[str, str], str]) -> None:
+        self.forms = forms
+
+    def __str__(self) -> str:
+        return self._form("s", "")
+
+    def __repr__(self) -> str:
+        return self._form("r", "")
+
+    def __format__(self, specification: str) -> str:
+        return self._form("", specification)
+
+    def _form(self, conversion: str, specification: str) -> str:
+        form = (conversion, specification)
+        return self.forms[form] if form in self.forms else next(iter(self.forms.values()), "")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _AsShown) and self.forms == other.forms
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.forms.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _AsShown, (self.forms,)
+
+
+def _kept(template: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for name, value in values.items():
+        told = getattr(value, "message", None) if isinstance(value, Exception) else None
+        if isinstance(told, Message):  # an error of ours, told within another
+            value = told
+        if type(value) not in _PLAIN and not isinstance(value, (Message, Joined, _AsShown)):
+            forms = [field[1:] for field in fields_of(template) if field[0] == name]
+            value = _AsShown({form: _formatted(value, *form) for form in forms})
+        kept[name] = value
+    return kept
+
+
+def _formatted(value: object, conversion: str, specification: str) -> str:
+    if conversion:
+        value = repr(value) if conversion == "r" else str(value)
+    return visible_lines(format(value, specification))
+
+
+@cache
+def fields_of(template: str) -> tuple[tuple[str, str, str], ...]:
+    """Return the fields of a template: name, conversion and specification of each.
+
+    Examples
+    --------
+    >>> fields_of("{name!r} is {share:.3g}")
+    (('name', 'r', ''), ('share', '', '.3g'))
+    """
+    parts = Formatter().parse(template)
+    return tuple((name, how or "", form or "") for _, name, form, how in parts if name is not None)
+
+
+def _shown(text: Message | Joined, lang: str | None = None) -> str:
+    told = text.said(translator(lang or language(), _Choice.context))
+    return visible_lines(text.said(_unchanged) if told is None else told)
+
+
+def _unchanged(template: str) -> str:
+    return template
+
+
+def translator(language: str, context: str | None = None) -> _Translate:
+    """Return what gives a template in a language, as it is worded in some place where it is worded otherwise there."""
+    is_english = language == "en"
+    if is_english and context is None:
+        return _unchanged
+    entries = catalogue(LANGUAGES[language])
+
+    def translate(template: str) -> str | None:
+        found = entries.get((context, template)) or entries.get((None, template))
+        return template if found is None and is_english else found
+
+    return translate
+
+
+def text_in(lang: str, template: str) -> str:
+    """Return a text of ours in a language that is an argument; what has no translation stays English.
+
+    Examples
+    --------
+    >>> text_in("zh", "posterior"), text_in("en", "posterior")
+    ('后验概率', 'posterior')
+    """
+    return translator(lang, _Choice.context)(template) or template
+
+
+def run_on(sentences: Iterable[str], lang: str) -> str:
+    """Put sentences one behind the other, with a blank between them where the language has one.
+
+    Examples
+    --------
+    >>> run_on(["One.", "Two."], "en"), run_on(["一。", "二。"], "zh")
+    ('One. Two.', '一。二。')
+    """
+    pair = text_in(lang, "{one} {two}")
+    return reduce(
+        lambda one, two: pair.format(one=one, two=two) if one and two else one or two, sentences, ""
+    )
+
+
+class WordList(Mapping[str, str]):
+    """The texts of a report or a command by short names: written in English, read in the language of a report.
+
+    Examples
+    --------
+    >>> words = WordList({"posterior": "posterior", "n_rows": "{n} rows"})
+    >>> words["posterior"], words.of("zh")["posterior"]
+    ('posterior', '后验概率')
+    """
+
+    __slots__ = ("_lang", "_texts")
+
+    def __init__(self, texts: Mapping[str, str], lang: str = "en") -> None:
+        self._texts, self._lang = texts, lang
+
+    def of(self, lang: str) -> WordList:
+        """Return the same texts in another language."""
+        return WordList(self._texts, lang)
+
+    def __getitem__(self, name: str) -> str:
+        return text_in(self._lang, self._texts[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
+@cache
+def catalogue(folder: str) -> Mapping[tuple[str | None, str], str]:
+    """Read the catalogue of a language: (context, template) → translation."""
+    from importlib.resources import files
+
+    path = files(__package__).joinpath("locale", folder, "LC_MESSAGES", "bayeskit.po")
+    return dict(entries_of(path.read_text("utf-8")))
+
+
+_LINE = re.compile(r'(?:(msgctxt|msgid|msgstr) )?(".*")')
+
+
+def entries_of(text: str) -> Iterator[tuple[tuple[str | None, str], str]]:
+    r"""Read the entries of a .po file, without its header and what has no translation yet.
+
+    Examples
+    --------
+    >>> list(entries_of('msgid "a "\n"{b}"\nmsgstr "甲{b}"\n'))
+    [((None, 'a {b}'), '甲{b}')]
+    """
+    entry: dict[str, str] = {}
+    key = ""
+    for line in [*text.splitlines(), 'msgid ""']:
+        found = _LINE.fullmatch(line.strip())
+        if found is None:  # a comment, or a blank line
+            continue
+        begins = found[1] is not None and (found[1] != "msgstr" and "msgstr" in entry)
+        if begins:
+            if entry["msgid"] and entry["msgstr"]:
+                yield (entry.get("msgctxt"), entry["msgid"]), entry["msgstr"]
+            entry = {}
+        key = found[1] or key
+        entry[key] = entry.get(key, "") + json.loads(found[2])

@@ -1,0 +1,1 @@
+"""Mixtures: models of rows whose class was never seen."""

@@ -1,0 +1,252 @@
+r"""How many components, and of which kind: fit each, and take the one with the best criterion.
+
+.. math:: \mathrm{BIC} = -2 \log L + p \log n, \qquad \mathrm{AIC} = -2 \log L + 2 p
+
+with p free parameters and n rows (their weight). The least is the best. A model in which a component has collapsed is
+taken only where all have: its likelihood has no bound, so neither has its criterion.
+
+References
+----------
+Schwarz (1978), Estimating the dimension of a model. Fraley, Raftery (2002), Model-based clustering.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from bayeskit._data.native_frames import to_native
+from bayeskit._mixtures.mixture_em import whole
+from bayeskit.errors import BayeskitError, SettingError, SuspectResult
+
+F = TypeVar("F")
+# As many as mclust tries where nobody says how many.
+MOST = 9
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model that was tried.
+
+    Attributes
+    ----------
+    n_components : int
+    covariance_type : str
+        Empty for models that have none.
+    log_likelihood : float
+        A total over rows; −inf where fitting failed.
+    n_parameters : int
+    bic, aic : float
+        The lower the better; inf where fitting failed.
+    converged : bool
+    stopped : str
+        "time" or "interrupt" where that ended it; else empty.
+    failure : str
+        Why fitting failed; empty where it did not.
+    collapsed : bool
+        Whether a component has no spread in some direction.
+    """
+
+    n_components: int
+    covariance_type: str
+    log_likelihood: float
+    n_parameters: int
+    bic: float
+    aic: float
+    converged: bool
+    stopped: str = ""
+    failure: str = ""
+    collapsed: bool = False
+
+    def rank(self, criterion: str) -> tuple[bool, bool, float, int]:
+        """Return what candidates are ordered by, the best first."""
+        return bool(self.failure), self.collapsed, getattr(self, criterion), self.n_parameters
+
+
+@dataclass(frozen=True)
+class ComponentChoice:
+    """All models that were tried; ``str`` and notebooks show a table, ``chart()`` a picture.
+
+    Attributes
+    ----------
+    candidates : tuple of Candidate
+    criterion : "bic" or "aic"
+    """
+
+    candidates: tuple[Candidate, ...]
+    criterion: str
+
+    @property
+    def best(self) -> Candidate:
+        """The one with the least criterion; the smaller of two equals. None that has collapsed, if another is there."""
+        return min(self.candidates, key=lambda c: c.rank(self.criterion))
+
+    def frame(self) -> Any:
+        """Return the table as a data frame of the library that is installed."""
+        names = (
+            "n_components",
+            "covariance_type",
+            "log_likelihood",
+            "n_parameters",
+            "bic",
+            "aic",
+            "converged",
+        )
+        return to_native({name: np.array([getattr(c, name) for c in self.candidates]) for name in names})
+
+    def chart(self, lang: str = "en") -> Any:
+        """Draw the criterion over the number of components, a line for each covariance type; none that collapsed.
+
+        Parameters
+        ----------
+        lang : "en" or "zh"
+        """
+        from bayeskit._report.mixtures.component_chart import component_chart
+
+        best = self.best
+        found = [
+            (c.covariance_type, c.n_components, getattr(c, self.criterion))
+            for c in self.candidates
+            if c.collapsed == best.collapsed
+        ]
+        return component_chart(found, self.criterion.upper(), lang=lang)
+
+    def __str__(self) -> str:
+        from bayeskit._display_table import as_text
+
+        return as_text(self._page())
+
+    def _repr_html_(self) -> str:
+        from bayeskit._display_table import as_html
+
+        return as_html(self._page())
+
+    def _page(self) -> Any:
+        from bayeskit._display_table import DisplayTable
+
+        typed = any(c.covariance_type for c in self.candidates)
+        header = ["components", "log-likelihood", "parameters", "BIC", "AIC", ""]
+        if typed:
+            header.insert(1, "covariance")
+        rows = tuple(_row(c, typed) for c in self.candidates)
+        best = (*_row(self.best, typed)[:-1], "best")
+        return DisplayTable(f"Components by {self.criterion.upper()}", tuple(header), rows, (best,), ())
+
+
+def _row(c: Candidate, typed: bool) -> tuple[str, ...]:
+    numbers = (f"{c.log_likelihood:.3f}", str(c.n_parameters), f"{c.bic:.3f}", f"{c.aic:.3f}")
+    kind = (c.covariance_type,) if typed else ()
+    notes = ["collapsed"] * c.collapsed + ["not converged"] * (not c.converged)
+    note = c.failure or ", ".join(notes)
+    return (str(c.n_components), *kind, *(n.replace("-", "−") for n in numbers), note)
+
+
+def candidate(
+    n_components: int,
+    covariance_type: str,
+    log_likelihood: float,
+    n_parameters: int,
+    total: float,
+    converged: bool,
+    stopped: str | None = None,
+    collapsed: bool = False,
+) -> Candidate:
+    """Work out the criteria of a model; ``total`` is the weight of all rows.
+
+    >>> round(candidate(2, "", -10.0, 3, 100.0, True).bic, 3)
+    33.816
+    """
+    bic = -2.0 * log_likelihood + n_parameters * math.log(total)
+    aic = -2.0 * log_likelihood + 2.0 * n_parameters
+    return Candidate(
+        n_components,
+        covariance_type,
+        log_likelihood,
+        n_parameters,
+        bic,
+        aic,
+        converged,
+        stopped or "",
+        collapsed=collapsed,
+    )
+
+
+def read_components(n_components: object, n_rows: int) -> tuple[tuple[int, ...], str | None]:
+    """Return the numbers of components to try, and the criterion (None where there is nothing to choose).
+
+    >>> read_components("aic", 4), read_components(range(2, 4), 100), read_components(3, 100)
+    (((1, 2, 3, 4), 'aic'), ((2, 3), 'bic'), ((3,), None))
+    """
+    if isinstance(n_components, str):
+        if n_components not in ("bic", "aic"):
+            raise SettingError(
+                "n_components is {n_components!r}; give a whole number, several of them, 'bic' or 'aic'.",
+                n_components=n_components,
+            )
+        return tuple(range(1, min(MOST, n_rows) + 1)), n_components
+    if isinstance(n_components, Iterable):
+        found = tuple(dict.fromkeys(whole("n_components", k, 1) for k in n_components))
+        if not found:
+            raise SettingError("n_components is empty; give at least one number of components.")
+        return found, "bic"
+    return (whole("n_components", n_components, 1),), None
+
+
+def choose(
+    fit: Callable[[int, str, float | None], tuple[F, Candidate]],
+    numbers: Sequence[int],
+    types: Sequence[str],
+    criterion: str,
+    time_limit: float | None = None,
+) -> tuple[F, ComponentChoice]:
+    """Fit every number of components with every covariance type, and keep the best.
+
+    Ctrl-C ends it with the best so far.
+
+    Parameters
+    ----------
+    fit : callable
+        Takes a number of components, a covariance type and the seconds that are left.
+    time_limit : float, optional
+        Seconds for all of them together. What there is no time for is not tried, and a warning says so.
+    """
+    end = None if time_limit is None else time.monotonic() + time_limit
+    tried: list[Candidate] = []
+    best: tuple[F, Candidate] | None = None
+    failure: BayeskitError | None = None
+    wanted = [(k, kind) for kind in types for k in numbers]
+    for k, kind in wanted:
+        left = None if end is None else max(end - time.monotonic(), 0.0)
+        if left == 0.0 and tried:
+            warnings.warn(
+                SuspectResult(
+                    "The time_limit of {time_limit} seconds is over: {n} of {n_wanted} models were tried.",
+                    time_limit=time_limit,
+                    n=len(tried),
+                    n_wanted=len(wanted),
+                ),
+                stacklevel=4,
+            )
+            break
+        try:
+            fitted, found = fit(k, kind, left)
+        except BayeskitError as error:
+            failure = failure or error
+            said = f"failed: {error}"
+            found = Candidate(k, kind, -math.inf, 0, math.inf, math.inf, False, failure=said)
+        else:
+            if best is None or found.rank(criterion) < best[1].rank(criterion):
+                best = (fitted, found)
+        tried.append(found)
+        if found.stopped == "interrupt":
+            break
+    if best is None:
+        assert failure is not None
+        raise failure
+    return best[0], ComponentChoice(tuple(tried), criterion)

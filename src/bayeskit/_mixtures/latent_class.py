@@ -1,0 +1,194 @@
+"""Naive Bayes whose class was never seen: classes found in tables as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayeskit._data.source import as_weights
+from bayeskit._data.table import open_dense
+from bayeskit._mixtures.latent_fitting import LatentFitting
+from bayeskit._mixtures.online_em import step_size
+from bayeskit.errors import UsageError
+from bayeskit.priors import Lidstone
+from bayeskit.typing import CategoricalFeatures, PathLike, Seed, TableLike, WeightsLike
+
+
+class LatentClass(LatentFitting):
+    r"""Hidden classes over categorical, boolean, numeric and count attributes, with missing cells anywhere.
+
+    .. math:: P(x) = \sum_k P(k) \prod_i P(x_i \mid k)
+
+    Each component is a class of naive Bayes. EM shares every row out among the components, estimates naive Bayes from
+    the shares, and again, until still. A missing cell has no factor and is counted nowhere; nothing is put in its
+    place. Components are numbered by weight, the largest first.
+
+    Parameters
+    ----------
+    n_components : int, "bic", "aic", or several int
+        "bic" and "aic" try 1 to 9 components and keep the best by that criterion; of several numbers the best by BIC.
+    families : mapping from attribute to "gaussian", "poisson", "negative-binomial", "bernoulli" or "table", optional
+        Others: strings, categories and booleans are tables, numbers Gaussian.
+    states : mapping from attribute to list of states, optional
+        Declared states keep their order and count for smoothing even if no row has them.
+    categorical_features : "from_dtype", "all", list or mask, default="from_dtype"
+        Columns of whole numbers that are codes of categories.
+    missing : {"ignore", "state"}, default="ignore"
+        Leave missing cells out, or take missingness for a state.
+    smoothing : number, "mle", "laplace" or Lidstone, default=0.0
+        Imaginary rows for each cell of every table, the weights of the components too: 0 is maximum likelihood, above
+        it the posterior is climbed. Rates get as many rows at the rate of all; Gaussians have a floor instead.
+    variance_floor : float, default=1e-9
+        No variance is below this share of the attribute's own over all rows. Without a floor the likelihood has no
+        bound: a component may shrink onto one row. 1e-3 or so keeps small sets of rows from that.
+    hard : bool
+        Give every row to its most probable component instead of sharing it out.
+    tol : float
+        EM stops when a step gains less than this a row.
+    max_iter : int
+    n_init : int
+        How many starts: a few steps from each, then on from the best.
+    accelerate : bool
+        Extrapolate from every two steps (SQUAREM); soft EM only.
+    time_limit : float, optional
+        Seconds, for all starts and candidates together.
+    random_state : int, numpy Generator, RandomState or None
+    n_jobs : int, optional
+        Threads; the result does not depend on it.
+    progress : bool
+        Show a progress bar.
+
+    Attributes
+    ----------
+    weights_ : array of shape (K,)
+    profiles_ : ClassProfiles
+        Every attribute in every component.
+    n_components_, n_parameters_ : int
+    history_ : array of shape (``n_iter_`` + 1,)
+        What is climbed, a total over rows, at the start and after every step: the log-likelihood; plus the logarithm
+        of the prior where ``smoothing`` is above 0; of rows and components together where ``hard``. It cannot fall.
+    lower_bound_, lower_bounds_, converged_, n_iter_
+        As in scikit-learn's mixtures: bounds are means over rows, before each step.
+    starts_ : array
+        What each start reached.
+    choice_ : ComponentChoice
+        All that was tried; only where there was something to choose.
+    schema_, statistics_
+        The attributes with their states; the sums of naive Bayes, every row shared out.
+
+    Notes
+    -----
+    EM finds a local optimum: which one depends on the start. Look at ``starts_``. Equal rows are taken together, so
+    the answer depends neither on the order of the rows nor on whether a row stands there twice or has weight 2.
+
+    Examples
+    --------
+    >>> rows = [["red", "sweet"], ["red", "sweet"], ["green", "sour"], ["green", "sour"], ["green", None]]
+    >>> found = LatentClass(2).fit(rows)
+    >>> found.predict(rows).tolist(), found.weights_.round(3).tolist()
+    ([1, 1, 0, 0, 0], [0.6, 0.4])
+    >>> found.profiles_["x1"].values.round(3).tolist()  # of each component: P(sour), P(sweet)
+    [[1.0, 0.0], [0.0, 1.0]]
+
+    References
+    ----------
+    Lazarsfeld, Henry (1968), Latent structure analysis. Goodman (1974), Exploratory latent structure analysis using
+    both identifiable and unidentifiable models.
+    """
+
+    def __init__(
+        self,
+        n_components: int | str | Sequence[int] = 2,
+        *,
+        families: Mapping[Any, str] | None = None,
+        states: Mapping[Any, Any] | None = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        missing: str = "ignore",
+        smoothing: float | str | Lidstone = 0.0,
+        variance_floor: float = 1e-9,
+        hard: bool = False,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_init: int = 10,
+        accelerate: bool = True,
+        time_limit: float | None = None,
+        random_state: Seed = 0,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.families = families
+        self.states = states
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.smoothing = smoothing
+        self.variance_floor = variance_floor
+        self.hard = hard
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.accelerate = accelerate
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(
+        self,
+        X: TableLike,
+        y: object = None,
+        sample_weight: WeightsLike | None = None,
+        *,
+        start: ArrayLike | LatentClass | None = None,
+    ) -> Self:
+        """Find the components of rows.
+
+        Parameters
+        ----------
+        X : array, frame or mapping of columns, n rows
+        y : ignored
+        sample_weight : array of shape (n,), optional
+            A row of weight 2 counts as two rows, one of weight 0 as none.
+        start : array of shape (n, components), or a fitted LatentClass, optional
+            The share of each component in each row to begin with, or a model to go on from; else random.
+        """
+        self._fit(self._checked(), open_dense(X, type(self).__name__), sample_weight, start)
+        return self
+
+    def fit_predict(
+        self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None
+    ) -> NDArray[np.int64]:
+        """Find the components of rows, and return the most probable one of each."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def partial_fit(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> Self:
+        """Take in a batch by one step of online EM; the first batch is fitted.
+
+        Steps become smaller with every batch, see :mod:`bayeskit._mixtures.online_em`. States that are new are added.
+        The likelihood may fall; components keep their numbers, and the history stays that of the first batch.
+        """
+        settings, table = self._checked(), open_dense(X, type(self).__name__)
+        if not self.__sklearn_is_fitted__():
+            self._fit(settings, table, sample_weight, None)
+            return self
+        weights = as_weights(sample_weight, table.n_rows)
+        batch = float(table.n_rows if weights is None else weights.sum())
+        share = step_size(self._fitted.statistics.total, batch)
+        self._fitted = self._fitted.moved(table, weights, share, self.n_jobs)
+        return self
+
+    def forget(self, X: TableLike, y: object = None, sample_weight: WeightsLike | None = None) -> NoReturn:
+        """Refuse: what a row added was shared out under parameters that have changed since, and is not known."""
+        raise UsageError(
+            "A model of hidden classes cannot forget rows: each was shared out among the components under parameters "
+            "that have changed since, so what it added is not known. Fit again without them."
+        )
+
+    def save(self, path: PathLike) -> None:
+        """Write the model to one file: data, never code. Read it with :func:`bayeskit.load`."""
+        from bayeskit._mixtures.mixture_files import save_latent
+
+        save_latent(self, path)

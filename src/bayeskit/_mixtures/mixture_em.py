@@ -1,0 +1,277 @@
+"""What the doors of all mixtures share: the settings of a climb, its run, what it leaves behind, its warnings."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from bayeskit._counting.backend import thread_count
+from bayeskit._fitting.em import EmResult, Problem, StoppingRule, climb_best
+from bayeskit._fitting.long_runs import progress_of
+from bayeskit._fitting.mixtures.components import Components
+from bayeskit._messages import Joined, Message, listed
+from bayeskit._random_state import refused_random_state
+from bayeskit.errors import NotConverged, SettingError, SuspectResult
+from bayeskit.typing import Seed
+
+P = TypeVar("P")
+# The most that reg_covar may be of a variance that it is added to, before a word is said.
+_MOST_RIDGE = 0.1
+
+
+def random_state_of(random_state: Seed) -> np.random.RandomState:
+    """Return NumPy's older kind of generator, which gives the draws of scikit-learn."""
+    if isinstance(random_state, np.random.Generator):
+        return np.random.RandomState(random_state.bit_generator)
+    try:
+        return check_random_state(random_state)  # type: ignore[no-any-return]
+    except ValueError:
+        raise refused_random_state(random_state) from None
+
+
+class MixtureNotConverged(NotConverged, ConvergenceWarning):
+    """A mixture was still moving when its steps, or its time, were used up."""
+
+
+@dataclass(frozen=True)
+class MixtureEmSettings:
+    """How a mixture is to be climbed; ``tol`` is a gain a row."""
+
+    tol: float
+    max_iter: int
+    n_init: int
+    time_limit: float | None
+    accelerate: bool
+    verbose: int
+    verbose_interval: int
+    progress: bool
+
+
+def read_settings(mixture: Any) -> MixtureEmSettings:
+    """Check the settings of an estimator that has them all as attributes (and ``hard`` and ``n_jobs``).
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> names = dict(tol=1e-3, max_iter=100, n_init=1, time_limit=None, accelerate=False, verbose=0,
+    ...              verbose_interval=10, progress=False, hard=False, n_jobs=None)
+    >>> read_settings(SimpleNamespace(**names)).max_iter
+    100
+    """
+    thread_count(mixture.n_jobs)
+    truth("hard", mixture.hard)
+    limit = mixture.time_limit
+    return MixtureEmSettings(
+        tol=real("tol", mixture.tol, 0.0),
+        max_iter=whole("max_iter", mixture.max_iter, 0),
+        n_init=whole("n_init", mixture.n_init, 1),
+        time_limit=None if limit is None else real("time_limit", limit, 0.0),
+        accelerate=truth("accelerate", mixture.accelerate),
+        verbose=whole(
+            "verbose", int(mixture.verbose) if isinstance(mixture.verbose, bool) else mixture.verbose, 0
+        ),
+        verbose_interval=whole("verbose_interval", mixture.verbose_interval, 1),
+        progress=truth("progress", mixture.progress),
+    )
+
+
+def whole(name: str, value: object, least: int) -> int:
+    """Read a setting that is a whole number."""
+    if not (type(value) is int or isinstance(value, np.integer)) or value < least:
+        raise SettingError(
+            "{name} is {value!r}; give a whole number of at least {least}.",
+            name=name,
+            value=value,
+            least=least,
+        )
+    return int(value)
+
+
+def real(name: str, value: Any, least: float) -> float:
+    """Read a setting that is a finite number."""
+    known = type(value) in (int, float) or isinstance(value, (np.integer, np.floating))
+    number = value.item() if isinstance(value, np.generic) else value
+    if not known or not least <= number <= sys.float_info.max:
+        raise SettingError(
+            "{name} is {value!r}; give a number of at least {least:g}.", name=name, value=value, least=least
+        )
+    return float(value)
+
+
+def truth(name: str, value: object) -> bool:
+    """Read a setting that is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise SettingError("{name} is {value!r}; give True or False.", name=name, value=value)
+    return bool(value)
+
+
+def run_climb(
+    problem: Problem[P, Any], starts: Sequence[Callable[[], P]], settings: MixtureEmSettings, total: float
+) -> tuple[EmResult[P], list[float]]:
+    """Climb from every start for a few steps, and from the best to the end.
+
+    Parameters
+    ----------
+    problem : Problem
+    starts : callables that make parameters
+    settings : ClimbSettings
+    total : float
+        The weight of all rows: ``settings.tol`` is a gain a row, what EM climbs is a total.
+
+    Returns
+    -------
+    climb : Climb
+    reached : list of float
+        The value that each start reached.
+    """
+    how = StoppingRule(
+        settings.tol * total, settings.max_iter, settings.time_limit, settings.accelerate, one_more=True
+    )
+    with progress_of(settings.progress, "steps") as show:
+        telling = _ProgressPrinter(settings, total, show)
+        makers = [telling.announced(place, make) for place, make in enumerate(starts)]
+        climb, reached = climb_best(problem, makers, how, telling)
+    if settings.verbose:
+        print(f"Initialization {'converged' if climb.converged else 'did not converge'}.")
+    return climb, reached
+
+
+class _ProgressPrinter:
+    """Tells of a climb under way in scikit-learn's words, and moves the progress bar."""
+
+    def __init__(self, settings: MixtureEmSettings, total: float, show: Callable[[int], None] | None) -> None:
+        self.settings, self.total, self.show = settings, total, show
+        self.before, self.steps = math.nan, 0
+
+    def announced(self, place: int, make: Callable[[], P]) -> Callable[[], P]:
+        def start() -> P:
+            if self.settings.verbose:
+                print(f"Initialization {place}")
+            self.before = math.nan
+            return make()
+
+        return start
+
+    def __call__(self, step: int, value: float) -> None:
+        self.steps += 1
+        if self.show is not None:
+            self.show(self.steps)
+        if self.settings.verbose and step % self.settings.verbose_interval == 0:
+            gain = (
+                f"\t ll change {(value - self.before) / self.total:.5f}" if self.settings.verbose > 1 else ""
+            )
+            print(f"  Iteration {step}{gain}")
+        self.before = value
+
+
+def keep_climb(mixture: Any, climb: EmResult[Any], reached: Sequence[float], total: float) -> None:
+    """Set what a climb leaves on an estimator.
+
+    ``history_`` is a total over rows, at the start and after every step. The others are scikit-learn's: a mean over
+    rows, each taken before the step it belongs to.
+    """
+    history = np.array(climb.history)
+    mixture.history_ = history
+    mixture.starts_ = np.array(reached)
+    mixture.fell_ = climb.fell
+    mixture.converged_ = climb.converged
+    mixture.n_iter_ = climb.n_iter
+    mixture.lower_bounds_ = (history[:-1] / total).tolist()
+    mixture.lower_bound_ = float(history[max(len(history) - 2, 0)] / total)
+
+
+def warn_of_climb(
+    climb: EmResult[Any], settings: MixtureEmSettings, total: float, stacklevel: int = 3
+) -> None:
+    """Say that EM ended before it was still; nothing is said where no step was asked for."""
+    if climb.converged or settings.max_iter == 0:
+        return
+    steps = f"{climb.n_iter} step{'' if climb.n_iter == 1 else 's'}"
+    why = {
+        "time": f"its time_limit of {settings.time_limit} seconds is over after {steps}",
+        "interrupt": f"it was interrupted after {steps}",
+    }.get(climb.stopped or "", f"it has made the {steps} that max_iter allows")
+    gain = (climb.history[-1] - climb.history[-2]) / total
+    warnings.warn(
+        MixtureNotConverged(
+            "EM did not converge: {why}, and the last one gained {gain:.3g} a row (tol is {tol:g}). The best "
+            "found is kept, and history_ holds the value after every step. Raise max_iter or tol, try accelerate=True "
+            "or other starts (n_init, random_state), or look for columns that are constant or copies of others.",
+            why=why,
+            gain=gain,
+            tol=settings.tol,
+        ),
+        stacklevel=stacklevel,
+    )
+
+
+def warn_of_collapse(collapsed: Sequence[int], constant: Sequence[Any] = (), stacklevel: int = 3) -> None:
+    """Say which components have lost their rows or their spread; ``constant`` names columns that have none at all."""
+    if not collapsed:
+        return
+    one = len(collapsed) == 1
+    which = listed(map(str, collapsed), 12)
+    why = Message(" Constant columns: {names}.", names=Joined(map(repr, constant[:5]))) if constant else ""
+    warnings.warn(
+        SuspectResult(
+            "Component{_s} {which} collapsed: without rows, or without spread in some direction, "
+            "{_its} likelihood has no bound, and only what is added to variances keeps it finite."
+            "{why} Ask for fewer components, a simpler covariance_type, a larger reg_covar or more starts (n_init), or "
+            "leave out columns that are constant or determined by others.",
+            _s="" if one else "s",
+            which=which,
+            _its="its" if one else "their",
+            why=why,
+        ),
+        stacklevel=stacklevel,
+    )
+
+
+def warn_of_ridge(
+    components: Components, reg_covar: float, labels: Sequence[Any], stacklevel: int = 3
+) -> None:
+    """Say where ``reg_covar`` is more than a tenth of what it was added to; collapsed components are told elsewhere."""
+    before = np.maximum(components.variances - reg_covar, 0.0)
+    before[list(components.collapsed)] = np.inf
+    k, column = divmod(int(before.argmin()), before.shape[1])
+    least = float(before[k, column])
+    if reg_covar <= _MOST_RIDGE * least:
+        return
+    fitting = (
+        Message("reg_covar={value:.0e}", value=1e-3 * least)
+        if least > 0.0
+        else Message("a smaller reg_covar")
+    )
+    warnings.warn(
+        SuspectResult(
+            "reg_covar={reg_covar:g} is added to every variance, and that of {label!r} in component {k} was "
+            "{least:.3g} before: the component looks wider than it is. Pass {fitting}, or scale the columns.",
+            reg_covar=reg_covar,
+            label=labels[column],
+            k=k,
+            least=least,
+            fitting=fitting,
+        ),
+        stacklevel=stacklevel,
+    )
+
+
+def warn_of_equals(start: str, stacklevel: int = 3) -> None:
+    """Say that all components are the same; ``start`` is the setting that begins elsewhere."""
+    warnings.warn(
+        SuspectResult(
+            "All components are the same, up to their weights: from components that are equal EM never leaves, or "
+            "the rows have only one kind. Begin elsewhere ({start}=None, other random_state), or ask for one "
+            "component.",
+            start=start,
+        ),
+        stacklevel=stacklevel,
+    )

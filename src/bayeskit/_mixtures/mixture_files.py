@@ -1,0 +1,314 @@
+"""A fitted mixture ↔ one file: its parameters, how its climb went, and its components.
+
+A Gaussian one keeps its columns, one of hidden classes its schema and its sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from bayeskit._data.source import LEAST_WEIGHT
+from bayeskit._data.table import open_table
+from bayeskit._fitting.mixtures.components import Components
+from bayeskit._fitting.mixtures.latent_fit import LatentFit
+from bayeskit._fitting.mixtures.latent_model import components_of, flat, unflat
+from bayeskit._fitting.mixtures.latent_rows import hidden_class
+from bayeskit._fitting.model import Model, estimate, plan_for
+from bayeskit._io.plain_values import from_plain, to_plain
+from bayeskit._io.saved import Arrays, SavedContent, as_path, write_saved
+from bayeskit._io.statistics import pack_statistics, unpack_statistics
+from bayeskit._io.trial import is_loss, is_number, try_answers
+from bayeskit._messages import Joined, Message
+from bayeskit._mixtures.component_choice import Candidate, ComponentChoice
+from bayeskit._mixtures.gaussian_mixture import GaussianMixture
+from bayeskit._mixtures.latent_class import LatentClass
+from bayeskit._mixtures.numeric_rows import LARGEST, NumericColumns
+from bayeskit._statistics.statistics import Statistics
+from bayeskit.errors import ModelFormatError, UsageError
+from bayeskit.typing import PathLike
+
+M = TypeVar("M")
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "int": (int, np.integer),
+    "float": (float, np.floating),
+    "bool": (bool, np.bool_),
+    "str": (str,),
+}
+_FACTS: dict[str, Callable[[Any], bool]] = {
+    "converged_": lambda value: isinstance(value, _KINDS["bool"]),
+    "fell_": lambda value: isinstance(value, _KINDS["bool"]),
+    "n_iter_": lambda value: type(value) is int and value >= 0,
+    "lower_bound_": is_loss,
+    "lower_bounds_": lambda value: type(value) is list and all(map(is_loss, value)),
+    "rows_seen_": lambda value: is_number(value, 0.0) and value > 0.0,
+}
+_TRACKS = ("history_", "starts_")
+
+
+def packed(mixture: BaseEstimator, kind: type[BaseEstimator], facts: Sequence[str]) -> dict[str, Any]:
+    """Return the plain content of a mixture; a subclass is refused, since a file does not hold its code."""
+    if type(mixture) is not kind:
+        raise UsageError(
+            "A {kind} of {module} cannot be saved, only a {kind2} itself.",
+            kind=type(mixture).__name__,
+            module=type(mixture).__module__,
+            kind2=kind.__name__,
+        )
+    choice = mixture.__dict__.get("choice_")
+    tried = None if choice is None else (choice.criterion, [astuple(c) for c in choice.candidates])
+    return {
+        "estimator": kind.__name__,
+        "parameters": {key: to_plain(value, key) for key, value in mixture.get_params(deep=False).items()},
+        "facts": {name: to_plain(getattr(mixture, name), name) for name in facts},
+        "choice": to_plain(tried, "the choice"),
+    }
+
+
+def unpacked(
+    saved: SavedContent, kind: type[M], needed: Sequence[str], arrays: Sequence[str], facts: Sequence[str]
+) -> M:
+    """Return a mixture with the parameters, facts and choice of a file, to be given the rest; or say what it lacks."""
+    content: Any = saved.content
+    missing = [name for name in needed if name not in content] + [n for n in arrays if n not in saved.arrays]
+    missing += [name for name in facts if name not in content.get("facts", ())]
+    if missing:
+        raise ModelFormatError(Message("it does not tell its {names}. Save it again.", names=Joined(missing)))
+    made: Any = kind
+    unknown = [key for key in content["parameters"] if key not in made._get_param_names()]
+    if unknown:
+        raise ModelFormatError(
+            Message(
+                "it gives {kind} the parameters {unknown!r}, which this version does not have. "
+                "Install a newer bayeskit.",
+                kind=kind.__name__,
+                unknown=unknown,
+            )
+        )
+    mixture = made(**{key: from_plain(value) for key, value in content["parameters"].items()})
+    mixture._checked()
+    for name in facts:
+        fact = from_plain(content["facts"][name])
+        if not _FACTS[name](fact):
+            raise ModelFormatError(
+                Message("its {name} is {fact!r}, which cannot be. Save it again.", name=name, fact=fact)
+            )
+        setattr(mixture, name, fact)
+    for name in _TRACKS:
+        track = saved.arrays[name]
+        if track.ndim != 1 or track.dtype != np.float64 or np.isnan(track).any():
+            raise ModelFormatError(
+                Message("its array {name} holds no values of a climb. Save it again.", name=name)
+            )
+    tried = from_plain(content["choice"])
+    if tried is not None:
+        mixture.choice_ = _choice(*tried)
+    found: M = mixture
+    return found
+
+
+def _choice(criterion: str, candidates: Iterable[Iterable[Any]]) -> ComponentChoice:
+    """Return the models that were tried; each must be told as one is, or they could not be compared."""
+    found = ComponentChoice(tuple(Candidate(*each) for each in candidates), criterion)
+    for one in found.candidates:
+        if not all(isinstance(getattr(one, f.name), _KINDS[str(f.type)]) for f in fields(one)):
+            raise ModelFormatError(
+                Message("it tells of a model that was tried as {one!r}. Save it again.", one=one)
+            )
+    if criterion not in ("bic", "aic") or not found.candidates:
+        raise ModelFormatError(
+            Message(
+                "its choice is by {criterion!r} among {n}. Save it again.",
+                criterion=criterion,
+                n=len(found.candidates),
+            )
+        )
+    return found
+
+
+_GAUSSIAN_ARRAYS = ("weights_", "means_", "covariances_", "history_", "starts_")
+_GAUSSIAN_FACTS = ("converged_", "n_iter_", "fell_", "lower_bound_", "lower_bounds_", "rows_seen_")
+_GAUSSIAN_FIELDS = ("parameters", "covariance_type", "collapsed", "width", "names", "facts", "choice")
+
+
+def save_gaussian(mixture: GaussianMixture, path: PathLike) -> None:
+    """Write a fitted mixture to one file, whole or not at all."""
+    place = as_path(path)
+    check_is_fitted(mixture)
+    columns = mixture._columns
+    content = packed(mixture, GaussianMixture, _GAUSSIAN_FACTS) | {
+        "covariance_type": mixture.covariance_type_,
+        "collapsed": list(mixture.collapsed_),
+        "width": columns.width,
+        "names": to_plain(columns.names, "the column names"),
+    }
+    write_saved(
+        SavedContent("model", content, {name: getattr(mixture, name) for name in _GAUSSIAN_ARRAYS}), place
+    )
+
+
+def rebuilt_gaussian(saved: SavedContent) -> GaussianMixture:
+    """Return the mixture that a file holds; a file that contradicts itself is refused."""
+    content, arrays = saved.content, saved.arrays
+    mixture = unpacked(saved, GaussianMixture, _GAUSSIAN_FIELDS, _GAUSSIAN_ARRAYS, _GAUSSIAN_FACTS)
+    names = from_plain(content["names"])
+    columns = NumericColumns(content["width"], None if names is None else tuple(names))
+    found = Components(
+        arrays["weights_"],
+        arrays["means_"],
+        arrays["covariances_"],
+        content["covariance_type"],
+        tuple(content["collapsed"]),
+    )
+    _check_components(found, columns)
+    mixture.history_, mixture.starts_ = arrays["history_"], arrays["starts_"]
+    mixture._keep(found)
+    mixture._keep_columns(columns)
+    try_answers(mixture._log_joint, columns.schema)
+    return mixture
+
+
+def _check_components(found: Components, columns: NumericColumns) -> None:
+    k, d = len(found.weights), columns.width
+    shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
+    sound = (
+        found.means.shape == (k, d)
+        and found.covariances.shape == shapes[found.covariance_type]
+        and all(part.dtype == np.float64 for part in (found.weights, found.means, found.covariances))
+        and (np.abs(found.means) < LARGEST).all()
+        and np.isfinite(found.covariances).all()
+        and (found.weights >= 0.0).all()
+        and abs(found.weights.sum() - 1.0) < 1e-6
+        and (columns.names is None or len(columns.names) == d)
+        and all(type(c) is int and 0 <= c < k for c in found.collapsed)
+    )
+    if not sound:
+        raise ModelFormatError(
+            "its weights, means, covariances and columns do not go together. Save it again."
+        )
+
+
+_LATENT_FACTS = ("converged_", "n_iter_", "fell_", "lower_bound_", "lower_bounds_")
+_LATENT_FIELDS = ("parameters", "statistics", "names", "facts", "choice")
+_WAY_OUT = "Save it again."
+
+
+def save_latent(mixture: LatentClass, path: PathLike) -> None:
+    """Write a fitted model to one file, whole or not at all."""
+    place, state = as_path(path), mixture._state()
+    content = packed(mixture, LatentClass, _LATENT_FACTS)
+    mixture._checked()
+    if (mixture._spec(), float(mixture.variance_floor)) != (state.spec, state.floor):
+        raise UsageError(
+            "families, missing, smoothing or variance_floor were changed after fitting, so the model on file would not "
+            "be this one. Set them back, or fit again, then save."
+        )
+    sums, arrays = pack_statistics(state.statistics)
+    content |= {"statistics": sums, "names": to_plain(state.names, "the column names")}
+    moved = {name: np.ascontiguousarray(array) for name, array in _arrays_of(state.model).items()}
+    history = {name: getattr(mixture, name) for name in _TRACKS}
+    write_saved(SavedContent("model", content, {**arrays, **moved, **history}), place)
+
+
+def rebuilt_latent(saved: SavedContent) -> LatentClass:
+    """Return the model that a file holds; a file that contradicts itself is refused."""
+    content, arrays = saved.content, saved.arrays
+    mixture = unpacked(saved, LatentClass, _LATENT_FIELDS, _TRACKS, _LATENT_FACTS)
+    own = {name: a for name, a in arrays.items() if not name.startswith("model/") and name not in _TRACKS}
+    statistics, spec = unpack_statistics(content["statistics"], own), mixture._spec()
+    schema = statistics.schema
+    if schema.target != hidden_class(schema.n_classes) or plan_for(schema, spec) != statistics.plan:
+        raise ModelFormatError(
+            "its sums are not those of a LatentClass with its parameters. Save it again, with this version."
+        )
+    if not statistics.total >= LEAST_WEIGHT:
+        raise ModelFormatError(
+            Message(
+                "its rows weigh {total:g} together. {way_out}",
+                total=statistics.total,
+                way_out=Message(_WAY_OUT),
+            )
+        )
+    plain = from_plain(content["names"])
+    names = None if plain is None else tuple(plain)
+    if names is not None and names != tuple(variable.name for variable in schema.attributes):
+        raise ModelFormatError(
+            Message("its columns are not those of its sums. {way_out}", way_out=Message(_WAY_OUT))
+        )
+    floor = float(mixture.variance_floor)
+    model = _with_arrays(estimate(statistics, spec), arrays, floor)
+    _check_model(model, statistics)
+    mixture._fitted = LatentFit(model, statistics, spec, names, floor)
+    for name in _TRACKS:
+        setattr(mixture, name, arrays[name])
+    mixture.n_features_in_ = len(schema.attributes)
+    if names is not None and all(isinstance(name, str) for name in names):
+        mixture.feature_names_in_ = np.array(names, dtype=object)
+    try_answers(lambda rows: mixture._state().joint(open_table(rows), 1), schema, model.log_prior)
+    return mixture
+
+
+def _arrays_of(model: Model) -> dict[str, Any]:
+    found: dict[str, Any] = {"model/log_prior": model.log_prior}
+    for i, component in enumerate(components_of(model)):
+        for name in component.saved:
+            found[f"model/{i}/{name}"] = getattr(component, name)
+    return found
+
+
+def _with_arrays(like: Model, arrays: Arrays, floor: float) -> Model:
+    """Return the model of the sums with the components of the file; both must have the same shape."""
+    wanted = {name: np.asarray(array) for name, array in _arrays_of(like).items()}
+    there = {name for name in arrays if name.startswith("model/")}
+    odd = sorted(there ^ wanted.keys()) or [
+        name
+        for name, array in wanted.items()
+        if (arrays[name].shape, arrays[name].dtype) != (array.shape, array.dtype)
+    ]
+    if odd:
+        raise ModelFormatError(
+            Message("its {odd} does not go with its sums. {way_out}", odd=odd[0], way_out=Message(_WAY_OUT))
+        )
+    found = []
+    for i, component in enumerate(components_of(like)):
+        moved = component.moved(**{name: arrays[f"model/{i}/{name}"] for name in component.saved})
+        found.append(moved.with_floor(floor))
+    return Model(like.schema, np.asarray(arrays["model/log_prior"]), tuple(found))
+
+
+def _check_model(model: Model, statistics: Statistics) -> None:
+    """Refuse components that are no distributions."""
+    # Only the logarithm of an exact zero is not finite.
+    for name, array in _arrays_of(model).items():
+        least = -np.inf if "log_" in name else np.finfo(np.float64).min
+        if not ((array >= least) & (array < np.inf)).all():
+            raise ModelFormatError(
+                Message(
+                    "its {name} holds numbers that cannot be. {way_out}", name=name, way_out=Message(_WAY_OUT)
+                )
+            )
+    if not all(component.is_sound() for component in components_of(model)):
+        raise ModelFormatError(
+            Message("a deviation or a rate in it is below zero. {way_out}", way_out=Message(_WAY_OUT))
+        )
+    pooled = statistics
+    if "moments" in statistics.parts:
+        pooled = replace(statistics, parts={**statistics.parts, "moments": statistics.moments.pooled()})
+    # Normalised once more, probabilities that add up to one stay as they are.
+    with np.errstate(all="ignore"):
+        again = _arrays_of(unflat(flat(model, pooled), model, pooled))
+    for name, array in _arrays_of(model).items():
+        if "log_" in name and not np.allclose(np.exp(array), np.exp(again[name]), rtol=0.0, atol=1e-6):
+            raise ModelFormatError(
+                Message(
+                    "the probabilities of its {name} do not add up to one. {way_out}",
+                    name=name,
+                    way_out=Message(_WAY_OUT),
+                )
+            )

@@ -1,0 +1,1 @@
+"""Bayesian networks and Markov networks: from names and states to codes and back."""

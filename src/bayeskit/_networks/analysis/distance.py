@@ -1,0 +1,137 @@
+"""Whether two networks say the same, and how far their graphs are apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._graphs import cpdag as classes
+from bayeskit._graphs.cpdag import Cpdag
+from bayeskit._graphs.dag import Dag
+from bayeskit._graphs.distributions import LinearGaussian, NoisyMax
+from bayeskit._graphs.network import Network, Node
+from bayeskit._schema import Label
+from bayeskit.errors import DataTypeError
+
+if TYPE_CHECKING:
+    from bayeskit._networks.network_structure import Structure
+
+Codes = NDArray[np.intp]
+
+
+def same_network(one: Network, other: Network) -> bool:
+    """Tell whether nodes, arcs and states are the same and every number is equal; names of networks do not count.
+
+    Independent causes are compared with independent causes cause by cause (there the order of the child's states
+    matters, for it is that of their effect: as declared or the other way round), everything else discrete by its
+    table.
+
+    Examples
+    --------
+    >>> from bayeskit._networks.build.building import network_of
+    >>> same_network(network_of({"b": ["a"]}), network_of([("a", "b")]))
+    True
+    """
+    if set(one.dag.nodes) != set(other.dag.nodes):
+        return False
+    pairs = [(node, other[node.name]) for node in one.nodes]
+    for a, b in pairs:
+        alike = a.is_discrete == b.is_discrete and set(a.parents) == set(b.parents)
+        if not alike or set(a.variable.states) != set(b.variable.states):
+            return False
+    return all(_same_distribution(one, other, a, b) for a, b in pairs)
+
+
+def _same_distribution(one: Network, other: Network, a: Node, b: Node) -> bool:
+    if a.distribution is None or b.distribution is None:
+        return a.distribution is b.distribution
+    # For each axis of a's table: which axis of b's it is, and in what order its states stand there.
+    chosen = [p for p in a.parents if one[p].is_discrete]
+    theirs = [p for p in b.parents if other[p].is_discrete]
+    axes = [theirs.index(p) for p in chosen]
+    codes = [_codes(one[p], other[p]) for p in chosen]
+    if isinstance(a.distribution, LinearGaussian) or isinstance(b.distribution, LinearGaussian):
+        if not (isinstance(a.distribution, LinearGaussian) and isinstance(b.distribution, LinearGaussian)):
+            return False
+        places = [p for p in b.parents if p not in theirs]
+        slopes = [places.index(p) for p in a.parents if p not in chosen]
+        x, y = a.distribution, b.distribution
+        turned = y.coefficients.transpose([*axes, len(axes)])
+        return (
+            np.array_equal(x.intercept, _turned(y.intercept, axes, codes))
+            and np.array_equal(x.variance, _turned(y.variance, axes, codes))
+            and np.array_equal(x.coefficients, turned[np.ix_(*codes, np.array(slopes, np.intp))])
+        )
+    if isinstance(a.distribution, NoisyMax) and isinstance(b.distribution, NoisyMax):
+        mine, states = _from_none(a.distribution, a.variable.states)
+        yours, other_states = _from_none(b.distribution, b.variable.states)
+        return (
+            states == other_states  # the strongest effect is another one in another order
+            and np.array_equal(mine.leak, yours.leak)
+            and all(
+                np.array_equal(x, yours.causes[k][c])
+                for x, k, c in zip(mine.causes, axes, codes, strict=True)
+            )
+        )
+    theirs_turned = _turned(b.distribution.table(), [*axes, len(axes)], [*codes, _codes(a, b)])
+    return np.array_equal(a.distribution.table(), theirs_turned)
+
+
+def _from_none(noisy: NoisyMax, states: tuple[Label, ...]) -> tuple[NoisyMax, tuple[Label, ...]]:
+    """Return independent causes and the child's states in order of effect, none first."""
+    return (noisy, states) if noisy.rising else (noisy.turned(), states[::-1])
+
+
+def _codes(a: Node, b: Node) -> Codes:
+    """Return where each state of one node stands in the other."""
+    return np.array([b.variable.codes[state] for state in a.variable.states], np.intp)
+
+
+def _turned(values: NDArray[np.float64], axes: list[int], codes: list[Codes]) -> NDArray[np.float64]:
+    return np.asarray(values.transpose(axes)[np.ix_(*codes)]) if axes else values
+
+
+# What has arcs: a network, a graph, or a class of graphs.
+WithArcs: TypeAlias = "Structure | Dag | Cpdag"
+
+
+def cpdag(network: WithArcs) -> Cpdag:
+    """Return the class of graphs that state the same independences as a network's.
+
+    Examples
+    --------
+    >>> from bayeskit import BayesianNetwork
+    >>> print(cpdag(BayesianNetwork([("a", "b"), ("b", "c")])))
+    a — b, b — c
+    """
+    graph = _graph(network)
+    return graph if isinstance(graph, Cpdag) else classes.cpdag(graph)
+
+
+def shd(a: WithArcs, b: WithArcs, dag: bool = False) -> int:
+    """Return the structural Hamming distance of two networks over the same nodes.
+
+    Each pair of nodes whose relation differs (missing, extra, reversed, undirected against directed) counts
+    one. The classes of equivalent graphs are compared, as bnlearn does; with ``dag`` the arcs as they are.
+
+    Examples
+    --------
+    >>> from bayeskit import BayesianNetwork
+    >>> one, other = BayesianNetwork([("a", "b"), ("b", "c")]), BayesianNetwork([("b", "a"), ("b", "c")])
+    >>> shd(one, other), shd(one, other, dag=True)
+    (0, 1)
+    """
+    return classes.shd(_graph(a), _graph(b), dag)
+
+
+def _graph(network: WithArcs) -> Dag | Cpdag:
+    if isinstance(network, (Dag, Cpdag)):
+        return network
+    value = getattr(network, "_network", None)
+    if not isinstance(value, Network):
+        raise DataTypeError(
+            "A {kind} has no arcs. Give a BayesianNetwork, a Dag or a Cpdag.", kind=type(network).__name__
+        )
+    return value.dag

@@ -1,0 +1,265 @@
+"""The numbers of tables that a posterior depends on, and how: all of one node from two questions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bayeskit._graphs.dag import Dag
+from bayeskit._graphs.distributions import Table, uniform
+from bayeskit._graphs.network import Network, Node
+from bayeskit._graphs.separation import reachable
+from bayeskit._markup import paragraphs
+from bayeskit._networks.analysis.network_information import QueryableNetwork
+from bayeskit._networks.arguments import is_number
+from bayeskit._networks.build.node_distributions import table_of
+from bayeskit._networks.evidence import Not
+from bayeskit._schema import Label, Name, state_code
+from bayeskit._visible import visible
+from bayeskit.errors import ImpossibleEvidence, SettingError
+from bayeskit.typing import Floats
+
+
+@dataclass(frozen=True)
+class ParameterSensitivity:
+    r"""P(target | evidence) as a function (α x + β)/(γ x + δ) of one parameter x.
+
+    Attributes
+    ----------
+    target : (node, state)
+    evidence : {node: state}
+    node, given, state : the parameter is P(node = state | given)
+    value : float
+        What x is now.
+    alpha, beta, gamma, delta : float
+        Scaled so that γ x + δ is P(evidence)(x) over what P(evidence) is now.
+
+    Examples
+    --------
+    A disease in 1 of 100, and a test that finds it in 9 cases of 10, and in 1 of 10 where it is not there: how much
+    more common must the disease be for a positive test to mean it?
+
+    >>> found = ParameterSensitivity(
+    ...     ("ill", "yes"), {"test": "positive"}, "ill", {}, "yes", 0.01, 0.9, 0.0, 0.8, 0.1
+    ... )
+    >>> round(found.posterior, 4), round(found.derivative, 4), found.above(0.5)
+    (0.0833, 7.716, (0.1, 1.0))
+    """
+
+    target: tuple[Name, Label]
+    evidence: Mapping[Name, Any]
+    node: Name
+    given: Mapping[Name, Label]
+    state: Label
+    value: float
+    alpha: float
+    beta: float
+    gamma: float
+    delta: float
+
+    @property
+    def posterior(self) -> float:
+        """P(target | evidence) as it is now."""
+        return self.at(self.value)
+
+    @property
+    def derivative(self) -> float:
+        """By how much P(target | evidence) changes with x, now."""
+        return self.derivative_at(self.value)
+
+    def at(self, x: float) -> float:
+        """Return P(target | evidence) for another value of the parameter."""
+        evidence = self._evidence(x)
+        return min(max((self.alpha * x + self.beta) / evidence, 0.0), 1.0)
+
+    def derivative_at(self, x: float) -> float:
+        """Return dP/dx at another value of the parameter."""
+        return (self.alpha * self.delta - self.beta * self.gamma) / self._evidence(x) ** 2
+
+    def above(self, threshold: float) -> tuple[float, float] | None:
+        """Return the least and the largest x in [0, 1] between which P stays at or above a threshold; None: nowhere."""
+        if not is_number(threshold) or math.isnan(threshold):
+            raise SettingError("threshold is {threshold!r}; give a number, such as 0.5.", threshold=threshold)
+        # (α − pγ) x ≥ pδ − β. The function is monotone, so an end of [0, 1] is an end of the range.
+        slope = self.alpha - threshold * self.gamma
+        need = threshold * self.delta - self.beta
+        if slope == 0.0:
+            return (0.0, 1.0) if need <= 0.0 else None
+        edge = need / slope
+        if slope > 0.0:
+            return (max(edge, 0.0), 1.0) if edge <= 1.0 else None
+        return (0.0, min(edge, 1.0)) if edge >= 0.0 else None
+
+    def _evidence(self, x: float) -> float:
+        if not is_number(x) or not 0.0 <= x <= 1.0:
+            raise SettingError("x is {x!r}; a probability lies between 0 and 1.", x=x)
+        total = self.gamma * x + self.delta
+        if total <= 0.0:
+            raise SettingError(
+                "With {parameter} = {x} the evidence has probability zero.", parameter=self._parameter(), x=x
+            )
+        return total
+
+    def _parameter(self) -> str:
+        return _conditional(f"{self.node} = {self.state}", self.given)
+
+    def _repr_html_(self) -> str:
+        return paragraphs(str(self).splitlines())
+
+    def __str__(self) -> str:
+        asked = _conditional(f"{self.target[0]} = {self.target[1]}", self.evidence)
+        formula = f"({self.alpha:.6g} x + {self.beta:.6g})/({self.gamma:.6g} x + {self.delta:.6g})"
+        return (
+            f"{asked} = {formula} with x = {self._parameter()}\n"
+            f"now x = {self.value:.6g}: {self.posterior:.6g}, changing by {self.derivative:.6g} dx"
+        )
+
+
+def _conditional(of: str, given: Mapping[Name, Any]) -> str:
+    condition = ", ".join(f"{name} = {value}" for name, value in given.items())
+    return visible(f"P({of} | {condition})" if given else f"P({of})")
+
+
+Target = tuple[Name, Label]
+
+
+class Parameters:
+    """How P(target | evidence) depends on the tables of a network."""
+
+    def __init__(self, asked: QueryableNetwork, target: Target, evidence: Mapping[Name, Any]) -> None:
+        self._asked = asked
+        self._target = target
+        self._evidence = dict(evidence)
+        self._log_evidence = asked.log_probability(self._evidence)
+        if self._log_evidence == -math.inf:
+            asked.query(target[0], evidence=self._evidence)  # names what is in conflict
+            raise ImpossibleEvidence(self._evidence)
+
+    def of_node(self, node: Node) -> Iterator[ParameterSensitivity]:
+        """Yield the dependence on each entry of a node's table."""
+        coefficients = self._coefficients(node)
+        for place in np.ndindex(*coefficients[0].shape):
+            yield self._at(node, place, coefficients)
+
+    def of_cell(self, node: Node, place: tuple[int, ...]) -> ParameterSensitivity:
+        return self._at(node, place, self._coefficients(node))
+
+    def relevant(self) -> list[Node]:
+        """Return the nodes with a table of two states or more on which the answer can depend at all."""
+        network, (target, _) = self._asked._network, self._target
+        found = _relevant(network, target, self._evidence)
+        return [
+            n
+            for n in network.nodes
+            if n.name in found and isinstance(n.distribution, Table) and n.variable.size > 1
+        ]
+
+    def _at(self, node: Node, place: tuple[int, ...], parts: tuple[Floats, ...]) -> ParameterSensitivity:
+        network = self._asked._network
+        given = {
+            p: network[p].variable.states[code] for p, code in zip(node.parents, place[:-1], strict=True)
+        }
+        value, *numbers = (float(part[place]) for part in parts)
+        return ParameterSensitivity(
+            self._target, self._evidence, node.name, given, node.variable.states[place[-1]], value, *numbers
+        )
+
+    def _coefficients(self, node: Node) -> tuple[Floats, ...]:
+        """Return the present value, α, β, γ and δ of each cell."""
+        table = table_of(self._asked._network, node.name)
+        shape, size = table.shape, table.shape[-1]
+        rows = table.reshape(-1, size)
+        target, state = self._target
+        lines = []
+        for more in ({target: state}, {}):
+            slopes = self._slopes(node, {**self._evidence, **more}).reshape(-1, size)
+            lines += [part.reshape(shape) for part in _line(rows, slopes)]
+        return (table, *lines)
+
+    def _slopes(self, node: Node, evidence: Mapping[Name, Any]) -> Floats:
+        """Return ∂P(evidence)/∂θ for each cell θ of the node's table, over what P(self._evidence) is now.
+
+        The slope does not depend on the table, so a uniform one serves, under which no cell is zero: there
+        P(cell, evidence) is the slope divided by the number of states.
+        """
+        network = self._asked._network
+        even = replace(node, distribution=uniform(network.shape_of(node.name)))
+        asked = self._asked._of(network.with_node(even))
+        log = asked.log_probability(evidence)
+        if log == -math.inf:
+            return np.zeros(network.shape_of(node.name))
+        joint = asked.query([*node.parents, node.name], evidence=evidence).values
+        return np.asarray(joint * (node.variable.size * math.exp(log - self._log_evidence)))
+
+
+def _line(rows: Floats, slopes: Floats) -> tuple[Floats, Floats]:
+    """Return a and b of P = a x + b for each cell of a table, the other entries of its row scaled with it."""
+    size = rows.shape[1]
+    others = 1.0 - np.eye(size)  # sums over the others, not differences: nothing cancels
+    left, weight = rows @ others, (rows * slopes) @ others
+    # Where x is 1 now, the others have no proportions: they share equally.
+    shared = np.divide(weight, left, out=slopes @ others / (size - 1), where=left > 0)
+    whole = (rows * slopes).sum(axis=1)
+    before = np.concatenate([[0.0], np.cumsum(whole[:-1])])
+    after = np.concatenate([np.cumsum(whole[:0:-1])[::-1], [0.0]])
+    return slopes - shared, (before + after)[:, None] + shared
+
+
+def read_cell(network: Network, parameter: tuple[Name, object, object]) -> tuple[Node, tuple[int, ...]]:
+    """Read (node, parents' states, state) → the node and the place in its table."""
+    try:
+        name, given, state = parameter
+    except (TypeError, ValueError):
+        raise SettingError(
+            "parameter is {parameter!r}; give (node, parents' states, state), such as "
+            "('wet', {{'rain': 'yes'}}, 'no'), or ('rain', {{}}, 'yes') where there are no parents.",
+            parameter=parameter,
+        ) from None
+    node = network[name]
+    if not node.is_discrete:
+        raise SettingError("{name!r} is continuous and has no table. Name a node with states.", name=name)
+    if node.variable.size < 2:
+        raise SettingError("{name!r} has one state, whose probability cannot be changed.", name=name)
+    family = (*node.parents, name)
+    values = (*_parent_states(node, given), state)
+    return node, tuple(
+        state_code(n, network[n].variable.states, value) for n, value in zip(family, values, strict=True)
+    )
+
+
+def _parent_states(node: Node, given: object) -> tuple[Any, ...]:
+    if isinstance(given, Mapping) and set(given) == set(node.parents):
+        return tuple(given[p] for p in node.parents)
+    if isinstance(given, (list, tuple)) and len(given) == len(node.parents):
+        return tuple(given)
+    if given is None and not node.parents:
+        return ()
+    wanted = ", ".join(map(repr, node.parents)) or "none: give {}"
+    raise SettingError(
+        "The parents' states of {name!r} are given as {given!r}; its parents are {wanted}.",
+        name=node.name,
+        given=given,
+        wanted=wanted,
+    )
+
+
+def _relevant(network: Network, target: Name, evidence: Mapping[Name, Any]) -> set[Name]:
+    """Return the nodes whose tables the answer can depend on.
+
+    A table is one more parent of its node: it matters where the graph does not separate it from the target. "Not a"
+    is an observed child of its node.
+    """
+    dag, n = network.dag, len(network.nodes)
+    place = dag.position
+    parents: dict[Name, list[int]] = {k: [*(place[p] for p in dag.parents[k]), n + k] for k in range(n)}
+    hidden = [place[name] for name, value in evidence.items() if isinstance(value, Not)]
+    parents |= {2 * n + k: [k] for k in hidden}
+    observed = [place[name] for name in evidence if place[name] not in hidden]
+    found = reachable(
+        Dag.of(parents, range(3 * n)), [place[target]], [*observed, *(2 * n + k for k in hidden)]
+    )
+    return {dag.nodes[k] for k in range(n) if n + k in found}

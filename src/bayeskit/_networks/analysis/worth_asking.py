@@ -1,0 +1,108 @@
+"""What observing each node of a network would tell about another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayeskit._networks.analysis.network_information import read_mapping, refuse_observed
+from bayeskit._networks.discrete_adapter import QueryAdapter
+from bayeskit._networks.evidence import Given
+from bayeskit._report.value_of_information import Questions, ranked
+from bayeskit._schema import Name
+from bayeskit.errors import SettingError, TooLarge
+from bayeskit.typing import NamesLike
+
+if TYPE_CHECKING:
+    from bayeskit._decision.loss import LossLike
+    from bayeskit._networks.queries import Queries
+
+
+def worth_asking(
+    network: Queries,
+    door: QueryAdapter,
+    target: Name,
+    evidence: Given,
+    candidates: NamesLike | None,
+    costs: Mapping[Any, float] | None,
+    loss: LossLike,
+    lang: str,
+) -> Questions:
+    """Rank the candidates.
+
+    One pass over the network for each state of the target gives P(x | target, e) of every node x at once.
+    """
+    place = door.discrete_target(target)
+    known = read_mapping(evidence)
+    refuse_observed(target, known)
+    states = door.variables[place].states
+    chosen = None if candidates is None else _named(door, candidates)
+    now = _answers(network, evidence, target, chosen)
+    belief = np.asarray(now[target])
+    possible = np.flatnonzero(belief > 0).tolist()
+    given = {k: _answers(network, {**known, target: states[k]}, target, chosen) for k in possible}
+    tables, left_out = [], []
+    for name in _candidates(door, target, known, now, chosen):
+        variable = door.variables[door.reader.place(name)]
+        if variable.kind != "categorical":
+            left_out.append(name)
+            continue
+        joint = np.zeros((variable.size, len(belief)))
+        for k in possible:
+            joint[:, k] = belief[k] * given[k][name]
+        tables.append((name, joint / joint.sum(), variable.states))
+    names = [v.name for v in door.variables]
+    return ranked(target, states, belief.tolist(), tables, costs, loss, left_out, lang, names)
+
+
+def _answers(network: Queries, evidence: Given, target: Name, chosen: list[Name] | None) -> dict[Name, Any]:
+    """Return P(x | e) of every node in one pass; where that takes too much memory, of those that were named."""
+    try:
+        found: dict[Name, Any] = network.posteriors(evidence=evidence)
+    except TooLarge as error:
+        if chosen is None:
+            raise TooLarge(
+                error.bytes_needed,
+                error.max_memory,
+                error.largest,
+                error.cells,
+                way_out="Name the candidates= that matter, or observe some of these.",
+            ) from None
+        found = {name: network.query(name, evidence=evidence).values for name in [target, *chosen]}
+    return found
+
+
+def _named(door: QueryAdapter, candidates: Any) -> list[Name]:
+    """Return the candidates that were named, all with states."""
+    names = [candidates] if isinstance(candidates, str) or candidates in door.reader else list(candidates)
+    for name in names:
+        if door.variables[door.reader.place(name, "candidates names it")].kind != "categorical":
+            raise SettingError(
+                "{name!r} is continuous: it has no states to go through. Take it out of candidates.",
+                name=name,
+            )
+    return names
+
+
+def _candidates(
+    door: QueryAdapter, target: Name, known: dict[Name, Any], now: dict[Name, Any], chosen: list[Name] | None
+) -> list[Name]:
+    """Return what may be asked for: what is not known yet."""
+    settled = {
+        target,
+        *(
+            name
+            for name in known
+            if name in now and (np.ndim(now[name]) == 0 or np.count_nonzero(now[name]) == 1)
+        ),
+    }
+    if chosen is None:
+        return [v.name for v in door.variables if v.name not in settled]
+    for name in chosen:
+        if name in settled:
+            raise SettingError(
+                "{name!r} is known already or is the target itself. Take it out of candidates.", name=name
+            )
+    return chosen

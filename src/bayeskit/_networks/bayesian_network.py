@@ -1,0 +1,478 @@
+"""BayesianNetwork: a graph of variables, each with its distribution given its parents; and how it is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayeskit._fitting.networks.network_counts import NetworkCounts
+from bayeskit._graphs.dag import node_name, parent_names
+from bayeskit._graphs.distributions import Distribution, LinearGaussian, Table
+from bayeskit._graphs.factor import Factor
+from bayeskit._graphs.network import Network, Node
+from bayeskit._networks import drawing, network_io, sampling_adapter
+from bayeskit._networks.analysis import measures
+from bayeskit._networks.analysis.distance import same_network
+from bayeskit._networks.arguments import switch
+from bayeskit._networks.build.building import GraphLike, network_of, numbers, state_labels, variable_of
+from bayeskit._networks.build.node_distributions import (
+    CptLike,
+    deterministic,
+    noisy_max,
+    noisy_or,
+    read_table,
+    regression,
+    table_of,
+)
+from bayeskit._networks.discrete_adapter import DerivedCache
+from bayeskit._networks.fit.em_fitting import EmRecord
+from bayeskit._networks.fit.fitting import Fitting
+from bayeskit._networks.network_structure import Structure
+from bayeskit._networks.queries import Queries
+from bayeskit._schema import Label, Name, Variable, first_twice, state_code
+from bayeskit._visible import visible
+from bayeskit.errors import SettingError, UsageError
+from bayeskit.typing import NamesLike, StatesLike
+
+# A network of more nodes than this is counted, not spelt out.
+MOST_SPELT_OUT = 8
+
+
+class BayesianNetwork(Fitting, Structure, Queries):
+    r"""A joint distribution as the product of what each variable does given its parents.
+
+    .. math:: P(x_1, \dots, x_d) = \prod_i P(x_i \mid \pi_i)
+
+    Parameters
+    ----------
+    parents : mapping node → parents, list of (parent, child), Dag, networkx.DiGraph, or another network
+        Nodes named only as parents are added after the others. The order of a node's parents is the order of the
+        axes of its table.
+    states : mapping node → list of states, or one list for all nodes
+        ``float`` (or "continuous") in the place of a list makes a continuous node. A node that is left out takes its
+        states from ``set_cpt`` or ``fit``.
+    name : what the network is called
+
+    Notes
+    -----
+    Edits happen in place and return None; one that fails changes nothing, and ``copy()`` keeps the network as it was.
+    What was derived from the network before (engines, trees, orders) is dropped with them, and never copied or
+    pickled. A node whose parents change loses its table, which said what to expect given other parents: set it anew.
+
+    Examples
+    --------
+    The lawn is wet this morning, and so is Joe's next door. Did it rain, or was the sprinkler left on?
+
+    >>> network = BayesianNetwork(
+    ...     {"rain": [], "sprinkler": [], "joe": ["rain"], "wet": ["rain", "sprinkler"]},
+    ...     states=["no", "yes"],
+    ... )
+    >>> network.set_cpt("rain", {"no": 0.8, "yes": 0.2})
+    >>> network.set_cpt("sprinkler", [0.9, 0.1])
+    >>> network.set_cpt("joe", {"no": [0.8, 0.2], "yes": [0, 1]})
+    >>> network.set_cpt("wet", [[[1, 0], [0.1, 0.9]], [[0, 1], [0, 1]]])
+    >>> network
+    BayesianNetwork: P(rain) P(sprinkler) P(joe | rain) P(wet | rain, sprinkler)
+    >>> print(f"{network.query('sprinkler', evidence={'wet': 'yes'})['yes']:.4f}")
+    0.3382
+    >>> seen = {"wet": "yes", "joe": "yes"}  # Joe's lawn speaks for rain, which explains ours
+    >>> print(f"{network.query('sprinkler', evidence=seen)['yes']:.4f}")
+    0.1604
+    """
+
+    _network: Network
+    _kept: DerivedCache
+
+    # Functions over a network, taken by name.
+    sample = sampling_adapter.sample
+    approximate = sampling_adapter.approximate
+    entropy = measures.entropy
+    mutual_information = measures.mutual_information
+    sensitivity_to_findings = measures.sensitivity_to_findings
+    parameter_sensitivity = measures.parameter_sensitivity
+    kl = measures.kl
+    plot = drawing.plot
+    _repr_html_ = drawing.page
+    write = network_io.write
+    to_json = network_io.to_json
+
+    def __init__(
+        self,
+        parents: GraphLike | None = None,
+        states: StatesLike | Mapping[Any, StatesLike] = None,
+        *,
+        name: str = "",
+    ) -> None:
+        self._become(network_of(parents, states, name))
+
+    @classmethod
+    def _of(cls, network: Network) -> Self:
+        made = cls.__new__(cls)
+        made._become(network)
+        return made
+
+    def _become(self, network: Network) -> None:
+        """Be another network from now on; what was derived from the old one is dropped.
+
+        Questions under way go on with the value they began with.
+        """
+        self._network = network
+        self._kept = DerivedCache(network)
+        # Counts belong to the network they were counted for.
+        self._learned: NetworkCounts | EmRecord | None = None
+        self._prior: dict[str, Any] = {}
+
+    @property
+    def name(self) -> str:
+        return self._network.name
+
+    # -- distributions, in and out -------------------------------------------------------------
+
+    def states(self, name: Name) -> tuple[Label, ...]:
+        """Return the states of a node in their declared order; a continuous node has none."""
+        return self._network[name].variable.states
+
+    def is_continuous(self, name: Name) -> bool:
+        """Tell whether a node holds numbers instead of states."""
+        return not self._network[name].is_discrete
+
+    def cpt(self, name: Name) -> Factor:
+        """Return P(node | parents) as a Factor: the parents' axes in their order, then the node's own."""
+        values = table_of(self._network, name)
+        names = (*self._network[name].parents, name)
+        return Factor(names, (self.states(other) for other in names), values)
+
+    def distribution(self, name: Name) -> Distribution:
+        """Return how a node depends on its parents: a Table, Deterministic, NoisyMax or LinearGaussian."""
+        found = self._network[name].distribution
+        if found is None:
+            way_out = "set_gaussian" if self.is_continuous(name) else "set_cpt"
+            raise UsageError(
+                "{name!r} has no distribution yet. Call {way_out}({name!r}, ...) or fit.",
+                name=name,
+                way_out=way_out,
+            )
+        return found
+
+    def set_cpt(self, name: Name, table: CptLike, *, normalize: bool = False) -> None:
+        """Give a node its conditional probabilities.
+
+        Parameters
+        ----------
+        name : a discrete node
+        table : one of
+            - an array of shape (sizes of the parents in their order, own size), or the same numbers in one list;
+            - nested mappings: the states of the parents from outside in, then the node's own. A tuple key stands
+              for several levels, and a list may stand for the innermost;
+            - a Factor over the node and its parents: axes and states are matched by name;
+            - a frame of pandas, Polars or PyArrow, long (a column for each parent, one for the node, one named p,
+              probability or value) or wide (a column for each parent, one for each state of the node);
+            - a value that ``distribution`` gave.
+        normalize : bool
+            Divide each row by its sum. Otherwise a row that is off by more than 1e-9 is refused; one within 1e-12
+            of 1 is kept as it is.
+
+        Every cell must be given. A node without states takes those that the table names, in the order met.
+
+        Examples
+        --------
+        >>> network = BayesianNetwork({"rain": [], "wet": ["rain"]}, states=["no", "yes"])
+        >>> network.set_cpt("rain", {"yes": 0.2, "no": 0.8})
+        >>> network.set_cpt("wet", [[0.9, 0.1], [0, 1]])
+        >>> network.cpt("wet")["yes", "no"]
+        0.0
+        """
+        network = self._network
+        self._become(network.with_node(read_table(network, name, table, switch(normalize, "normalize"))))
+
+    def set_noisy_or(
+        self, name: Name, causes: Mapping[Any, Any], leak: float = 0.0, *, present: Label | None = None
+    ) -> None:
+        r"""Make a node the noisy-OR of its parents.
+
+        .. math:: P(\text{absent} \mid x) = (1 - \lambda) \prod_{i: x_i \text{ present}} (1 - p_i)
+
+        Parameters
+        ----------
+        name : a node of two states: the first means absent, the second present
+        causes : {parent: probability that this cause alone brings the node about}
+            A parent of two states is present in its second. {parent: {state: probability}} says it for each state;
+            one of them may be left out and brings about nothing.
+        leak : the probability that the node comes about without a cause
+        present : the node's state that means present, where it is the first
+
+        Examples
+        --------
+        >>> network = BayesianNetwork({"fever": ["cold", "flu"]}, states=["no", "yes"])
+        >>> network.set_noisy_or("fever", {"cold": 0.5, "flu": 0.75})
+        >>> network.cpt("fever")["yes", "yes", "no"]
+        0.125
+        """
+        self._set(name, noisy_or(self._network, name, causes, leak, present))
+
+    def set_noisy_max(
+        self, name: Name, causes: Mapping[Any, Any], leak: ArrayLike | Mapping[Any, float] | None = None
+    ) -> None:
+        """Make a node the largest of what each of its parents alone would bring about.
+
+        Parameters
+        ----------
+        name : a node whose states stand in order of effect, the first meaning none
+        causes : {parent: {parent's state: distribution over the node's states}}
+            A distribution is a list in their order, or a mapping. One state of each parent may be left out: it brings
+            about nothing.
+        leak : the distribution of what comes about without a cause; None: nothing
+
+        Examples
+        --------
+        >>> states = {"flu": ["no", "yes"], "fever": ["none", "mild", "high"]}
+        >>> network = BayesianNetwork({"fever": ["flu"]}, states=states)
+        >>> network.set_noisy_max("fever", {"flu": {"yes": [0.25, 0.5, 0.25]}})
+        >>> network.cpt("fever")["no", "none"]
+        1.0
+        """
+        self._set(name, noisy_max(self._network, name, causes, leak))
+
+    def set_deterministic(self, name: Name, rule: Callable[..., Label] | Mapping[Any, Any]) -> None:
+        """Make a node a function of its parents.
+
+        Parameters
+        ----------
+        rule : a function or a mapping
+            A function is called once for each configuration with the parents' states in their order, and returns
+            the node's state. A mapping has the parents' states as keys, nested or in tuples.
+
+        Examples
+        --------
+        >>> network = BayesianNetwork({"either": ["lung", "tub"]}, states=["no", "yes"])
+        >>> network.set_deterministic("either", lambda lung, tub: max(lung, tub))
+        >>> network.cpt("either")["no", "yes", "yes"]
+        1.0
+        """
+        self._set(name, deterministic(self._network, name, rule))
+
+    def set_gaussian(
+        self,
+        name: Name,
+        intercept: float | Mapping[Any, Any],
+        coefficients: Mapping[Any, float] | None = None,
+        variance: float | None = None,
+    ) -> None:
+        r"""Make a continuous node a regression on its parents with Gaussian noise.
+
+        .. math:: y \mid d, x \sim N(a_d + b_d^\top x, \; v_d)
+
+        Parameters
+        ----------
+        name : a continuous node
+        intercept : number, or mapping from the states of the discrete parents
+            The mapping holds (intercept, coefficients, variance) for each configuration, or (mean, variance) where
+            no parent is continuous; its keys are nested or tuples, as in ``set_cpt``.
+        coefficients : {continuous parent: number}
+        variance : number, not negative; 0 means that there is no noise
+
+        Examples
+        --------
+        >>> network = BayesianNetwork({"b": ["a"]}, states=float)
+        >>> network.set_gaussian("a", 0.0, variance=1.0)
+        >>> network.set_gaussian("b", 1.0, {"a": 2.0}, 0.5)
+        >>> network.distribution("b").coefficients
+        array([2.])
+        """
+        self._set(name, regression(self._network, name, intercept, coefficients, variance))
+
+    def _set(self, name: Name, distribution: Distribution) -> None:
+        network = self._network
+        self._become(network.with_node(replace(network[name], distribution=distribution)))
+
+    # -- the graph -----------------------------------------------------------------------------
+
+    def add_node(self, name: Name, states: StatesLike = None, parents: NamesLike | None = ()) -> None:
+        """Add a node after the others, without a table.
+
+        Parameters
+        ----------
+        name : any hashable that is no node yet
+        states : list of states; ``float`` or "continuous" for a continuous node; None: not known yet
+        parents : names of nodes that are there
+        """
+        name = node_name(name)
+        network = self._network
+        if name in network.dag.position:
+            raise SettingError("There is a node {name!r} already.", name=name)
+        node = Node(variable_of(name, states), parent_names(name, parents, network.dag.position))
+        self._become(replace(network, nodes=(*network.nodes, node)))
+
+    def add_edge(self, parent: Name, child: Name) -> None:
+        """Add an arc; the parent becomes the last of the child's parents, and the child loses its table.
+
+        An arc that would close a cycle is refused with the cycle named.
+        """
+        network = self._network
+        node, name = network[child], network[parent].name
+        if name in node.parents:
+            raise SettingError(
+                "There is an arc from {parent!r} to {child!r} already.", parent=parent, child=child
+            )
+        self._become(network.with_node(replace(node, parents=(*node.parents, name), distribution=None)))
+
+    def remove_edge(self, parent: Name, child: Name) -> None:
+        """Take an arc away; the child loses its table."""
+        network = self._network
+        node, name = network[child], network[parent].name
+        if name not in node.parents:
+            raise SettingError("There is no arc from {parent!r} to {child!r}.", parent=parent, child=child)
+        self._become(network.with_node(_without(node, name)))
+
+    def remove_node(self, name: Name) -> None:
+        """Take a node and its arcs away; its children lose their tables."""
+        network = self._network
+        gone = network[name].name
+        kept = (node for node in network.nodes if node.name != gone)
+        self._become(replace(network, nodes=tuple(_without(node, gone) for node in kept)))
+
+    def rename(self, names: Mapping[Any, Name]) -> None:
+        """Give nodes other names, all at once: {"a": "b", "b": "a"} exchanges two."""
+        network = self._network
+        if not isinstance(names, Mapping):
+            raise SettingError("{names!r} does not say what to rename. Give {{old: new}}.", names=names)
+        new = {network[old].name: node_name(name) for old, name in names.items()}
+        twice = first_twice(new.get(name, name) for name in network.dag.nodes)
+        if twice is not None:
+            raise SettingError("Two nodes would be named {twice!r}.", twice=twice)
+        nodes = (
+            replace(
+                node,
+                variable=replace(node.variable, name=new.get(node.name, node.name)),
+                parents=tuple(new.get(parent, parent) for parent in node.parents),
+            )
+            for node in network.nodes
+        )
+        self._become(replace(network, nodes=tuple(nodes)))
+
+    def set_states(self, name: Name, states: StatesLike | Mapping[Any, Label]) -> None:
+        """Rename the states of a node by their position, or declare them where they are not known yet.
+
+        Parameters
+        ----------
+        states : list of as many states as there are, or mapping {old: new} of some of them
+            ``float`` or "continuous" makes a node without states continuous.
+        """
+        node = self._network[name]
+        if not node.is_discrete:
+            raise SettingError("{name!r} is continuous and has no states.", name=name)
+        variable = _renamed(node.variable, states) if node.variable.size else variable_of(node.name, states)
+        self._become(self._network.with_node(replace(node, variable=variable)))
+
+    def copy(self) -> Self:
+        """Return a network that is equal now and changes on its own."""
+        return self._of(self._network)
+
+    def do(self, values: Mapping[Any, Any]) -> Self:
+        """Return the network after an intervention: these nodes are set, whatever their parents say.
+
+        The arcs into them are cut; a discrete node gets its state with probability one, a continuous one its number
+        with variance zero.
+
+        Examples
+        --------
+        >>> network = BayesianNetwork({"wet": ["rain"]}, states=["no", "yes"])
+        >>> network.do({"wet": "yes"}).cpt("wet").values
+        array([0., 1.])
+        """
+        if not isinstance(values, Mapping):
+            raise SettingError(
+                "do({values!r}) does not say what is set. Give {{node: value}}.", values=values
+            )
+        network = self._network
+        fixed = {network[name].name: _fixed(network[name], value) for name, value in values.items()}
+        nodes = (
+            replace(node, parents=(), distribution=fixed[node.name]) if node.name in fixed else node
+            for node in network.nodes
+        )
+        return self._of(replace(network, nodes=tuple(nodes)))
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two networks have the same nodes, arcs, states and numbers, in whatever order."""
+        if not isinstance(other, BayesianNetwork):
+            return NotImplemented
+        return same_network(self._network, other._network)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        nodes = self._network.nodes
+        called = f" {self.name!r}" if self.name else ""
+        if not nodes or len(nodes) > MOST_SPELT_OUT:
+            arcs = len(self._network.dag.arcs)
+            return f"BayesianNetwork{called}: {len(nodes)} nodes, {arcs} arcs"
+        terms = (
+            f"P({' | '.join(filter(None, (str(n.name), ', '.join(map(str, n.parents)))))})" for n in nodes
+        )
+        return visible(f"BayesianNetwork{called}: {' '.join(terms)}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_kept"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # Arrays come back writable from a pickle; a new value closes them again.
+        network: Network = state["_network"]
+        nodes = tuple(
+            n if n.distribution is None else replace(n, distribution=replace(n.distribution))
+            for n in network.nodes
+        )
+        self._become(replace(network, nodes=nodes))
+        self._learned, self._prior = state["_learned"], state["_prior"]
+
+
+def _without(node: Node, parent: Name) -> Node:
+    if parent not in node.parents:
+        return node
+    return replace(node, parents=tuple(p for p in node.parents if p != parent), distribution=None)
+
+
+def _renamed(variable: Variable, states: object) -> Variable:
+    old, name = variable.states, variable.name
+    if isinstance(states, Mapping):
+        new = dict(enumerate(old)) | {state_code(name, old, k): label for k, label in states.items()}
+        return replace(variable, states=state_labels(name, new.values()))
+    labels = state_labels(name, states)
+    if len(labels) != len(old):
+        raise SettingError(
+            "{name!r} has {n} states ({states}), and {n_labels} were given. set_states renames "
+            "them one by one; for other states, remove the node and add it anew.",
+            name=name,
+            n=len(old),
+            states=variable.listing(),
+            n_labels=len(labels),
+        )
+    if labels != old and set(labels) == set(old):
+        # Most likely meant as another order, which would exchange what the tables say.
+        raise SettingError(
+            "{name!r} has these states already, in the order {states}. set_states renames them by "
+            "position; to exchange their names pass a mapping {{old: new}}.",
+            name=name,
+            states=variable.listing(),
+        )
+    return replace(variable, states=labels)
+
+
+def _fixed(node: Node, value: object) -> Distribution:
+    if node.is_discrete:
+        if not node.variable.size:
+            raise UsageError(
+                "The states of {name!r} are not known yet. Call set_states first.", name=node.name
+            )
+        code = state_code(node.name, node.variable.states, value)
+        return Table(np.eye(node.variable.size)[code])
+    number = numbers(value, node.name)
+    if number.shape != () or not np.isfinite(number):
+        raise SettingError(
+            "{name!r} is to be set to {value!r}, which is no finite number.", name=node.name, value=value
+        )
+    return LinearGaussian(number, np.zeros(0), np.zeros(()))

@@ -1,0 +1,630 @@
+"""What a node does given its parents, as users write it: tables, independent causes, rules, regressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from inspect import signature
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayeskit._data.frames import is_frame
+from bayeskit._data.table import Table as Rows
+from bayeskit._data.table import open_table
+from bayeskit.errors import ColumnError, SettingError, UnseenState, UsageError
+from bayeskit._graphs.distributions import Deterministic, Distribution, LinearGaussian, NoisyMax, Table, row_sums, summing_to_one
+from bayeskit._graphs.factor import Factor
+from bayeskit._graphs.network import Network, Node, discrete
+from bayeskit._messages import Joined, Message
+from bayeskit._networks.build.building import Axes, Place, numbers
+from bayeskit._schema import Label, Name, Variable, state_code
+from bayeskit.typing import Floats, Frame, TableLike
+
+# What a user computed may miss one by so much; a file, printed with a few digits, by more.
+ROUNDED = 1e-9
+
+
+def checked_rows(axes: Axes, values: Floats, normalize: bool | None) -> Floats:
+    """Return rows that sum to one: as given where they do, divided where that is rounding or asked for.
+
+    ``normalize`` is None where the user has no such switch to be told of.
+    """
+    wrong = ~(np.isfinite(values) & (values >= 0))
+    if wrong.any():
+        place = np.argwhere(wrong)[0]
+        raise SettingError(
+            "The table of {owner!r} has {value} at {where}. A probability is a number from 0 to 1.",
+            owner=axes.owner,
+            value=values[tuple(place)],
+            where=axes.where(place),
+        )
+    sums = row_sums(values)
+    off = np.abs(sums - 1.0) > ROUNDED
+    refused = (sums == 0) | ~np.isfinite(sums) | (off if not normalize else False)
+    if refused.any():
+        place = np.argwhere(refused)[0]
+        total = float(sums[tuple(place)])
+        where = Message(" for {where}", where=axes.where(place)) if len(place) else ""
+        hopeless = total == 0 or not np.isfinite(total) or normalize is not False
+        way_out = Message("Mend the row") if hopeless else Message("Mend the row, or pass normalize=True")
+        raise SettingError(
+            "The probabilities of {owner!r}{where} sum to {total!r}, not 1. {way_out}.",
+            owner=axes.owner,
+            where=where,
+            total=total,
+            way_out=way_out,
+        )
+    # −0.0 is a zero like any other.
+    return summing_to_one(values, sums) + 0.0
+
+
+# A table as users write it: cells in order, nested mappings, a factor, a frame, or a distribution as it is.
+CptLike: TypeAlias = ArrayLike | Mapping[Any, Any] | Factor | Frame | Distribution
+
+NUMBER_COLUMNS = ("p", "probability", "value")
+
+
+def cells_of_frame(axes: Axes, frame: TableLike) -> list[tuple[Place, float]]:
+    """Return the cells that a frame gives, in the order of its rows.
+
+    Parameters
+    ----------
+    axes : the parents, then the child
+    frame : pandas, Polars or PyArrow
+        Long: a column for each parent, one for the child, and one named p, probability or value. Wide: a column
+        for each parent, and one for each state of the child.
+    """
+    table = open_table(frame)
+    parents = [_column(table, name) for name in axes.names[:-1]]
+    absent = [name for name, column in zip(axes.names[:-1], parents, strict=True) if column is None]
+    if absent:
+        raise ColumnError(
+            "The frame for {owner!r} has no column for its parent {absent!r}. It has {listing}.",
+            owner=axes.owner,
+            absent=absent[0],
+            listing=_listing(table),
+        )
+    own = [column for column in parents if column is not None]
+    child = _column(table, axes.names[-1])
+    rest = [j for j in range(len(table.names)) if j not in own and j != child]
+    number = [j for j in rest if table.names[j] in NUMBER_COLUMNS]
+    if child is not None and number:
+        return _long(axes, table, [*own, child], _the_only(rest, table, axes))
+    return _wide(axes, table, own, sorted(rest if child is None else [*rest, child]))
+
+
+def _long(axes: Axes, table: Rows, columns: list[int], number: int) -> list[tuple[Place, float]]:
+    codes = [_codes_in(axes, axis, table, j) for axis, j in enumerate(columns)]
+    return list(zip(zip(*codes, strict=True), _numbers_in(table, number, axes.owner), strict=True))
+
+
+def _wide(axes: Axes, table: Rows, parents: list[int], columns: list[int]) -> list[tuple[Place, float]]:
+    last = len(axes.names) - 1
+    if not axes.open_last and not {str(table.names[j]) for j in columns} & set(map(str, axes.states[last])):
+        raise ColumnError(
+            "The frame for {owner!r} has the columns {listing}. It needs one for each parent, and either "
+            "{owner!r} and 'p', or one for each state: {names}.",
+            owner=axes.owner,
+            listing=_listing(table),
+            names=Joined(map(repr, axes.states[last])),
+        )
+    states = [axes.code(last, table.names[j]) for j in columns]
+    codes = [_codes_in(axes, axis, table, j) for axis, j in enumerate(parents)]
+    rows: list[Place] = list(zip(*codes, strict=True)) if codes else [()] * table.n_rows
+    found: list[tuple[Place, float]] = []
+    for state, j in zip(states, columns, strict=True):
+        found += [((*row, state), p) for row, p in zip(rows, _numbers_in(table, j, axes.owner), strict=True)]
+    return found
+
+
+def _the_only(rest: list[int], table: Rows, axes: Axes) -> int:
+    if len(rest) > 1:
+        raise ColumnError(
+            "The frame for {owner!r} has {names} beside its family. Keep the one with the probabilities.",
+            owner=axes.owner,
+            names=Joined(repr(table.names[j]) for j in rest),
+        )
+    return rest[0]
+
+
+def _column(table: Rows, name: Name) -> int | None:
+    """Find the column of a node: by its name, else by how the name is written."""
+    if name in table.names:
+        return table.names.index(name)
+    written = [j for j, column in enumerate(table.names) if str(column) == str(name)]
+    return written[0] if len(written) == 1 else None
+
+
+def _codes_in(axes: Axes, axis: int, table: Rows, j: int) -> list[int]:
+    coded = table.factorize(j)
+    codes = np.asarray(coded.codes).astype(np.int64)
+    if (codes < 0).any():
+        row = int((codes < 0).argmax())
+        raise ColumnError(
+            "The frame for {owner!r} says no state of {name!r} in row {row} (the first is 0).",
+            owner=axes.owner,
+            name=axes.names[axis],
+            row=row,
+        )
+    # Labels are met in the order of the rows, and only those that stand in one.
+    met, first = np.unique(codes, return_index=True)
+    place = {int(code): axes.code(axis, coded.labels[int(code)]) for code in met[np.argsort(first)]}
+    return [place[code] for code in codes.tolist()]
+
+
+def _numbers_in(table: Rows, j: int, owner: Name) -> list[float]:
+    if table.kind(j) != "numeric":
+        raise ColumnError(
+            "Column {name!r} of the frame for {owner!r} does not hold numbers.",
+            name=table.names[j],
+            owner=owner,
+        )
+    return [float(number) for number in table.numbers(j)]
+
+
+def _listing(table: Rows) -> str:
+    return ", ".join(map(repr, table.names))
+
+
+def read_table(network: Network, name: Name, table: CptLike, normalize: bool = False) -> Node:
+    """Return the node with the table given; a node without states takes those that the table names.
+
+    Parameters
+    ----------
+    table : array, nested mapping, Factor, frame, or a value of bayeskit._graphs.distributions
+    normalize : divide every row by its sum, however far from one it is
+
+    Examples
+    --------
+    >>> from bayeskit._networks.build.building import network_of
+    >>> network = network_of({"wet": ["rain"]}, states=["no", "yes"])
+    >>> read_table(network, "wet", {"no": {"no": 0.9, "yes": 0.1}, "yes": [0.25, 0.75]}).distribution.table()
+    array([[0.9 , 0.1 ],
+           [0.25, 0.75]])
+    """
+    node = network[name]
+    if isinstance(table, (Deterministic, NoisyMax, LinearGaussian)):
+        return replace(node, distribution=fitting(network, name, table))
+    if not node.is_discrete:
+        raise SettingError(
+            "{name!r} is continuous and has no table. Call set_gaussian({name!r}, ...).", name=name
+        )
+    named = isinstance(table, (Mapping, Factor)) or is_frame(table)
+    variables = [network[other].variable for other in (*node.parents, name)]
+    axes = Axes(name, variables, open_last=named and not node.variable.size)
+    values = checked_rows(axes, _values(axes, table), normalize)
+    variable = discrete(name, axes.states[-1]) if axes.open_last else node.variable
+    return replace(node, variable=variable, distribution=Table(values))
+
+
+def _values(axes: Axes, table: Any) -> Floats:
+    if isinstance(table, Mapping):
+        return axes.filled(axes.cells(table))
+    if isinstance(table, Factor):
+        return _aligned(axes, table)
+    if is_frame(table):
+        return axes.filled(cells_of_frame(axes, table))
+    given = numbers(table.values if isinstance(table, Table) else table, axes.owner)
+    shape = axes.shape
+    if given.shape != shape and given.shape != (int(np.prod(shape)),):
+        raise SettingError(
+            "The table of {owner!r} has the shape {shape}; {shape2} is needed, or as many numbers in one "
+            "list: one axis for each of {names}, the last varying fastest.",
+            owner=axes.owner,
+            shape=given.shape,
+            shape2=shape,
+            names=Joined(map(repr, axes.names)),
+        )
+    return given.reshape(shape)
+
+
+def _aligned(axes: Axes, factor: Factor) -> Floats:
+    """Turn a factor so that its axes and its states stand in the order of the node's."""
+    if set(factor.names) != set(axes.names):
+        raise SettingError(
+            "The factor is over {names}; the table of {owner!r} is over {names2}.",
+            names=", ".join(map(repr, factor.names)) or "nothing",
+            owner=axes.owner,
+            names2=Joined(map(repr, axes.names)),
+        )
+    values = factor.ordered(axes.names)
+    codes = [[axes.code(k, state) for state in states] for k, states in enumerate(values.states)]
+    for name, found, states in zip(axes.names, codes, axes.states, strict=True):
+        absent = [state for code, state in enumerate(states) if code not in found]
+        if absent or len(set(found)) < len(found):
+            told = (
+                Message("lacks the state {absent!r}", absent=absent[0])
+                if absent
+                else Message("has a state twice")
+            )
+            raise SettingError(
+                "The factor for {owner!r} {told} of {name!r}.", owner=axes.owner, told=told, name=name
+            )
+    return np.asarray(values.values[np.ix_(*(np.argsort(found) for found in codes))])
+
+
+def table_of(network: Network, name: Name) -> Floats:
+    """Return a node's table, or say why there is none."""
+    node = network[name]
+    if isinstance(node.distribution, LinearGaussian) or not node.is_discrete:
+        raise SettingError("{name!r} is continuous and has no table. Call distribution({name!r}).", name=name)
+    if node.distribution is None:
+        raise UsageError("{name!r} has no table yet. Call set_cpt({name!r}, ...) or fit.", name=name)
+    axes = Axes(name, [network[other].variable for other in (*node.parents, name)])
+    axes.check_size(f"Ask distribution({name!r}), which holds the numbers that the table is made of.")
+    return node.distribution.table()
+
+
+def noisy_or(network: Network, name: Name, causes: object, leak: object, present: Label | None) -> NoisyMax:
+    """Read a noisy-OR: for each parent, the probability that it alone brings the child about."""
+    variable = _discrete(network, name).variable
+    if variable.size != 2:
+        raise SettingError(
+            "A noisy-OR has two states, and {name!r} has {size}. Call set_noisy_max({name!r}, ...).",
+            name=name,
+            size=variable.size,
+        )
+    code = 1 if present is None else state_code(name, variable.states, present)
+    effects = []
+    for parent, given in _of_parents(network, name, causes):
+        alone = np.zeros(parent.size)
+        for state, chance in _of_states(name, parent, given, variable.states[code]).items():
+            alone[state] = _chance(name, chance, f"{parent.name!r} = {parent.states[state]!r}")
+        effects.append(np.stack([1.0 - alone, alone], axis=1))
+    spilt = _chance(name, leak, "the leak")
+    made = NoisyMax(tuple(effects), np.array([1.0 - spilt, spilt]))
+    return made if code == 1 else made.turned()
+
+
+def noisy_max(network: Network, name: Name, causes: object, leak: object) -> NoisyMax:
+    """Read a noisy-MAX: for each parent and each of its states, what it alone brings about."""
+    variable = _discrete(network, name).variable
+    effects = []
+    for parent, given in _of_parents(network, name, causes):
+        effect = np.zeros((parent.size, variable.size))
+        effect[:, 0] = 1.0
+        for state, row in _of_states(name, parent, given, None).items():
+            effect[state] = _row(name, variable, row)
+        effects.append(effect)
+    nothing = np.eye(variable.size)[0]
+    return NoisyMax(tuple(effects), nothing if leak is None else _row(name, variable, leak))
+
+
+def deterministic(network: Network, name: Name, rule: object) -> Deterministic:
+    """Read a rule: a function of the parents' states in order, or a mapping from them, to the child's state."""
+    node = _discrete(network, name)
+    axes = Axes(name, [network[parent].variable for parent in node.parents])
+    axes.check_size()
+    if isinstance(rule, Mapping):
+        cells = axes.cells(rule)
+    elif callable(rule):
+        cells = _outcomes(axes, rule)
+    else:
+        raise SettingError(
+            "{rule!r} is no rule for {name!r}. Give a function of its parents' states or a mapping from them.",
+            rule=rule,
+            name=name,
+        )
+    outcome = np.full(axes.shape, -1, np.int64)
+    for place, state in cells:
+        where = axes.where(place)
+        if len(place) < len(axes.shape) or outcome[place] >= 0:
+            told = (
+                Message("twice") if len(place) == len(axes.shape) else Message("for some of the parents only")
+            )
+            raise SettingError(
+                "The rule for {name!r} says {state!r} {told}, at {where}.",
+                name=name,
+                state=state,
+                told=told,
+                where=where or "its top",
+            )
+        try:
+            outcome[place] = state_code(name, node.variable.states, state)
+        except UnseenState as error:
+            raise UnseenState(
+                "{error} The rule gives it for {where}.", error=error, where=where or "no parents"
+            ) from None
+    axes.refuse_gaps(outcome >= 0)
+    return Deterministic(outcome, node.variable.size)
+
+
+def _outcomes(axes: Axes, rule: Callable[..., Any]) -> list[tuple[tuple[int, ...], Any]]:
+    try:
+        signature(rule).bind(*axes.names)
+    except ValueError:  # a function of C that does not say what it takes
+        pass
+    except TypeError as error:
+        raise SettingError(
+            "The rule for {owner!r} does not take the states of its parents "
+            "({names}): {error}. Give it an argument for each, in this order.",
+            owner=axes.owner,
+            names=", ".join(map(repr, axes.names)) or "none",
+            error=error,
+        ) from None
+    places = np.ndindex(*axes.shape)
+    return [(place, rule(*states)) for place, states in zip(places, product(*axes.states), strict=True)]
+
+
+def _of_parents(network: Network, name: Name, causes: object) -> list[tuple[Variable, Any]]:
+    """Return each parent with what is said of it; all must be named, and no others."""
+    axes = _axes(network, name)
+    if not isinstance(causes, Mapping):
+        raise SettingError(
+            "{causes!r} does not say what the parents of {name!r} do. Give {{parent: ...}}.",
+            causes=causes,
+            name=name,
+        )
+    strange = [cause for cause in causes if cause not in axes.names[:-1]]
+    absent = [parent for parent in axes.names[:-1] if parent not in causes]
+    if strange or absent:
+        told = (
+            Message("{strange!r} is no parent of it", strange=strange[0])
+            if strange
+            else Message("its parent {absent!r} is left out", absent=absent[0])
+        )
+        raise SettingError(
+            "The causes of {name!r}: {told}. Its parents: {names}.",
+            name=name,
+            told=told,
+            names=Joined(map(repr, axes.names[:-1])),
+        )
+    return [(network[parent].variable, causes[parent]) for parent in network[name].parents]
+
+
+def _of_states(name: Name, parent: Variable, given: object, present: Label | None) -> dict[int, Any]:
+    """Return what is said of each state of a parent, by code; one may be left out: it brings about nothing."""
+    if not isinstance(given, Mapping):
+        if present is None or parent.size != 2 or parent.states[0] == present:
+            raise SettingError(
+                "In which state is {name!r} a cause of {name2!r}? It has {states}: give "
+                "{{{name!r}: {{state: ...}}}}.",
+                name=parent.name,
+                name2=name,
+                states=parent.listing(),
+            )
+        return {1: given}
+    found: dict[int, Any] = {}
+    for state, said in given.items():
+        code = state_code(parent.name, parent.states, state)
+        if code in found:
+            raise SettingError(
+                "The causes of {name!r} name {name2!r} = {state!r} twice.",
+                name=name,
+                name2=parent.name,
+                state=state,
+            )
+        found[code] = said
+    absent = [state for code, state in enumerate(parent.states) if code not in found]
+    if len(absent) > 1:
+        raise SettingError(
+            "The causes of {name!r} leave out {names} of {name2!r}. Only the one state "
+            "that brings about nothing may be left out.",
+            name=name,
+            names=Joined(map(repr, absent)),
+            name2=parent.name,
+        )
+    return found
+
+
+def _chance(name: Name, given: object, where: str) -> float:
+    chance = numbers(given, name, where)
+    if chance.shape != () or not 0.0 <= chance <= 1.0:
+        raise SettingError(
+            "{name!r} has {given!r} for {where}. A probability is a number from 0 to 1.",
+            name=name,
+            given=given,
+            where=where,
+        )
+    return float(chance)
+
+
+def _row(name: Name, variable: Variable, given: object) -> Floats:
+    axes = Axes(name, [variable])
+    cells = axes.cells(given) if isinstance(given, Mapping) else [((), given)]
+    return checked_rows(axes, axes.filled(cells), None)
+
+
+def regression(
+    network: Network,
+    name: Name,
+    intercept: object,
+    coefficients: Mapping[Any, float] | None = None,
+    variance: float | None = None,
+) -> LinearGaussian:
+    """Read one regression, or one for each configuration of the discrete parents.
+
+    Examples
+    --------
+    >>> from bayeskit._networks.build.building import network_of
+    >>> network = network_of({"weight": ["height"]}, states=float)
+    >>> regression(network, "weight", -100.0, {"height": 1.0}, 25.0).coefficients
+    array([1.])
+    """
+    node = network[name]
+    chosen = [parent for parent in node.parents if network[parent].is_discrete]
+    numeric = tuple(parent for parent in node.parents if parent not in chosen)
+    axes = Axes(name, [network[parent].variable for parent in chosen])
+    axes.check_size()
+    if isinstance(intercept, Mapping):
+        if not chosen:
+            raise SettingError(
+                "{name!r} has no discrete parents, so there is one regression: give intercept, coefficients and "
+                "variance as they are, not a mapping.",
+                name=name,
+            )
+        if coefficients is not None or variance is not None:
+            raise SettingError(
+                "A mapping for {name!r} holds (intercept, coefficients, variance) for each state of its discrete "
+                "parents: leave coefficients= and variance= out.",
+                name=name,
+            )
+        cells = axes.cells(intercept)
+    else:
+        if variance is None:
+            raise SettingError("The variance of {name!r} is not said. Pass variance=.", name=name)
+        cells = [((), (intercept, coefficients, variance))]
+    intercepts, variances = np.zeros(axes.shape), np.zeros(axes.shape)
+    slopes = np.zeros((*axes.shape, len(numeric)))
+    seen = np.zeros(axes.shape, dtype=bool)
+    for place, said in cells:
+        where = axes.where(place)
+        if len(place) < len(axes.shape) or np.any(seen[place]):
+            given = Joined(map(repr, chosen))
+            raise SettingError(
+                "{name!r} has the discrete parents {given}: give a mapping from their states to (intercept, "
+                "coefficients, variance), each configuration once.",
+                name=name,
+                given=given,
+            )
+        intercepts[place], slopes[place], variances[place] = _regression(name, numeric, said, where)
+        seen[place] = True
+    axes.refuse_gaps(seen)
+    made: LinearGaussian = fitting(network, name, LinearGaussian(intercepts, slopes, variances))
+    return made
+
+
+def _regression(
+    name: Name, numeric: tuple[Name, ...], said: object, where: str
+) -> tuple[float, list[float], float]:
+    """Read (intercept, coefficients, variance), or (mean, variance) where no parent is continuous."""
+    if not isinstance(said, (tuple, list)) or len(said) not in (2, 3):
+        raise SettingError(
+            "{name!r} has {said!r} at {where}. Give (intercept, coefficients, variance).",
+            name=name,
+            said=said,
+            where=where or "its top",
+        )
+    slopes = said[1] if len(said) == 3 else None
+    slopes = {} if slopes is None else slopes
+    if not isinstance(slopes, Mapping):
+        raise SettingError(
+            "The coefficients of {name!r} are {slopes!r}. Give {{parent: number}}.", name=name, slopes=slopes
+        )
+    strange = [parent for parent in slopes if parent not in numeric]
+    absent = [parent for parent in numeric if parent not in slopes]
+    if strange or absent:
+        told = (
+            Message("{strange!r} is none of them", strange=strange[0])
+            if strange
+            else Message("{absent!r} is left out", absent=absent[0])
+        )
+        listing = ", ".join(map(repr, numeric)) or "none"
+        raise SettingError(
+            "The coefficients of {name!r} are for its continuous parents ({listing}): {told}. 0 means no effect.",
+            name=name,
+            listing=listing,
+            told=told,
+        )
+    return (
+        _number(name, said[0], where),
+        [_number(name, slopes[parent], where) for parent in numeric],
+        _number(name, said[-1], where),
+    )
+
+
+def _number(name: Name, given: object, where: str) -> float:
+    number = numbers(given, name, where)
+    if number.shape != ():
+        raise SettingError("{name!r} has {given!r} where one number is needed.", name=name, given=given)
+    return float(number)
+
+
+def fitting(network: Network, name: Name, given: Deterministic | NoisyMax | LinearGaussian) -> Any:
+    """Return a distribution that fits its node, or say why it does not."""
+    if isinstance(given, LinearGaussian):
+        return _fitting_gaussian(network, name, given)
+    axes = _axes(network, name)
+    *sizes, own = axes.shape
+    if isinstance(given, Deterministic):
+        inside = given.outcome.size and given.outcome.min() >= 0 and given.outcome.max() < own
+        if given.outcome.shape != tuple(sizes) or given.size != own:
+            raise SettingError(
+                "The rule for {name!r} has the shape {shape} and {size} states; the network "
+                "says {sizes} and {own}.",
+                name=name,
+                shape=given.outcome.shape,
+                size=given.size,
+                sizes=tuple(sizes),
+                own=own,
+            )
+        if not inside:
+            raise SettingError(
+                "The rule for {name!r} holds the codes {outcome} to {outcome2}; those of its "
+                "{own} states are 0 to {own2}.",
+                name=name,
+                outcome=given.outcome.min(),
+                outcome2=given.outcome.max(),
+                own=own,
+                own2=own - 1,
+            )
+        return given
+    found = [cause.shape for cause in given.causes]
+    if found != [(size, own) for size in sizes] or given.leak.shape != (own,):
+        raise SettingError(
+            "The causes of {name!r} have the shapes {found}; {value} and a leak of {own} numbers are needed.",
+            name=name,
+            found=found,
+            value=[(size, own) for size in sizes],
+            own=own,
+        )
+    parents = [network[parent].variable for parent in network[name].parents]
+    child = network[name].variable
+    causes = [
+        checked_rows(Axes(name, [p, child]), c, None) for p, c in zip(parents, given.causes, strict=True)
+    ]
+    return NoisyMax(tuple(causes), checked_rows(Axes(name, [child]), given.leak, None), given.rising)
+
+
+def _fitting_gaussian(network: Network, name: Name, given: LinearGaussian) -> LinearGaussian:
+    node = network[name]
+    if node.is_discrete:
+        raise SettingError(
+            "{name!r} is discrete. A Gaussian needs a continuous node: states={{{name!r}: float}}.", name=name
+        )
+    sizes = network.sizes_of(parent for parent in node.parents if network[parent].is_discrete)
+    shape = (*sizes, len(node.parents) - len(sizes))
+    if given.intercept.shape != sizes or given.variance.shape != sizes or given.coefficients.shape != shape:
+        raise SettingError(
+            "The regression of {name!r} has intercepts, coefficients and variances of the shapes "
+            "{shape}, {shape2}, {shape3}; {sizes}, {shape4} and "
+            "{sizes} are needed.",
+            name=name,
+            shape=given.intercept.shape,
+            shape2=given.coefficients.shape,
+            shape3=given.variance.shape,
+            sizes=sizes,
+            shape4=shape,
+        )
+    for what in ("intercept", "coefficients", "variance"):
+        part = getattr(given, what)
+        wrong = ~np.isfinite(part) | ((part < 0) & (what == "variance"))
+        if wrong.any():
+            need = Message("finite and not negative") if what == "variance" else Message("finite")
+            raise SettingError(
+                "The {what} of {name!r} holds {flat}. It must be {need}.",
+                what=what,
+                name=name,
+                flat=part[wrong].flat[0],
+                need=need,
+            )
+    return given
+
+
+def _discrete(network: Network, name: Name) -> Node:
+    node = network[name]
+    if not node.is_discrete:
+        raise SettingError("{name!r} is continuous. Call set_gaussian({name!r}, ...).", name=name)
+    if not node.variable.size:
+        raise UsageError(
+            "The states of {name!r} are not known yet. Call set_states({name!r}, [...]) first.", name=name
+        )
+    return node
+
+
+def _axes(network: Network, name: Name) -> Axes:
+    node = _discrete(network, name)
+    return Axes(name, [network[other].variable for other in (*node.parents, name)])

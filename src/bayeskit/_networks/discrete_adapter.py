@@ -1,0 +1,352 @@
+"""Where questions come in and go out: names checked, evidence read, the exact engine asked, labels given back.
+
+`DiscreteAdapter` answers for networks whose nodes all have states; `DerivedCache` keeps what follows from a network.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from bayeskit._graphs.factor import Factor
+from bayeskit._graphs.network import FactorGraph, Network
+from bayeskit._inference.exact import Exact
+from bayeskit._inference.lookup import Lookup, log_weights
+from bayeskit._inference.potentials import Evidence, Potentials
+from bayeskit._networks.data_rows import Rows
+from bayeskit._networks.evidence import Given, Reader
+from bayeskit._schema import Label, Name, Variable, first_twice
+from bayeskit.errors import BayeskitError, ImpossibleEvidence, SettingError, TooLarge
+from bayeskit.typing import Floats
+
+T = TypeVar("T")
+
+
+class DerivedCache:
+    """Values by name, each made once; safe to ask from many threads. It is never copied or pickled.
+
+    It holds the network that they were derived from: whoever reads both from here gets what belongs together,
+    also while another thread changes the network.
+    """
+
+    def __init__(self, network: Network | FactorGraph) -> None:
+        self.network: Any = network
+        self._values: dict[Any, Any] = {}
+        self._lock = threading.RLock()
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the value of a name, making it if it is not there."""
+        try:
+            value: T = self._values[key]
+        except KeyError:
+            with self._lock:
+                value = self._values[key] if key in self._values else make()
+                self._values[key] = value
+        return value
+
+
+class CachingNetwork(Protocol):
+    """A network of whatever kind: its value, and a place for what follows from it."""
+
+    _network: Any
+    _kept: DerivedCache
+
+
+class MostProbable(dict[Name, Label]):
+    """Node → state, and how probable these states are together with the evidence.
+
+    Attributes
+    ----------
+    log_probability : float
+        Natural logarithm of P(states, evidence); for continuous nodes of the density.
+
+    Examples
+    --------
+    >>> best = MostProbable({"rain": "no"}, -0.25)
+    >>> best["rain"], best.log_probability
+    ('no', -0.25)
+    >>> best
+    MostProbable({'rain': 'no'}, log_probability=-0.25)
+    """
+
+    __slots__ = ("log_probability",)
+
+    def __init__(self, states: Mapping[Any, Label], log_probability: float) -> None:
+        super().__init__(states)
+        self.log_probability = log_probability
+
+    @property
+    def probability(self) -> float:
+        """P(states, evidence): zero where it is too small for a number."""
+        return math.exp(self.log_probability)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self), self.log_probability)
+
+    def __repr__(self) -> str:
+        return f"MostProbable({super().__repr__()}, log_probability={self.log_probability:.6g})"
+
+    def _repr_html_(self) -> str:
+        from bayeskit._display_table import DisplayTable, as_html
+
+        rows = tuple((str(name), str(state)) for name, state in self.items())
+        last = ("log probability", f"{self.log_probability:.6g}".replace("-", "−"))
+        return as_html(DisplayTable("Most probable states", ("node", "state"), rows, (last,), ()))
+
+
+def minimal_conflict(items: Sequence[T], impossible: Callable[[list[T]], bool]) -> list[T]:
+    """Return items that are impossible together while any fewer of them are possible.
+
+    Parameters
+    ----------
+    items : impossible together
+    impossible : tells whether some of the items are; whoever contains impossible items is impossible too.
+        Where it cannot tell it may say False: the answer is then still impossible, perhaps not minimal.
+
+    The shortest impossible prefix ends in an item that every conflict within the prefix needs. It is found by
+    bisection, moved to the front, and the search goes on in what stands before it: about c·log₂(n) questions
+    for a conflict of c items out of n, where leaving out one item at a time would ask n.
+
+    Examples
+    --------
+    >>> minimal_conflict([3, 1, 4, 1, 5, 9], lambda some: 4 in some and 9 in some)
+    [4, 9]
+    """
+    needed: list[int] = []
+    rest = list(range(len(items)))
+    while rest and not impossible([items[i] for i in needed]):
+        low, high = 0, len(rest)  # needed + rest[:high] is impossible, needed + rest[:low] is not
+        while high - low > 1:
+            middle = (low + high) // 2
+            if impossible([items[i] for i in (*needed, *rest[:middle])]):
+                high = middle
+            else:
+                low = middle
+        needed.append(rest[high - 1])
+        rest = rest[: high - 1]
+    return [items[i] for i in sorted(needed)]
+
+
+# To find a smallest part of impossible evidence so many questions are asked; then what is left of it is named whole.
+MOST_QUESTIONS = 1000
+# Where a node is a rule with too many cells for a table, each of these questions may use so many bytes: the less of
+# its causes a part observes, the more cells it takes to see that the part is possible.
+LIMIT_BESIDE_RULES = 2**20
+
+
+class QueryAdapter(ABC):
+    """One network at one moment, ready to be asked: what changes the network makes another door."""
+
+    has_rules: bool = False
+
+    def __init__(self, variables: Sequence[Variable]) -> None:
+        self.variables = tuple(variables)
+        self.reader = Reader(self.variables)
+
+    @abstractmethod
+    def log_evidence(self, evidence: Given, soft: Given, limit: float) -> float:
+        """Return the logarithm of the evidence's probability, not normalised; −inf where it is impossible."""
+
+    def targets(self, given: Any) -> tuple[int, ...]:
+        """Return the places of the nodes asked for, one or a list of them: at least one, none twice."""
+        several = isinstance(given, list) or (isinstance(given, tuple) and given not in self.reader)
+        names = tuple(given) if several else (given,)
+        if not names:
+            raise SettingError("No node was asked for. Name one or more.")
+        places = tuple(self.reader.place(name) for name in names)
+        if len(set(places)) < len(places):
+            raise SettingError("{name!r} was asked for twice. Name each node once.", name=first_twice(names))
+        return places
+
+    def discrete_target(self, name: Name) -> int:
+        """Return the place of the one node whose states are to be predicted."""
+        place = self.reader.place(name, "it is the target")
+        if self.variables[place].kind != "categorical":
+            raise SettingError(
+                "{name!r} is continuous and has no states to predict. Ask posteriors for its distribution.",
+                name=name,
+            )
+        return place
+
+    def impossible(self, evidence: Given, soft: Given, limit: float) -> BayeskitError:
+        """Return the error to raise: it names a smallest part of the evidence that is impossible."""
+        limit = min(limit, LIMIT_BESIDE_RULES) if self.has_rules else limit
+        items = [(False, name) for name in evidence or ()] + [(True, name) for name in soft or ()]
+
+        def part(some: list[tuple[bool, Name]]) -> tuple[dict[Name, Any], dict[Name, Any]]:
+            hard = {name: (evidence or {})[name] for is_soft, name in some if not is_soft}
+            return hard, {name: (soft or {})[name] for is_soft, name in some if is_soft}
+
+        asked = itertools.count(1)
+
+        def is_impossible(some: list[tuple[bool, Name]]) -> bool:
+            if next(asked) > MOST_QUESTIONS:
+                return False
+            try:
+                return self.log_evidence(*part(some), limit) == -math.inf
+            except TooLarge:  # less evidence can mean larger tables
+                return False
+
+        hard, weighed = part(minimal_conflict(items, is_impossible))
+        if not hard and not weighed:
+            return SettingError(
+                "The factors multiply to zero in every cell, so there is no distribution. Give some cell that no "
+                "factor forbids."
+            )
+        both = {name: (hard[name], likelihoods) for name, likelihoods in weighed.items() if name in hard}
+        return ImpossibleEvidence({**hard, **weighed, **both})
+
+
+# NumPy has no arrays of more axes.
+MOST_AXES = 64 if int(np.__version__.split(".")[0]) >= 2 else 32
+
+
+class DiscreteAdapter(QueryAdapter):
+    """Questions to a discrete Bayesian network, or to a Markov network."""
+
+    def __init__(self, network: Network | FactorGraph, kept: DerivedCache) -> None:
+        if isinstance(network, FactorGraph):
+            super().__init__(network.variables)
+        else:
+            super().__init__([node.variable for node in network.nodes])
+        self._network = network
+        self._kept = kept
+        self.exact: Exact = kept.get("exact", lambda: Exact(Potentials.of(network)))
+        self.has_rules = bool(self.exact.potentials.rules)
+        bounds = self.exact.potentials.offsets.tolist()
+        self._parts = [
+            (v.name, slice(a, b)) for v, a, b in zip(self.variables, bounds[:-1], bounds[1:], strict=True)
+        ]
+
+    def log_total(self, limit: float) -> float:
+        """Return the logarithm of what the probabilities sum to without evidence: 0, or a Markov network's log Z."""
+        if isinstance(self._network, Network):
+            return 0.0
+        nothing = Evidence.nothing(len(self.variables))
+        total: float = self._kept.get("log total", lambda: self.exact.log_probability(nothing, limit))
+        if total == -math.inf:
+            raise self.impossible(None, None, limit)
+        return total
+
+    def log_evidence(self, evidence: Given, soft: Given, limit: float) -> float:
+        found, log_scale = self.reader.read(evidence, soft)
+        if log_scale == -math.inf:
+            return log_scale
+        if isinstance(self._network, Network) and found.is_empty:
+            return log_scale  # every table sums to one: no need to find it out
+        return self.exact.log_probability(found, limit) + log_scale
+
+    def posteriors(self, evidence: Given, soft: Given, limit: float) -> dict[Name, Any]:
+        found, log_scale = self.reader.read(evidence, soft)
+        flat, log_p = self.exact.marginals(found, limit)
+        if log_p + log_scale == -math.inf:
+            raise self.impossible(evidence, soft, limit)
+        return {name: flat[part] for name, part in self._parts}
+
+    def family_margins(self, evidence: Given, limit: float) -> tuple[list[Floats], float]:
+        """Return P(parents, node | evidence) of every node, and log P(evidence)."""
+        found, log_scale = self.reader.read(evidence, None)
+        margins, log_p = self.exact.family_margins(found, limit)
+        if log_p + log_scale == -math.inf:
+            raise self.impossible(evidence, None, limit)
+        return margins, log_p + log_scale
+
+    def query(self, targets: Any, evidence: Given, soft: Given, limit: float) -> Factor:
+        places = self.targets(targets)
+        if len(places) > MOST_AXES:
+            raise SettingError(
+                "{n} nodes were asked for together; a table has at most {most_axes} axes. Ask for fewer.",
+                n=len(places),
+                most_axes=MOST_AXES,
+            )
+        found, log_scale = self.reader.read(evidence, soft)
+        asked = [self.variables[place] for place in places]
+        codes = found.codes
+        free = tuple(place for place in places if codes[place] < 0)
+        if free:
+            values = self.exact.posterior(free, found, limit)
+        else:
+            values = np.ones(()) if self.log_evidence(evidence, soft, limit) > -math.inf else None
+        if values is None or log_scale == -math.inf:
+            raise self.impossible(evidence, soft, limit)
+        if len(free) < len(places):
+            whole = np.zeros([v.size for v in asked])
+            whole[tuple(slice(None) if codes[p] < 0 else codes[p] for p in places)] = values
+            values = whole
+        return Factor((v.name for v in asked), (v.states for v in asked), values)
+
+    def mpe(self, evidence: Given, soft: Given, limit: float) -> MostProbable:
+        found, log_scale = self.reader.read(evidence, soft)
+        best = self.exact.mpe(found, limit)
+        if best.log_probability + log_scale == -math.inf:
+            raise self.impossible(evidence, soft, limit)
+        states = {v.name: v.states[code] for v, code in zip(self.variables, best.codes.tolist(), strict=True)}
+        return MostProbable(states, best.log_probability + log_scale - self.log_total(limit))
+
+    def map(self, targets: Any, evidence: Given, soft: Given, limit: float) -> MostProbable:
+        places = self.targets(targets)
+        found, log_scale = self.reader.read(evidence, soft)
+        codes = found.codes.copy()
+        free = tuple(place for place in places if codes[place] < 0)
+        if free:
+            best = self.exact.map(free, found, limit)
+            codes[list(free)] = best.codes
+            log_p = best.log_probability + log_scale
+        else:
+            log_p = self.log_evidence(evidence, soft, limit)
+        if log_p == -math.inf:
+            raise self.impossible(evidence, soft, limit)
+        told = [place for place in range(len(codes)) if codes[place] >= 0 and place not in places]
+        shown = [(self.variables[place], int(codes[place])) for place in (*places, *told)]
+        return MostProbable({v.name: v.states[code] for v, code in shown}, log_p - self.log_total(limit))
+
+    def predict(self, rows: Rows, target: int, limit: float) -> Floats:
+        """Return P(target | row) of each row, zeros where a row is impossible.
+
+        Rows whose Markov blanket of the target is complete are looked up; their other cells cannot matter.
+        """
+        lookup: Lookup = self._kept.get(("lookup", target), lambda: Lookup(self.exact.potentials, target))
+        codes = rows.matrix(lookup.blanket)
+        sizes = self.exact.potentials.sizes
+        whole = (codes < sizes[list(lookup.blanket)]).all(axis=1)
+        if whole.all():
+            return lookup.posteriors(codes)
+        out = np.empty((rows.n_rows, self.variables[target].size))
+        out[whole] = lookup.posteriors(codes[whole])
+        left = np.flatnonzero(~whole)
+        rest = np.tile(sizes, (len(left), 1))
+        for place in range(len(self.variables)):
+            if place != target:
+                rest[:, place] = rows.codes(place).take(left)
+        found, log_p = self.exact.batch(rest, target, limit)
+        out[left] = np.where((log_p == -math.inf)[:, None], 0.0, found)
+        return out
+
+    def prior(self, target: int, limit: float) -> Floats:
+        """Return P(target), nothing being observed."""
+        values, log_p = self.exact.joint((target,), Evidence.nothing(len(self.variables)), limit)
+        if log_p == -math.inf:
+            raise self.impossible(None, None, limit)
+        return values
+
+    def log_prob(self, rows: Rows, limit: float) -> Floats:
+        """Return log P(row) of each row, missing cells summed out."""
+        codes = rows.matrix(range(len(self.variables)))
+        out = np.empty(rows.n_rows)
+        missing = codes >= self.exact.potentials.sizes
+        left = missing.any(axis=1)
+        if not left.all():
+            out[~left] = log_weights(self.exact.potentials, codes[~left])
+        while left.any():
+            # A batch does not look at its target: any variable that is missing in a row will do for it.
+            target = int(missing[left].sum(axis=0).argmax())
+            now = left & missing[:, target]
+            out[now] = self.exact.batch(codes[now], target, limit)[1]
+            left &= ~now
+        return out - self.log_total(limit)

@@ -1,0 +1,122 @@
+"""Networks as pictures and as pages in a notebook: ``plot`` and ``page`` are methods of a network.
+
+Boxes in layers, an arrow from each parent to each child.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
+
+from bayeskit._graphs.network import Network
+from bayeskit._networks.arguments import choice, switch
+from bayeskit._networks.evidence import Given, Not, Reader
+from bayeskit._report.drawing.network_scene import network_scene
+from bayeskit._report.networks.network_html import network_html
+from bayeskit._report.picture import Picture
+from bayeskit._schema import Name, state_code
+from bayeskit.errors import SuspectResult, TooLarge, UsageError
+from bayeskit.typing import PathLike
+
+
+class DrawableNetwork(Protocol):
+    """What a picture needs of a network."""
+
+    _network: Network
+
+    @property
+    def n_parameters(self) -> int: ...
+
+    def posteriors(self, evidence: Given = None, *, soft: Given = None) -> dict[Name, Any]: ...
+
+
+def plot(
+    self: DrawableNetwork,
+    evidence: Given = None,
+    *,
+    soft: Given = None,
+    bars: bool = True,
+    direction: Literal["down", "right"] = "down",
+    path: PathLike | None = None,
+) -> Picture:
+    """Draw the network; a notebook shows the picture at once.
+
+    Parameters
+    ----------
+    evidence : {node: state or Not(state)}, optional
+        Observed nodes are marked, and the bars of the others show what follows.
+    soft : {node: likelihoods}, optional
+        Soft evidence, as ``posteriors`` takes it.
+    bars : bool
+        Draw the probability of each state. A network without tables is drawn without.
+    direction : "down" or "right"
+        Where arcs lead to.
+    path : str or path, optional
+        Save the picture too: .svg, or .png and .pdf where matplotlib is installed.
+
+    Returns
+    -------
+    Picture
+        ``str(picture)`` is the SVG, ``picture.save(path)`` writes it.
+
+    Examples
+    --------
+    >>> from bayeskit import BayesianNetwork
+    >>> states = {"rain": ["no", "yes"], "wet": ["no", "yes"]}
+    >>> network = BayesianNetwork({"rain": [], "wet": ["rain"]}, states=states)
+    >>> network.plot(bars=False)
+    <Picture: Bayesian network, 2 nodes, 1 arc, 80 × 140 pixels>
+    """
+    choice(direction, "direction", ("down", "right"))
+    findings = _findings(self._network, evidence, soft)
+    beliefs = _beliefs(self, evidence, soft) if switch(bars, "bars") else None
+    picture = Picture(network_scene(self._network, beliefs, findings, direction))
+    if path is not None:
+        picture.save(path)
+    return picture
+
+
+def page(self: DrawableNetwork) -> str:
+    try:
+        n_parameters: int | None = self.n_parameters
+    except UsageError:  # states that are not known yet
+        n_parameters = None
+    return network_html(self._network, n_parameters)
+
+
+def _beliefs(drawn: DrawableNetwork, evidence: Given, soft: Given) -> Mapping[Any, Any] | None:
+    """Return what to draw in the boxes; None where there is nothing to draw."""
+    try:
+        drawn._network.require_distributions()
+    except UsageError:
+        if evidence or soft:
+            raise  # evidence was given to be reckoned with
+        return None
+    try:
+        return drawn.posteriors(evidence, soft=soft)
+    except TooLarge as error:
+        warnings.warn(
+            SuspectResult(
+                "The network is drawn without bars (bars=False draws it so without a word). {error}",
+                error=error,
+            ),
+            stacklevel=3,
+        )
+        return None
+
+
+def _findings(network: Network, evidence: Given, soft: Given) -> dict[Name, str]:
+    """Say in a few signs what is known of each node: "= yes", "≠ red", "likelihood"."""
+    Reader([node.variable for node in network.nodes]).read_mixed(evidence, soft)  # refuses what means nothing
+    found = dict.fromkeys(soft or {}, "~ likelihood")
+    for name, value in (evidence or {}).items():
+        node = network[name]
+        if isinstance(value, Not):
+            codes = [state_code(name, node.variable.states, state) for state in value.states]
+            found[name] = "≠ " + ", ".join(str(node.variable.states[code]) for code in codes)
+        elif node.is_discrete:
+            found[name] = f"= {node.variable.states[state_code(name, node.variable.states, value)]}"
+        else:
+            found[name] = f"= {value}"
+    return found

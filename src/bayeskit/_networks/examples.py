@@ -1,0 +1,123 @@
+"""The networks of the textbooks, made by hand."""
+
+from __future__ import annotations
+
+from bayeskit._networks.bayesian_network import BayesianNetwork
+
+
+def wet_grass() -> BayesianNetwork:
+    """Return the wet lawn: rain or the sprinkler, and the lawn of Joe next door.
+
+    Examples
+    --------
+    >>> wet_grass().cpt("wet")["no", "yes", "yes"]
+    0.9
+    """
+    network = BayesianNetwork(
+        {"rain": [], "sprinkler": [], "joe": ["rain"], "wet": ["rain", "sprinkler"]},
+        states=["no", "yes"],
+        name="wet grass",
+    )
+    network.set_cpt("rain", {"no": 0.8, "yes": 0.2})
+    network.set_cpt("sprinkler", {"no": 0.9, "yes": 0.1})
+    network.set_cpt("joe", {"no": {"no": 0.8, "yes": 0.2}, "yes": {"no": 0, "yes": 1}})
+    network.set_cpt(
+        "wet",
+        {
+            ("no", "no"): {"no": 1, "yes": 0},
+            ("no", "yes"): {"no": 0.1, "yes": 0.9},
+            ("yes", "no"): {"no": 0, "yes": 1},
+            ("yes", "yes"): {"no": 0, "yes": 1},
+        },
+    )
+    return network
+
+
+def asia() -> BayesianNetwork:
+    """Return the chest clinic of Lauritzen and Spiegelhalter (1988): eight nodes, ``either`` a rule.
+
+    Examples
+    --------
+    >>> asia().cpt("lung")["yes", "yes"]
+    0.1
+    """
+    parents = {
+        "asia": [],
+        "tub": ["asia"],
+        "smoke": [],
+        "lung": ["smoke"],
+        "bronc": ["smoke"],
+        "either": ["lung", "tub"],
+        "xray": ["either"],
+        "dysp": ["bronc", "either"],
+    }
+    network = BayesianNetwork(parents, states=["yes", "no"], name="asia")
+    network.set_cpt("asia", [0.01, 0.99])
+    network.set_cpt("tub", {"yes": [0.05, 0.95], "no": [0.01, 0.99]})
+    network.set_cpt("smoke", [0.5, 0.5])
+    network.set_cpt("lung", {"yes": [0.1, 0.9], "no": [0.01, 0.99]})
+    network.set_cpt("bronc", {"yes": [0.6, 0.4], "no": [0.3, 0.7]})
+    network.set_deterministic("either", lambda lung, tub: "yes" if "yes" in (lung, tub) else "no")
+    network.set_cpt("xray", {"yes": [0.98, 0.02], "no": [0.05, 0.95]})
+    network.set_cpt("dysp", [[[0.9, 0.1], [0.8, 0.2]], [[0.7, 0.3], [0.1, 0.9]]])
+    return network
+
+
+def seven() -> BayesianNetwork:
+    """Return P(x1) P(x2) P(x3) P(x4|x1,x2,x3) P(x5|x1,x2,x3) P(x6|x4) P(x7|x4,x5), binary (Bishop, figure 8.2).
+
+    The book gives the graph only; the tables here are uniform.
+
+    Examples
+    --------
+    >>> seven().cpt("x6")[0, 1]
+    0.5
+    """
+    first = ["x1", "x2", "x3"]
+    parents = {
+        **{x: [] for x in first},
+        "x4": first,
+        "x5": first,
+        "x6": ["x4"],
+        "x7": ["x4", "x5"],
+    }
+    network = BayesianNetwork(parents, states=[0, 1], name="seven")
+    for name, above in parents.items():
+        network.set_cpt(name, [0.5] * 2 ** (len(above) + 1))
+    return network
+
+
+def melon() -> BayesianNetwork:
+    """Return the melon network: P(x1) P(x2) P(x3|x1) P(x4|x1,x2) P(x5|x2) (周志华《机器学习》图 7.2).
+
+    x1 … x5 are 好瓜, 甜度, 敲声, 色泽, 根蒂. The book gives the graph and the table of 根蒂 given 甜度; the four other
+    tables, and which two states 敲声 and 色泽 have, are ours.
+
+    Examples
+    --------
+    >>> melon().cpt("根蒂")["高", "蜷缩"]
+    0.9
+    """
+    states = {
+        "好瓜": ["是", "否"],
+        "甜度": ["高", "低"],
+        "敲声": ["浊响", "沉闷"],
+        "色泽": ["青绿", "乌黑"],
+        "根蒂": ["硬挺", "蜷缩"],
+    }
+    parents = {"好瓜": [], "甜度": [], "敲声": ["好瓜"], "色泽": ["好瓜", "甜度"], "根蒂": ["甜度"]}
+    network = BayesianNetwork(parents, states=states, name="melon")
+    network.set_cpt("好瓜", {"是": 0.5, "否": 0.5})
+    network.set_cpt("甜度", {"高": 0.6, "低": 0.4})
+    network.set_cpt("敲声", {"是": {"浊响": 0.75, "沉闷": 0.25}, "否": {"浊响": 0.4, "沉闷": 0.6}})
+    network.set_cpt(
+        "色泽",
+        {
+            ("是", "高"): {"青绿": 0.3, "乌黑": 0.7},
+            ("是", "低"): {"青绿": 0.5, "乌黑": 0.5},
+            ("否", "高"): {"青绿": 0.6, "乌黑": 0.4},
+            ("否", "低"): {"青绿": 0.8, "乌黑": 0.2},
+        },
+    )
+    network.set_cpt("根蒂", {"高": {"硬挺": 0.1, "蜷缩": 0.9}, "低": {"硬挺": 0.7, "蜷缩": 0.3}})
+    return network

@@ -1,0 +1,273 @@
+"""Fitting a network by EM: settings checked, rows read, the climb made, its record kept."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayeskit._counting.backend import thread_count
+from bayeskit._data.source import as_weights
+from bayeskit._data.table import open_table
+from bayeskit._fitting.em import EmResult, StoppingRule, climb_best
+from bayeskit._fitting.long_runs import progress_of
+from bayeskit._fitting.networks.network_em import NetworkProblem, start_network, with_tables_of
+from bayeskit._fitting.search.node_columns import NodeColumns, read_nodes
+from bayeskit._graphs.distributions import LinearGaussian
+from bayeskit._graphs.network import Network
+from bayeskit._inference.exact import get_max_memory
+from bayeskit._messages import Joined
+from bayeskit._networks.arguments import number_below, switch, whole_number
+from bayeskit._networks.data_rows import columns_of
+from bayeskit._random_state import seed_of
+from bayeskit._schema import Name
+from bayeskit.errors import ColumnError, Incompatible, NotConverged, SettingError, SuspectResult
+from bayeskit.priors import Prior
+from bayeskit.typing import Floats, Seed, TableLike, WeightsLike
+
+if TYPE_CHECKING:
+    from bayeskit._networks.bayesian_network import BayesianNetwork
+
+
+@dataclass(frozen=True)
+class EmRecord:
+    """What is remembered of a fit by EM; there are no counts of single rows in it to add to or take from."""
+
+    history: tuple[float, ...]
+    converged: bool
+    starts: tuple[float, ...]
+    n_rows: float
+    fell: bool = False
+
+
+@dataclass(frozen=True)
+class EmSettings:
+    """The arguments of ``fit`` that belong to EM alone."""
+
+    n_init: int = 1
+    tol: float = 1e-8
+    max_iter: int = 1000
+    random_state: Seed = 0
+    hard: bool = False
+    accelerate: bool = True
+    time_limit: float | None = None
+    warm_start: bool = False
+    start: BayesianNetwork | None = None
+    n_jobs: int | None = None
+    progress: bool = False
+
+    def refuse(self) -> None:
+        """Refuse settings that counting would not look at."""
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if value is not setting.default and value != setting.default:
+                raise SettingError(
+                    '{name}={value!r} belongs to EM. Pass method="em", or leave it out: counting needs none.',
+                    name=setting.name,
+                    value=value,
+                )
+
+    def check(self) -> None:
+        """Refuse what means nothing."""
+        whole_number(self.n_init, "n_init", 1)
+        whole_number(self.max_iter, "max_iter", 1)
+        number_below(self.tol, "tol")
+        for name in ("hard", "accelerate", "warm_start", "progress"):
+            switch(getattr(self, name), name)
+        if self.time_limit is not None:
+            number_below(self.time_limit, "time_limit")
+        thread_count(self.n_jobs)
+        if self.start is not None and not isinstance(getattr(self.start, "_network", None), Network):
+            raise SettingError(
+                "start is {start!r}; give a network whose tables EM begins from.", start=self.start
+            )
+        if self.start is not None and self.warm_start:
+            raise SettingError(
+                "warm_start begins from this network's tables, start from another's. Give one."
+            )
+
+
+def read_hidden(network: Network, data: TableLike) -> NodeColumns:
+    """Read the columns of the nodes; a node without one is missing in every row, and must have its states declared."""
+    present = columns_of(network.dag.nodes, open_table(data).names)
+    if not present:
+        raise ColumnError(
+            "No column is named after a node. The nodes are {names}.",
+            names=Joined(map(repr, network.dag.nodes[:12])),
+        )
+    absent = [node for node in network.nodes if node.name not in present]
+    for node in absent:
+        if node.is_discrete and not node.variable.size:
+            raise _undeclared(node.name, f"There is no column {node.name!r}")
+    columns = read_known(network, data, present)
+    for variable, numbers in zip(columns.variables, columns.numbers, strict=True):
+        if numbers is not None and network[variable.name].is_discrete and np.isnan(numbers).all():
+            raise _undeclared(variable.name, f"The column {variable.name!r} is empty")
+    n = columns.n_rows
+    return NodeColumns(
+        (*columns.variables, *(node.variable for node in absent)),
+        (*columns.codes, *(np.full(n, node.variable.size) if node.is_discrete else None for node in absent)),
+        (*columns.numbers, *(None if node.is_discrete else np.full(n, np.nan) for node in absent)),
+        n,
+    )
+
+
+def read_known(network: Network, data: TableLike, place: Mapping[Name, Name]) -> NodeColumns:
+    """Read the columns of some nodes; discrete nodes without states become what their columns hold.
+
+    ``place`` says which column each node is.
+    """
+    nodes = [network[name] for name in place]
+    known = {
+        place[node.name]: replace(node.variable, name=place[node.name])
+        for node in nodes
+        if node.variable.size or not node.is_discrete
+    }
+    columns = read_nodes(data, only=[*place.values()], known=known)
+    variables = (
+        replace(variable, name=name) for variable, name in zip(columns.variables, place, strict=True)
+    )
+    return replace(columns, variables=tuple(variables))
+
+
+def _undeclared(name: Name, what: str) -> ColumnError:
+    return ColumnError(
+        "{what}, and its states are not known. A node that is never observed needs them declared: "
+        "BayesianNetwork(..., states={{{name!r}: [...]}}).",
+        what=what,
+        name=name,
+    )
+
+
+def climb_network(
+    network: Network,
+    columns: NodeColumns,
+    sample_weight: WeightsLike | None,
+    prior: Prior,
+    imaginary: dict[Name, Floats],
+    variance: str,
+    em: EmSettings,
+) -> tuple[Network, EmRecord]:
+    """Return the network that EM finds, and how it went. The network has states, perhaps no tables yet."""
+    weights = as_weights(sample_weight, columns.n_rows)
+    total = float(columns.n_rows if weights is None else weights.sum())
+    problem = _problem(network, columns, weights, prior, imaginary, variance, em)
+    first = None if em.start is None else _same_graph(network, em.start._network)
+    first = network if em.warm_start else first
+    seed = seed_of(em.random_state)
+    starts = [partial(_start, network, columns, weights, seed, k, first) for k in range(em.n_init)]
+    how = StoppingRule(
+        em.tol * total,
+        em.max_iter,
+        em.time_limit,
+        # Hard EM jumps from completion to completion: there is no way to lengthen.
+        accelerate=em.accelerate and not em.hard,
+    )
+    with progress_of(em.progress, "steps") as show:
+        told = None if show is None else lambda step, value: show(step)
+        found, values = climb_best(problem, starts, how, told)
+    _tell(found, how, total)
+    _tell_of_saddles(found.parameters, columns)
+    notes = EmRecord(found.history, found.converged, tuple(values), total, found.fell)
+    return replace(found.parameters, name=network.name, notes=network.notes), notes
+
+
+def _problem(
+    network: Network,
+    columns: NodeColumns,
+    weights: Floats | None,
+    prior: Prior,
+    imaginary: dict[Name, Floats],
+    variance: str,
+    em: EmSettings,
+) -> Any:
+    settings: dict[str, Any] = {"hard": em.hard, "n_jobs": em.n_jobs, "max_memory": get_max_memory()}
+    if network.is_discrete:
+        return NetworkProblem(network, columns, weights, prior, imaginary, **settings)
+    from bayeskit._fitting.networks.network_em_mixed import MixedNetworkProblem
+
+    return MixedNetworkProblem(network, columns, weights, prior, imaginary, variance, **settings)
+
+
+def _start(
+    network: Network,
+    columns: NodeColumns,
+    weights: Floats | None,
+    seed: int,
+    k: int,
+    first: Network | None,
+) -> Network:
+    rng = np.random.default_rng([seed, k])
+    made = start_network(network, columns, weights, rng, jitter=k > 0)
+    return with_tables_of(made, first) if first is not None and k == 0 else made
+
+
+def _same_graph(network: Network, start: Network) -> Network:
+    """Refuse a start with other nodes, parents or states."""
+    for node in network.nodes:
+        other = start[node.name] if node.name in start.dag.position else None
+        if other is None or other.parents != node.parents or other.variable.states != node.variable.states:
+            raise Incompatible(
+                "start has no node {name!r} with the same parents and states, in the same order.",
+                name=node.name,
+            )
+    return start
+
+
+def _tell(found: EmResult[Any], how: StoppingRule, total: float) -> None:
+    """Warn where the estimate was still moving."""
+    if found.converged or (how.tol == 0.0 and found.stopped is None):
+        return  # with a tolerance of 0 all steps were asked for, and made
+    gain = found.history[-1] - found.history[-2] if found.n_iter else math.nan
+    ended = {
+        None: f"after max_iter={how.max_iter} steps",
+        "time": "when its time was up",
+        "interrupt": "when told to",
+    }
+    warnings.warn(
+        NotConverged(
+            "EM ended {ended}, before it had converged: the last of {n_iter} steps changed the value "
+            "by {gain:.3g} a row (tol={tol:.3g}). The best network found is kept; raise max_iter or "
+            "tol, or go on with warm_start=True. history_ shows the climb.",
+            ended=ended[found.stopped],
+            n_iter=found.n_iter,
+            gain=gain / total,
+            tol=how.tol / total,
+        ),
+        stacklevel=5,
+    )
+
+
+def _tell_of_saddles(network: Network, columns: NodeColumns) -> None:
+    """Warn of nodes never observed that no child depends on: EM never leaves such tables."""
+    for j, name in enumerate(columns.names):
+        if columns.codes[j] is None or columns.present(j).any() or network[name].variable.size < 2:
+            continue
+        children = [node.name for node in network.nodes if name in node.parents]
+        if children and all(_ignores(network, child, name) for child in children):
+            warnings.warn(
+                SuspectResult(
+                    "{name!r} was never observed, and none of its children depends on it: from tables that are the "
+                    "same in all its states EM never leaves. Begin elsewhere (without start, other random_state, "
+                    "n_init), or leave the node out.",
+                    name=name,
+                ),
+                stacklevel=5,
+            )
+
+
+def _ignores(network: Network, child: Name, parent: Name) -> bool:
+    """Whether a node's distribution is the same, up to rounding, in all states of a discrete parent."""
+    given: Any = network[child].distribution
+    axis = [p for p in network[child].parents if network[p].is_discrete].index(parent)
+    arrays: list[Floats]
+    if isinstance(given, LinearGaussian):
+        arrays, scale = [given.intercept, given.coefficients, given.variance], float(given.variance.max())
+    else:
+        arrays, scale = [given.table()], 1.0
+    return all(np.allclose(array, array.take([0], axis), rtol=1e-9, atol=1e-12 * scale) for array in arrays)

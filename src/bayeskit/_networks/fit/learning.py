@@ -1,0 +1,433 @@
+"""learn_network: rows of a table → a network, its arcs and its tables; learn_blanket: what tells all of one column."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from bayeskit._counting.backend import backend_of
+from bayeskit._data.source import Source
+from bayeskit._fitting.long_runs import progress_of
+from bayeskit._fitting.search.counted_columns import CountedColumns, counted_columns, given_counts
+from bayeskit._fitting.search.independence_tests import IndependenceTests
+from bayeskit._fitting.search.node_columns import NodeColumns, in_pieces, read_nodes, read_source
+from bayeskit._fitting.search.search_network import (
+    METHODS,
+    SearchResult,
+    SearchSettings,
+    search_counts,
+    search_network,
+)
+from bayeskit._graphs.network import Network, Node
+from bayeskit._inference.exact import allowed
+from bayeskit._messages import Joined, Message
+from bayeskit._networks.arguments import choice, number_below, whole_number
+from bayeskit._networks.bayesian_network import BayesianNetwork
+from bayeskit._networks.build.building import GraphLike
+from bayeskit._networks.fit.fitting import TablePrior, fit_settings
+from bayeskit._networks.fit.structural_learning import declared_hidden, learn_with_holes, with_hidden
+from bayeskit._random_state import seed_of
+from bayeskit._schema import Name, Schema
+from bayeskit._statistics.statistics import Statistics
+from bayeskit._statistics.term import Plan
+from bayeskit._structure.arcs import Arcs, read_limits
+from bayeskit._structure.criteria import Score, as_independence_test, as_score
+from bayeskit._structure.search.blanket_search import iamb
+from bayeskit._structure.search_protocol import answer_all, members
+from bayeskit.errors import NeedsRows, SettingError, SuspectResult
+from bayeskit.typing import CutsLike, RowSource, Seed, TableLike, WeightsLike
+
+# The method that learns from rows with missing cells too: arcs and tables by turns, no search of its own.
+STRUCTURAL = "structural-em"
+BY_TESTS = ("pc", "mmhc")
+BY_SCORE = (*(method for method in METHODS if method not in ("chow-liu", "pc")), STRUCTURAL)
+
+# The methods that a setting speaks to, and its value where it was not given.
+TAKEN_BY: dict[str, tuple[tuple[str, ...], Any]] = {
+    "criterion": (BY_SCORE, "bic"),
+    "max_parents": ((*(method for method in METHODS if method != "pc"), STRUCTURAL), None),
+    "order": (("k2",), None),
+    "significance": (BY_TESTS, 0.01),
+    "test": (BY_TESTS, None),
+    "max_given": (BY_TESTS, 3),
+    "restarts": (("hill-climbing", "tabu", STRUCTURAL), 0),
+    "start": ((STRUCTURAL,), None),
+}
+
+
+def read_settings(
+    columns: NodeColumns | CountedColumns,
+    method: str = "auto",
+    criterion: str | Score = "bic",
+    *,
+    required: Iterable[Any] = (),
+    forbidden: Iterable[Any] = (),
+    tiers: Sequence[Any] | None = None,
+    max_parents: int | None = None,
+    order: Sequence[Name] | None = None,
+    ess: float = 1.0,
+    significance: float = 0.01,
+    test: str | None = None,
+    max_given: int | None = 3,
+    restarts: int = 0,
+    start: GraphLike | None = None,
+    time_limit: float | None = None,
+    random_state: Seed = 0,
+    max_memory: float | None = None,
+    read_in_pieces: bool = False,
+) -> tuple[Arcs, SearchSettings]:
+    """Read the limits and the settings of a search over some columns; see `learn_network`."""
+    if method not in (*METHODS, STRUCTURAL):
+        raise SettingError(
+            "method is {method!r}; there are {names}.", method=method, names=Joined((*METHODS, STRUCTURAL))
+        )
+    n_numeric = int((~columns.is_discrete).sum())
+    limits = read_limits(
+        columns.names,
+        required=required,
+        forbidden=forbidden,
+        tiers=tiers,
+        max_parents=max_parents,
+        continuous=[v.name for v in columns.variables if v.kind == "numeric"],
+    )
+    settings = SearchSettings(
+        method=method,
+        score=as_score(criterion, ess),
+        significance=number_below(significance, "significance", 1.0),
+        test=None if test is None else _test(test, n_numeric, len(columns.variables)),
+        max_given=None if max_given is None else whole_number(max_given, "max_given", 0),
+        order=_places(order, columns),
+        restarts=whole_number(restarts, "restarts", 0),
+        time_limit=None if time_limit is None else number_below(time_limit, "time_limit"),
+        seed=seed_of(random_state),
+        max_memory=allowed(max_memory),
+    )
+    given = {
+        "criterion": criterion,
+        "max_parents": max_parents,
+        "order": order,
+        "significance": significance,
+        "test": test,
+        "max_given": max_given,
+        "restarts": restarts,
+        "start": start,
+    }
+    _refuse_what_is_not_taken(method, given)
+    if ess != 1.0 and (isinstance(criterion, Score) or settings.score.name not in ("bdeu", "bds")):
+        raise SettingError(
+            "ess is {ess!r}, and criterion={criterion!r} does not look at it. It is for bdeu and bds.",
+            ess=ess,
+            criterion=criterion,
+        )
+    if max_memory is not None and method != "exact" and not read_in_pieces:
+        raise SettingError(
+            'max_memory is for method="exact" and for rows read from a file or batches; method is {method!r}, and the '
+            "rows are in memory. Leave it out: what tables may take is told by set_max_memory.",
+            method=method,
+        )
+    return limits, settings
+
+
+def _refuse_what_is_not_taken(method: str, given: dict[str, Any]) -> None:
+    for name, value in given.items():
+        methods, unset = TAKEN_BY[name]
+        if method in methods or (type(value) is type(unset) and value == unset):
+            continue
+        why: str | Message = ""
+        if name == "max_parents":
+            why = Message(
+                " It tests who are neighbours, not how many of them are parents; max_given= bounds its tests."
+            )
+        if name == "criterion" and method == "chow-liu":
+            why = Message(" Its tree is the one of the largest likelihood.")
+        listed = Joined(map(repr, methods))
+        raise SettingError(
+            "{name} is {value!r}, which method={method!r} does not take.{why} It is for {listed}.",
+            name=name,
+            value=value,
+            method=method,
+            why=why,
+            listed=listed,
+        )
+
+
+def _test(name: str, n_numeric: int, n: int) -> str:
+    if 0 < n_numeric < n:
+        return as_independence_test(name, mixed=True).name
+    return as_independence_test(name, continuous=n_numeric > 0).name
+
+
+def _places(order: Sequence[Name] | None, columns: NodeColumns | CountedColumns) -> list[int] | None:
+    if order is None:
+        return None
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        raise SettingError(
+            "order is {order!r}; give all columns in an order in which parents come first.", order=order
+        )
+    order = list(order)
+    if sorted(map(repr, order)) != sorted(map(repr, columns.names)):
+        raise SettingError("order does not name every column once.")
+    return [columns.names.index(name) for name in order]
+
+
+# The most parents of a node that structural EM looks at unless told otherwise: the ways to fill the missing cells of a
+# family are all weighed.
+MOST_PARENTS = 3
+
+
+def learn_network(
+    data: RowSource | None = None,
+    method: str = "auto",
+    criterion: str | Score = "bic",
+    *,
+    required: Iterable[Any] = (),
+    forbidden: Iterable[Any] = (),
+    tiers: Sequence[Any] | None = None,
+    max_parents: int | None = None,
+    order: Sequence[Name] | None = None,
+    states: Mapping[Any, Any] | None = None,
+    discretize: CutsLike = None,
+    smoothing: TablePrior = "bdeu",
+    ess: float = 1.0,
+    significance: float = 0.01,
+    test: str | None = None,
+    max_given: int | None = 3,
+    restarts: int = 0,
+    start: GraphLike | None = None,
+    time_limit: float | None = None,
+    random_state: Seed = 0,
+    sample_weight: WeightsLike | None = None,
+    statistics: Callable[[Schema, Plan], Statistics] | None = None,
+    max_memory: float | None = None,
+    progress: bool = False,
+) -> BayesianNetwork:
+    """Learn a Bayesian network from the rows of a table: first its arcs, then its tables.
+
+    Shuffling or renaming the columns does not change the answer. A method refuses what it cannot follow.
+
+    Parameters
+    ----------
+    data : any table in memory, the path of a CSV or Parquet file, `bayeskit.Batches` of tables, an iterator of tables
+        A file or batches are read once, and one byte for each cell of states and eight for each number are kept.
+        Text, categories, booleans and whole numbers are discrete, floats are continuous (linear-Gaussian, arcs from
+        continuous to discrete columns are left out). Scores use the rows without a missing cell, tables all rows where
+        the columns they need are there; method="structural-em" alone uses every row for both.
+        A DuckDB relation is counted by DuckDB where it is: its columns must be discrete and without missing cells.
+    method : {"auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc", "structural-em"}
+        "auto" searches over classes of equivalent graphs, then over orders of the columns, and keeps the best.
+        "structural-em" is for discrete columns with missing cells: tabu search over the counts that are *expected* of
+        every family under the network so far, and EM for its tables, by turns (Friedman). ``history_`` of the network
+        holds the score of the rows as they are, log P(cells that are there) less the penalty, after each graph: it
+        rises. A node that is declared by ``states`` and has no column, or an empty one, is hidden and takes part;
+        none is invented. It finds a local optimum.
+    criterion : {"bic", "aic", "loglik", "bdeu", "bds", "k2"}
+    required, forbidden : (parent, child) pairs
+    tiers : lists of columns, the earliest first
+        No arc leads from a later tier to an earlier one.
+    max_parents : the most parents of a node; "pc" finds neighbours and takes none
+        No bound by default; 3 for "structural-em".
+    order : columns in an order in which parents come first, for method="k2"
+    states : {column: states}
+        Declared states, in order; they count even where no row has them.
+    discretize : int, or {column: int or cut points}
+        Cut continuous columns into intervals.
+    smoothing : what is added to the counts of the tables, see `BayesianNetwork.fit`
+    ess : the imaginary rows of "bdeu" and "bds"
+    significance, test, max_given : the level of the tests of "pc" and "mmhc", their kind, how many columns they give
+        Of discrete columns "g2-adf" (the default; degrees of freedom of the states that occur), "g2", "x2", "x2-adf"
+        or "mi-sh"; of continuous ones "cor" (the default), "zf" or "mi-g"; of both together "mi-cg".
+    restarts : how often "hill-climbing" and "tabu" begin anew from a disturbed best graph; "structural-em", each time
+    start : the graph "structural-em" begins from: a network, a mapping node → parents, a list of (parent, child)
+        The one of the rows without a missing cell by default; hidden nodes begin as parents of all the others.
+    time_limit : seconds
+        When they have passed, or at Ctrl-C, the best graph so far is taken, with a warning.
+    random_state : for what is drawn at random; a method that draws nothing answers the same for each
+    sample_weight : one number a row, or the name of a column that holds them and is no node
+        A row of weight w is as many rows as that, for scores, tests and tables.
+    statistics : function (schema, plan) → `bayeskit.Statistics`, instead of ``data``
+        For rows that are counted elsewhere. It is asked again and again, each time for all that a step of the search
+        needs: it counts the terms of the plan over all rows, by the codes of the schema, as in
+        ``Statistics.from_cell_tables(schema, plan, cells)``. Counts of several places may be added. ``states`` declares
+        every column; no cell may be missing.
+    max_memory : bytes that method="exact", and the rows kept of a file or of batches, may take
+    progress : bool
+        Show how many families were scored.
+
+    Examples
+    --------
+    >>> from bayeskit._networks.examples import wet_grass
+    >>> rows = wet_grass().sample(2_000, random_state=0)
+    >>> sorted(learn_network(rows).cpdag().directed)
+    [('rain', 'wet'), ('sprinkler', 'wet')]
+    """
+    how = fit_settings(smoothing)
+    structural = isinstance(method, str) and method == STRUCTURAL
+    given: dict[str, Any] = {
+        "required": required,
+        "forbidden": forbidden,
+        "tiers": tiers,
+        "max_parents": max_parents,
+        "order": order,
+        "ess": ess,
+        "significance": significance,
+        "test": test,
+        "max_given": max_given,
+        "restarts": restarts,
+        "start": start,
+        "time_limit": time_limit,
+        "random_state": random_state,
+        "max_memory": max_memory,
+    }
+    counted = _counted_elsewhere(data, statistics, states, discretize, sample_weight)
+    if counted is not None:
+        if structural:
+            raise NeedsRows(
+                f"method={STRUCTURAL!r}", data if statistics is None else statistics, 'Use "auto".'
+            )
+        limits, settings = read_settings(counted, method, criterion, **given)
+        with progress_of(progress, _told(method)) as told:
+            found = search_counts(counted, limits, settings, told)
+        return _found_network(counted, found)._fit_counts(counted, how)
+    states, hidden = declared_hidden(data, states) if structural else (states, ())
+    pieces = in_pieces(data)
+    columns, weights = read_source(data, states, discretize, sample_weight, _for_reading(pieces, max_memory))
+    if structural:
+        columns = with_hidden(columns, hidden)
+        given["max_parents"] = MOST_PARENTS if max_parents is None else max_parents
+    limits, settings = read_settings(columns, method, criterion, **given, read_in_pieces=pieces)
+    if structural:
+        return learn_with_holes(columns, limits, settings, start, how["prior"], weights, progress=progress)
+    with progress_of(progress, _told(method)) as told:
+        found = search_network(columns, limits, settings, told, weights)
+    return _found_network(columns, found)._fit_columns(columns, how, weights)
+
+
+def _told(method: str) -> str:
+    return "tests made" if method == "pc" else "families scored"
+
+
+def _counted_elsewhere(
+    data: RowSource | None,
+    statistics: Callable[[Schema, Plan], Statistics] | None,
+    states: Mapping[Any, Any] | None,
+    discretize: CutsLike,
+    sample_weight: WeightsLike | None,
+) -> CountedColumns | None:
+    """Return the columns of rows that stay where they are; None where there are rows to read."""
+    if statistics is None:
+        backend = backend_of(Source(data))
+        return None if backend is None else counted_columns(backend, data, states, discretize, sample_weight)
+    for name, value in (("data", data), ("discretize", discretize), ("sample_weight", sample_weight)):
+        if value is not None:
+            raise SettingError(
+                "{name} is given beside statistics=, which counts rows that are elsewhere. Leave one of the two out.",
+                name=name,
+            )
+    return given_counts(statistics, states)
+
+
+def _found_network(columns: NodeColumns | CountedColumns, found: SearchResult) -> BayesianNetwork:
+    """Return the network of what a search found, its tables still to be estimated."""
+    if found.stopped:
+        why = (
+            Message("The time limit passed")
+            if found.stopped == "time"
+            else Message("The search was interrupted")
+        )
+        warnings.warn(SuspectResult("{why}: this is the best network found so far.", why=why), stacklevel=3)
+    names = columns.names
+    arcs = [tuple(names[p] for p in parents) for parents in found.parents]
+    nodes = [Node(variable, parents) for variable, parents in zip(columns.variables, arcs, strict=True)]
+    return BayesianNetwork._of(Network(tuple(nodes)))
+
+
+def read_search(
+    data: RowSource,
+    method: str = "auto",
+    criterion: str | Score = "bic",
+    *,
+    states: Mapping[Any, Any] | None = None,
+    discretize: CutsLike = None,
+    max_memory: float | None = None,
+    **how: Any,
+) -> tuple[NodeColumns, Arcs, SearchSettings]:
+    """Read the columns, the limits and the settings of a search; see `learn_network`."""
+    if isinstance(method, str) and method == STRUCTURAL:
+        raise SettingError(
+            "method={structural!r} learns arcs and tables together. It is for learn_network; name a search.",
+            structural=STRUCTURAL,
+        )
+    pieces = in_pieces(data)
+    columns, _ = read_source(data, states, discretize, None, _for_reading(pieces, max_memory))
+    limits, settings = read_settings(
+        columns, method, criterion, max_memory=max_memory, read_in_pieces=pieces, **how
+    )
+    return columns, limits, settings
+
+
+def _for_reading(pieces: bool, max_memory: float | None) -> float:
+    """Return the bytes that rows may take: of a table in memory they are taken already."""
+    return allowed(max_memory) if pieces else math.inf
+
+
+def learn_blanket(
+    data: TableLike,
+    target: Name,
+    *,
+    method: str = "inter-iamb",
+    significance: float = 0.01,
+    test: str = "g2-adf",
+    states: Mapping[Any, Any] | None = None,
+    discretize: CutsLike = None,
+) -> tuple[Name, ...]:
+    """Find the Markov blanket of a column: given these columns, no other tells anything of it.
+
+    No network is learned: columns are added while they depend on the target given those found, and taken away
+    when they do not any more. What is found is the set of attributes that a classifier needs.
+
+    Parameters
+    ----------
+    data : any table in memory; rows with a missing cell are left out
+    target : a column
+    method : {"inter-iamb", "iamb"}
+        "inter-iamb" takes away after each addition, so that tests stay small.
+    significance : the level of the tests
+    test : {"g2-adf", "g2", "x2", "x2-adf", "mi-sh"}
+    states, discretize : as in `learn_network`; continuous columns must be cut into intervals
+
+    Examples
+    --------
+    >>> from bayeskit._networks.examples import asia
+    >>> learn_blanket(asia().sample(20_000, random_state=0), "smoke")
+    ('lung', 'bronc')
+
+    References
+    ----------
+    I. Tsamardinos, C. F. Aliferis, A. Statnikov, "Algorithms for large scale Markov blanket discovery", FLAIRS 2003.
+    """
+    inter = choice(method, "method", ("inter-iamb", "iamb")) == "inter-iamb"
+    columns = read_nodes(data, states, discretize)
+    if target not in columns.names:
+        raise SettingError(
+            "There is no column {target!r}. The columns are {names}.",
+            target=target,
+            names=Joined(map(repr, columns.names[:12])),
+        )
+    numeric = next((v.name for v in columns.variables if v.kind == "numeric"), None)
+    if numeric is not None:
+        raise SettingError(
+            "{numeric!r} is continuous, and the tests are for states. Pass discretize=5.", numeric=numeric
+        )
+    place = columns.canonical_order()
+    ordered = columns.reordered(place)
+    tests = IndependenceTests(
+        ordered.code_matrix(), ordered.sizes, as_independence_test(test, continuous=False).name
+    )
+    found = answer_all(
+        iamb(len(place), ordered.names.index(target), number_below(significance, "significance", 1.0), inter),
+        tests,
+    )
+    inside = {int(place[v]) for v in members(found)}
+    return tuple(name for v, name in enumerate(columns.names) if v in inside)

@@ -1,0 +1,238 @@
+"""Answers of networks with continuous nodes: labels and numbers in, strong elimination, labels and mixtures out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._graphs.distributions import LinearGaussian, uniform
+from bayeskit._graphs.factor import Factor
+from bayeskit._graphs.network import Network, Node
+from bayeskit._inference.gaussian.hybrid import Hybrid
+from bayeskit._inference.gaussian.mixed_layout import HybridEvidence
+from bayeskit._inference.lookup import log_prob
+from bayeskit._networks.data_rows import Rows
+from bayeskit._networks.discrete_adapter import MostProbable, QueryAdapter
+from bayeskit._networks.evidence import Given
+from bayeskit._schema import Name
+from bayeskit.errors import SettingError
+from bayeskit.typing import Floats, Ints
+
+
+class BlanketPosterior:
+    r"""P(target | blanket), from the distributions of the target and of its children alone.
+
+    .. math:: P(t \mid x) \propto P(t \mid \mathrm{pa}_t) \prod_{c \in \mathrm{ch}_t} p(x_c \mid \mathrm{pa}_c)
+
+    Parameters
+    ----------
+    network : with all its distributions
+    target : the place of a discrete node
+
+    Attributes
+    ----------
+    blanket : places of parents, children and their other parents, in order
+    is_smooth : no child has a variance of zero; where one has, densities and probabilities meet and must not be
+        multiplied as if they were alike
+
+    Examples
+    --------
+    >>> from bayeskit._graphs.distributions import Table
+    >>> from bayeskit._graphs.network import continuous, discrete
+    >>> sex = Node(discrete("sex", ("f", "m")), (), Table([0.5, 0.5]))
+    >>> height = Node(continuous("h"), ("sex",), LinearGaussian([165.0, 178.0], np.zeros((2, 0)), [36.0, 49.0]))
+    >>> near = Surroundings(Network((sex, height)), 0)
+    >>> near.posteriors(np.array([[-1, -1]]), np.array([[np.nan, 180.0]])).round(3)
+    array([[0.051, 0.949]])
+    """
+
+    def __init__(self, network: Network, target: int) -> None:
+        dag = network.dag
+        name = dag.nodes[target]
+        deciding = [name, *dag.children[name]]
+        near = {name, *(p for child in deciding for p in dag.parents_of(child)), *deciding}
+        places = sorted(dag.position[n] for n in near)
+        self.blanket = tuple(place for place in places if place != target)
+        self._places, self._column = places, places.index(target)
+        self._size = network.nodes[target].variable.size
+        # Other nodes of the blanket count the same whatever the target is, so any distribution will do for them.
+        self._network = Network(
+            tuple(
+                network.nodes[place] if dag.nodes[place] in deciding else _alone(network.nodes[place])
+                for place in places
+            )
+        )
+        self.is_smooth = all(
+            (distribution.variance > 0).all()
+            for distribution in (network[child].distribution for child in deciding)
+            if isinstance(distribution, LinearGaussian)
+        )
+
+    def posteriors(self, codes: Ints, values: Floats) -> Floats:
+        """Return P(target | row): rows have a column for each node of the whole network; the blanket's are complete.
+
+        A row of zeros says that no state of the target is possible.
+        """
+        codes, values = codes[:, self._places], values[:, self._places]
+        logs = np.empty((len(codes), self._size))
+        for state in range(self._size):
+            codes[:, self._column] = state
+            logs[:, state] = log_prob(self._network, codes, values)
+        largest = logs.max(axis=1, keepdims=True)
+        out: Floats = np.exp(logs - np.where(np.isfinite(largest), largest, 0.0))
+        total = out.sum(axis=1, keepdims=True)
+        return np.asarray(out / np.where(total > 0, total, 1.0))
+
+
+def _alone(node: Node) -> Node:
+    """Return a node of the same variable without parents."""
+    if node.is_discrete:
+        return Node(node.variable, (), uniform([node.variable.size]))
+    nothing = np.zeros(0)
+    return Node(node.variable, (), LinearGaussian(np.zeros(()), nothing, np.ones(())))
+
+
+class MixedAdapter(QueryAdapter):
+    """Questions to a Bayesian network some nodes of which are continuous."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__([node.variable for node in network.nodes])
+        self._network = network
+        self._sizes = np.array([variable.size for variable in self.variables], np.int64)
+        self.hybrid = Hybrid(network)
+        self.has_rules = self.hybrid.has_rules
+
+    def log_total(self, limit: float) -> float:
+        """Return the logarithm of what the probabilities sum to without evidence."""
+        return 0.0
+
+    def log_evidence(self, evidence: Given, soft: Given, limit: float) -> float:
+        found, log_scale = self._read(evidence, soft)
+        return log_scale if log_scale == -math.inf else self.hybrid.log_probability(found, limit) + log_scale
+
+    def posteriors(self, evidence: Given, soft: Given, limit: float) -> dict[Name, Any]:
+        found, log_scale = self._read(evidence, soft)
+        answers = self.hybrid.posteriors(found, limit)
+        if answers.log_density + log_scale == -math.inf:
+            raise self.impossible(evidence, soft, limit)
+        both: dict[int, Any] = {**answers.discrete, **answers.continuous}
+        return {variable.name: both[place] for place, variable in enumerate(self.variables)}
+
+    def query(self, targets: Any, evidence: Given, soft: Given, limit: float) -> Any:
+        """Return a Factor of discrete targets, a GaussianMixturePosterior of continuous ones."""
+        places = self.targets(targets)
+        found, log_scale = self._read(evidence, soft)
+        asked = [self.variables[place] for place in places]
+        if any(v.kind != "categorical" for v in asked):
+            mixture, log_density = self.hybrid.joint(places, found, limit)
+            if log_density + log_scale == -math.inf:
+                raise self.impossible(evidence, soft, limit)
+            return mixture
+        values = self.hybrid.posterior(places, found, limit)
+        if values is None or log_scale == -math.inf:
+            raise self.impossible(evidence, soft, limit)
+        return Factor((v.name for v in asked), (v.states for v in asked), values)
+
+    def mpe(self, evidence: Given, soft: Given, limit: float) -> MostProbable:
+        found, log_scale = self._read(evidence, soft)
+        best = self.hybrid.mpe(found, limit)
+        log_p = best.log_density + log_scale
+        if log_p == -math.inf:
+            raise self.impossible(evidence, soft, limit)
+        return MostProbable(self._named(range(len(self.variables)), best.codes, best.values), log_p)
+
+    def map(self, targets: Any, evidence: Given, soft: Given, limit: float) -> MostProbable:
+        places = self.targets(targets)
+        numeric = next((p for p in places if self.variables[p].kind != "categorical"), None)
+        if numeric is not None:
+            raise SettingError(
+                "{name!r} is continuous and has no most probable state. Ask query for its "
+                "distribution, or mpe for the most probable states and values of all nodes.",
+                name=self.variables[numeric].name,
+            )
+        found, log_scale = self._read(evidence, soft)
+        order = tuple(sorted(places))  # ties by the order of the nodes, not of the asking
+        table, log_density = self.hybrid.joint(order, found, limit)
+        if log_density + log_scale == -math.inf:
+            raise self.impossible(evidence, soft, limit)
+        assert isinstance(table, np.ndarray)
+        best = np.unravel_index(int(table.argmax()), table.shape)
+        codes = found.codes.copy()
+        codes[list(order)] = best
+        told = [
+            p
+            for p in range(len(codes))
+            if p not in places and (codes[p] >= 0 or not np.isnan(found.values[p]))
+        ]
+        log_p = math.log(table[best]) + log_density + log_scale
+        return MostProbable(self._named((*places, *told), codes, found.values), log_p)
+
+    def predict(self, rows: Rows, target: int, limit: float) -> Floats:
+        """Return P(target | row) of each row, zeros where a row is impossible.
+
+        Rows whose Markov blanket of the target is complete need no elimination.
+        """
+        near = BlanketPosterior(self._network, target)
+        codes, values = self._cells(rows, near.blanket)
+        whole = np.full(rows.n_rows, near.is_smooth)
+        for place in near.blanket:
+            whole &= self._known(place, codes, values)
+        out = np.zeros((rows.n_rows, self.variables[target].size))
+        out[whole] = near.posteriors(codes[whole], values[whole])
+        if not whole.all():
+            codes, values = self._cells(rows, [p for p in range(len(self.variables)) if p != target])
+            for row in np.flatnonzero(~whole).tolist():
+                found, log_density = self.hybrid.joint(
+                    (target,), HybridEvidence.of_row(codes[row], values[row], self._sizes), limit
+                )
+                if log_density > -math.inf:
+                    out[row] = np.asarray(found)
+        return out
+
+    def prior(self, target: int, limit: float) -> Floats:
+        """Return P(target), nothing being observed."""
+        nothing = HybridEvidence.nothing(len(self.variables))
+        return np.asarray(self.hybrid.joint((target,), nothing, limit)[0])
+
+    def log_prob(self, rows: Rows, limit: float) -> Floats:
+        """Return the log density of each row, missing cells integrated out."""
+        codes, values = self._cells(rows, range(len(self.variables)))
+        whole = np.ones(rows.n_rows, dtype=bool)
+        for place in range(len(self.variables)):
+            whole &= self._known(place, codes, values)
+        out = np.empty(rows.n_rows)
+        out[whole] = log_prob(self._network, codes[whole], values[whole])
+        for row in np.flatnonzero(~whole).tolist():
+            evidence = HybridEvidence.of_row(codes[row], values[row], self._sizes)
+            out[row] = self.hybrid.log_probability(evidence, limit)
+        return out
+
+    def _read(self, evidence: Given, soft: Given) -> tuple[HybridEvidence, float]:
+        found, values, log_scale = self.reader.read_mixed(evidence, soft)
+        return HybridEvidence(found.codes, values, found.likelihoods), log_scale
+
+    def _cells(self, rows: Rows, places: Iterable[int]) -> tuple[Ints, Floats]:
+        """Return codes and numbers with a column for each node, those of some nodes filled in, others missing."""
+        shape = (rows.n_rows, len(self.variables))
+        codes, values = np.tile(self._sizes, (rows.n_rows, 1)), np.full(shape, np.nan)
+        for place in places:
+            if self.variables[place].kind == "categorical":
+                codes[:, place] = rows.codes(place)
+            else:
+                values[:, place] = rows.numbers(place)
+        return codes, values
+
+    def _known(self, place: int, codes: Ints, values: Floats) -> NDArray[np.bool_]:
+        if self.variables[place].kind == "categorical":
+            return np.asarray(codes[:, place] < self._sizes[place])
+        return ~np.isnan(values[:, place])
+
+    def _named(self, places: Iterable[int], codes: Ints, values: Floats) -> dict[Name, Any]:
+        return {
+            v.name: v.states[codes[place]] if v.kind == "categorical" else float(values[place])
+            for place, v in ((place, self.variables[place]) for place in places)
+        }

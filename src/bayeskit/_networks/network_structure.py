@@ -1,0 +1,369 @@
+"""What a network's graph says: relations, independence, equivalence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from bayeskit._display_table import DisplayTable, table_html
+from bayeskit._graphs import cpdag as classes
+from bayeskit._graphs import dag as relations
+from bayeskit._graphs.cpdag import Cpdag
+from bayeskit._graphs.distributions import Deterministic, NoisyMax
+from bayeskit._graphs.network import Network, Node
+from bayeskit._graphs.separation import Path, d_separated, paths_between
+from bayeskit._markup import BREAK, join, tag
+from bayeskit._messages import Joined, Message
+from bayeskit._networks.analysis import distance
+from bayeskit._networks.analysis.distance import WithArcs
+from bayeskit._networks.arguments import known_node, known_nodes, two_groups, whole_number
+from bayeskit._networks.discrete_adapter import DerivedCache
+from bayeskit._schema import Name
+from bayeskit._visible import visible
+from bayeskit.errors import SettingError, UsageError
+from bayeskit.typing import NamesLike
+
+
+@dataclass(frozen=True)
+class Independence:
+    """Whether ``a`` and ``b`` are independent given some nodes, and the paths that say so.
+
+    ``str`` and notebooks show it as a page.
+
+    Attributes
+    ----------
+    a, b, given : tuples of names
+    independent : bool
+        Whether every path is blocked, those that are not listed among them.
+    paths : tuple of Path, the shortest first
+        Each has ``nodes``, ``blocked`` and ``turns``: its inner nodes, each with ``kind``, ``blocks``, ``reason``.
+        Where ``independent`` is False, one at least is open.
+    complete : bool
+        Whether all paths are listed.
+    """
+
+    a: tuple[Name, ...]
+    b: tuple[Name, ...]
+    given: tuple[Name, ...]
+    independent: bool
+    paths: tuple[Path, ...]
+    complete: bool
+
+    @property
+    def title(self) -> str:
+        """Whether they are independent, in a sentence."""
+        return self._title().told_in("en")
+
+    @property
+    def summary(self) -> str:
+        """One sentence about all paths."""
+        return self._summary().told_in("en")
+
+    def _title(self) -> Message:
+        names = {key: Joined(map(visible, getattr(self, key))) for key in ("a", "b", "given")}
+        if self.given:
+            told = (
+                "{a} and {b} are independent when {given} is observed."
+                if self.independent
+                else "{a} and {b} may depend on each other when {given} is observed."
+            )
+        else:
+            told = (
+                "{a} and {b} are independent when nothing is observed."
+                if self.independent
+                else "{a} and {b} may depend on each other when nothing is observed."
+            )
+        return Message(told, **names)
+
+    def _summary(self) -> Message:
+        if not self.paths:
+            return Message(
+                "No path joins them." if self.complete else "The graph is too large to list a path."
+            )
+        n = len(self.paths)
+        n_open = sum(not path.blocked for path in self.paths)
+        some = Message("{n} {_are} open", n=n_open, _are="are" if n_open > 1 else "is")
+        found = some if n_open else Message("none is open")
+        if not self.complete:
+            told = Message("all blocked" if self.independent else "not all blocked")
+            return Message(
+                "There are more paths between them than are listed, {told}. Of the {n} listed, {found}.",
+                told=told,
+                n=n,
+                found=found,
+            )
+        if n == 1:
+            return Message("There is one path between them, and it is {state}.", state=_state(self.paths[0]))
+        return Message("There are {n} paths between them, of which {found}.", n=n, found=found)
+
+    def text(self, lang: str = "en") -> str:
+        """Return the page in a language.
+
+        Parameters
+        ----------
+        lang : "en" or "zh"
+        """
+        lines = [self._title().told_in(lang), self._summary().told_in(lang)]
+        for number, path in enumerate(self.paths, 1):
+            lines += ["", f"{number}. {_verdict(path, lang)}"]
+            lines += [f"   {reason.told_in(lang)}" for reason in _reasons(path)]
+        return "\n".join(lines)
+
+    def outline(self, lang: str = "en") -> list[str]:
+        """Return the title, and of each path whether it is blocked."""
+        return [self._title().told_in(lang), *(f"  {_verdict(path, lang)}" for path in self.paths)]
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        rows = tuple(
+            (
+                str(path),
+                _state(path).told_in("en"),
+                join((reason.told_in("en") for reason in _reasons(path)), BREAK),
+            )
+            for path in self.paths
+        )
+        table = DisplayTable("", ("path", "", "why"), rows, names=0, of_texts=True)
+        said = tag("p", tag("b", self.title), " ", self.summary)
+        return join([said, *([table_html(table)] if rows else [])])
+
+
+def _verdict(path: Path, lang: str) -> str:
+    return Message("{where}: {what}", where=str(path), what=_state(path)).told_in(lang)
+
+
+def _state(path: Path) -> Message:
+    return Message("blocked" if path.blocked else "open")
+
+
+def _reasons(path: Path) -> list[Message]:
+    if not path.turns:
+        return [Message("An arc joins them: nothing can block it.")]
+    return [
+        Message(
+            "{node} is {kind} and {reason}: it blocks."
+            if turn.blocks
+            else "{node} is {kind} and {reason}: it lets through.",
+            node=visible(turn.node),
+            kind=Message(turn.kind),
+            reason=turn.reason_told,
+        )
+        for turn in path.turns
+    ]
+
+
+_Groups = tuple[tuple[Name, ...], tuple[Name, ...], tuple[Name, ...]]
+
+
+class Structure:
+    """The graph of a network. Answers come in the order of its nodes.
+
+    Examples
+    --------
+    >>> from bayeskit._networks.examples import wet_grass
+    >>> network = wet_grass()
+    >>> network.parents("wet"), network.children("rain"), network.markov_blanket("sprinkler")
+    (('rain', 'sprinkler'), ('joe', 'wet'), ('rain', 'wet'))
+    >>> len(network), network.n_parameters, "snow" in network
+    (4, 8, False)
+    """
+
+    _network: Network
+    _kept: DerivedCache
+
+    @property
+    def nodes(self) -> tuple[Name, ...]:
+        """The names of the nodes, in order."""
+        return self._network.dag.nodes
+
+    @property
+    def edges(self) -> list[tuple[Name, Name]]:
+        """(parent, child) of every arc."""
+        return list(self._network.dag.arcs)
+
+    def __len__(self) -> int:
+        return len(self._network.nodes)
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return name in self._network.dag.position
+        except TypeError:
+            return False
+
+    def parents(self, name: Name) -> tuple[Name, ...]:
+        """Return the parents of a node, in the order of its table's axes."""
+        dag = self._network.dag
+        return dag.parents_of(known_node(dag, name))
+
+    def children(self, name: Name) -> tuple[Name, ...]:
+        """Return the nodes of which this is a parent."""
+        dag = self._network.dag
+        return dag.children[known_node(dag, name)]
+
+    def ancestors(self, name: Name) -> tuple[Name, ...]:
+        """Return the parents, their parents, and so on."""
+        dag = self._network.dag
+        return relations.ancestors(dag, known_node(dag, name))
+
+    def descendants(self, name: Name) -> tuple[Name, ...]:
+        """Return the children, their children, and so on."""
+        dag = self._network.dag
+        return relations.descendants(dag, known_node(dag, name))
+
+    def topological_order(self) -> tuple[Name, ...]:
+        """Return the nodes so that parents come before their children, otherwise in their own order."""
+        kept = self._kept
+        return kept.get("topological order", lambda: relations.topological_order(kept.network.dag))
+
+    def markov_blanket(self, name: Name) -> tuple[Name, ...]:
+        """Return the parents, the children and the children's other parents: given these, no other node matters."""
+        dag = self._network.dag
+        return relations.markov_blanket(dag, known_node(dag, name))
+
+    def moral_graph(self) -> dict[Name, tuple[Name, ...]]:
+        """Return each node's neighbours once parents of one child are married and directions are dropped."""
+        return relations.moral_neighbours(self._network.dag)
+
+    @property
+    def n_parameters(self) -> int:
+        r"""How many numbers the distributions are free to choose.
+
+        A table has :math:`(r - 1) \prod_p r_p`, r the number of states of the node and r_p those of its parents. A
+        Gaussian node has, for each configuration of its discrete parents, an intercept, a variance and a coefficient
+        for each numeric parent. A noisy-MAX node has :math:`(r - 1) (1 + \sum_p (r_p - 1))`: the leak, and each state
+        of a parent but the one without effect. A deterministic node has none.
+        """
+        return sum(_free(self._network, node) for node in self._network.nodes)
+
+    def to_networkx(self) -> Any:
+        """Return the graph as a ``networkx.DiGraph``; nodes carry their ``states``."""
+        return to_networkx(self._network)
+
+    def independent(self, a: NamesLike, b: NamesLike, given: NamesLike = ()) -> bool:
+        """Return whether the graph makes ``a`` and ``b`` independent once ``given`` is observed (d-separation).
+
+        True holds whatever the tables are. False means that some tables with this graph make them dependent.
+
+        Parameters
+        ----------
+        a, b, given : a name, or a list of names
+
+        Examples
+        --------
+        >>> from bayeskit._networks.examples import wet_grass
+        >>> wet_grass().independent("rain", "sprinkler"), wet_grass().independent("rain", "sprinkler", given="wet")
+        (True, False)
+        """
+        a, b, given = self._groups(a, b, given)
+        return d_separated(self._network.dag, a, b, given)
+
+    def why_independent(
+        self, a: NamesLike, b: NamesLike, given: NamesLike = (), max_paths: int = 50
+    ) -> Independence:
+        """Return every path between ``a`` and ``b`` with what blocks it, as a page to read.
+
+        Parameters
+        ----------
+        a, b, given : a name, or a list of names
+        max_paths : int
+            How many paths to list at most, the shortest first. Their number grows exponentially with the graph;
+            ``complete`` says whether all are there. ``independent`` is exact in any case.
+
+        Examples
+        --------
+        >>> from bayeskit._networks.examples import wet_grass
+        >>> print(wet_grass().why_independent("joe", "sprinkler"))
+        joe and sprinkler are independent when nothing is observed.
+        There is one path between them, and it is blocked.
+        <BLANKLINE>
+        1. joe ← rain → wet ← sprinkler: blocked
+           rain is tail-to-tail and is not observed: it lets through.
+           wet is head-to-head and is not observed, nor is any descendant of it: it blocks.
+        """
+        a, b, given = self._groups(a, b, given)
+        dag = self._network.dag
+        paths, complete = paths_between(dag, a, b, given, whole_number(max_paths, "max_paths", 1))
+        return Independence(a, b, given, d_separated(dag, a, b, given), paths, complete)
+
+    def cpdag(self) -> Cpdag:
+        """Return the class of graphs that state the same independences: what data alone can tell.
+
+        Examples
+        --------
+        >>> from bayeskit._networks.examples import wet_grass
+        >>> print(wet_grass().cpdag())
+        rain → wet, sprinkler → wet, rain — joe
+        """
+        kept = self._kept
+        return kept.get("cpdag", lambda: classes.cpdag(kept.network.dag))
+
+    def shd(self, other: WithArcs, dag: bool = False) -> int:
+        """Return the structural Hamming distance: how many pairs of nodes are related differently.
+
+        Parameters
+        ----------
+        other : BayesianNetwork over the same nodes
+        dag : bool
+            Compare the arcs as they are, not those of the two classes of equivalent graphs.
+        """
+        return distance.shd(self, other, dag)
+
+    def _groups(self, a: NamesLike, b: NamesLike, given: NamesLike) -> _Groups:
+        dag = self._network.dag
+        a, b = two_groups(dag, a, b)
+        given = known_nodes(dag, given, "given")
+        _refuse_observed((*a, *b), set(given))
+        return a, b, given
+
+
+def _refuse_observed(names: Iterable[Name], given: set[Name]) -> None:
+    observed = next((name for name in names if name in given), None)
+    if observed is not None:
+        raise SettingError(
+            "{observed!r} is in given too. What is observed is independent of everything: take it out of one.",
+            observed=observed,
+        )
+
+
+def _free(network: Network, node: Node) -> int:
+    """Return the number of free parameters of one node."""
+    numeric = [p for p in node.parents if not network[p].is_discrete]
+    states = {p: network[p].variable.size for p in node.parents if p not in numeric}
+    if node.is_discrete:
+        states[node.name] = node.variable.size
+    unknown = next((name for name, size in states.items() if not size), None)
+    if unknown is not None:
+        raise UsageError(
+            "The states of {unknown!r} are not known. Give states= or call fit.", unknown=unknown
+        )
+    if not node.is_discrete:
+        return math.prod(states.values()) * (2 + len(numeric))
+    size = states.pop(node.name)
+    if isinstance(node.distribution, Deterministic):
+        return 0
+    if isinstance(node.distribution, NoisyMax):
+        return (size - 1) * (1 + sum(r - 1 for r in states.values()))
+    return (size - 1) * math.prod(states.values())
+
+
+def to_networkx(network: Network) -> Any:
+    """Return a ``networkx.DiGraph``: the nodes in order, each with its ``states`` (None where it is continuous).
+
+    The edges into a node come in the order of its parents. Tables are left behind.
+    """
+    try:
+        networkx = import_module("networkx")
+    except ImportError:
+        raise UsageError(
+            "to_networkx needs NetworkX, which is not installed: pip install networkx."
+        ) from None
+    graph = networkx.DiGraph(name=network.name)
+    for node in network.nodes:
+        graph.add_node(node.name, states=node.variable.states if node.is_discrete else None)
+    graph.add_edges_from(network.dag.arcs)
+    return graph

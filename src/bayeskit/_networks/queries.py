@@ -1,0 +1,382 @@
+"""Questions to a network: posteriors, probabilities of evidence, most probable states; one row, or many at once."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._data.source import as_weights
+from bayeskit._graphs.network import FactorGraph
+from bayeskit._inference.exact import allowed
+from bayeskit._messages import listed
+from bayeskit._networks.arguments import choice
+from bayeskit._networks.data_rows import Rows, Unseen
+from bayeskit._networks.discrete_adapter import DerivedCache, DiscreteAdapter, MostProbable
+from bayeskit._networks.evidence import Given
+from bayeskit._schema import Label, Name
+from bayeskit.errors import DataError, SuspectResult
+from bayeskit.typing import Floats, NamesLike, TableLike, WeightsLike
+
+if TYPE_CHECKING:
+    from bayeskit._decision.loss import LossLike
+    from bayeskit._networks.mixed_adapter import MixedAdapter
+    from bayeskit._report.networks.network_explanation import NetworkExplanation
+    from bayeskit._report.value_of_information import Questions
+
+Impossible = Literal["prior", "error"]
+
+# So many impossible rows are named in a warning.
+MOST_NAMED = 10
+
+
+class Queries:
+    """The part of a network that answers questions exactly.
+
+    Evidence is ``{node: state}``, or ``{node: Not(state, ...)}`` for states that are excluded. A state may be given
+    as it is or as it is written: 1, 1.0 and "1" all mean the state "1". Soft evidence is ``{node: likelihoods}``,
+    numbers in the order of states or ``{state: number}``; they need not sum to one.
+
+    ``max_memory`` is how many bytes a call may use, by default the setting of `set_max_memory` (one GiB); what
+    needs more is refused with `TooLarge` before it is begun. Evidence of probability zero raises
+    `ImpossibleEvidence`, which names a smallest part of it that cannot be.
+    """
+
+    _network: Any  # a Network, or the Field of a Markov network
+    _kept: DerivedCache
+
+    def query(
+        self,
+        targets: NamesLike,
+        evidence: Given = None,
+        *,
+        soft: Given = None,
+        max_memory: float | None = None,
+    ) -> Any:
+        """Return P(targets | evidence).
+
+        Parameters
+        ----------
+        targets : a node or a list of nodes
+            Observed nodes are allowed: all the probability lies on what was observed.
+        evidence, soft, max_memory : see the class
+
+        Returns
+        -------
+        Factor, axes in the order asked, its numbers summing to one; for continuous targets a
+        `GaussianMixturePosterior`.
+
+        Examples
+        --------
+        >>> from bayeskit._networks.markov_network import MarkovNetwork
+        >>> friends = MarkovNetwork({"ann": ["tea", "mate"], "bob": ["tea", "mate"]},
+        ...                         [(["ann", "bob"], [[3, 1], [1, 3]])])
+        >>> friends.query("ann", evidence={"bob": "mate"})
+        Factor('ann': {'tea': 0.25, 'mate': 0.75})
+        """
+        return self._door.query(targets, evidence, soft, allowed(max_memory))
+
+    def posteriors(
+        self, evidence: Given = None, *, soft: Given = None, max_memory: float | None = None
+    ) -> dict[Name, Any]:
+        """Return P(node | evidence) of every node.
+
+        Returns
+        -------
+        dict of node → array in the order of ``states(node)``; observed nodes have a one where they were observed.
+        A continuous node has a `GaussianMixturePosterior`.
+        """
+        return self._door.posteriors(evidence, soft, allowed(max_memory))
+
+    def log_probability(
+        self, evidence: Given = None, *, soft: Given = None, max_memory: float | None = None
+    ) -> float:
+        """Return log P(evidence), −inf where it is impossible.
+
+        Of soft evidence L it is the logarithm of the sum of P(x)·L(x); of observed continuous nodes, the log
+        density.
+        """
+        limit = allowed(max_memory)
+        door = self._door
+        return door.log_evidence(evidence, soft, limit) - door.log_total(limit)
+
+    def mpe(
+        self, evidence: Given = None, *, soft: Given = None, max_memory: float | None = None
+    ) -> MostProbable:
+        """Return the most probable state of all nodes together.
+
+        Ties go to the lowest states, nodes in order.
+
+        Returns
+        -------
+        dict of node → state, the observed ones included, with ``.log_probability`` = log P(states, evidence).
+        """
+        return self._door.mpe(evidence, soft, allowed(max_memory))
+
+    def map(
+        self,
+        targets: NamesLike,
+        evidence: Given = None,
+        *,
+        soft: Given = None,
+        max_memory: float | None = None,
+    ) -> MostProbable:
+        """Return the most probable states of some nodes together, all others summed out.
+
+        Parameters
+        ----------
+        targets : a node or a list of nodes
+        evidence, soft, max_memory : see the class
+
+        Returns
+        -------
+        dict of node → state: the targets in the order asked, then what was observed, with ``.log_probability`` =
+        log P(targets, evidence). Ties go to the lowest states, nodes in order.
+        """
+        return self._door.map(targets, evidence, soft, allowed(max_memory))
+
+    def explain(
+        self,
+        target: Name,
+        evidence: Given = None,
+        *,
+        soft: Given = None,
+        lang: str = "en",
+        max_cells: int = 2000,
+        max_memory: float | None = None,
+    ) -> NetworkExplanation:
+        """Show how P(target | evidence) comes about: the factors, one sum after the other, the normaliser.
+
+        Only what the question needs takes part. Numbers are fractions of what the tables have written in them, so that
+        the answer is exact. ``str`` and notebooks show it; it has ``to_html``, ``to_latex``, ``to_json``, ``to_dict``.
+
+        Parameters
+        ----------
+        target : a discrete node that is not observed
+        evidence, soft, max_memory : see the class
+        lang : "en" or "zh"
+        max_cells : int
+            Where the products have more cells together no page is made, but a `SettingError` that says how many.
+
+        Examples
+        --------
+        >>> from bayeskit._networks.examples import wet_grass
+        >>> page = wet_grass().explain("rain", evidence={"wet": "yes"})
+        >>> page.order, [str(p) for p in page.exact_posterior]
+        (('sprinkler',), ['9/34', '25/34'])
+        """
+        from bayeskit._networks.analysis.explain_query import explain_query
+
+        page = explain_query(self._network, self._door, target, evidence, soft, lang, max_cells)
+        if not page.normaliser or (
+            page.cancelled and self.log_probability(evidence, soft=soft, max_memory=max_memory) == -math.inf
+        ):
+            raise self._door.impossible(evidence, soft, allowed(max_memory))
+        return page
+
+    def ask_next(
+        self,
+        target: Name,
+        evidence: Given = None,
+        candidates: NamesLike | None = None,
+        costs: Mapping[Any, float] | None = None,
+        loss: LossLike = None,
+        *,
+        lang: str = "en",
+    ) -> Questions:
+        """Return which node is most worth observing next to know the target, as a ranked table.
+
+        A node is worth the bits that it is expected to tell about the target or, with a loss, the risk that it is
+        expected to save; less what observing it costs. Exact: every state of every candidate is gone through.
+
+        Parameters
+        ----------
+        target : a discrete node that is not observed
+        evidence : {node: state}, optional
+        candidates : nodes, optional
+            All that are not observed, unless given; continuous ones have no states and are left out.
+        costs : {node: number}, optional
+            In bits or, with a loss, in its unit; 0 for those not named.
+        loss : as in :func:`bayeskit.decision.decide`, optional
+            Its classes are the states of the target.
+        lang : "en" or "zh"
+
+        Examples
+        --------
+        >>> from bayeskit._networks.examples import wet_grass
+        >>> found = wet_grass().ask_next("rain", evidence={"wet": "yes"}, costs={"sprinkler": 0.5})
+        >>> [(row.name, round(row.net, 4)) for row in found]
+        [('joe', 0.5537), ('sprinkler', 0.0783)]
+        """
+        from bayeskit._networks.analysis.worth_asking import worth_asking
+
+        return worth_asking(self, self._door, target, evidence, candidates, costs, loss, lang)
+
+    def predict_proba(
+        self,
+        data: TableLike,
+        target: Name,
+        *,
+        unseen: Unseen = "ignore",
+        impossible: Impossible = "prior",
+        max_memory: float | None = None,
+    ) -> Floats:
+        """Return P(target | row) for each row.
+
+        Parameters
+        ----------
+        data : a data frame or a mapping of columns
+            Columns are matched to nodes by name. Missing cells (null, NaN, None) and absent columns are summed
+            out; a column of the target is not looked at, nor are columns that are no node. Also a matrix of
+            integer codes, one column for each node in order, -1 meaning missing.
+        target : a discrete node
+        unseen : "ignore" (a value that is no state counts as missing) or "error"
+        impossible : "prior" or "error"
+            What becomes of a row of probability zero: the target's prior with one warning that numbers such rows,
+            or an error. A row that has the whole Markov blanket of the target is judged by that alone.
+        max_memory : bytes that may be used, by default the setting of `set_max_memory`
+
+        Returns
+        -------
+        array of shape (rows, states), in the order of ``states(target)``
+        """
+        return self._predicted(data, target, unseen, impossible, max_memory)[0]
+
+    def predict(
+        self,
+        data: TableLike,
+        target: Name,
+        *,
+        unseen: Unseen = "ignore",
+        impossible: Impossible = "prior",
+        max_memory: float | None = None,
+    ) -> NDArray[Any]:
+        """Return the most probable state of the target for each row; ties go to the first state.
+
+        The parameters are those of `predict_proba`.
+        """
+        found, states = self._predicted(data, target, unseen, impossible, max_memory)
+        best: NDArray[Any] = _array_of(states)[found.argmax(axis=1)]
+        return best
+
+    def log_prob(
+        self, data: TableLike, *, unseen: Unseen = "ignore", max_memory: float | None = None
+    ) -> Floats:
+        """Return the log probability of each row, missing cells summed out; −inf where a row is impossible.
+
+        Parameters
+        ----------
+        data, unseen, max_memory : as in `predict_proba`
+
+        Returns
+        -------
+        array of shape (rows,): log probabilities, of a network with continuous nodes log densities
+        """
+        choice(unseen, "unseen", ("ignore", "error"))
+        door = self._door
+        return door.log_prob(Rows(data, door.variables, unseen), allowed(max_memory))
+
+    def log_likelihood(
+        self,
+        data: TableLike,
+        sample_weight: WeightsLike | None = None,
+        *,
+        unseen: Unseen = "ignore",
+        max_memory: float | None = None,
+    ) -> float:
+        r"""Return the log probability of all rows together, missing cells summed out; −inf where one is impossible.
+
+        .. math:: \ell = \sum_i w_i \log P(\text{row}_i)
+
+        Parameters
+        ----------
+        data, unseen, max_memory : as in `predict_proba`
+        sample_weight : one number a row; rows of weight 0 do not matter, even impossible ones
+
+        Examples
+        --------
+        >>> from bayeskit import BayesianNetwork
+        >>> coin = BayesianNetwork({"coin": []})
+        >>> coin.set_cpt("coin", {"heads": 0.5, "tails": 0.5})
+        >>> round(coin.log_likelihood({"coin": ["heads", None, "tails"]}), 4)
+        -1.3863
+        """
+        logs = self.log_prob(data, unseen=unseen, max_memory=max_memory)
+        weights = as_weights(sample_weight, len(logs))
+        if weights is None:
+            return float(logs.sum())
+        return float(weights[weights > 0.0] @ logs[weights > 0.0])
+
+    def _predicted(
+        self, data: TableLike, target: Name, unseen: Unseen, impossible: Impossible, max_memory: float | None
+    ) -> tuple[Floats, tuple[Label, ...]]:
+        """Return P(target | row) and the states of the target, both of the network as it was when asked."""
+        choice(unseen, "unseen", ("ignore", "error"))
+        choice(impossible, "impossible", ("prior", "error"))
+        limit = allowed(max_memory)
+        door = self._door
+        place = door.discrete_target(target)
+        rows = Rows(data, door.variables, unseen)
+        if unseen == "error":  # whoever wants to hear of unknown values wants it of all columns
+            rows.check(place)
+        found = door.predict(rows, place, limit)
+        strange = np.flatnonzero(~found.any(axis=1))
+        if len(strange):
+            if impossible == "error":
+                raise DataError(
+                    "Row {strange} has probability zero (the first row is 0). Mend it, or pass "
+                    'impossible="prior" to answer such rows with the prior of the target.',
+                    strange=strange[0],
+                )
+            found[strange] = door.prior(place, limit)
+            shown = listed(map(str, strange), MOST_NAMED)
+            warnings.warn(
+                SuspectResult(
+                    "{n} of {n_found} rows have probability zero and were answered with the prior of "
+                    '{target!r}: {shown} (the first row is 0). impossible="error" raises instead.',
+                    n=len(strange),
+                    n_found=len(found),
+                    target=target,
+                    shown=shown,
+                ),
+                stacklevel=3,
+            )
+        return found, door.variables[place].states
+
+    def _family_margins(self, evidence: Given) -> tuple[list[Any], float]:
+        """Return P(parents, node | evidence) of every node of a discrete network, and log P(evidence)."""
+        door: Any = self._door
+        found: tuple[list[Any], float] = door.family_margins(evidence, allowed(None))
+        return found
+
+    @property
+    def _door(self) -> DiscreteAdapter | MixedAdapter:
+        """What answers, made at the first question and kept until the network changes."""
+        kept = self._kept
+        return kept.get("door", lambda: _open_door(kept))
+
+
+def _open_door(kept: DerivedCache) -> DiscreteAdapter | MixedAdapter:
+    network = kept.network
+    if isinstance(network, FactorGraph):
+        return DiscreteAdapter(network, kept)
+    network.require_distributions()
+    if network.is_discrete:
+        return DiscreteAdapter(network, kept)
+    from bayeskit._networks.mixed_adapter import MixedAdapter
+
+    return MixedAdapter(network)
+
+
+def _array_of(states: tuple[Any, ...]) -> NDArray[Any]:
+    """Return states as an array that keeps their types."""
+    if len({type(state) for state in states}) == 1 and isinstance(states[0], (str, int, float)):
+        return np.array(states)
+    array = np.empty(len(states), dtype=object)
+    for code, state in enumerate(states):  # one by one: a state may be a tuple
+        array[code] = state
+    return array

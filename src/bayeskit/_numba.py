@@ -1,0 +1,447 @@
+"""The one way a kernel runs: in plain Python while its work is small, compiled by Numba once that pays.
+
+Compiling a kernel takes from a tenth of a second to several seconds. A small table or network needs less than
+that even in plain Python. So a kernel first runs its own Python function, and the passes through its loops
+are counted. When they would have paid for compiling it, or when it is handed that much work at once, it is
+compiled, and the call that was running is made again from the arrays it began with. Where compiled code lies
+on disk already, it is used from the start. Both ways give the same bits; ``tests/conformance/test_kernels.py``
+runs every kernel both ways.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache, partial, update_wrapper
+from pathlib import Path
+from time import perf_counter
+from types import FunctionType, ModuleType, SimpleNamespace
+from typing import Any, SupportsInt, cast
+
+from bayeskit._messages import Message
+
+# Nothing calls kernels from C, so a wrapper for that would be compiled for nothing: a tenth of all compiling.
+_OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
+# About half of what compiling takes: seconds, and seconds for each byte of bytecode of all that is compiled with it.
+# With half, a kernel whose work goes on costs at most 1.5 times what it would if it were compiled at once.
+_PATIENCE, _PATIENCE_A_BYTE = 0.1, 2e-4
+# The least that a pass through a loop takes in plain Python, in seconds.
+_PASS = 2e-7
+# Cells beyond which no plain run is tried: the copies of arrays, to begin again from, are not reckoned as memory.
+_LARGEST = 2**18
+# One pass in so many of the outermost loop shows how long all of them take.
+_TRIAL = 16
+# Types of NumPy that a memoryview gives as Python's bool, int and float.
+_VIEWED = "?BHILQbhilqd"
+_ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
+_lock = threading.RLock()
+_warned = False
+
+
+class DeferredKernel:
+    """A function that Numba turns into something else once that pays, and that runs as it is until then.
+
+    Other deferred functions that it names are turned first, and put in its module in their place, because
+    Numba must find the compiled ones there.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        make: Callable[[Callable[..., Any]], Any],
+        plain: Callable[..., Any] | None = None,
+    ) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+        self._make = make
+        self._made: Any = None
+        self._plain = plain
+        self._left: float | None = None
+        _deferred[self] = self
+
+    def __new__(cls, *arguments: object, **options: object) -> DeferredKernel:
+        # A class of its own, whose ``__call__`` is replaced once the function is made: no step of Python in between.
+        return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__}))
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._first(arguments)
+
+    def made(self) -> Any:
+        """Return what Numba makes of the function."""
+        with _lock:
+            if self._made is None:
+                names = self.py_func.__globals__
+                for name in self.py_func.__code__.co_names:
+                    if isinstance(names.get(name), DeferredKernel):
+                        names[name] = names[name].made()
+                self._made = self._make(self.py_func)
+                _deferred[self._made] = self
+                _keep_safely(self)
+                self._step_aside()
+        return self._made
+
+    def _step_aside(self) -> None:
+        """Be what was made from now on."""
+        type(self).__call__ = staticmethod(self._made)  # type: ignore[method-assign]
+
+    def plain(self) -> Callable[..., Any]:
+        """Return the function in plain Python, its loops metered, its numbers those of compiled code."""
+        with _lock:
+            if self._plain is None:
+                function = self.py_func
+                names = {"range": _metered_range, "__builtins__": __builtins__}
+                plain = FunctionType(
+                    function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+                )
+                for name in function.__code__.co_names:
+                    if name in function.__globals__:
+                        names[name] = _plain_value(name, function.__globals__[name])
+                self._plain = plain
+        return self._plain
+
+    def _first(self, arguments: tuple[Any, ...]) -> Any:
+        """Run in plain Python if that costs less than compiling, else compiled."""
+        import numpy as np
+
+        if _compiling or _must_compile() or os.environ.get("BAYESKIT_COMPILE") == "always":
+            return self.made()(*arguments)
+        if self._left is None:
+            self._left = 0.0 if is_kept(self.py_func) else _patience(self)
+        arrays = [a for a in _flat(arguments) if isinstance(a, np.ndarray)]
+        size = sum(a.size for a in arrays)
+        if size > _LARGEST or _PASS * size >= self._left:
+            return self.made()(*arguments)
+        before = [(a, a.copy()) for a in arrays if a.flags.writeable]
+        begin = perf_counter()
+        try:
+            return self.run_plain(arguments, self._left)
+        except IndexError:  # compiled code would read or write there
+            raise
+        except Exception:
+            # Too much work, or a whole number outgrew the narrow type in which NumPy, unlike Numba, keeps it.
+            for array, values in before:
+                array[...] = values
+            return self.made()(*arguments)
+        finally:
+            self._left -= perf_counter() - begin
+
+    def run_plain(self, arguments: tuple[Any, ...], seconds: float) -> Any:
+        """Run in plain Python; ``KernelOverdue`` is raised where that takes longer than the seconds given."""
+        import numpy as np
+
+        outer = _meter.end, _meter.begun
+        _meter.end, _meter.begun = perf_counter() + seconds, False
+        try:
+            with np.errstate(over="raise", divide="ignore", invalid="ignore", under="ignore"):
+                return _python_numbers(self.plain()(*map(_quick, arguments)))
+        finally:
+            _meter.end, _meter.begun = outer
+
+
+# All deferred functions, by themselves and by what Numba made of them.
+_deferred: dict[Any, DeferredKernel] = {}
+
+
+class KernelOverdue(Exception):
+    """A kernel in plain Python has worked for as long as compiling it takes."""
+
+
+class _Meter(threading.local):
+    """When the kernel that runs in this thread is overdue, and whether its first loop has begun."""
+
+    end = 0.0
+    begun = True
+
+
+_meter = _Meter()
+
+
+def _metered_range(*bounds: int) -> Iterable[int]:
+    """Return a range, if the loop over it can end in time."""
+    passes = range(*bounds)
+    now = perf_counter()
+    if now + _PASS * len(passes) > _meter.end:
+        raise KernelOverdue
+    if _meter.begun or len(passes) < 2 * _TRIAL:
+        return passes
+    _meter.begun = True
+    return _tried(passes, now)
+
+
+def _tried(passes: range, begin: float) -> Iterator[int]:
+    """Give the passes of a kernel's outermost loop, unless the first of them show that it will not end in time."""
+    trial = len(passes) // _TRIAL
+    yield from passes[:trial]
+    now = perf_counter()
+    if now + (now - begin) * (_TRIAL - 1) > _meter.end:
+        raise KernelOverdue
+    yield from passes[trial:]
+
+
+def _quick(value: Any) -> Any:
+    """Return a view of a flat array that gives Python's numbers: they are quicker than NumPy's; others as they are."""
+    if isinstance(value, tuple):
+        parts = map(_quick, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return memoryview(value) if getattr(value, "ndim", 0) == 1 and value.dtype.char in _VIEWED else value
+
+
+def _flat(arguments: tuple[Any, ...]) -> Iterator[Any]:
+    """Give arguments one by one, those in tuples too."""
+    for argument in arguments:
+        if isinstance(argument, tuple):
+            yield from argument
+        else:
+            yield argument
+
+
+def _called(deferred: DeferredKernel) -> set[DeferredKernel]:
+    """Return a deferred function and all that it calls, directly or not."""
+    found, waiting = {deferred}, [deferred]
+    while waiting:
+        function = waiting.pop().py_func
+        values = [function.__globals__.get(name) for name in function.__code__.co_names]
+        new = {_deferred[value] for value in values if callable(value) and value in _deferred} - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _patience(deferred: DeferredKernel) -> float:
+    """Return for how many seconds a kernel may run in plain Python before it is compiled."""
+    return _PATIENCE + _PATIENCE_A_BYTE * sum(len(one.py_func.__code__.co_code) for one in _called(deferred))
+
+
+def _plain_value(name: str, value: Any) -> Any:
+    """Return what stands for a name of a kernel's module while the kernel runs in plain Python."""
+    if isinstance(value, ModuleType):
+        return _plain_module(value)
+    if not callable(value):
+        return value
+    if value in _deferred:
+        return _deferred[value].plain()
+    if name == "_U":  # np.uintp by this name, or as np.uintp, makes an index; np.uint64 makes a word of bits
+        return int
+    return _SCALAR.get(value.__name__, value) if getattr(value, "__module__", "") == "math" else value
+
+
+@cache
+def _plain_module(module: ModuleType) -> Any:
+    """Return NumPy or ``math`` with the C library's functions of one number in it; others as they are."""
+    if module.__name__ not in ("numpy", "math"):
+        return module
+    known = {**_SCALAR, "uintp": int, "uint64": as_word}
+    return SimpleNamespace(
+        **{**vars(module), **{name: known[name] for name in known if hasattr(module, name)}}
+    )
+
+
+def as_word(value: SupportsInt) -> Any:
+    """Return a word of 64 bits; a number below zero wraps around."""
+    import numpy as np
+
+    return np.uint64(int(value) & _ALL_BITS)
+
+
+def _logarithm(function: Callable[[float], float], pole: float, there: float) -> Callable[[float], float]:
+    """Return a function that answers where Python's raises, as compiled code does."""
+
+    def answer(x: float) -> float:
+        try:
+            return function(x)
+        except ValueError:
+            return there if x == pole else math.nan
+
+    return answer
+
+
+def _exponential(x: float) -> float:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+@cache
+def _library_lgamma() -> Callable[[float], float]:
+    """Return the C library's function, which Numba calls; Python has one of its own."""
+    import ctypes
+
+    function = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).lgamma
+    function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double]
+    return cast(Callable[[float], float], function)
+
+
+# Numba calls the C library, as Python does. NumPy has loops of its own, which may differ in the last bit, and its
+# functions of one number are slow.
+_SCALAR: dict[str, Callable[..., Any]] = {
+    "log": _logarithm(math.log, 0.0, -math.inf),
+    "log2": _logarithm(math.log2, 0.0, -math.inf),
+    "log1p": _logarithm(math.log1p, -1.0, -math.inf),
+    "lgamma": lambda x: _library_lgamma()(x),
+    "exp": _exponential,
+    "isnan": math.isnan,
+    "isinf": math.isinf,
+    "isfinite": math.isfinite,
+}
+
+
+def _python_numbers(answer: Any) -> Any:
+    """Return numbers of Python for those of NumPy, as compiled code does."""
+    if isinstance(answer, tuple):
+        return tuple(map(_python_numbers, answer))
+    return answer.item() if hasattr(answer, "item") and answer.ndim == 0 else answer
+
+
+_compiling = False
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Compile every kernel that is called within, however small its work."""
+    global _compiling
+    before, _compiling = _compiling, True
+    try:
+        yield
+    finally:
+        _compiling = before
+
+
+@cache
+def _must_compile() -> bool:
+    """Say whether plain functions would be another thing than compiled ones.
+
+    NumPy 1 makes a float of uint64 + int. Numba's bounds checking is asked for to see what compiled code does.
+    """
+    import numpy as np
+
+    return int(np.__version__.split(".")[0]) < 2 or os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
+
+
+def is_kept(function: Callable[..., Any]) -> bool:
+    """Say whether compiled code of a function, younger than its source, seems to lie on disk.
+
+    Only Numba knows for sure, but importing it takes longer than most small work. A wrong guess costs time,
+    nothing else.
+    """
+    source = Path(function.__code__.co_filename)
+    begins = f"{source.stem}.{function.__qualname__}-{function.__code__.co_firstlineno}.py"
+    try:
+        changed = source.stat().st_mtime
+    except OSError:
+        return False
+    return any(name.startswith(begins) and changed <= written for name, written in _indexes(source.parent))
+
+
+@cache
+def _indexes(sources: Path) -> list[tuple[str, float]]:
+    """List what is kept of the kernels in a folder: the names of Numba's indexes, and when they were written."""
+    found = []
+    for folder in cache_folders(sources):
+        try:
+            with os.scandir(folder) as entries:
+                found += [(e.name, e.stat().st_mtime) for e in entries if e.name.endswith(".nbi")]
+        except OSError:
+            continue
+    return found
+
+
+def cache_folders(sources: Path) -> list[Path]:
+    """Return the folders in which Numba may keep compiled code of the sources in a folder, best first."""
+    subfolder = f"{sources.name}_{hashlib.sha1(str(sources).encode()).hexdigest()}"
+    told = os.environ.get("NUMBA_CACHE_DIR")
+    if told:
+        return [Path(told) / subfolder]
+    return [sources / "__pycache__", _user_cache() / "numba" / subfolder]
+
+
+def _user_cache() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home()))
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a loop a kernel: compiled once that pays, GIL released, kept on disk where a folder can be written.
+
+    A read-only installation without a home directory has nowhere to keep compiled code: the kernel
+    then compiles in every process, which is said once.
+    """
+    return DeferredKernel(function, _compiled)
+
+
+def intrinsic(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function of Numba's code generator callable inside kernels; ``plain`` is the same in Python."""
+    return partial(DeferredKernel, make=_intrinsic, plain=plain)
+
+
+def _compiled(function: Callable[..., Any]) -> Any:
+    global _warned
+    from numba import njit
+
+    try:
+        return njit(cache=True, **_OPTIONS)(function)
+    except RuntimeError as error:
+        if "cannot cache" not in str(error):
+            raise
+        if not _warned:
+            _warned = True
+            warnings.warn(
+                str(
+                    Message(
+                        "bayeskit found no writable directory for compiled kernels, so each process compiles anew. "
+                        "Set NUMBA_CACHE_DIR to a writable directory."
+                    )
+                ),
+                stacklevel=2,
+            )
+        return njit(**_OPTIONS)(function)
+
+
+def _keep_safely(deferred: DeferredKernel) -> None:
+    """Let compiled code on disk count only while all its sources are as they were, and while it can be read.
+
+    Numba looks at a kernel's own file, and not at those of the kernels that were compiled into it. What an older
+    version of the library left there may name classes that are gone.
+    """
+    kept = getattr(getattr(deferred._made, "_cache", None), "_cache_file", None)
+    if kept is None:
+        return
+    kept.__class__ = _readable_or_absent(type(kept))
+    sources = {one.py_func.__code__.co_filename for one in _called(deferred)}
+    beside = sorted(sources - {deferred.py_func.__code__.co_filename})
+    stamps = tuple((Path(path).stat().st_mtime, Path(path).stat().st_size) for path in beside)
+    kept._source_stamp = (kept._source_stamp, stamps)
+
+
+def _readable_or_absent(kind: type[Any]) -> type[Any]:
+    class CacheFile(kind):
+        """An index and its data; what cannot be read is not there."""
+
+        def _load_index(self) -> Any:
+            try:
+                return super()._load_index()
+            except Exception:
+                return {}
+
+        def load(self, key: Any) -> Any:
+            try:
+                return super().load(key)
+            except Exception:
+                return None
+
+    return CacheFile
+
+
+def _intrinsic(function: Callable[..., Any]) -> Any:
+    from numba.extending import intrinsic as make
+
+    return make(function)

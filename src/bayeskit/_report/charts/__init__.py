@@ -1,0 +1,1 @@
+"""Charts, described once and drawn by two renderers."""

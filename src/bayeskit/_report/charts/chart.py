@@ -1,0 +1,120 @@
+"""What every chart can do: be SVG, show itself in a notebook, save itself, be drawn by Matplotlib."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayeskit._report.charts.legend import CHART_STYLES
+from bayeskit._report.charts.plot import Plot
+from bayeskit._report.charts.plot_axes import draw_plot, in_lines
+from bayeskit._report.charts.plot_scene import scene_of
+from bayeskit._report.picture import Picture, set_fonts
+from bayeskit._report.scene import Scene, Style
+from bayeskit.errors import UsageError
+from bayeskit.typing import PathLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class ChartPicture(Picture):
+    """The drawing of a chart; ``str(picture)`` is the SVG, a notebook shows it, ``save`` writes it."""
+
+    _shrinks = True
+
+    def _styles(self) -> dict[str, Style]:
+        used = {mark.style for group in self.scene.groups for mark in group.marks}
+        return {name: style for name, style in CHART_STYLES.items() if name in used}
+
+
+class PlotPicture(ChartPicture):
+    """The drawing of a described chart, which Matplotlib draws on axes, too."""
+
+    def __init__(self, description: Plot) -> None:
+        self.description = description
+        super().__init__(scene_of(description))
+
+    def plot(self, ax: Axes | None = None) -> Any:
+        """Draw with Matplotlib: the first panel on axes that are given, else every panel on new ones.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        The axes; a list of them where there are several panels that stand for themselves.
+        """
+        on = [ax] if ax is not None else self._new_axes()
+        draw_plot(self.description, on)
+        set_fonts(on[0] if ax is not None else on[0].figure)
+        found = [axes for axes, panel in zip(on, self.description.panels, strict=False) if not panel.beneath]
+        return found[0] if len(found) == 1 else found
+
+    def _new_axes(self) -> list[Axes]:
+        """Return axes for every panel on a new figure, with the notes below."""
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise UsageError(
+                'plot() needs Matplotlib: pip install "bayeskit[plot]". svg() and save("chart.svg") need nothing.'
+            ) from None
+        plot = self.description
+        figure, grid = pyplot.subplots(
+            len(plot.panels),
+            figsize=(self.scene.width / 80, self.scene.height / 80),
+            height_ratios=[panel.height for panel in plot.panels],
+            layout="constrained",
+            squeeze=False,
+        )
+        on: list[Axes] = list(grid[:, 0])
+        if plot.panels[0].title:
+            figure.suptitle(in_lines(plot.title), parse_math=False)
+        notes = "\n".join(map(in_lines, plot.notes))
+        figure.supxlabel(notes, x=0.02, ha="left", fontsize="small", parse_math=False)
+        return on
+
+
+class Chart(ABC):
+    """Numbers that draw themselves. A subclass describes its chart; renderers draw what it describes."""
+
+    @abstractmethod
+    def description(self) -> Plot:
+        """Return what is drawn: axes, and what lies on them in the units of the data."""
+
+    def scene(self) -> Scene:
+        """Return the picture as rectangles, texts and lines."""
+        return self.picture().scene
+
+    def picture(self) -> PlotPicture:
+        """Return the drawing."""
+        return PlotPicture(self.description())
+
+    def svg(self) -> str:
+        """Return the text of an SVG file that needs nothing beside it."""
+        return self.picture().svg
+
+    def _repr_html_(self) -> str:
+        return self.svg()
+
+    def save(self, path: PathLike) -> Path:
+        """Write the picture to a file and return its path.
+
+        Parameters
+        ----------
+        path : str or path
+            The suffix says the format: .svg always; .png, .pdf and .jpg where Matplotlib is installed.
+        """
+        return self.picture().save(path)
+
+    def plot(self, ax: Axes | None = None) -> Any:
+        """Draw with Matplotlib, on axes that are given or on new ones, and return them.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where a chart has several panels, the first one is drawn on them.
+        """
+        return self.picture().plot(ax)

@@ -1,0 +1,228 @@
+"""How each attribute is distributed in each class, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._markup import plain
+from bayeskit._messages import Joined
+from bayeskit._report.charts.chart import Chart
+from bayeskit._report.charts.chart_words import chart_words
+from bayeskit._report.charts.legend import COLOURS
+from bayeskit._report.charts.plot import Axis, Bars, Curve, Key, Panel, Plot, states_axis
+from bayeskit._report.charts.terms import Terms
+from bayeskit._schema import Label, Name
+from bayeskit.errors import ColumnError, SettingError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Bars of two classes are as tall as the number beside each.
+BAR, TALL_BAR, CURVE, MOST_STATES = 7.0, 11.0, 74.0, 8
+# How much of the height that a state has its bars take.
+FILLED = 0.8
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """One attribute in every class.
+
+    Attributes
+    ----------
+    name : hashable
+    numeric : bool
+    values : tuple
+        States, or numbers over the span that the classes have.
+    shares : array of shape (K, m)
+        P(state | c), or the density at the numbers.
+    information : float
+        How much it tells about the class, I(X; Y) in nats.
+    """
+
+    name: Name
+    numeric: bool
+    values: tuple[Label, ...]
+    shares: Floats
+    information: float
+
+
+@dataclass(frozen=True, eq=False)
+class ClassProfile(Chart):
+    """Every attribute by class; those that tell most come first.
+
+    Attributes
+    ----------
+    target : hashable
+    classes : tuple of K labels
+    prior : array of shape (K,)
+    distributions : tuple of Distribution
+    most : int
+        How many are drawn.
+    """
+
+    target: Name
+    classes: tuple[Label, ...]
+    prior: Floats
+    distributions: tuple[Distribution, ...]
+    most: int = 8
+    lang: str = "en"
+
+    def __getitem__(self, name: Name) -> Distribution:
+        for found in self.distributions:
+            if found.name == name:
+                return found
+        known = Joined(repr(d.name) for d in self.distributions[:12])
+        raise ColumnError("There is no attribute {name!r}. There are {known}.", name=name, known=known)
+
+    def description(self) -> Plot:
+        words = chart_words(self.lang)
+        # The commonest classes have the colours there are.
+        classes = sorted(np.argsort(-self.prior, kind="stable")[: len(COLOURS)].tolist())
+        notes = [words["profile_note"]]
+        for name, hidden in (
+            ("profile_more", len(self.distributions) - self.most),
+            ("profile_classes", len(self.classes) - len(classes)),
+        ):
+            if hidden > 0:
+                notes.append(words[name].format(n=hidden))
+        title = words["profile_title"].format(target=self.target)
+        shown = self.distributions[: self.most]
+        panels = tuple((self._curves if d.numeric else self._bars)(d, classes) for d in shown)
+        listed = "; ".join(f"{plain(d.name)} {d.information:.3f}" for d in shown)
+        names = tuple(Key(str(self.classes[k]), i) for i, k in enumerate(classes))
+        return Plot(title, tuple(notes), listed, panels, names, str(self.target))
+
+    def _bars(self, found: Distribution, classes: list[int]) -> Panel:
+        rows = [(str(value), found.shares[:, i]) for i, value in enumerate(found.values)]
+        if len(rows) > MOST_STATES:
+            overall = self.prior @ found.shares
+            top = np.argsort(-overall, kind="stable")[: MOST_STATES - 1]
+            rest = np.setdiff1d(np.arange(len(rows)), top)
+            more = chart_words(self.lang)["others"].format(n=len(rest))
+            rows = [*(rows[i] for i in sorted(top.tolist())), (more, found.shares[:, rest].sum(axis=1))]
+        few = len(classes) <= 2
+        width = FILLED / len(classes)
+        series = []
+        for i, k in enumerate(classes):
+            at = np.arange(float(len(rows))) + width * (i + 0.5) - FILLED / 2
+            shares = np.array([share[k] for _, share in rows])
+            numbers = tuple(f"{100 * share:.0f}%" for share in shares) if few else ()
+            said = "; ".join(
+                f"{text}: {100 * share:.1f}%" for (text, _), share in zip(rows, shares, strict=True)
+            )
+            label = str(self.classes[k])
+            series.append(
+                Bars(
+                    at,
+                    shares,
+                    np.full(len(rows), width),
+                    i,
+                    label,
+                    horizontal=True,
+                    texts=numbers,
+                    told=f"{found.name}, {label}: {said}",
+                )
+            )
+        height = max((TALL_BAR if few else BAR) * len(classes), 12.0) / FILLED
+        x = Axis("", 0.0, 1.0, "percent", bare=True)
+        y = states_axis("", [text for text, _ in rows], downwards=True)
+        return Panel(x, y, tuple(series), title=str(found.name), height=height * len(rows))
+
+    def _curves(self, found: Distribution, classes: list[int]) -> Panel:
+        numbers = np.asarray(found.values, dtype=np.float64)
+        means = found.shares @ numbers / np.maximum(found.shares.sum(axis=1), 1e-300)
+        series = tuple(
+            Curve(numbers, found.shares[k], i, label, f"{found.name}, {label}: {means[k]:.4g}")
+            for i, (k, label) in enumerate((k, str(self.classes[k])) for k in classes)
+        )
+        # One number only, where nothing varies, is in the middle.
+        low, high = (numbers[0], numbers[-1]) if len(numbers) > 1 else (numbers[0] - 0.5, numbers[0] + 0.5)
+        highest = float(found.shares[classes].max())
+        y = Axis("", 0.0, 1.04 * highest if highest > 0 else 1.0, bare=True)
+        return Panel(Axis("", float(low), float(high)), y, series, title=str(found.name), height=CURVE)
+
+    def plot(self, ax: Axes | None = None) -> Any:
+        """Draw with Matplotlib: the attribute that tells most on axes that are given, else each on axes of its own.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        The axes, or a list of them.
+        """
+        found = super().plot(ax)
+        return found if ax is not None or isinstance(found, list) else [found]
+
+
+def class_profile(
+    terms: Sequence[Terms],
+    prior: Floats,
+    classes: Sequence[Label],
+    *,
+    target: Name,
+    attributes: Sequence[Name] | None = None,
+    most: int = 8,
+    lang: str = "en",
+) -> ClassProfile:
+    """Put the distributions of attributes side by side.
+
+    Parameters
+    ----------
+    terms : sequence of Terms
+        log P(value | c).
+    prior : array of shape (K,)
+    classes : sequence of K labels
+    target : name of the class
+    attributes : sequence of names, optional
+        Those to keep, in this order; else all, those that tell most first.
+    most : int
+    lang : "en" or "zh"
+
+    Examples
+    --------
+    >>> rain = Terms("rain", False, ("no", "yes"), np.log([[0.9, 0.2], [0.1, 0.8]]))
+    >>> profile = class_profile([rain], np.array([0.5, 0.5]), ["dry", "wet"], target="lawn")
+    >>> profile["rain"].shares.round(3).tolist(), round(profile["rain"].information, 3)
+    ([[0.9, 0.1], [0.2, 0.8]], 0.275)
+    """
+    chart_words(lang)
+    if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1:
+        raise SettingError("most is {most!r}; give the number of attributes to draw, at least 1.", most=most)
+    found = [_distribution(term, np.asarray(prior)) for term in terms]
+    if attributes is None:
+        found.sort(key=lambda one: -one.information)
+    else:
+        by_name = {one.name: one for one in found}
+        strange = next((name for name in attributes if name not in by_name), None)
+        if strange is not None:
+            known = Joined(repr(name) for name in list(by_name)[:12])
+            raise ColumnError(
+                "There is no attribute {strange!r}. There are {known}.", strange=strange, known=known
+            )
+        found, most = [by_name[name] for name in attributes], max(len(attributes), 1)
+    if not found:
+        raise SettingError("There is no attribute to draw.")
+    return ClassProfile(target, tuple(classes), np.asarray(prior), tuple(found), int(most), lang)
+
+
+def _distribution(term: Terms, prior: Floats) -> Distribution:
+    shares = np.exp(term.logs).T
+    if term.numeric and len(term.values) > 1:
+        numbers = np.asarray(term.values, dtype=np.float64)
+        weights = shares * np.gradient(numbers)
+    else:
+        weights = shares
+    weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+    joint = prior[:, None] * weights
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = joint * (np.log(weights) - np.log(joint.sum(axis=0)))
+    return Distribution(term.name, term.numeric, term.values, shares, max(0.0, float(np.nansum(terms))))

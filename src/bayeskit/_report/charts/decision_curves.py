@@ -1,0 +1,249 @@
+"""What mistakes cost, whatever the two kinds cost (the cost curve), and errors against rows left undecided (the reject
+curve).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayeskit._report.charts.chart import Chart
+from bayeskit._report.charts.chart_words import chart_words
+from bayeskit._report.charts.plot import Axis, Curve, Key, Panel, Plot, Points
+from bayeskit._report.charts.reliability_chart import class_codes, outcomes
+from bayeskit._schema import Label
+from bayeskit.errors import SettingError
+
+_STEPS = 201
+
+
+@dataclass(frozen=True, eq=False)
+class CostCurve(Chart):
+    r"""The mean cost of a row as a function of c, where a false alarm costs 2c and a miss 2(1 − c).
+
+    The class is said where P ≥ c, as the loss asks. The area under the curve is the Brier score of the posterior.
+
+    Attributes
+    ----------
+    label : label
+    share : array of shape (m,)
+        c from 0 to 1.
+    cost : array of shape (m,)
+        Of the model.
+    best : array of shape (m,)
+        With the threshold that turns out best on these rows, for each c.
+    always, never : arrays of shape (m,)
+        Of saying the class always and never.
+    brier : float
+        The mean of (P − hit)².
+
+    References
+    ----------
+    J. Hernández-Orallo, P. Flach and C. Ferri, "Brier curves: a new cost-based visualisation of classifier
+    performance", ICML 2011.
+    """
+
+    label: Label
+    share: Floats
+    cost: Floats
+    best: Floats
+    always: Floats
+    never: Floats
+    brier: float
+    lang: str = "en"
+
+    def _texts(self) -> tuple[str, str]:
+        words, said = chart_words(self.lang), {"label": self.label, "brier": f"{self.brier:.4f}"}
+        return words["cost_title"].format(**said), words["cost_note"].format(**said)
+
+    def _curves(self) -> list[tuple[int, str, Floats]]:
+        words = chart_words(self.lang)
+        return [
+            (7, words["cost_always"].format(label=self.label), self.always),
+            (4, words["cost_never"].format(label=self.label), self.never),
+            (2, words["cost_best"], self.best),
+            (0, words["cost_model"], self.cost),
+        ]
+
+    def description(self) -> Plot:
+        words = chart_words(self.lang)
+        title, note = self._texts()
+        curves = tuple(
+            Curve(self.share, values, k, name, name, dashed=k in (7, 4)) for k, name, values in self._curves()
+        )
+        # The lines of doing without a model rise far above what anybody would pay: they are cut.
+        most = max(float(self.cost.max()), float(np.minimum(self.always, self.never).max())) * 1.15
+        x = Axis(words["cost_axis"], 0.0, 1.0)
+        y = Axis(words["cost"], 0.0, most if most > 0 else 1.0, most=5)
+        names = tuple(Key(curve.name, curve.colour) for curve in curves[::-1])
+        return Plot(title, (note,), note, (Panel(x, y, curves),), names)
+
+
+def cost_curve(
+    y: ArrayLike,
+    posterior: ArrayLike,
+    classes: Sequence[Label] | NDArray[Any],
+    *,
+    label: Label | None = None,
+    lang: str = "en",
+) -> CostCurve:
+    """Tell what mistakes about one class cost, for every proportion of the costs of the two kinds.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+    posterior : array of shape (n, K)
+        As ``predict_proba`` gives them, of any classifier.
+    classes : sequence of K labels
+    label : label, optional
+        The class that is said or not; of two classes the second.
+    lang : "en" or "zh"
+
+    Examples
+    --------
+    >>> curve = cost_curve([0, 1], [[0.75, 0.25], [0.5, 0.5]], [0, 1])
+    >>> curve.brier, float(curve.cost[50])  # c = 0.25: the first row is a false alarm, of 2c in two rows
+    (0.15625, 0.25)
+    """
+    chart_words(lang)
+    label, p, hit = outcomes(y, posterior, classes, label, binary=True)
+    c, n = np.linspace(0.0, 1.0, _STEPS), len(p)
+    order = np.argsort(p, kind="stable")
+    ranked = p[order]
+    hits_below = np.concatenate([[0.0], np.cumsum(hit[order])])
+    n_hits = hits_below[-1]
+    # At threshold t the rows with P < t are passed over: those of the class among them are missed.
+    cuts = np.concatenate([[0], np.flatnonzero(np.diff(ranked)) + 1, [n]])
+    missed, alarms = hits_below[cuts] / n, ((n - cuts) - (n_hits - hits_below[cuts])) / n
+    own = np.searchsorted(ranked, c - 1e-12)
+    cost = 2 * (c * ((n - own) - (n_hits - hits_below[own])) + (1 - c) * hits_below[own]) / n
+    best = np.array([np.min(2 * (a * alarms + (1 - a) * missed)) for a in c.tolist()])
+    share = n_hits / n
+    lines = 2 * c * (1 - share), 2 * (1 - c) * share
+    return CostCurve(label, c, cost, best, *lines, float(np.mean((p - hit) ** 2)), lang)
+
+
+Floats = NDArray[np.float64]
+_ASKED = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
+# In shares of the axes: a gap before a number and a digit of it across; over and under a line where numbers touch it.
+_GAP, _DIGIT, _OVER, _UNDER = 0.017, 0.019, 0.015, 0.075
+
+
+class Chow(NamedTuple):
+    """What Chow's rule does at one cost of rejection: the share rejected, the error of the rest, the mean cost."""
+
+    rejected: float
+    error: float
+    risk: float
+
+
+@dataclass(frozen=True, eq=False)
+class RejectCurve(Chart):
+    """The error of the rows that are answered when the least sure ones are not.
+
+    Attributes
+    ----------
+    threshold : array of shape (m,)
+        The least posterior of the class chosen that is answered, ascending.
+    rejected : array of shape (m,)
+        The share of rows below it.
+    error : array of shape (m,)
+        The share of wrong answers among the rest.
+    n_rows : int
+    """
+
+    threshold: Floats
+    rejected: Floats
+    error: Floats
+    n_rows: int
+    lang: str = "en"
+
+    def at(self, cost: float) -> Chow:
+        """Return what happens if to reject a row costs so much, a wrong answer being 1: answer from 1 − cost on.
+
+        Examples
+        --------
+        >>> curve = reject_curve([0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], [0, 1])
+        >>> curve.at(0.3)  # the second row is rejected, the others are right
+        Chow(rejected=0.3333333333333333, error=0.0, risk=0.09999999999999999)
+        """
+        if not 0.0 <= cost <= 1.0:
+            raise SettingError(
+                "cost is {cost!r}; rejecting costs between 0 and 1, a wrong answer being 1.", cost=cost
+            )
+        # Rounding must not reject the row that lies on the threshold.
+        place = int(np.searchsorted(self.threshold, 1.0 - cost - 1e-12))
+        if place == len(self.threshold):
+            return Chow(1.0, 0.0, cost)
+        rejected, error = float(self.rejected[place]), float(self.error[place])
+        return Chow(rejected, error, cost * rejected + error * (1.0 - rejected))
+
+    def description(self) -> Plot:
+        words = chart_words(self.lang)
+        said = {"n": f"{self.n_rows:,}", "error": f"{100 * self.error[0]:.3g}%"}
+        listed = "; ".join(f"{100 * r:.0f}%: {100 * e:.2f}%" for r, e in self._tenths())
+        most = max(float(self.error.max()), 0.01) * 1.08
+        everything = Curve(np.array([0.0, 1.0]), np.repeat(self.error[0], 2), None, dashed=True)
+        series = (everything, Curve(self.rejected, self.error, told=listed), self._asked(most))
+        panel = Panel(
+            Axis(words["rejected"], 0.0, 1.0, "percent"), Axis(words["error"], 0.0, most, "percent"), series
+        )
+        return Plot(words["reject_title"], (words["reject_note"].format(**said),), listed, (panel,))
+
+    def _asked(self, most: float) -> Points:
+        """Where posteriors that somebody might ask for lie; those whose numbers would touch something are left out."""
+        kept: list[tuple[float, float, str]] = []
+        end = -np.inf
+        for asked in _ASKED:
+            place = int(np.searchsorted(self.threshold, asked))
+            if place >= len(self.threshold) or place == 0:
+                continue
+            x, y = float(self.rejected[place]), float(self.error[place])
+            # The number before it, and the line of answering all, which it would touch from a little below.
+            if x < end + _GAP or -_UNDER < (y - self.error[0]) / most < _OVER:
+                continue
+            end = x + _GAP + _DIGIT * len(str(asked))
+            kept.append((x, y, str(asked)))
+        at = np.array([place[:2] for place in kept], dtype=np.float64).reshape(-1, 2)
+        texts = tuple(text for _, _, text in kept)
+        told = "; ".join(f"P ≥ {text}: {100 * x:.0f}%, {100 * y:.2f}%" for x, y, text in kept)
+        return Points(at[:, 0], at[:, 1], 0, 4.0, texts=texts, told=told)
+
+    def _tenths(self) -> list[tuple[float, float]]:
+        places = [int(np.searchsorted(self.rejected, share)) for share in np.arange(0, 1, 0.1)]
+        return [(float(self.rejected[i]), float(self.error[i])) for i in places if i < len(self.error)]
+
+
+def reject_curve(
+    y: ArrayLike, posterior: ArrayLike, classes: Sequence[Label] | NDArray[Any], *, lang: str = "en"
+) -> RejectCurve:
+    """Leave out the least sure rows, one after another, and tell how many of the others are wrong.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+    posterior : array of shape (n, K)
+        As ``predict_proba`` gives them, of any classifier.
+    classes : sequence of K labels
+    lang : "en" or "zh"
+
+    Examples
+    --------
+    >>> curve = reject_curve([0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], [0, 1])
+    >>> curve.threshold, curve.error.round(3)
+    (array([0.6, 0.8, 0.9]), array([0.333, 0.   , 0.   ]))
+    """
+    chart_words(lang)
+    codes, shares, _ = class_codes(y, posterior, classes)
+    chosen = shares.argmax(axis=1)
+    sure, wrong = shares[np.arange(len(codes)), chosen], chosen != codes
+    order = np.argsort(sure, kind="stable")
+    threshold, first = np.unique(sure[order], return_index=True)
+    n = len(sure)
+    # Rows of one posterior are answered or rejected together.
+    errors = np.cumsum(wrong[order][::-1])[::-1][first]
+    return RejectCurve(threshold, first / n, errors / (n - first), n, lang)

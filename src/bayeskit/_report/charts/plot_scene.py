@@ -1,0 +1,253 @@
+"""A described chart as a scene, which is then SVG: the heading, the legend, and one panel under another."""
+
+from __future__ import annotations
+
+from itertools import chain, groupby, pairwise
+
+import numpy as np
+
+from bayeskit._markup import plain
+from bayeskit._report.charts.axis import (
+    LEFT,
+    SMALL,
+    WIDTH,
+    Mark,
+    Scale,
+    Tick,
+    dashes,
+    dot,
+    frame,
+    polyline,
+    room_for,
+    straight,
+)
+from bayeskit._report.charts.legend import BANDS, Sample, colour_of, heading, legend
+from bayeskit._report.charts.plot import (
+    Axis,
+    Bars,
+    Cells,
+    Conversion,
+    Curve,
+    Key,
+    Panel,
+    Plot,
+    Points,
+    Ring,
+    Rulers,
+    Series,
+    Tag,
+)
+from bayeskit._report.charts.ruler_scene import draw_conversion, draw_rulers
+from bayeskit._report.scene import Group, Line, Rectangle, Scene, Words, shortened, text_width
+
+# A line of more points than the picture has pixels shows no more.
+MOST_POINTS = 400
+# Names at the ends of curves are cut to this; numbers after horizontal bars need so much.
+MOST_NAME, NUMBERS = 140.0, 44.0
+
+
+def scene_of(plot: Plot) -> Scene:
+    """Lay a chart out."""
+    marks, y = heading(plot.title, plot.notes)
+    if plot.legend:
+        names, y = legend([_sample(key) for key in plot.legend], y)
+        marks += names
+    groups = [Group(plot.title, tuple(marks))]
+    # Panels begin at one line, wherever there is something to the left of them.
+    upright = [panel.y for panel in plot.panels if isinstance(panel, Panel) and not panel.y.bare]
+    left = max((room_for(_up_ticks(axis)) for axis in upright), default=0.0)
+    for panel in plot.panels:
+        match panel:
+            case Panel():
+                found, y = _panel(panel, y, left, plot.title)
+            case Rulers():
+                found, y = draw_rulers(panel, y)
+            case Conversion():
+                found, y = draw_conversion(panel, y)
+        groups += found
+    return Scene(WIDTH, y + 8, plain(plot.title), plot.told, tuple(groups))
+
+
+def _sample(key: Key) -> Sample:
+    if key.colour is not None:
+        return f"fill-{colour_of(key.colour)}", key.name
+    return (None if key.shape is None else _shape(5.5, 5.5, key.shape, 2.4, "chart-sample")), key.name
+
+
+def _up_ticks(axis: Axis) -> list[Tick]:
+    return [(value, shortened(plain(text), 200.0, SMALL)) for value, text in axis.shown_ticks()]
+
+
+def _across_ticks(axis: Axis, room: float) -> list[Tick]:
+    ticks = axis.shown_ticks()
+    if not axis.states:
+        return ticks
+    each = max(room / len(ticks), 40.0)
+    return [(value, shortened(plain(text), each, SMALL)) for value, text in ticks]
+
+
+def _panel(panel: Panel, top: float, left: float, title: str) -> tuple[list[Group], float]:
+    """Draw the frame and what lies in it; return also where the panel ends."""
+    alone = panel.y.bare and not panel.beneath
+    start, stop = (LEFT + 10, WIDTH - LEFT - 10) if alone else (left, WIDTH - _room_right(panel))
+    top += 36 if panel.title else 26
+    x = Scale(panel.x.low, panel.x.high, start, stop)
+    y = Scale(panel.y.low, panel.y.high, top + panel.height, top)
+    marks: list[Mark] = []
+    if panel.title:
+        name = shortened(plain(panel.title), WIDTH - 2 * LEFT, 12.5)
+        marks.append(Words(LEFT, top - 10, name, "chart-name"))
+    x_ticks = [] if panel.x.bare else _across_ticks(panel.x, WIDTH - start)
+    y_ticks = [] if panel.y.bare else _up_ticks(panel.y)
+    # States are no numbers to read off along a line.
+    grid = (not panel.x.states, not panel.y.states)
+    titles = (panel.x.title, panel.y.title)
+    marks += frame(x, y, x_ticks, y_ticks, *titles, grid=grid, upright=_is_lying(panel))
+    groups = [Group(panel.title or title, tuple(marks))]
+    names = {id(curve): _name_at(curve, x.stop, y(height)) for curve, height in panel.named_ends()}
+    # What is told in one breath is one group.
+    for told, members in groupby(panel.series, lambda series: series.told):
+        drawn = [[*_series(series, panel, x, y), *names.get(id(series), [])] for series in members]
+        groups.append(Group(told or panel.title or title, tuple(chain.from_iterable(drawn))))
+    below = 44.0 if panel.x.title else 22.0 if x_ticks else 6.0
+    return groups, y.start + below
+
+
+def _is_lying(panel: Panel) -> bool:
+    return any(isinstance(series, Bars) and series.horizontal for series in panel.series)
+
+
+def _room_right(panel: Panel) -> float:
+    """Return how much room what stands to the right of the axes needs."""
+    if _is_lying(panel):
+        return LEFT + NUMBERS
+    # The names at the ends of curves, with the lines before them.
+    widest = max((text_width(plain(curve.name), SMALL) for curve, _ in panel.named_ends()), default=0.0)
+    return min(widest, MOST_NAME) + (40.0 if widest else 24.0)
+
+
+def _name_at(curve: Curve, right: float, height: float) -> list[Mark]:
+    name = shortened(plain(curve.name), MOST_NAME, SMALL)
+    return [
+        straight(right + 8, height, right + 18, height, _line_style(curve)),
+        Words(right + 23, height + 4, name, "chart-small"),
+    ]
+
+
+def _series(series: Series, panel: Panel, x: Scale, y: Scale) -> list[Mark]:
+    match series:
+        case Curve():
+            return _curve(series, panel, x, y)
+        case Points():
+            return _points(series, x, y)
+        case Bars():
+            return _bars(series, x, y)
+        case Cells():
+            return _cells(series, x, y)
+        case Ring():
+            at = [(x(a), y(b)) for a, b in series.points.tolist()]
+            steps = [("M", (at[0],)), *(("C", tuple(at[i : i + 3])) for i in (1, 4, 7, 10)), ("Z", ())]
+            return [Line(tuple(steps), f"line-{colour_of(series.colour)}")]
+        case Tag():
+            across, up = x(series.x), y(series.y)
+            half = max(8.5, text_width(series.text, SMALL) / 2 + 4)
+            plate = Rectangle(across - half, up - 8.5, 2 * half, 17, "node", 8.5)
+            return [plate, Words(across, up + 4, series.text, "chart-small", "middle")]
+
+
+def _line_style(curve: Curve) -> str:
+    return "chart-reference" if curve.colour is None else f"line-{colour_of(curve.colour)}"
+
+
+def _curve(curve: Curve, panel: Panel, x: Scale, y: Scale) -> list[Mark]:
+    at = [(x(a), y(b)) for a, b in zip(curve.x, curve.y, strict=True)]
+    if curve.dashed:
+        inside = [
+            point
+            for point, a, b in zip(at, curve.x, curve.y, strict=True)
+            if panel.x.holds(float(a)) and panel.y.holds(float(b))
+        ]
+        return [dashes(*inside[0], *inside[-1], _line_style(curve))] if inside else []
+    marks: list[Mark] = []
+    if curve.lower is not None and curve.upper is not None:
+        for (across, _), low, high in zip(at, curve.lower, curve.upper, strict=True):
+            marks.append(straight(across, y(low), across, y(high), f"thin-{colour_of(curve.colour or 0)}"))
+    kept = np.linspace(0, len(at) - 1, min(len(at), MOST_POINTS)).astype(int).tolist()
+    marks.append(polyline([at[i] for i in kept], _line_style(curve)))
+    if curve.size:
+        marks += [dot(*point, curve.size, f"dot-{colour_of(curve.colour or 0)}") for point in at]
+    return marks
+
+
+def _points(points: Points, x: Scale, y: Scale) -> list[Mark]:
+    colour = None if points.colour is None else colour_of(points.colour)
+    style = "chart-ring" if colour is None else f"dot-{colour}" if points.rim else f"fill-{colour}"
+    if points.shape == "ring" and colour is not None:
+        style = f"line-{colour}"  # the page shows through
+    at = [(x(a), y(b)) for a, b in zip(points.x, points.y, strict=True)]
+    marks = [_shape(*place, points.shape, points.size, style) for place in at if points.size]
+    # To the right and above.
+    marks += [
+        Words(a + 6, b - 6, text, "chart-small")
+        for (a, b), text in zip(at, points.texts, strict=bool(points.texts))
+    ]
+    return marks
+
+
+def _shape(x: float, y: float, shape: str, size: float, style: str) -> Mark:
+    """Draw a mark; all shapes of one size look about as large."""
+    match shape:
+        case "disc" | "ring":
+            return dot(x, y, size, style)
+        case "square":
+            half = size * 23 / 24
+            return Rectangle(x - half, y - half, 2 * half, 2 * half, style)
+        case "triangle":
+            unit = size / 2.4
+            corners = [
+                (x, y - 3.4 * unit),
+                (x + 3.2 * unit, y + 2.5 * unit),
+                (x - 3.2 * unit, y + 2.5 * unit),
+            ]
+        case _:
+            a, b = 0.375 * size, 1.46 * size
+            quarter = [(a, -a), (b, -a), (b, a)]
+            turns = [(1, 0), (0, 1), (-1, 0), (0, -1)]
+            corners = [(x + u * c - v * s, y + u * s + v * c) for c, s in turns for u, v in quarter]
+    return Line((*polyline(corners, style).steps, ("Z", ())), style)
+
+
+def _bars(bars: Bars, x: Scale, y: Scale) -> list[Mark]:
+    """Draw bars, at least so thick that they are seen, a pixel between neighbours."""
+    marks: list[Mark] = []
+    style = f"fill-{colour_of(bars.colour)}"
+    along, across = (x, y) if bars.horizontal else (y, x)
+    texts = bars.texts or ("",) * len(bars.at)
+    for at, value, width, text in zip(bars.at, bars.values, bars.width, texts, strict=True):
+        ends = sorted((across(at - width / 2), across(at + width / 2)))
+        thick, long = max(ends[1] - ends[0] - 1, 1.0), max(abs(along(value) - along.start), 0.8)
+        if bars.horizontal:
+            marks.append(Rectangle(x.start, ends[0] + 0.5, long, thick, style))
+            words = Words(x.start + long + 5, sum(ends) / 2 + 4, text, "chart-small")
+        else:
+            marks.append(Rectangle(ends[0] + 0.5, y.start - long, thick, long, style))
+            words = Words(sum(ends) / 2, y.start - long - 4, text, "chart-small", "middle")
+        marks += [words] if text else []
+    return marks
+
+
+def _cells(cells: Cells, x: Scale, y: Scale) -> list[Mark]:
+    """Draw cells of one colour side by side as one rectangle: a tenth of the marks."""
+    rows, columns = cells.colours.shape
+    height, width = (y.start - y.stop) / rows, (x.stop - x.start) / columns
+    marks: list[Mark] = []
+    for i in range(rows):
+        key = cells.colours[i] * BANDS + cells.bands[i]
+        edges = [0, *(np.flatnonzero(np.diff(key)) + 1).tolist(), columns]
+        for a, b in pairwise(edges):
+            style = f"shade-{colour_of(int(cells.colours[i, a]))}-{cells.bands[i, a]}"
+            # A little over the edge: else the page shines through between.
+            right, above = 0.5 if b < columns else 0.0, 0.5 if i < rows - 1 else 0.0
+            at = (x.start + a * width, y.start - (i + 1) * height - above)
+            marks.append(Rectangle(*at, (b - a) * width + right, height + above, style))
+    return marks

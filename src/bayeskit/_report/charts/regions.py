@@ -1,0 +1,122 @@
+"""The posterior over two attributes: which class is the most probable where, and how sure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._messages import run_on
+from bayeskit._report.charts.chart import Chart
+from bayeskit._report.charts.chart_words import chart_words
+from bayeskit._report.charts.legend import BANDS
+from bayeskit._report.charts.plot import Axis, Cells, Key, Panel, Plot, Points, Series, states_axis
+from bayeskit._schema import Label, Name
+
+Floats = NDArray[np.float64]
+# A picture of more dots is a cloud, and a large file.
+MOST_DOTS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of the two attributes: the values on the grid, numbers or states."""
+
+    name: Name
+    numeric: bool
+    values: tuple[Any, ...]
+
+    def axis(self) -> Axis:
+        """Return the axis on which every value of the grid has a cell of the same width around it."""
+        if not self.numeric:
+            return states_axis(str(self.name), self.values)
+        half = (self.values[-1] - self.values[0]) / max(len(self.values) - 1, 1) / 2 or 0.5
+        return Axis(str(self.name), self.values[0] - half, self.values[-1] + half)
+
+    def place(self, value: object) -> float | None:
+        """Return where a value stands on the scale; None for one that has no place."""
+        if not self.numeric:
+            return float(self.values.index(value)) if value in self.values else None
+        return float(value) if isinstance(value, (int, float)) and np.isfinite(value) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Regions(Chart):
+    """P(c | two attributes) on a grid.
+
+    Attributes
+    ----------
+    target : hashable
+    classes : tuple of K labels
+    x, y : Side
+    posterior : array of shape (values of y, values of x, K)
+    given : tuple of (name, value)
+        The other attributes that are known; those not named are unknown.
+    dots : tuple of (x, y, number of the class)
+        Rows, if some were given.
+    """
+
+    target: Name
+    classes: tuple[Label, ...]
+    x: Side
+    y: Side
+    posterior: Floats
+    given: tuple[tuple[Name, Any], ...] = ()
+    dots: tuple[tuple[Any, Any, int], ...] = ()
+    lang: str = "en"
+
+    @property
+    def chosen(self) -> NDArray[np.intp]:
+        """The number of the most probable class: shape (values of y, values of x)."""
+        return np.asarray(self.posterior.argmax(axis=2), dtype=np.intp)
+
+    def bands(self) -> NDArray[np.intp]:
+        """How sure it is, from 0 (as likely as any other) to 4 (certain)."""
+        least = 1.0 / max(len(self.classes), 2)
+        share = (self.posterior.max(axis=2) - least) / (1.0 - least)
+        return np.asarray(np.clip((share * BANDS).astype(np.intp), 0, BANDS - 1))
+
+    def description(self) -> Plot:
+        words = chart_words(self.lang)
+        title = words["regions_title"].format(target=self.target, x=self.x.name, y=self.y.name)
+        notes = [words["regions_note"]]
+        if self.given:
+            listed = ", ".join(f"{name} = {value}" for name, value in self.given)
+            notes.append(words["regions_given"].format(given=listed))
+        notes.append(words["regions_missing"])
+        dots = _thinned(self.dots)
+        if dots:
+            notes.append(words["regions_dots"].format(n=len(dots)))
+        note = run_on(notes, self.lang)
+        x, y = self.x.axis(), self.y.axis()
+        series: tuple[Series, ...] = (Cells(self.chosen, self.bands()), *self._points(dots, x, y))
+        names = tuple(Key(str(label), k) for k, label in enumerate(self.classes))
+        return Plot(title, (note,), " ".join(notes), (Panel(x, y, series, height=320.0),), names)
+
+    def _points(self, dots: Sequence[tuple[Any, Any, int]], x: Axis, y: Axis) -> list[Points]:
+        """Return the rows of each class that lie on the grid."""
+        found: dict[int, list[tuple[float, float]]] = {k: [] for k in range(len(self.classes))}
+        for n, (a, b, k) in enumerate(dots):
+            across, up = self.x.place(a), self.y.place(b)
+            if across is None or up is None:
+                continue
+            # Rows of the same states would lie on one another: spread over the cell by the golden ratio.
+            across += 0.0 if self.x.numeric else 0.6 * ((n * 0.618034) % 1.0 - 0.5)
+            up += 0.0 if self.y.numeric else 0.6 * ((n * 0.754878) % 1.0 - 0.5)
+            if x.holds(across) and y.holds(up):
+                found[k].append((across, up))
+        places = {k: np.array(at) for k, at in found.items() if at}
+        return [
+            Points(at[:, 0], at[:, 1], k, 3.4, told=f"{self.classes[k]}: {len(at)}")
+            for k, at in places.items()
+        ]
+
+
+def _thinned(dots: Sequence[Any]) -> list[Any]:
+    """Keep as many as a picture bears, evenly over the rows."""
+    if len(dots) <= MOST_DOTS:
+        return list(dots)
+    return [dots[i] for i in np.linspace(0, len(dots) - 1, MOST_DOTS).astype(int)]

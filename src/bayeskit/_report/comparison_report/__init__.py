@@ -1,0 +1,25 @@
+"""A comparison of models as values, as sentences, and as one page of HTML."""
+
+from bayeskit._report.comparison_report.comparison import (
+    Column,
+    Comparison,
+    JudgedRows,
+    Measure,
+    ModelStanding,
+    Table,
+)
+from bayeskit._report.comparison_report.comparison_page import Findings, RowShown, as_page
+from bayeskit._report.comparison_report.verdict import verdict
+
+__all__ = [
+    "Column",
+    "Comparison",
+    "Findings",
+    "JudgedRows",
+    "Measure",
+    "ModelStanding",
+    "RowShown",
+    "Table",
+    "as_page",
+    "verdict",
+]

@@ -1,0 +1,227 @@
+"""Sections of the page: what was taken for what, the arcs between attributes, and what is done under three losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._display_table import DisplayTable, table_html
+from bayeskit._graphs.dag import Dag
+from bayeskit._markup import Html, filled, join, tag, text
+from bayeskit._report.comparison_report.comparison import Comparison
+from bayeskit._report.comparison_report.comparison_words import GLOSSARY, WORDS
+from bayeskit._report.drawing.graph_layout import lay_out
+from bayeskit._report.drawing.network_scene import MARGIN, _arrow
+from bayeskit._report.drawing.node_card import Card
+from bayeskit._report.drawing.svg import as_svg
+from bayeskit._report.scene import Group, Scene
+from bayeskit._schema import Name
+from bayeskit.typing import Floats
+
+# The most frequent classes have a line of their own, the others share one.
+MOST_CLASSES = 12
+
+
+class Footnotes:
+    """The footnotes of one page.
+
+    Examples
+    --------
+    >>> notes = Footnotes("en")
+    >>> _, again = notes.mark("brier"), notes.mark("brier")
+    >>> again
+    '<sup><a href="#word-brier">1</a></sup>'
+    """
+
+    def __init__(self, lang: str) -> None:
+        self.lang = lang
+        self.used: list[str] = []
+
+    def mark(self, key: str) -> Html:
+        """Return the number that leads to a word."""
+        if key not in self.used:
+            self.used.append(key)
+        number = tag("a", self.used.index(key) + 1, attributes=f'href="#word-{key}"')
+        return tag("sup", number)
+
+    def listed(self) -> Html:
+        """Return all words that were used."""
+        told = GLOSSARY.of(self.lang)
+        items = (tag("li", told[key], attributes=f'id="word-{key}"') for key in self.used)
+        return tag("ol", *items, cls="words")
+
+
+def numbers_table(headers: Sequence[object], rows: Iterable[Sequence[object]], right: int) -> Html:
+    """Make a table that scrolls by itself where it is too wide; the columns from ``right`` on hold numbers."""
+    made = DisplayTable(
+        "", tuple(map(text, headers)), tuple(tuple(map(text, row)) for row in rows), names=0, right=right
+    )
+    return tag("div", table_html(made, number_class="n"), cls="wide")
+
+
+def confusion_matrix(truth: NDArray[np.intp], said: NDArray[np.intp], n: int) -> NDArray[np.int64]:
+    """Count the rows of each class (down) by what was said (across).
+
+    >>> confusion_matrix(np.array([0, 0, 1]), np.array([0, 1, 1]), 2).tolist()
+    [[1, 1], [0, 1]]
+    """
+    return np.bincount(truth * n + said, minlength=n * n).reshape(n, n)
+
+
+def confusion_html(found: Comparison) -> Html:
+    """Return the section under its heading."""
+    words, held = WORDS.of(found.lang), found.held
+    n = len(found.classes)
+    counts = confusion_matrix(held.truth, held.posterior.argmax(axis=1), n)
+    labels = [str(label) for label in found.classes]
+    if n > MOST_CLASSES:
+        order = np.argsort(-counts.sum(axis=1), kind="stable")[: MOST_CLASSES - 1]
+        group = np.full(n, len(order))
+        group[order] = np.arange(len(order))
+        folded = np.zeros((len(order) + 1, len(order) + 1), dtype=np.int64)
+        np.add.at(folded, (group[:, None], group[None, :]), counts)
+        # Rare classes taken for each other are mistakes, and stand with what was not found.
+        counts, labels = folded, [*(labels[k] for k in order), words["others"]]
+    totals = np.maximum(counts.sum(axis=1), 1)
+    head = tag(
+        "tr", tag("th", f"{words['truth']} \\ {words['said']}"), *(tag("th", label) for label in labels)
+    )
+    lines = []
+    for i, label in enumerate(labels):
+        cells = [_cell(int(counts[i, j]), counts[i, j] / totals[i], i == j) for j in range(len(labels))]
+        lines.append(tag("tr", tag("th", label), *cells))
+    made = tag("table", tag("thead", head), tag("tbody", *lines), cls="matrix")
+    text = tag("p", filled(words["confusion_text"], pick=found.picked.name), cls="faint")
+    return join([text, tag("div", made, cls="wide")])
+
+
+def _cell(count: int, share: float, right: bool) -> Html:
+    shown = tag("small", f"{share:.0%}") if count else ""
+    kind = "hit" if right else "miss"
+    # Never so dark that the number on it could not be read.
+    return tag("td", f"{count:,} ", shown, cls=kind, attributes=f'style="--share:{0.55 * float(share):.2f}"')
+
+
+# A larger graph cannot be read; the most telling attributes are drawn.
+MOST_NODES = 30
+
+
+def structure_svg(
+    parents: Mapping[Name, Sequence[Name]], telling: Sequence[Name], title: str
+) -> tuple[str, int]:
+    """Draw a graph.
+
+    Parameters
+    ----------
+    parents : of each attribute
+    telling : attributes, the most telling first
+    title : what the picture is called where it cannot be seen
+
+    Returns
+    -------
+    (svg, n) : the picture, and how many attributes are on it
+    """
+    names = list(parents)
+    if len(names) > MOST_NODES:
+        place = {name: k for k, name in enumerate(telling)}
+        chosen = set(sorted(names, key=lambda name: place.get(name, len(place)))[:MOST_NODES])
+        names = [name for name in names if name in chosen]
+    inside = set(names)
+    dag = Dag.of({name: [p for p in parents[name] if p in inside] for name in names}, names)
+    cards = [Card(str(name)) for name in dag.nodes]
+    layout = lay_out(dag, [card.size for card in cards])
+    arcs = [
+        Group(f"{a} → {b}", _arrow(route, "down"))
+        for (a, b), route in zip(dag.arcs, layout.routes, strict=True)
+    ]
+    boxes = [
+        card.drawn(MARGIN + box.x, MARGIN + box.y) for card, box in zip(cards, layout.boxes, strict=True)
+    ]
+    told = ", ".join(group.title for group in arcs[:60])
+    size = (layout.width + 2 * MARGIN, layout.height + 2 * MARGIN)
+    return as_svg(Scene(*size, title, told, (*arcs, *boxes))), len(names)
+
+
+# What it costs not to decide, and how much dearer it is to miss the rarest class.
+REJECT, DEARER = 0.2, 5.0
+# So many actions are listed with the share of rows they are taken in.
+MOST_ACTIONS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """One loss: what was done in which share of the rows, and the mean costs that came true.
+
+    Attributes
+    ----------
+    fixed : the cost of the action that is best if it must be the same for all rows
+    likely : the cost of saying the most probable class; None where the actions are not the classes
+    """
+
+    loss: str
+    actions: tuple[tuple[str, float], ...]
+    cost: float
+    fixed: float
+    likely: float | None
+
+
+def outcomes(found: Comparison, loss_path: str | None = None) -> tuple[Outcome, ...]:
+    """Decide every row that was judged under each loss."""
+    words, k = WORDS.of(found.lang), len(found.classes)
+    labels = [str(label) for label in found.classes]
+    zero_one = 1.0 - np.eye(k)
+    with_reject = np.vstack([zero_one, np.full(k, REJECT)])
+    if found.losses is not None:
+        costs = np.array([[row[c] for c in found.classes] for row in found.losses.values()])
+        actions = [str(action) for action in found.losses]
+        second = (words["loss_given"].format(path=loss_path or "loss="), actions, costs)
+    else:
+        rare = int(np.argmin(found.class_counts))
+        costs = zero_one.copy()
+        costs[:, rare] *= DEARER
+        second = (words["loss_rare"].format(label=labels[rare]), labels, costs)
+    three = (
+        (words["loss_01"], labels, zero_one),
+        second,
+        (words["loss_reject"], [*labels, words["reject"]], with_reject),
+    )
+    return tuple(_outcome(found, *each) for each in three)
+
+
+def _outcome(found: Comparison, loss: str, actions: list[str], costs: Floats) -> Outcome:
+    posterior, truth = found.held.posterior, found.held.truth
+    taken = (posterior @ costs.T).argmin(axis=1)
+    shares = np.bincount(taken, minlength=len(actions)) / len(truth)
+    order = np.argsort(-shares, kind="stable")
+    listed = tuple((actions[a], float(shares[a])) for a in order if shares[a] > 0)
+    labels = [str(label) for label in found.classes]
+    likely = None
+    if actions[: len(labels)] == labels:
+        likely = float(costs[posterior.argmax(axis=1), truth].mean())
+    fixed = float(costs[:, truth].mean(axis=1).min())
+    return Outcome(loss, listed, float(costs[taken, truth].mean()), fixed, likely)
+
+
+def decisions_html(found: Comparison, risk: Html, loss_path: str | None = None) -> Html:
+    """Return the section under its heading."""
+    words = WORDS.of(found.lang)
+    rows = []
+    for each in outcomes(found, loss_path):
+        shown = [f"{action} {share:.1%}" for action, share in each.actions[:MOST_ACTIONS]]
+        more = ["…"] if len(each.actions) > MOST_ACTIONS else []
+        likely = "–" if each.likely is None else f"{each.likely:.3g}"
+        rows.append(
+            (
+                each.loss,
+                words["separator"].join(shown + more),
+                f"{each.cost:.3g}",
+                likely,
+                f"{each.fixed:.3g}",
+            )
+        )
+    headers = [words[key] for key in ("loss", "done", "mean_cost", "likely_cost", "fixed_cost")]
+    text = tag("p", filled(words["decisions_text"], fn=risk), cls="faint")
+    return join([text, numbers_table(headers, rows, 2)])

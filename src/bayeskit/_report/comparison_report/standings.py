@@ -1,0 +1,138 @@
+"""All models and their figures: as text, as a table of HTML, and as dots on a line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from bayeskit._display_table import DisplayTable, as_text
+from bayeskit._markup import Html, filled, tag
+from bayeskit._report.charts.chart import PlotPicture
+from bayeskit._report.charts.plot import Axis, Curve, Panel, Plot, Points, Series, Shape, states_axis
+from bayeskit._report.comparison_report.comparison import Comparison, Measure, ModelStanding
+from bayeskit._report.comparison_report.comparison_words import WORDS
+from bayeskit._report.comparison_report.sections import Footnotes, numbers_table
+from bayeskit._report.comparison_report.verdict import ceiling_text, figure, name_of, size_text, verdict
+
+
+def spread_text(measure: Measure, digits: int = 3) -> str:
+    """Write a number and how much it varies.
+
+    >>> spread_text(Measure(0.3141, 0.002)), spread_text(Measure(0.5))
+    ('0.314 ± 0.002', '0.500')
+    """
+    told = f"{measure.value:.{digits}f}"
+    return told if measure.deviation is None else f"{told} ± {measure.deviation:.{digits}f}"
+
+
+def chance_text(standing: ModelStanding, best: str, tied: str) -> str:
+    """Write p, or that a model is the best."""
+    if standing.p is None:
+        return best
+    if standing.tied:
+        return f"{standing.p:.2f} {tied}"
+    return f"{standing.p:.3f}" if standing.p >= 0.0005 else "< 0.001"
+
+
+def standings_html(found: Comparison, notes: Footnotes) -> Html:
+    """Return the table, the best model first."""
+    words, has_cost = WORDS.of(found.lang), found.best.cost is not None
+    headers: list[object] = [words["model"], *([words["cost"]] if has_cost else []), words["error"]]
+    headers += [filled(words[key], fn=notes.mark(key)) for key in ("log_loss", "brier", "auc", "p")]
+    headers += [words["seconds"], words["size"]]
+    rows = []
+    for s in found.standings:
+        name = name_of(s, found.lang)
+        cells: list[object] = [tag("b" if s.key == found.pick else "span", name, cls="name")]
+        cells += [figure(s.cost, False)] if s.cost is not None else []
+        cells += [figure(s.error, True), spread_text(s.log_loss), spread_text(s.brier)]
+        cells += ["–" if s.auc is None else spread_text(s.auc)]
+        cells += [chance_text(s, words["is_best"], words["is_tied"])]
+        rows.append([*cells, f"{s.cpu_seconds:.2f}", size_text(s)])
+    return numbers_table(headers, rows, 1)
+
+
+def standings_text(found: Comparison) -> str:
+    """Return the verdict, and under it the table in plain text."""
+    words, share = WORDS.of(found.lang), found.best.cost is None
+    keys = ["model", *([] if share else ["cost"]), "error", "log_loss", "brier", "auc", "p"]
+    rows = []
+    for s in found.standings:
+        cells = [name_of(s, found.lang), *([] if s.cost is None else [figure(s.cost, False)])]
+        cells += [figure(s.error, True), spread_text(s.log_loss), spread_text(s.brier)]
+        cells += ["–" if s.auc is None else spread_text(s.auc)]
+        rows.append((*cells, chance_text(s, words["is_best"], words["is_tied"])))
+    failed = [words["failed"].format(name=name, why=why) for name, why in found.failed]
+    notes = (ceiling_text(found), *failed)
+    header = tuple(words[key].format(fn="") for key in keys)
+    return as_text(DisplayTable(verdict(found), header, tuple(rows), (), notes))
+
+
+# In pixels: one model of the chart.
+LINE = 24.0
+OURS, BASELINE = 0, 7  # colours
+# So much of the axis is left for the figures, which stand to the right of the marks.
+_ROOM = 0.55
+
+
+def bars_plot(found: Comparison) -> Plot:
+    """Describe the figure that decides for each model, the best on top, and how much it varies."""
+    words, share = WORDS.of(found.lang), found.best.cost is None
+    has_floor = share and found.ceiling_holds
+    low, high = _reach(found, has_floor)
+    names = [name_of(s, found.lang) for s in found.standings]
+    figures = [figure(s.decisive, share) for s in found.standings]
+    series: list[Series] = []
+    if has_floor:
+        floor = np.full(2, found.ceiling.value)
+        series.append(Curve(floor, np.array([-0.5, len(names) - 0.5]), None, dashed=True))
+    for i, (standing, name, told) in enumerate(zip(found.standings, names, figures, strict=True)):
+        series += _marks(standing, i, high, f"{name}: {told}", told)
+    top = high + _ROOM * (high - low)
+    # Beyond the marks there is room for texts, and no numbers.
+    numbers = Axis("", low, high, "percent" if share else "number", most=5)
+    x = replace(numbers, high=top, ticks=tuple(numbers.shown_ticks()))
+    panel = Panel(x, states_axis("", names, downwards=True), tuple(series), height=LINE * len(names) + 4)
+    notes = [words["chart_note"]]
+    notes += [words["chart_ceiling"].format(value=f"{found.ceiling.value:.1%}")] if has_floor else []
+    told = "; ".join(f"{name}: {each}" for name, each in zip(names, figures, strict=True))
+    return Plot(words["chart_error" if share else "chart_cost"], tuple(notes), told, (panel,))
+
+
+def _marks(standing: ModelStanding, place: int, high: float, told: str, text: str) -> list[Series]:
+    colour, at = OURS if standing.ours else BASELINE, np.array([float(place)])
+    value = standing.decisive.value
+    if value > high:  # off the scale
+        return [Points(np.array([high]), at, colour, 4.0, "triangle", texts=(f"→ {text}",), told=told)]
+    ends = np.array(_ends(standing))
+    shape: Shape = "disc" if standing.tied else "ring"
+    return [
+        Curve(ends, np.repeat(at, 2), colour),
+        Points(np.array([value]), at, colour, 5.0, shape, rim=False, told=told),
+        # The text stands behind the interval, not on it.
+        Points(np.array([min(max(ends[1], value), high)]), at, colour, 0.0, rim=False, texts=(text,)),
+    ]
+
+
+def _reach(found: Comparison, has_floor: bool) -> tuple[float, float]:
+    """Return from where to where marks lie; a model that knows nothing may be off the scale."""
+    ends = [_ends(s) for s in found.standings]
+    inner = [end for s, end in zip(found.standings, ends, strict=True) if s.key != "majority"] or ends
+    low = min([*(low for low, _ in inner), *([found.ceiling.value] if has_floor else [])])
+    high = max(high for _, high in inner)
+    # Else it might be so much worse that the others would stand on one spot.
+    far = high + 1.5 * (high - low)
+    high = max([high, *(end for _, end in ends if end <= far)])
+    margin = 0.06 * (high - low or high or 1.0)
+    return max(0.0, low - margin), high + margin
+
+
+def bars_svg(found: Comparison) -> str:
+    """Return the picture as SVG."""
+    return PlotPicture(bars_plot(found)).svg
+
+
+def _ends(standing: ModelStanding) -> tuple[float, float]:
+    spread = standing.decisive.deviation or 0.0
+    return max(0.0, standing.decisive.value - spread), standing.decisive.value + spread

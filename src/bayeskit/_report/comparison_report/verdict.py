@@ -1,0 +1,139 @@
+"""The outcome of a comparison in sentences."""
+
+from __future__ import annotations
+
+from bayeskit._messages import WordList
+from bayeskit._report.comparison_report.comparison import Comparison, Measure, ModelStanding
+
+WORDS = WordList(
+    {
+        "wrong": "{pick} is the model of bayeskit to take: it is wrong about {target} in {value} of the rows "
+        "it had not seen (always saying {label}: {base})",
+        "wrong_own": "{pick} is the model to take: it is wrong about {target} in {value} of the rows it had not seen "
+        "(always saying {label}: {base})",
+        "costs": "{pick} is the model of bayeskit to take: its decisions about {target} cost {value} a row",
+        "costs_own": "{pick} is the model to take: its decisions about {target} cost {value} a row",
+        "best": "; nothing that was tried does better.",
+        "alone": "; it was compared with nothing else.",
+        "tied": "; {others} cannot be told from it.",
+        "tied_best": "; {best} has {figure}, a difference that may be chance.",
+        "beaten": "; {best} does better, with {figure}.",
+        "useless": "Nothing learned about {target} holds for new rows: {pick} is wrong in {value} of them, no "
+        "better than always saying {label} ({base}).",
+        "telling": "{pick} is wrong about {target} in {value} of the rows it had not seen, no less often than "
+        "always saying {label} ({base}). Yet its probabilities tell the rows apart (AUC {auc}): where mistakes "
+        "do not cost the same, say with loss= what they cost, and decide by that.",
+        "one_class": "{pick} is wrong about {target} in {value} of the rows it had not seen. All of these are "
+        "{label}, so whether it tells the classes apart was not looked at.",
+        "uncounted": "Whether attributes depend on one another once {target} is known was not looked at: the "
+        "counts of all pairs of values of {n} columns would take {size}. models=['tan'] counts them all the "
+        "same.",
+        "ceiling": "If the probabilities of {model} are right, no model at all can be right about more than "
+        "{ceiling} of such rows (95% interval {low} to {high}); {pick} is right about {right}.",
+        "no_ceiling": "How good any model could be cannot be told: by the probabilities of {model} at most "
+        "{ceiling} of such rows, yet {right} were right. They are too doubtful, or the rows too few.",
+        "majority": "majority class",
+        "logistic": "logistic regression",
+        "forest": "random forest",
+        "boosting": "gradient boosting",
+        "and": ", ",
+        "more": "{n} more",
+    }
+)
+# So many models that cannot be told from the pick are named.
+MOST_NAMED = 4
+
+
+def name_of(standing: ModelStanding, lang: str) -> str:
+    """Return what a model is called: ours as they are written in Python, yardsticks in words."""
+    return standing.name if standing.ours else WORDS.of(lang)[standing.key]
+
+
+def figure(measure: Measure, share: bool) -> str:
+    """Write a share in per cent, or a cost, with how much it varies.
+
+    >>> figure(Measure(0.1234, 0.004), True), figure(Measure(0.5), False)
+    ('12.3% ± 0.4%', '0.5')
+    """
+    if share:
+        spread = "" if measure.deviation is None else f" ± {measure.deviation:.1%}"
+        return f"{measure.value:.1%}{spread}"
+    spread = "" if measure.deviation is None else f" ± {measure.deviation:.2g}"
+    return f"{measure.value:.3g}{spread}"
+
+
+def bytes_text(size: int) -> str:
+    """Write a size in at most four signs and a unit.
+
+    >>> bytes_text(512), bytes_text(20_480), bytes_text(3_500_000)
+    ('512 B', '20 kB', '3.5 MB')
+    """
+    if size < 1000:
+        return f"{size} B"
+    units = (("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
+    unit, scale = next((each for each in units if size < 999.5 * each[1]), units[-1])
+    value = size / scale
+    return f"{value:.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}"
+
+
+def size_text(standing: ModelStanding) -> str:
+    """Write how large a model is."""
+    return "–" if standing.size is None else bytes_text(standing.size)
+
+
+def verdict(found: Comparison) -> str:
+    """Say in one sentence which model to take, and whether that is certain."""
+    words, pick, best = WORDS.of(found.lang), found.picked, found.best
+    label, base = found.majority
+    share = pick.cost is None
+    said = {"pick": pick.name, "target": found.target, "label": label, "base": f"{base:.1%}"}
+    said["value"] = figure(pick.decisive, share)
+    if share and pick.auc is None:
+        said["label"] = found.classes[int(found.held.truth[0])]
+        return words["one_class"].format(**said)
+    if share and pick.auc is not None and pick.error.value >= base:
+        # Where one class is rare, even probabilities that are worth much seldom pass one half.
+        # By folds the spread is that of one fold, by rows of a file already that of the whole.
+        least = pick.auc.value - 2.0 * (pick.auc.deviation or 0.0) / found.folds**0.5
+        told = words["telling" if least > 0.5 else "useless"]
+        return told.format(auc=f"{pick.auc.value:.2f}", **said)
+    text = words[("wrong" if share else "costs") + ("_own" if pick.own else "")].format(**said)
+    rivals = [s for s in found.standings if s.tied and s.key != pick.key]
+    if not pick.tied:
+        other = "beaten"
+    elif best.decisive.value < pick.decisive.value:
+        other = "tied_best"
+    else:
+        other = "tied" if rivals else "best" if len(found.standings) > 1 else "alone"
+    names = [name_of(s, found.lang) for s in rivals]
+    if len(names) > MOST_NAMED + 1:
+        names = [*names[:MOST_NAMED], words["more"].format(n=len(names) - MOST_NAMED)]
+    said |= {"best": name_of(best, found.lang), "figure": figure(best.decisive, share)}
+    text += words[other].format(others=words["and"].join(names), **said)
+    return text if pick.own or found.lang != "en" else text[0].upper() + text[1:]
+
+
+def uncounted_text(found: Comparison) -> str:
+    """Say that dependence between attributes was not looked at, and why."""
+    return WORDS.of(found.lang)["uncounted"].format(
+        target=found.target, n=found.attributes, size=bytes_text(found.uncounted_pairs or 0)
+    )
+
+
+def ceiling_text(found: Comparison) -> str:
+    """Say what no model can surpass, as far as the best posteriors tell."""
+    low, high = found.ceiling.interval
+    if not found.ceiling_holds:
+        return WORDS.of(found.lang)["no_ceiling"].format(
+            model=name_of(found.of(found.ceiling_by), found.lang),
+            ceiling=f"{1.0 - low:.1%}",
+            right=f"{1.0 - found.least_error:.1%}",
+        )
+    return WORDS.of(found.lang)["ceiling"].format(
+        model=name_of(found.of(found.ceiling_by), found.lang),
+        ceiling=f"{1.0 - found.ceiling.value:.1%}",
+        low=f"{1.0 - high:.1%}",
+        high=f"{1.0 - low:.1%}",
+        pick=found.picked.name,
+        right=f"{1.0 - found.picked.error.value:.1%}",
+    )

@@ -1,0 +1,334 @@
+"""The answer for one row, taken apart into the factors it is the product of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from bayeskit._report.fractions import short
+from bayeskit._schema import Label, Name
+from bayeskit._visible import json_text
+from bayeskit.typing import LossLike
+
+if TYPE_CHECKING:
+    from bayeskit._report.factors.average import Average
+    from bayeskit._report.risks import Risks
+
+Reason = Literal["missing", "unseen", "constant", "summed", "general", "unused", "same"]
+PriorSource = Literal["counts", "given", "unused", "nothing known"]
+Form = Literal["product", "average", "alone", "evidence", "log-linear"]
+
+
+class PageFactor(NamedTuple):
+    """One number of the product, kept as its logarithm, and how it comes about.
+
+    Attributes
+    ----------
+    log : float
+    working : str
+        The arithmetic, as ``(3+1)/(8+2)``; empty where there is none to show.
+    """
+
+    log: float
+    working: str = ""
+
+    @property
+    def probability(self) -> float:
+        """The number itself: a probability, or a density of a numeric attribute."""
+        return _exp(self.log)
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """What one attribute says: a factor for each class.
+
+    Attributes
+    ----------
+    name : hashable, or a tuple of names where attributes are taken together
+    value : the value of the row; None where missingness itself is a state
+    family : str
+    factors : tuple of PageFactor, in the order of the classes
+    as_missing : bool
+        The factor is that of a missing value (with ``missing="state"``).
+    given : tuple of (name, value)
+        The parents beside the class.
+    summed : tuple of names
+        The attributes not known over whose states the factor is a sum.
+    """
+
+    name: Hashable
+    value: Any
+    family: str
+    factors: tuple[PageFactor, ...]
+    as_missing: bool = False
+    given: tuple[tuple[Hashable, Any], ...] = ()
+    summed: tuple[Hashable, ...] = ()
+
+
+@dataclass(frozen=True)
+class OmittedAttribute:
+    """An attribute that is no factor of its own, and why.
+
+    It is "missing", "unseen", "constant"; not known and "summed" over by the factors of those that depend on it; so
+    "general" that it follows from another value of the row; "unused": not taken into the model; or its factor is the
+    "same" in every class.
+    """
+
+    name: Hashable
+    value: Any
+    reason: Reason
+
+
+@dataclass(frozen=True)
+class Explanation:
+    r"""How P(c | x) of one row comes about; ``str`` and notebooks show it as a page of arithmetic.
+
+    .. math:: P(c \mid x) = \frac{P(c) \prod_i P(x_i \mid c)}{\sum_{c'} P(c') \prod_i P(x_i \mid c')}
+
+    Attributes
+    ----------
+    target : hashable
+        The name of the class column.
+    classes : tuple of labels
+        Everything that is given for each class is in this order.
+    prior : tuple of PageFactor
+    attributes : tuple of Attribute
+    left_out : tuple of LeftOut
+    prior_source : "counts", "given", "unused" or "nothing known"
+        The last: what the model says of a row without values.
+    lang : "en" or "zh"
+        The language of the page.
+    form : "product", "average", "alone", "evidence" or "log-linear"
+        How the factors make the answer. An "average" holds P(c) itself. "alone": an average that has no super-parent
+        in this row, so naive Bayes answers. "evidence": the factor of an attribute is P(c, x) over what it is
+        without the attribute's value; such factors say the answer only with ``rest``. "log-linear": factors of sets
+        of attributes, each raised to its weight; ``rest`` is what is added to each class beside them.
+    average : Average, optional
+    rest : tuple of PageFactor, optional
+        By what the product of the factors falls short of the answer.
+    fallback : tuple of float, optional
+        log P(c), the answer for a row that is impossible in every class, where it is no factor.
+    prior_given : tuple of (name, value)
+        The parents of the class, where a network gives it some.
+    calibrated : tuple of float, optional
+        What ``calibration`` makes of the posterior.
+    risks : Risks, optional
+        What each action risks, where a loss was given.
+
+    Examples
+    --------
+    >>> half = (PageFactor(math.log(0.5), "2/4"), PageFactor(math.log(0.5), "2/4"))
+    >>> foul = (PageFactor(math.log(0.75), "3/4"), PageFactor(math.log(0.25), "1/4"))
+    >>> odour = Attribute("odour", "foul", "table", foul)
+    >>> explanation = Explanation("class", ("poisonous", "edible"), half, (odour,), ())
+    >>> explanation.prediction, round(explanation.posterior[0], 6)
+    ('poisonous', 0.75)
+    """
+
+    target: Hashable
+    classes: tuple[Any, ...]
+    prior: tuple[PageFactor, ...]
+    attributes: tuple[Attribute, ...]
+    left_out: tuple[OmittedAttribute, ...]
+    prior_source: PriorSource = "counts"
+    lang: str = "en"
+    form: Form = "product"
+    average: Average | None = None
+    rest: tuple[PageFactor, ...] | None = None
+    fallback: tuple[float, ...] | None = None
+    prior_given: tuple[tuple[Hashable, Any], ...] = ()
+    calibrated: tuple[float, ...] | None = None
+    risks: Risks | None = None
+
+    @cached_property
+    def log_joint(self) -> tuple[float, ...]:
+        """log P(c, x) of each class: the sum of the logarithms of its factors."""
+        return tuple(_sum(_factors(self, k)) for k in range(len(self.classes)))
+
+    @property
+    def joint(self) -> tuple[float, ...]:
+        """P(c, x) of each class: the product; 0.0 where it underflows."""
+        return tuple(map(_exp, self.log_joint))
+
+    @cached_property
+    def log_evidence(self) -> float:
+        """log P(x), the sum of the products."""
+        best = max(self.log_joint)
+        if math.isinf(best):
+            return best
+        return best + math.log(math.fsum(math.exp(log - best) for log in self.log_joint))
+
+    @property
+    def evidence(self) -> float:
+        return _exp(self.log_evidence)
+
+    @property
+    def impossible(self) -> bool:
+        """Whether every class has a product of zero; the posterior is then the class prior."""
+        return max(self.log_joint) == -math.inf
+
+    @cached_property
+    def posterior(self) -> tuple[float, ...]:
+        """P(c | x) of each class."""
+        logs = self._scores
+        best = max(logs)
+        weights = [math.exp(log - best) for log in logs]
+        total = math.fsum(weights)
+        return tuple(weight / total for weight in weights)
+
+    @property
+    def _scores(self) -> tuple[float, ...]:
+        if not self.impossible:
+            return self.log_joint
+        return self.fallback or tuple(f.log for f in self.prior)
+
+    @cached_property
+    def ranking(self) -> tuple[int, ...]:
+        """The places of the classes, the most probable first; of equals the first in class order."""
+        scores = self._scores
+        return tuple(sorted(range(len(scores)), key=lambda k: (-scores[k], k)))
+
+    @property
+    def prediction(self) -> Any:
+        return self.classes[self.ranking[0]]
+
+    @property
+    def runner_up(self) -> Any:
+        """The second most probable class; None where there is but one."""
+        return self.classes[self.ranking[1]] if len(self.classes) > 1 else None
+
+    @property
+    def prior_log_odds(self) -> float | None:
+        """What the class prior adds to the log-odds of the prediction against the runner-up."""
+        return self.odds_of(self.prior)
+
+    @property
+    def attribute_log_odds(self) -> tuple[float | None, ...]:
+        """What each attribute adds to the log-odds of the prediction against the runner-up.
+
+        None where there is no runner-up; NaN where both classes have a factor of zero.
+        """
+        return tuple(self.odds_of(attribute.factors) for attribute in self.attributes)
+
+    @property
+    def log_odds(self) -> float | None:
+        """log P(prediction | x) − log P(runner-up | x), the sum of all that is added."""
+        return self.odds_of(tuple(PageFactor(log) for log in self.log_joint))
+
+    def odds_of(self, factors: tuple[PageFactor, ...]) -> float | None:
+        """Return what such factors, one for each class, add to the log-odds."""
+        if len(self.ranking) < 2:
+            return None
+        a, b = (factors[k].log for k in self.ranking[:2])
+        return math.nan if a == b == -math.inf else a - b
+
+    def with_loss(
+        self, loss: LossLike = None, reject: float | None = None, actions: Sequence[Label] | None = None
+    ) -> Explanation:
+        """Return the same page with the risk of each action under it, as :func:`bayeskit.decision.decide` takes it.
+
+        The risks are those of the calibrated posterior where there is one.
+
+        Examples
+        --------
+        >>> even = (PageFactor(math.log(0.5)), PageFactor(math.log(0.5)))
+        >>> coin = Explanation("coin", ("head", "tail"), even, (), ())
+        >>> coin.with_loss([[0, 3], [1, 0]]).risks.risks
+        (1.5, 0.5)
+        """
+        from bayeskit._report.risks import risks_of
+
+        return replace(
+            self, risks=risks_of(self.calibrated or self.posterior, self.classes, loss, reject, actions)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values fit for JSON; infinite numbers as "inf" and "-inf"."""
+        from bayeskit._report.explanation_dict import explanation_to_dict
+
+        return explanation_to_dict(self)
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return :meth:`to_dict` as JSON."""
+        return json_text(self.to_dict(), indent)
+
+    def to_html(self) -> str:
+        """Return the page as a table of HTML, without styles or scripts, every word escaped.
+
+        All of it: what a notebook shows of hundreds of attributes is those that weigh most.
+        """
+        from bayeskit._report.page_html import explanation_html
+
+        return explanation_html(self, whole=True)
+
+    def to_latex(self, document: bool = False) -> str:
+        r"""Return the page as LaTeX, its fractions as ``\frac``.
+
+        Parameters
+        ----------
+        document : bool
+            A whole document, to be compiled as it is, instead of a table to be pasted into one. Chinese needs XeLaTeX
+            or LuaLaTeX.
+        """
+        from bayeskit._report.latex.latex_page import explanation_latex
+
+        return explanation_latex(self, document)
+
+    def page(self) -> Any:
+        """Return the page as words in cells: a :class:`~bayeskit._report.page.DisplayTable`."""
+        from bayeskit._report.page import page_of
+
+        return page_of(self)
+
+    def __str__(self) -> str:
+        from bayeskit._display_table import as_text
+
+        return as_text(self.page())
+
+    def _repr_html_(self) -> str:
+        from bayeskit._report.page_html import explanation_html
+
+        return explanation_html(self)
+
+
+def _factors(explanation: Explanation, k: int) -> list[float]:
+    e = explanation
+    more = [e.average.factors[k].log] if e.average is not None else []
+    more += [e.rest[k].log] if e.rest is not None else []
+    return [e.prior[k].log, *(a.factors[k].log for a in e.attributes), *more]
+
+
+def _sum(logs: list[float]) -> float:
+    return -math.inf if -math.inf in logs else math.fsum(logs)
+
+
+def _exp(log: float) -> float:
+    return math.exp(log) if log < 709.0 else math.inf
+
+
+def weigh(explanation: Explanation, weights: Mapping[Name, float]) -> Explanation:
+    """Return the explanation with each attribute's factors raised to its weight; 0⁰ is 1.
+
+    Examples
+    --------
+    >>> import math
+    >>> from bayeskit.explanations import Attribute
+    >>> odour = Attribute("odour", "foul", "table", (PageFactor(math.log(0.64), "64/100"),))
+    >>> page = weigh(Explanation("class", ("poisonous",), (PageFactor(0.0),), (odour,), ()), {"odour": 0.5})
+    >>> page.attributes[0].factors[0].working, round(page.attributes[0].factors[0].probability, 6)
+    ('(64/100)^0.5', 0.8)
+    """
+    attributes = tuple(
+        replace(a, factors=tuple(_raised(factor, weights[a.name]) for factor in a.factors))
+        for a in explanation.attributes
+    )
+    return replace(explanation, attributes=attributes)
+
+
+def _raised(factor: PageFactor, weight: float) -> PageFactor:
+    log = factor.log * weight if weight > 0.0 else 0.0
+    plain = weight == 1.0 or not factor.working
+    return PageFactor(log, factor.working if plain else f"({factor.working})^{short(weight)}")

@@ -1,0 +1,203 @@
+"""An average over super-parents, taken apart for one row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayeskit._conditionals.averaged import SuperParentAverage
+from bayeskit._conditionals.pair_cells import IMAGINARY
+from bayeskit._report.explanation import Attribute, OmittedAttribute, PageFactor
+from bayeskit._report.explanation_dict import (
+    attribute_of,
+    attribute_to_dict,
+    factors_to_dicts,
+    given_to_dicts,
+    odds_of_logs,
+)
+from bayeskit._report.factors.average import Average, LazyAttributes, Said, SuperParent
+from bayeskit._report.factors.cell_shares import LogShares
+from bayeskit._report.factors.dependence import Floats, Item, cell_density
+from bayeskit._report.fractions import fraction
+from bayeskit._report.row import CodedRow
+
+
+class Child(NamedTuple):
+    """A categorical attribute of the row that says something."""
+
+    place: int
+    code: int
+    name: Any
+    value: Any
+    family: str
+    as_missing: bool
+
+
+class SharedInputs(NamedTuple):
+    """What is the same under every super-parent: the model, the row, the attributes that speak, by place."""
+
+    averaged: SuperParentAverage
+    row: CodedRow
+    spoken: dict[int, Child]
+    shares: LogShares
+
+
+# log P(x | c, ...) of each class, and how each comes about.
+Told = tuple[Child, list[float], list[str]]
+
+
+def average_of(averaged: SuperParentAverage, row: CodedRow) -> tuple[Average, dict[Any, Item]] | None:
+    """Return what every super-parent says and which attributes are left out; None where there is no super-parent."""
+    kept = _kept(averaged, row)
+    spoken = _spoken(averaged, row, kept)
+    shares = LogShares(averaged.cells, [(child.place, child.code) for child in spoken])
+    known = SharedInputs(averaged, row, {child.place: child for child in spoken}, shares)
+    scores = averaged.scores(row.chunk)[0]
+    found = [s for s in (_super_parent(known, i, scores[i]) for i in kept) if s is not None]
+    if not found:
+        return None
+    return Average(tuple(found)), _left_out(averaged, row, kept)
+
+
+def _kept(averaged: SuperParentAverage, row: CodedRow) -> list[int]:
+    """The categorical attributes that say something: present, and not following from others."""
+    codes = averaged._without_general(row.chunk.codes, np.zeros(1))[0].tolist()
+    return [j for j, code in enumerate(codes) if _is_present(averaged, j, code)]
+
+
+def _spoken(averaged: SuperParentAverage, row: CodedRow, kept: list[int]) -> list[Child]:
+    """Tell of the categorical attributes what is the same under every super-parent."""
+    return [
+        Child(
+            j,
+            row.code(j),
+            row.schema.categorical[j].name,
+            row.value(j),
+            "table" if averaged.cells.mode[j] == IMAGINARY else "back-off",
+            row.is_unknown(j),
+        )
+        for j in kept
+        if not _says_nothing(averaged, row, j)
+    ]
+
+
+def _is_present(averaged: SuperParentAverage, j: int, code: int) -> bool:
+    """Whether a code is a state (missing may be one) or a value never learned."""
+    return code < int(averaged.cells.sizes[j]) or code == int(averaged.cells.real[j]) + 1
+
+
+def _super_parent(known: SharedInputs, i: int, scores: Floats) -> SuperParent | None:
+    """Write down what one attribute says; ``scores`` are the logarithms of its products, NaN where it is no parent."""
+    averaged, row = known.averaged, known.row
+    weight = float(np.exp(averaged.log_weights[0, i]))
+    if np.isnan(scores).all() or not weight > 0.0:
+        return None
+    cells = averaged.cells
+    g = int(cells.offsets[i]) + row.code(i)
+    rows, imaginary = float(cells.first[i].sum()), float(averaged.joint[g])
+    whole = float(averaged.joint_total[i])
+    first = tuple(
+        PageFactor(_log((n + imaginary) / (rows + whole)), fraction(n, imaginary, rows, whole))
+        for n in cells.counts[g, g].tolist()
+    )
+    children = LazyAttributes(
+        partial(_children, known, i), partial(_said, known, i), partial(_plainly, known, i)
+    )
+    name = row.schema.categorical[i].name
+    return SuperParent(name, row.value(i), weight, first, children, tuple(scores.tolist()))
+
+
+def _said(known: SharedInputs, i: int) -> Said:
+    """What all others say, given attribute i, with nothing written down."""
+    averaged, row = known.averaged, known.row
+    logs = averaged.log_given(averaged._without_general(row.chunk.codes, np.zeros(1))[0], i).tolist()
+    found: Said = [(child.name, logs[place]) for place, child in known.spoken.items() if place != i]
+    for place in _measured(averaged, row):
+        out = np.zeros((1, averaged.cells.counts.shape[2]))
+        averaged.numeric.add_given(row.chunk, i, [place], out)
+        found.append((row.schema.numeric[place].name, out[0].tolist()))
+    return found
+
+
+def _children(known: SharedInputs, i: int) -> tuple[Attribute, ...]:
+    """Write down what all others say, given attribute i."""
+    above = known.row.given([i])
+    found = tuple(
+        Attribute(c.name, c.value, c.family, tuple(map(PageFactor, logs, workings)), c.as_missing, above)
+        for c, logs, workings in _tables(known, i)
+    )
+    return (*found, *_numeric(known.averaged, known.row, i))
+
+
+def _plainly(known: SharedInputs, i: int, ranking: Sequence[int]) -> list[dict[str, Any]]:
+    """Return the same as plain values, without a page in between: there may be tens of thousands of factors."""
+    above = given_to_dicts(known.row.given([i]))
+    found = [
+        attribute_to_dict(
+            c.name,
+            c.value,
+            c.family,
+            c.as_missing,
+            above.copy(),
+            [],
+            factors_to_dicts(logs, workings),
+            odds_of_logs(logs, ranking),
+        )
+        for c, logs, workings in _tables(known, i)
+    ]
+    return found + [attribute_of(a, ranking) for a in _numeric(known.averaged, known.row, i)]
+
+
+def _tables(known: SharedInputs, i: int) -> Iterator[Told]:
+    """Tell what all categorical attributes but i say: logarithms, and workings."""
+    for place, logs, workings in known.shares.given(i, known.row.code(i)):
+        yield known.spoken[place], logs, workings
+
+
+def _says_nothing(averaged: SuperParentAverage, row: CodedRow, j: int) -> bool:
+    """Whether a value was never learned and has no probability of its own."""
+    cells = averaged.cells
+    return bool(row.code(j) > cells.real[j] and cells.mode[j] == IMAGINARY and cells.extra[j] == 0.0)
+
+
+def _measured(averaged: SuperParentAverage, row: CodedRow) -> list[int]:
+    """The numeric attributes that say something."""
+    used = averaged.numeric.used if row.schema.numeric else ()
+    return [m for m, is_used in enumerate(used) if is_used and not np.isnan(row.chunk.values[0, m])]
+
+
+def _numeric(averaged: SuperParentAverage, row: CodedRow, i: int) -> list[Attribute]:
+    found = []
+    for place in _measured(averaged, row):
+        parent, logs, workings = cell_density(averaged.numeric, row, place, i)
+        factors = tuple(map(PageFactor, logs.tolist(), workings))
+        name, x = row.schema.numeric[place].name, float(row.chunk.values[0, place])
+        found.append(Attribute(name, x, "gaussian", factors, given=row.given([parent])))
+    return found
+
+
+def _left_out(averaged: SuperParentAverage, row: CodedRow, kept: list[int]) -> dict[Any, Item]:
+    items: dict[Any, Item] = {}
+    for j, variable in enumerate(row.schema.categorical):
+        if j not in kept:
+            hole = not _is_present(averaged, j, row.code(j))
+            items[variable.name] = (
+                row.left_out(j) if hole else OmittedAttribute(variable.name, row.value(j), "general")
+            )
+        elif _says_nothing(averaged, row, j):
+            items[variable.name] = row.left_out(j)
+    for place, variable in enumerate(row.schema.numeric):
+        x = float(row.chunk.values[0, place])
+        if x != x:
+            items[variable.name] = OmittedAttribute(variable.name, None, "missing")
+        elif not averaged.numeric.used[place]:
+            items[variable.name] = OmittedAttribute(variable.name, x, "constant")
+    return items
+
+
+def _log(p: float) -> float:
+    return math.log(p) if p > 0.0 else -math.inf

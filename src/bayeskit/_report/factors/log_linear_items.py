@@ -1,0 +1,62 @@
+"""The terms of a log-linear model in one row: each set of attributes with its weight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayeskit._conditionals.log_linear import LogLinearScore
+from bayeskit._report.explanation import Attribute, OmittedAttribute, PageFactor
+from bayeskit._report.factors.dependence import Item
+from bayeskit._report.fractions import short
+from bayeskit._report.row import CodedRow
+from bayeskit._schema import Name
+from bayeskit.typing import Floats
+
+
+def log_linear_items(score: LogLinearScore, row: CodedRow) -> tuple[dict[Any, Item], tuple[PageFactor, ...]]:
+    """Return a factor r^w for each term that tells the classes apart, and e^b of each class.
+
+    r is the ratio of counts, the geometric mean over the views; w its weight. Those that tell most come first.
+    """
+    terms = score.terms.of(row.chunk)[:, 0]
+    weighed = score.chosen.terms[:, None] * terms
+    items: dict[Any, Item] = {}
+    for g in np.argsort(-np.ptp(weighed, axis=1), kind="stable"):
+        if np.ptp(weighed[g]) > 0.0:
+            names = score.names[g]
+            values = tuple(row.raw(name) for name in names)
+            factors = _factors(weighed[g], terms[g], float(score.chosen.terms[g]))
+            alone = len(names) == 1
+            name, value = (names[0], values[0]) if alone else (names, values)
+            items[name] = Attribute(name, value, "log-linear", factors, alone and value is None)
+    told = {name for item in items.values() for name in _names(item, row)}
+    for variable in row.schema.attributes:
+        if variable.name not in told:
+            items[variable.name] = _left_out(variable.name, row)
+    return items, tuple(PageFactor(float(b)) for b in score.chosen.bias)
+
+
+def _names(item: Item, row: CodedRow) -> tuple[Name, ...]:
+    # A name may itself be a tuple; else a tuple is the names of several.
+    return (item.name,) if item.name in row.schema.position else item.name  # type: ignore[return-value]
+
+
+def _factors(weighed: Floats, terms: Floats, weight: float) -> tuple[PageFactor, ...]:
+    ratios = np.exp(np.clip(terms, -700.0, 700.0))
+    return tuple(
+        PageFactor(float(log), f"{short(float(ratio))}^{short(weight)}")
+        for log, ratio in zip(weighed, ratios, strict=True)
+    )
+
+
+def _left_out(name: Name, row: CodedRow) -> OmittedAttribute:
+    """Say why an attribute is in no term: its value is not known, or no term of it has a weight."""
+    raw = row.raw(name)
+    if raw is None:
+        return OmittedAttribute(name, None, "missing")
+    categorical = [v.name for v in row.schema.categorical]
+    if name in categorical and row.is_unknown(categorical.index(name)):
+        return OmittedAttribute(name, raw, "unseen")
+    return OmittedAttribute(name, raw, "unused")

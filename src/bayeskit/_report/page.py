@@ -1,0 +1,239 @@
+"""An explanation as words in cells: what every rendering draws.
+
+A page that is an average has a row for every super-parent with its share, and the first ones with their factors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bayeskit._conditionals.density import family_names, family_of
+from bayeskit._display_table import DisplayTable
+from bayeskit._messages import WordList, run_on, text_in
+from bayeskit._report.explanation import Explanation, PageFactor
+from bayeskit._report.factors.average import Average, SuperParent
+from bayeskit._report.fractions import magnitude, share, short
+from bayeskit._report.page_cells import attribute_text, cell_text, name_text, odds_text, value_text
+from bayeskit._report.risks import risk_rows
+from bayeskit._report.words import words_of
+
+# The widest page that is easy to read; classes that do not fit are only listed.
+WIDEST = 118
+_PRIORS = {
+    "counts": "prior",
+    "given": "prior_given",
+    "unused": "prior_unused",
+    "nothing known": "prior_nothing",
+}
+_WITH_VALUE = ("unseen", "summed", "general")
+
+
+def page_of(explanation: Explanation, lang: str | None = None, most: int | None = None) -> DisplayTable:
+    """Lay an explanation out: the prediction first, as many classes beside it as fit, or ``most`` of them.
+
+    Examples
+    --------
+    >>> from bayeskit._report.explanation import PageFactor
+    >>> even = (PageFactor(math.log(0.5), "1/2"), PageFactor(math.log(0.5), "1/2"))
+    >>> page_of(Explanation("coin", ("head", "tail"), even, (), ())).rows
+    (('P(coin)', '', '1/2 = 0.5', '1/2 = 0.5', '0'),)
+    """
+    lang = lang or explanation.lang
+    n_classes = len(explanation.classes)
+    if most is not None:
+        return _page(explanation, min(most, n_classes), lang)
+    page = _page(explanation, n_classes, lang)
+    widths = page.widths
+    total, shown = sum(widths) + 2 * len(widths), n_classes
+    while shown > 2 and total > WIDEST:
+        shown -= 1
+        total -= widths[2 + shown] + 2  # the columns of the classes follow a name and a value
+    return page if shown == n_classes else _page(explanation, shown, lang)
+
+
+def _page(e: Explanation, shown: int, lang: str) -> DisplayTable:
+    words = words_of(lang)
+    order = e.ranking[:shown]
+    compare = e.runner_up is not None
+    lines, folded = _lines(e, order, words)
+    share_head = [words["share"]] if e.average is not None else []
+    header = (
+        "",
+        words["value"],
+        *(str(e.classes[k]) for k in order),
+        *share_head,
+        *([words["log_odds"]] if compare else []),
+    )
+    rows = tuple(
+        (name, value, *cells, *([part] if share_head else []), *([odds_text(odds)] if compare else []))
+        for name, value, cells, part, odds in lines
+    )
+    blank = [""] * (len(order) - 1)
+    gap = [""] * len(share_head)
+    end = [odds_text(e.log_odds)] if compare else []
+    none = [""] if compare else []
+    # With nothing beside it the sum of the blocks is the answer; else it is one factor of it.
+    joint = "sum" if e.average is not None and not e.attributes else "joint"
+    totals = (
+        (words[joint], "", *(magnitude(e.log_joint[k]) for k in order), *gap, *end),
+        (words["evidence"], "", magnitude(e.log_evidence), *blank, *gap, *none),
+        (words["posterior"], "", *(_posterior(e, k) for k in order), *gap, *none),
+        *((name, value, *cells, *gap, *none) for name, value, cells in _decided(e, order, words)),
+    )
+    label, probability = _answer(e)
+    title = words["title"].format(target=e.target, label=label, p=probability)
+    return DisplayTable(title, header, rows, totals, tuple(_notes(e, shown, folded, lang)))
+
+
+def _lines(e: Explanation, order: Sequence[int], words: WordList) -> tuple[list[Row], int]:
+    """The rows above the totals, and how many super-parents are shown without their factors."""
+    factors: list[tuple[str, str, tuple[PageFactor, ...]]] = []
+    if e.form != "average":
+        prior = words[_PRIORS[e.prior_source]].format(target=e.target)
+        given = ", ".join(f"{name}={value_text(value, False, words)}" for name, value in e.prior_given)
+        factors.append((prior, f"| {given}" if given else "", e.prior))
+    lines, folded = average_rows(e, e.average, order, words) if e.average is not None else ([], 0)
+    if e.average is not None and e.attributes:
+        factors.append((words["sum"], "", e.average.factors))
+    factors += [
+        (name_text(a.name, words["separator"]), attribute_text(a, words), a.factors) for a in e.attributes
+    ]
+    if e.rest is not None:
+        factors.append((words["rest"], "", e.rest))
+    lines += [
+        (name, value, tuple(cell_text(part[k]) for k in order), "", e.odds_of(part))
+        for name, value, part in factors
+    ]
+    return lines, folded
+
+
+def _decided(e: Explanation, order: Sequence[int], words: WordList) -> list[tuple[str, str, tuple[str, ...]]]:
+    """What stands under the posterior: the calibrated one, and the risks."""
+    found = []
+    if e.calibrated is not None:
+        cells = tuple(share(e.calibrated[k], 1.0 - e.calibrated[k]) for k in order)
+        found.append((words["calibrated"], "", cells))
+    if e.risks is not None:
+        found += risk_rows(e.risks, e.calibrated or e.posterior, order, words)
+    return found
+
+
+def _notes(e: Explanation, shown: int, folded: int, lang: str) -> list[str]:
+    words = words_of(lang)
+    notes = []
+    for reason in ("missing", "summed", "unseen", "constant", "general", "unused", "same"):
+        names = [
+            name_text(o.name) + (f" = {o.value}" if o.value is not None and reason in _WITH_VALUE else "")
+            for o in e.left_out
+            if o.reason == reason
+        ]
+        if names:
+            said = words["summed" if reason == "summed" else "left_out"]
+            notes.append(said.format(names=words["separator"].join(names), why=words[f"{reason}_why"]))
+    notes += _form_notes(e, folded, words)
+    if e.impossible:
+        notes.append(words["impossible"])
+    if shown < len(e.classes):
+        others = [f"{e.classes[k]} {_posterior(e, k)}" for k in e.ranking[shown:]]
+        notes.append(words["others"].format(list=words["separator"].join(others)))
+    if e.runner_up is not None:
+        key = "log_odds_note" if e.average is None else "log_odds_only"
+        notes.append(words[key].format(a=e.prediction, b=e.runner_up))
+    if e.risks is not None:
+        notes.append(words["risk_note"])
+    families = {a.family for a in e.attributes} | (e.average.families if e.average else set())
+    if e.prior_source == "counts" or "table" in families or e.average is not None:
+        notes.append(words["tables"])
+    if "back-off" in families:
+        notes.append(words["back_off"])
+    if e.prior_given or any(a.given for a in e.attributes):
+        notes.append(words["given"])
+    shown_families = [family_of(name) for name in family_names() if name in families]
+    legend = [text_in(lang, family.words.legend) for family in shown_families]
+    if "covariance" in families or not all(family.of_counts for family in shown_families):
+        legend.append(words["density_note"])
+    return [*notes, *([run_on(legend, lang)] if legend else [])]
+
+
+def _form_notes(e: Explanation, folded: int, words: WordList) -> list[str]:
+    match e.form:
+        case "average" if e.average is not None:
+            weighed = any(s.weight != 1.0 for s in e.average.super_parents)
+            more = [words["folded"].format(n=folded)] if folded else []
+            return [words["average"], *([words["weights"]] if weighed else []), *more]
+        case "alone":
+            return [words["alone"]]
+        case "evidence":
+            return [words["by_value"]]
+        case "log-linear":
+            return [words["log_linear"]]
+    return []
+
+
+def _answer(e: Explanation) -> tuple[Any, str]:
+    """Return what the model answers, and how probable it takes it to be: after calibration, where there is one."""
+    if e.calibrated is None:
+        return e.prediction, _posterior(e, e.ranking[0])
+    best = max(range(len(e.classes)), key=e.calibrated.__getitem__)
+    return e.classes[best], share(e.calibrated[best], 1.0 - e.calibrated[best])
+
+
+def _posterior(e: Explanation, k: int) -> str:
+    rest = math.fsum(p for j, p in enumerate(e.posterior) if j != k)
+    return share(e.posterior[k], rest)
+
+
+# How many rows of factors are shown; the first super-parent always has its own.
+MOST_ROWS = 24
+
+# Name, value, what stands under each class shown, the share of the sum, the log-odds.
+Row = tuple[str, str, tuple[str, ...], str, float | None]
+
+
+def average_rows(
+    e: Explanation, average: Average, order: Sequence[int], words: Mapping[str, str]
+) -> tuple[list[Row], int]:
+    """Return the rows, the super-parent of the largest share first, and how many are shown without factors."""
+    shares = average.shares(order[0])
+    ranked = sorted(range(len(shares)), key=lambda i: (-shares[i], i))
+    rows: list[Row] = []
+    factors, folded = 0, 0
+    for place, i in enumerate(ranked):
+        parent = average.super_parents[i]
+        products = tuple(magnitude(parent.log_products[k]) for k in order)
+        odds = e.odds_of(tuple(map(PageFactor, parent.log_products)))
+        value = value_text(parent.value, False, words)
+        key = "super_parent" if parent.weight == 1.0 else "super_parent_weighed"
+        name = words[key].format(name=parent.name, weight=short(parent.weight))
+        rows.append((name, value, products, _share(shares[i]), odds))
+        if factors <= MOST_ROWS:  # beyond that the attributes are not even written down
+            factors += 1 + len(parent.attributes)
+        if place == 0 or factors <= MOST_ROWS:
+            rows += _factors(e, parent, order, words)
+        else:
+            folded += 1
+    return rows, folded
+
+
+def _factors(
+    e: Explanation, parent: SuperParent, order: Sequence[int], words: Mapping[str, str]
+) -> list[Row]:
+    first = f"  P({e.target}, {parent.name})"
+    lines: list[tuple[str, str, tuple[PageFactor, ...]]] = [(first, "", parent.first)]
+    for a in parent.attributes:
+        lines.append((f"  {a.name}", value_text(a.value, a.as_missing, words), a.factors))
+    return [
+        (name, value, tuple(cell_text(factors[k]) for k in order), "", e.odds_of(factors))
+        for name, value, factors in lines
+    ]
+
+
+def _share(share: float) -> str:
+    """Write a share of the sum in per cent.
+
+    >>> _share(0.25), _share(0.0004)
+    ('25.0%', '<0.1%')
+    """
+    return f"{100.0 * share:.1f}%" if share >= 0.001 or share == 0.0 else "<0.1%"

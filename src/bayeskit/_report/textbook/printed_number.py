@@ -1,0 +1,121 @@
+"""What the working of a page finds: numbers and words that are left blank in class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from string import Formatter
+from typing import Any
+
+from bayeskit._display_table import display_width
+
+Number = Fraction | float
+
+
+@dataclass(frozen=True)
+class PrintedNumber:
+    """A number of the working as it is printed, and the number itself; a word has none."""
+
+    text: str
+    value: Number | None = None
+
+    @property
+    def blank(self) -> str:
+        """A line to write on, as wide as the text."""
+        return "_" * display_width(self.text)
+
+
+Line = tuple[str | PrintedNumber, ...]
+"""Texts and findings that stand on one line."""
+
+
+def counted(n: int, of: int) -> PrintedNumber:
+    """Return a share as it was counted, not reduced.
+
+    Examples
+    --------
+    >>> counted(4, 8)
+    Found(text='4/8', value=Fraction(1, 2))
+    """
+    return PrintedNumber(f"{n}/{of}", Fraction(n, of))
+
+
+def exact(value: Fraction | int) -> PrintedNumber:
+    """Return a fraction in its lowest terms."""
+    return PrintedNumber(str(Fraction(value)), Fraction(value))
+
+
+def decimal(value: Number, form: str = ".4f") -> PrintedNumber:
+    """Return a number rounded for print; what it is stays what it was.
+
+    Examples
+    --------
+    >>> decimal(Fraction(210, 211), ".5f")
+    Found(text='0.99526', value=Fraction(210, 211))
+    """
+    return PrintedNumber(format(float(value), form), value)
+
+
+def word(text: object) -> PrintedNumber:
+    """Return a word that is to be found, such as a class."""
+    return PrintedNumber(str(text))
+
+
+def line(template: str, **values: object) -> Line:
+    """Put findings, lines and texts into the places of a template.
+
+    Examples
+    --------
+    >>> line("P({c}) = {p}", c="spam", p=counted(7, 10))
+    ('P(', 'spam', ') = ', Found(text='7/10', value=Fraction(7, 10)))
+    """
+    made: list[str | PrintedNumber] = []
+    for text, name, _, _ in Formatter().parse(template):
+        made += [text] if text else []
+        made += as_line(values[name]) if name else ()
+    return tuple(made)
+
+
+def as_line(value: object) -> Line:
+    """Return a finding, a line or anything that can be written as a line."""
+    if isinstance(value, tuple):
+        return value
+    return (value,) if isinstance(value, PrintedNumber) else (str(value),)
+
+
+def joined(sign: str, parts: Iterable[Any]) -> Line:
+    """Return parts with a sign between them.
+
+    Examples
+    --------
+    >>> spoken(joined(" · ", [counted(1, 4), counted(3, 4)]))
+    '1/4 · 3/4'
+    """
+    made: list[str | PrintedNumber] = []
+    for part in parts:
+        made += [sign] if made else []
+        made += as_line(part)
+    return tuple(made)
+
+
+def bracketed(found: PrintedNumber) -> Line:
+    """Return a fraction in brackets, so that it can be divided; a whole number needs none.
+
+    Examples
+    --------
+    >>> spoken(bracketed(exact(Fraction(7, 10)))), spoken(bracketed(exact(5)))
+    ('(7/10)', '5')
+    """
+    return ("(", found, ")") if "/" in found.text else (found,)
+
+
+def spoken(line: Line, hide: bool = False) -> str:
+    """Return a line as text; hidden, what is to be found is left blank.
+
+    Examples
+    --------
+    >>> spoken(line("P = {p}", p=counted(7, 10)), hide=True)
+    'P = ____'
+    """
+    return "".join(piece if isinstance(piece, str) else piece.blank if hide else piece.text for piece in line)

@@ -1,0 +1,431 @@
+"""What the columns are: variables, their kinds, their states in order."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._display_table import DisplayTable, table_html
+from bayeskit._messages import Joined, Message, listed
+from bayeskit._visible import shorter
+from bayeskit.errors import ColumnError, DataError, Incompatible, UnseenState
+
+Kind = Literal["categorical", "numeric", "block"]
+Name = Hashable
+Label = Hashable
+
+# Codes fit a byte while the states, the spare cell for "missing" and the one for "unseen" do.
+LARGEST_BYTE_TABLE = 254
+
+# A notebook shows so many attributes of a schema.
+MOST_SHOWN = 60
+
+# Levels in levels of a name, and the bits of a whole number: no one means more, and Python writes no more.
+DEEPEST_NAME, LONGEST_NUMBER = 8, 2**12
+
+# A column of codes 0, 1, 2, … may not ask for a larger table than this, whatever it holds.
+LARGEST_CODE = 2**20
+
+
+def label_order(label: object) -> tuple[int, Any]:
+    """Give a key that sorts any labels, also of kinds that Python will not compare.
+
+    Numbers come first, then strings, then the rest by the name of their type.
+
+    >>> sorted(["b", 2, "a", 1], key=label_order)
+    [1, 2, 'a', 'b']
+    """
+    if isinstance(label, (bool, int, float)):
+        return (0, label)
+    if isinstance(label, str):
+        return (1, label)
+    return (2, (type(label).__name__, str(label)))
+
+
+def first_twice(names: Iterable[Name]) -> Name | None:
+    """Return the first name that has stood before, None where all differ.
+
+    >>> first_twice(["a", "b", "a"])
+    'a'
+    """
+    seen: set[Name] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def column_name(name: object) -> Name:
+    """Return the name of a column as it is kept; refuse one that could not be asked for again after saving.
+
+    Text of a subclass (a member of an enumeration, text of NumPy) is kept as plain text.
+
+    >>> column_name(("色泽", 1))
+    ('色泽', 1)
+    """
+    if type(name) is str:
+        return name
+    if isinstance(name, str):
+        return str.__str__(name)
+    if name is not None and can_be_kept(name):
+        found: Name = name
+        return found
+    try:
+        shown = repr(name)
+    except Exception:  # a whole number of thousands of digits, an object of any kind
+        shown = f"by a {type(name).__name__}"
+    raise ColumnError(
+        "A column is named {shown}, which a saved model could not find again. Rename it; names of another kind "
+        "become text with frame.columns = frame.columns.map(str).",
+        shown=shown,
+    )
+
+
+def can_be_kept(name: Any, depth: int = 0) -> bool:
+    """Tell whether a file gives a name back, equal and of the same type: ``_io/plain_values.py`` writes them."""
+    kind = type(name)
+    if kind in (tuple, frozenset):
+        return depth < DEEPEST_NAME and all(can_be_kept(part, depth + 1) for part in name)
+    if kind is int:
+        return int(name).bit_length() <= LONGEST_NUMBER
+    if kind is Decimal:
+        return not Decimal.is_nan(name)
+    if kind is dt.datetime:
+        zone = name.tzinfo
+        return zone is None or type(zone) is dt.timezone or getattr(zone, "key", None) is not None
+    if isinstance(name, np.generic) and not isinstance(name, (np.longdouble, np.clongdouble, np.void)):
+        return bool(name == name)
+    return kind in (type(None), bool, str, bytes, range, dt.date, dt.timedelta) or (
+        kind is float and name == name
+    )
+
+
+def sorted_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
+    """Sort labels of any kinds; those of one kind at Python's own speed.
+
+    >>> sorted_labels({"b", "a"})
+    ('a', 'b')
+    """
+    labels = list(labels)
+    kinds = {type(label) for label in labels}
+    plain = len(kinds) == 1 and kinds <= {int, float, str}
+    return tuple(sorted(labels) if plain else sorted(labels, key=label_order))
+
+
+def state_code(name: Name, states: Sequence[Label], value: object) -> int:
+    """Return the place of a value among the states of a node: by equality, else by how it is written.
+
+    Parameters
+    ----------
+    name : the node, for the message
+    states : its states, in order
+    value : what was given
+
+    Examples
+    --------
+    >>> state_code("rain", ("no", "yes"), "yes"), state_code("n", ("0", "1"), 1.0)
+    (1, 1)
+    >>> state_code("b", ("false", "true"), True)
+    1
+    >>> state_code("rain", ("no", "yes"), "maybe")
+    Traceback (most recent call last):
+    ...
+    bayeskit.errors.UnseenState: 'rain' has no state 'maybe' (it has 'no', 'yes').
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    for code, state in enumerate(states):
+        if _equal(state, value):
+            return code
+    written = _written(value)
+    found = [code for code, state in enumerate(states) if written & _written(state)]
+    if len(found) == 1:
+        return found[0]
+    listing = listed(map(repr, states), 12)
+    raise UnseenState(
+        "{name!r} has no state {value!r} (it has {listing}).", name=name, value=value, listing=listing
+    )
+
+
+def _equal(state: object, value: object) -> bool:
+    try:
+        return bool(state == value)
+    except (TypeError, ValueError):  # an array, or something that refuses to be compared
+        return False
+
+
+def _written(value: object) -> set[str]:
+    """Return the ways in which a value may stand in a file."""
+    forms = {str(value)}
+    if isinstance(value, bool):
+        forms.add(str(value).lower())
+    elif isinstance(value, float) and value.is_integer():
+        forms.add(str(int(value)))
+    return forms
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One attribute, or the class.
+
+    Parameters
+    ----------
+    name : hashable
+    kind : "categorical", "numeric" or "block"
+        A block is many numeric columns that belong together (the words of a text).
+    states : tuple
+        Labels in the order of their codes: the declared ones as declared, then the others sorted.
+    n_declared : int
+        How many of the states were declared; these stay even if no row has them.
+    closed : bool
+        No state beyond the declared ones is allowed.
+    width : int
+        The number of columns of a block.
+    cuts : tuple of float, optional
+        A numeric column read as intervals: state k holds the values of (cuts[k − 1], cuts[k]]. The
+        intervals are declared states, whatever the rows hold.
+    dense : bool
+        The states are the whole numbers from 0 to the largest seen, all of them
+        (scikit-learn's convention for coded categories).
+
+    Examples
+    --------
+    >>> Variable("纹理", "categorical", ("清晰", "模糊")).code_of("模糊")
+    1
+    """
+
+    name: Name
+    kind: Kind
+    states: tuple[Label, ...] = ()
+    n_declared: int = 0
+    closed: bool = False
+    width: int = 1
+    dense: bool = False
+    cuts: tuple[float, ...] | None = None
+    size: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if type(self.name) is not str:
+            object.__setattr__(self, "name", column_name(self.name))
+        object.__setattr__(self, "size", len(self.states))
+
+    @cached_property
+    def codes(self) -> dict[Label, int]:
+        return {state: code for code, state in enumerate(self.states)}
+
+    @cached_property
+    def first_of_run(self) -> int | None:
+        """The first state where the states are a run of whole numbers (so codes are a subtraction)."""
+        first = self.states[0] if self.states else None
+        if type(first) is not int or self.states != tuple(range(first, first + self.size)):
+            return None
+        return first
+
+    def code_of(self, label: Label) -> int:
+        try:
+            return self.codes[label]
+        except (KeyError, TypeError):
+            raise UnseenState(
+                "{name!r} has no state {label!r} (it has {states}).",
+                name=self.name,
+                label=label,
+                states=self.listing(),
+            ) from None
+
+    def listing(self, most: int = 8) -> Joined:
+        more = [Message("… {n} more", n=self.size - most)] if self.size > most else []
+        return Joined([*map(str, self.states[:most]), *more])
+
+    def grown(self, labels: Iterable[Label], declared: Iterable[Label] = ()) -> Variable:
+        """Return the variable with these labels among its states, in canonical order."""
+        if self.dense:
+            return self._with_all_codes(list(labels))
+        declared_before = self.states[: self.n_declared]
+        declared_now = tuple(dict.fromkeys((*declared_before, *declared)))
+        known = set(declared_now)
+        new = {label for label in labels if label not in known and label not in self.codes}
+        if self.closed and (new or len(declared_now) > self.n_declared):
+            label = next(iter(sorted(new, key=label_order)), declared_now[-1])
+            raise UnseenState(
+                "{name!r} has no state {label!r}: its states were declared as {states}. "
+                "Add it to the declaration or leave such rows out.",
+                name=self.name,
+                label=label,
+                states=self.listing(),
+            )
+        if not new and len(declared_now) == self.n_declared:
+            return self
+        others = {state for state in self.states[self.n_declared :] if state not in known} | new
+        states = declared_now + sorted_labels(others)
+        grown = replace(self, states=states, n_declared=len(declared_now))
+        grown.codes  # noqa: B018  whoever lets a variable grow has labels to code
+        return grown
+
+    def _with_all_codes(self, codes: list[Any]) -> Variable:
+        largest, least = max((*codes, self.size - 1), default=-1), min(codes, default=0)
+        if least < 0:
+            raise DataError(
+                "Negative values in data passed to CategoricalNB (input X): {name!r} holds {least}. Codes "
+                "start at 0; use NaN for missing, or NaiveBayes for labels of any kind.",
+                name=self.name,
+                least=least,
+            )
+        if largest >= LARGEST_CODE:
+            raise DataError(
+                "{name!r} holds the code {largest}, which would make a table of as many states. Use "
+                'NaiveBayes(categorical_features="all"), which counts only the states that are there.',
+                name=self.name,
+                largest=largest,
+            )
+        states = tuple(range(int(largest) + 1))
+        return self if len(states) == self.size else replace(self, states=states)
+
+    def union(self, other: Variable) -> Variable:
+        """Return the variable whose states are those of both."""
+        if self is other or self == other:
+            return self
+        if self.cuts != other.cuts:
+            raise Incompatible(
+                "{name!r} is cut at {cuts} here and at {cuts2} there.",
+                name=self.name,
+                cuts=self.cuts,
+                cuts2=other.cuts,
+            )
+        if (self.name, self.kind, self.width) != (other.name, other.kind, other.width):
+            raise Incompatible(
+                "{name!r} is {kind} here and {other_kind} there"
+                if self.kind != other.kind
+                else "{name!r} and {other!r} are not the same variable.",
+                name=self.name,
+                kind=self.kind,
+                other_kind=other.kind,
+                other=other.name,
+            )
+        if self.closed != other.closed:
+            opened, sealed = (other, self) if self.closed else (self, other)
+            strange = [state for state in opened.states if state not in sealed.codes]
+            if strange:
+                raise UnseenState(
+                    "{name!r} has no state {strange!r}: on one side its states were declared as "
+                    "{states}. Declare it there too.",
+                    name=self.name,
+                    strange=strange[0],
+                    states=sealed.listing(),
+                )
+            return sealed
+        return self.grown(other.states, declared=other.states[: other.n_declared])
+
+    def kept(self, alive: NDArray[np.bool_]) -> Variable:
+        """Return the variable without the undeclared states that are not alive."""
+        if self.dense:
+            last = int(np.flatnonzero(alive)[-1]) + 1 if alive.any() else 0
+            return (
+                self if last == self.size else replace(self, states=self.states[: max(last, self.n_declared)])
+            )
+        states = tuple(s for code, s in enumerate(self.states) if code < self.n_declared or alive[code])
+        return self if len(states) == self.size else replace(self, states=states)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The attributes, in column order, and the class.
+
+    Codes of categorical attributes stand in one matrix and numeric values in another; ``offsets``
+    says where the table of each categorical attribute begins when they lie one after the other,
+    each with one spare cell for missing values.
+    """
+
+    attributes: tuple[Variable, ...]
+    target: Variable
+    position: dict[Name, int] = field(init=False, repr=False, compare=False)
+    categorical: tuple[Variable, ...] = field(init=False, repr=False, compare=False)
+    numeric: tuple[Variable, ...] = field(init=False, repr=False, compare=False)
+    block: Variable | None = field(init=False, repr=False, compare=False)
+    n_classes: int = field(init=False, repr=False, compare=False)
+    offsets: NDArray[np.uintp] = field(init=False, repr=False, compare=False)
+    code_dtype: type[np.uint8] | type[np.uint32] = field(init=False, repr=False, compare=False)
+    numeric_index: dict[Name, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        position: dict[Name, int] = {}
+        of_kind: dict[str, list[Variable]] = {"categorical": [], "numeric": [], "block": []}
+        for i, variable in enumerate(self.attributes):
+            position[variable.name] = i
+            of_kind[variable.kind].append(variable)
+        if len(position) != len(self.attributes):
+            twice = first_twice(v.name for v in self.attributes)
+            raise ColumnError("Two columns are named {twice!r}. Rename one of them.", twice=twice)
+        sizes = [variable.size for variable in of_kind["categorical"]]
+        found = {
+            "position": position,
+            "categorical": tuple(of_kind["categorical"]),
+            "numeric": tuple(of_kind["numeric"]),
+            "block": next(iter(of_kind["block"]), None),
+            "n_classes": self.target.size,
+            "numeric_index": {variable.name: i for i, variable in enumerate(of_kind["numeric"])},
+            "offsets": np.array([0, *accumulate(size + 1 for size in sizes)], dtype=np.uintp),
+            "code_dtype": np.uint8 if max(sizes, default=0) <= LARGEST_BYTE_TABLE else np.uint32,
+        }
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """The first state and the number of states of each categorical attribute, where all are runs of
+        whole numbers; else None."""
+        first = [v.first_of_run for v in self.categorical]
+        if not first or any(f is None or abs(f) > 2**62 for f in first):
+            return None
+        return np.array(first, dtype=np.int64), np.array([v.size for v in self.categorical], dtype=np.int64)
+
+    def __getitem__(self, name: Name) -> Variable:
+        try:
+            return self.attributes[self.position[name]]
+        except KeyError:
+            if name == self.target.name:
+                return self.target
+            raise ColumnError("There is no variable {name!r}.", name=name) from None
+
+    def with_variables(self, attributes: Iterable[Variable], target: Variable | None = None) -> Schema:
+        """Return a schema of other variables, or this very one where nothing differs."""
+        attributes, target = tuple(attributes), target or self.target
+        if target is self.target and all(a is b for a, b in zip(attributes, self.attributes, strict=True)):
+            return self
+        return Schema(attributes, target)
+
+    def restricted(self, names: Iterable[Name]) -> Schema:
+        """Return the schema of these attributes only, in this schema's order."""
+        wanted = set(names)
+        return Schema(tuple(v for v in self.attributes if v.name in wanted), self.target)
+
+    def union(self, other: Schema) -> Schema:
+        """Return the schema that holds the states and classes of both."""
+        if self is other:
+            return self
+        if [v.name for v in self.attributes] != [v.name for v in other.attributes]:
+            raise Incompatible("The two have different columns and cannot be added.")
+        pairs = zip(self.attributes, other.attributes, strict=True)
+        return self.with_variables((a.union(b) for a, b in pairs), self.target.union(other.target))
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks: the class, then a row for each attribute."""
+        n = len(self.attributes)
+        rows = tuple(_shown_row(v, v is self.target) for v in (self.target, *self.attributes[:MOST_SHOWN]))
+        more = ((f"… {n - MOST_SHOWN:,} more attributes",),) if n > MOST_SHOWN else ()
+        title = f"{n:,} attribute{'' if n == 1 else 's'}, {self.n_classes:,} class{'' if self.n_classes == 1 else 'es'}"
+        return table_html(DisplayTable(title, ("", "kind", "states"), (*rows, *more)))
+
+
+def _shown_row(variable: Variable, is_class: bool) -> tuple[str, str, str]:
+    kind = "intervals" if variable.cuts is not None else variable.kind
+    states = f"{variable.width:,} columns" if variable.kind == "block" else str(variable.listing())
+    return shorter(variable.name), "class" if is_class else kind, shorter(states, 200)

@@ -1,0 +1,1 @@
+"""The algebra of sufficient statistics. It never sees a row."""

@@ -1,0 +1,197 @@
+"""Entropy and mutual information from counts, in nats, unsmoothed; and of Gaussian attributes with categorical ones.
+
+Those of counts are written with :math:`\\sum n \\log n`, so no count is divided before the end and empty cells are
+nothing.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayeskit._schema import Schema
+from bayeskit._statistics.cell_moments import CellMoments
+from bayeskit._statistics.moments import Moments
+from bayeskit._statistics.pairs import Pairs
+from bayeskit.typing import Floats
+
+# Cells of a table of pairs whose logarithms are taken at a time: a few MB of temporaries.
+_CELLS = 2**18
+
+
+def entropy(counts: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Floats:
+    r"""Return the entropy of counts over some axes, all by default; 0 where nothing was counted.
+
+    .. math:: H = -\sum_v \frac{n_v}{N} \log \frac{n_v}{N} = \log N - \frac{1}{N} \sum_v n_v \log n_v
+
+    Examples
+    --------
+    >>> float(entropy([8, 9])).__round__(3)  # good and bad melons
+    0.691
+    """
+    n = np.asarray(counts, dtype=np.float64)
+    total = n.sum(axis=axis)
+    return _per_row(_n_log_n(total) - _n_log_n(n).sum(axis=axis), total)
+
+
+def mutual_information(counts: ArrayLike) -> Floats:
+    r"""Return I(X; Y) from n(x, y), the last two axes; leading axes are many tables at once.
+
+    .. math:: I(X; Y) = \sum_{x,y} \frac{n_{xy}}{N} \log \frac{n_{xy} N}{n_x n_y}
+
+    Examples
+    --------
+    >>> float(mutual_information([[1, 0], [0, 1]])).__round__(3)
+    0.693
+    """
+    return conditional_mutual_information(np.asarray(counts, dtype=np.float64)[..., None])
+
+
+def conditional_mutual_information(counts: ArrayLike) -> Floats:
+    r"""Return I(X; Y | Z) from n(x, y, z), the last three axes; leading axes are many tables at once.
+
+    .. math:: I(X; Y \mid Z) = \sum_{x,y,z} \frac{n_{xyz}}{N} \log \frac{n_{xyz}\, n_z}{n_{xz}\, n_{yz}}
+
+    Examples
+    --------
+    >>> float(conditional_mutual_information([[[1, 1], [0, 0]], [[0, 0], [1, 1]]])).__round__(3)
+    0.693
+    """
+    n = np.asarray(counts, dtype=np.float64)
+    of_z = n.sum(axis=(-3, -2))
+    whole = _n_log_n(n).sum(axis=(-3, -2, -1)) + _n_log_n(of_z).sum(axis=-1)
+    parts = sum(_n_log_n(n.sum(axis=axis)).sum(axis=(-2, -1)) for axis in (-2, -3))
+    return _per_row(whole - parts, of_z.sum(axis=-1))
+
+
+def class_information(counts: Floats, offsets: NDArray[np.integer]) -> Floats:
+    """Return I(X_i; Y) of every categorical attribute, each over the rows where it is present.
+
+    Parameters
+    ----------
+    counts : array of shape (T, K)
+        n(v, c), the last row of each attribute for missing values: ``statistics.tables.counts`` or
+        ``pairs.tables.counts``.
+    offsets : array of shape (d + 1,)
+        Where each attribute begins: ``schema.offsets``.
+
+    Examples
+    --------
+    >>> counts = np.array([[2.0, 0.0], [0.0, 2.0], [1.0, 0.0]])  # two states, then missing
+    >>> class_information(counts, np.array([0, 3])).round(3)
+    array([0.693])
+    """
+    begin = np.asarray(offsets[:-1], dtype=np.intp)
+    n = np.array(counts)
+    n[np.asarray(offsets[1:], dtype=np.intp) - 1] = 0.0
+    of_class = _add_up(n, begin, axis=0)
+    total = of_class.sum(axis=1)
+    cells = _add_up(_n_log_n(n).sum(axis=1) - _n_log_n(n.sum(axis=1)), begin, axis=0)
+    return _per_row(cells - _n_log_n(of_class).sum(axis=1) + _n_log_n(total), total)
+
+
+def pair_information(pairs: Pairs) -> Floats:
+    """Return I(X_i; X_j | Y) for all pairs, of shape (d, d), each over the rows where both are present.
+
+    The matrix is symmetric; on its diagonal I(X_i; X_i | Y) is the entropy H(X_i | Y).
+
+    Examples
+    --------
+    >>> one = np.diag([1.0, 1.0, 0.0])  # two binary attributes that are always equal, one class
+    >>> pairs = Pairs(np.array([2.0]), np.block([[one, one], [one, one]])[:, :, None], np.array([0, 3, 6]))
+    >>> pair_information(pairs).round(3)
+    array([[0.693, 0.693],
+           [0.693, 0.693]])
+    """
+    offsets = np.asarray(pairs.offsets, dtype=np.intp)
+    begin, spare, d = offsets[:-1], offsets[1:] - 1, len(offsets) - 1
+    whole, parts, total = np.empty((3, d, d))
+    for first, last in _blocks(offsets, pairs.counts[:1].size):
+        some, here = slice(offsets[first], offsets[last]), begin[first:last] - offsets[first]
+        n = np.array(pairs.counts[some])
+        # Emptied, not cut out: every attribute then keeps a row, also one without states.
+        n[spare[first:last] - offsets[first]] = 0.0
+        n[:, spare] = 0.0
+        of_state = _add_up(n, here, axis=0)  # n(v_j, c) where i is present: (attributes, T, K)
+        of_class = _add_up(of_state, begin, axis=1)
+        cells = _add_up(_n_log_n(n), here, axis=0).sum(axis=2)  # down the rows first: long runs add fast
+        whole[first:last] = _add_up(cells, begin, axis=1) + _n_log_n(of_class).sum(axis=2)
+        parts[first:last] = _add_up(_n_log_n(of_state).sum(axis=2), begin, axis=1)
+        total[first:last] = of_class.sum(axis=2)
+    information = _per_row(whole - (parts + parts.T), total)
+    # The two halves were added up in different orders.
+    return np.maximum(information, information.T)
+
+
+def _blocks(offsets: NDArray[np.intp], cells_of_row: int) -> list[tuple[int, int]]:
+    """Cut the attributes into runs whose rows have about so many cells as fit the cache."""
+    d, most = len(offsets) - 1, max(1, _CELLS // max(cells_of_row, 1))
+    cuts = [0]
+    while cuts[-1] < d:
+        within = int(np.searchsorted(offsets, offsets[cuts[-1]] + most, side="right")) - 1
+        cuts.append(min(max(within, cuts[-1] + 1), d))
+    return list(pairwise(cuts))
+
+
+def _add_up(values: Floats, begin: NDArray[np.intp], axis: int) -> Floats:
+    """Sum runs that begin at these places, none of which is empty."""
+    return np.asarray(np.add.reduceat(values, begin, axis=axis)) if len(begin) else values[:0]
+
+
+def _n_log_n(n: Floats) -> Floats:
+    """n·log n, and 0 for 0."""
+    # Any positive number does in place of 0: its logarithm is multiplied by 0.
+    logarithm = np.asarray(np.maximum(n, 1e-300))
+    np.log(logarithm, out=logarithm)
+    logarithm *= n
+    return logarithm
+
+
+def _per_row(amount: Floats, total: Floats) -> Floats:
+    """Divide by the rows, 0 where there are none; less than 0 is rounding."""
+    return np.maximum(amount, 0.0) / np.where(total > 0, total, 1.0)
+
+
+# No variance is below this share of the attribute's variance over all classes.
+FLOOR = 1e-9
+
+
+def gaussian_information(cell_moments: CellMoments, moments: Moments, schema: Schema) -> Floats:
+    r"""Return I(X_m; Z_j | Y) in nats for numeric X_m and categorical Z_j: shape (d, M).
+
+    .. math:: I(X; Z \mid Y) = \sum_{c,z} \frac{n_{cz}}{N} \cdot
+              \frac12 \log \frac{\sigma_c^2}{\sigma_{cz}^2}
+
+    All of it is over the rows where both are present, the variance of the class too. The variances divide by
+    n and are at least 1e-9 of the attribute's variance over all classes; an attribute that is constant tells
+    nothing.
+
+    Examples
+    --------
+    >>> from bayeskit._schema import Variable
+    >>> two = Variable("z", "categorical", (0, 1)), Variable("x", "numeric")
+    >>> schema = Schema(two, Variable("y", "categorical", ("yes",)))
+    >>> n, mean, spread = [[2.0], [2.0], [0.0]], [[1.0], [5.0], [0.0]], [[2.0], [2.0], [0.0]]
+    >>> states = Moments.from_sums(n, mean, np.zeros((3, 1)), spread)
+    >>> cells = CellMoments(states.cells[:, :, None], states.exponent)
+    >>> gaussian_information(cells, cells.over_states(0, 2), schema).round(3)  # ½ log(5/1)
+    array([[0.805]])
+    """
+    pooled = moments.pooled()
+    overall = pooled.held_variance()[0]
+    least = np.where(overall > 0.0, FLOOR * overall, 1.0)
+    k, width = schema.n_classes, len(overall)
+    information = np.zeros((len(schema.categorical), width))
+    for j, (begin, end) in enumerate(pairwise(schema.offsets)):
+        states = cell_moments.of_states(int(begin), int(end) - 1).rescaled(pooled.exponent)
+        classes = cell_moments.over_states(int(begin), int(end) - 1).rescaled(pooled.exponent)
+        n = states.weight.reshape(-1, k, width)
+        within = np.log(np.maximum(states.held_variance(), least)).reshape(n.shape)
+        of_class = np.log(np.maximum(classes.held_variance(), least))
+        total = n.sum(axis=(0, 1))
+        gain = 0.5 * (n * (of_class - within)).sum(axis=(0, 1))
+        # The floor, which lifts both variances, may take the sum below zero.
+        information[j] = np.maximum(gain, 0.0) / np.where(total > 0.0, total, 1.0)
+    return np.where(overall > 0.0, information, 0.0)

@@ -1,0 +1,414 @@
+"""What one array of statistics must be able to do, how it moves to a larger schema, and cells as a long table.
+
+The long table, a row for each cell that holds anything, is what an engine's own aggregation gives back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._schema import Kind, Name, Schema
+from bayeskit._statistics.term import Term
+from bayeskit.errors import DataError, NotCounted
+from bayeskit.typing import Floats
+
+# What is left of a weight is rounding where it is below this share of what was taken away: the weight 0.7·0.7 that
+# a row of weight 1 has after fading twice is not 0.49, and whoever forgets it can name it to one double only.
+ROUNDING = 2.0**-48
+# The same for sums that are kept in one double, which lose a little with every row.
+ROUNDING_OF_ONE = 2.0**-40
+# Rounding may leave a cell this share of the largest below zero when rows are forgotten.
+DUST = 1e-6
+# A class of no more weight is a single row, which has no spread of its own.
+ONE_ROW = 1.0 + 1e-9
+
+# All that was taken away, as parts by their kind: tables always, moments and scatter where they are in doubt.
+Gone = Mapping[Any, Any]
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """Where the classes and states of one schema stand in another; −1 where they have left.
+
+    Only states without weight may leave, so nothing is lost on the way.
+    """
+
+    old: Schema
+    new: Schema
+
+    @cached_property
+    def classes(self) -> NDArray[np.intp]:
+        codes = self.new.target.codes
+        return np.array([codes.get(label, -1) for label in self.old.target.states], dtype=np.intp)
+
+    @cached_property
+    def rows(self) -> NDArray[np.intp]:
+        """The row of the new flat tables for each row of the old (spare cells included)."""
+        pieces = []
+        for before, after, offset in zip(
+            self.old.categorical, self.new.categorical, self.new.offsets[:-1], strict=True
+        ):
+            if before is after:
+                place = np.arange(before.size + 1)
+            else:
+                place = np.array(
+                    [*(after.codes.get(s, -1) for s in before.states), after.size], dtype=np.intp
+                )
+            pieces.append(np.where(place < 0, -1, place + int(offset)))
+        return np.concatenate(pieces).astype(np.intp) if pieces else np.empty(0, np.intp)
+
+    def move_classes(self, array: Floats, axis: int = 0) -> Floats:
+        """Copy an array whose ``axis`` is the class into one for the new classes (zero where new)."""
+        shape = list(array.shape)
+        shape[axis] = self.new.n_classes
+        moved = np.zeros(shape, dtype=array.dtype)
+        alive = self.classes >= 0
+        into: list[slice | NDArray[np.intp]] = [slice(None)] * array.ndim
+        into[axis] = self.classes[alive]
+        moved[tuple(into)] = np.compress(alive, array, axis=axis)
+        return moved
+
+
+class Part:
+    """Statistics of one pattern: a value with an algebra.
+
+    Parts are immutable: every operation returns a new one. ``merge`` is associative and commutative
+    and has ``zero`` as its identity; ``subtract`` undoes ``merge``; ``scale`` distributes over both.
+    The class axis has the length of the schema's target.
+
+    Attributes
+    ----------
+    kind : str
+        The name of its pattern, by which plans ask for it and files hold it.
+    column_kind : "categorical", "numeric" or "block"
+        What columns its attributes are.
+    parent_kinds : tuple of kinds
+        Where each of its attributes is a family, (child, parent 1, …): what columns the parents may be.
+    takes_all : bool
+        Whether its attributes are always all columns of their kind.
+    names_columns : bool
+        Whether the attributes of its pattern are columns or families of columns; else ``is_pattern`` says what may be.
+    weight_arrays, free_arrays, fixed_arrays, exponent_arrays : names of arrays
+        Weights are never below zero. Free arrays are as long as there are cells, fixed ones follow from the schema
+        and the plan, exponents are those of some double.
+    is_squared : bool
+        Whether its sums are of products, which must not overflow where they are added up.
+    remembered : "always", "scaled" or None
+        Whether it is remembered of rows that were taken away: always, or once weights have been scaled.
+    cleared_by : str or None
+        The kind of part whose memory of such rows tells what rounding may have left in this one.
+    """
+
+    kind: ClassVar[str]
+    column_kind: ClassVar[Kind] = "categorical"
+    parent_kinds: ClassVar[tuple[Kind, ...]] = ()
+    takes_all: ClassVar[bool] = False
+    names_columns: ClassVar[bool] = True
+    weight_arrays: ClassVar[tuple[str, ...]] = ()
+    free_arrays: ClassVar[tuple[str, ...]] = ()
+    fixed_arrays: ClassVar[tuple[str, ...]] = ()
+    exponent_arrays: ClassVar[tuple[str, ...]] = ()
+    is_squared: ClassVar[bool] = False
+    remembered: ClassVar[Literal["always", "scaled"] | None] = None
+    cleared_by: ClassVar[str | None] = None
+
+    @classmethod
+    def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
+        """Say exactly what the part holds: whoever counts these terms has counted all of it."""
+        raise NotImplementedError
+
+    @classmethod
+    def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
+        """Say whether a pattern can have these attributes; asked of parts that do not name columns."""
+        raise NotImplementedError
+
+    @classmethod
+    def memory(cls, schema: Schema, attributes: tuple[Name, ...]) -> int:
+        """Return the bytes that a large part will take, before any is taken; 0 for a small one."""
+        return 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether all weights are such that sums of them have no rounding."""
+        return True
+
+    @classmethod
+    def flaw(
+        cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
+    ) -> str | None:
+        """Say what is wrong with arrays that were read, beyond shapes and signs; None where nothing is.
+
+        ``beside`` are the arrays of all parts, as kind/name.
+        """
+        return None
+
+    @classmethod
+    def zero(cls, schema: Schema, attributes: tuple[Name, ...]) -> Self:
+        raise NotImplementedError
+
+    def merge(self, other: Self) -> Self:
+        raise NotImplementedError
+
+    def subtract(self, other: Self, gone: Gone | None = None) -> Self:
+        """Take sums away; what is left by rounding alone is zero.
+
+        ``gone`` is all that was taken away so far, ``other`` included. Errors of earlier subtractions are still there,
+        so that it is ``gone``, and not ``other``, which tells how large they may be.
+        """
+        raise NotImplementedError
+
+    def scale(self, factor: float | Floats) -> Self:
+        """Multiply every weight by a factor, or by one factor for each class."""
+        raise NotImplementedError
+
+    def embed(self, embedding: Embedding) -> Self:
+        raise NotImplementedError
+
+    def deficit(self) -> float:
+        """Return how far below zero the most negative weight lies, 0.0 if none does."""
+        raise NotImplementedError
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """Return all state as named arrays, for saving."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Self:
+        raise NotImplementedError
+
+    def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
+        """List the cells of every term of the pattern, in the order of the terms."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_cell_tables(
+        cls, schema: Schema, attributes: tuple[Name, ...], tables: Mapping[Term, CellTable]
+    ) -> Self:
+        """Build the part from the cells of its terms, wherever they were counted."""
+        raise NotImplementedError
+
+    def without_rounding(self, gone: Any) -> Self:
+        """Clear what rounding may have left of rows that are gone; asked of parts with ``cleared_by``."""
+        raise NotImplementedError
+
+
+def never_counted(least: float) -> NotCounted:
+    """Return the error for taking away what is not there; ``least`` is what some cell would hold."""
+    return NotCounted(
+        "These rows were never counted: some cell would hold {least:g}. "
+        "Forget only rows that were learned, with the weights they were learned with.",
+        least=least,
+    )
+
+
+def weight_gone(gone: Gone | None, taken: Floats) -> Floats:
+    """Return the weight that was ever taken from each class: n(c) of what is gone, or of what is taken now."""
+    return taken if gone is None or "tables" not in gone else gone["tables"].margin
+
+
+def left_of(held: Floats, taken: Floats, margin: Floats, gone: Floats) -> Floats:
+    """Return held − taken, refusing what was never there and clearing what is left by rounding alone.
+
+    ``margin`` is the weight of the class, ``gone`` all that was ever taken from it; both broadcast.
+    """
+    left, rounding = held - taken, ROUNDING_OF_ONE * gone
+    if (-left - 1e-9 * held - 1e-12 * margin - rounding > 0).any():
+        raise never_counted(left.min())
+    left[(taken != 0.0) & (left <= rounding)] = 0.0
+    return left
+
+
+# Sums of fractional weights that were added in another order differ by less than this share.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class CellTable:
+    """The cells of one term.
+
+    Attributes
+    ----------
+    term : Term
+    codes : int64 array of shape (m, number of cell variables)
+        The class first, as in the term; missing is the code after the last state. A value of order 0 adds a column:
+        the number of its cell on the dyadic grid.
+    n : array of shape (m,)
+        The weight of each cell. Cells without weight need not be listed; those listed twice are added (order 0 only).
+    sums : mapping from name to array of shape (m, …)
+        What the order asks for besides; names ending in ``_low`` are what the doubles have lost, zero where absent.
+
+    Examples
+    --------
+    >>> table = CellTable(Term(("y", "a")), np.array([[0, 1], [1, 0], [0, 1]]), np.array([2.0, 1.0, 3.0]))
+    >>> table.dense((2, 2))
+    array([[0., 5.],
+           [1., 0.]])
+    """
+
+    term: Term
+    codes: NDArray[np.int64]
+    n: Floats
+    sums: Mapping[str, Floats] = field(default_factory=dict)
+
+    @classmethod
+    def of_array(cls, term: Term, counts: Floats, low: Floats | None = None) -> CellTable:
+        """List the cells of an array whose axes are the variables of the term."""
+        occupied = np.nonzero(counts if low is None else (counts != 0.0) | (low != 0.0))
+        sums = {} if low is None else {"n_low": low[occupied]}
+        return cls(term, np.stack(occupied, axis=1).astype(np.int64), counts[occupied], sums)
+
+    def dense(self, shape: tuple[int, ...], name: str | None = None) -> Floats:
+        """Return n, or a sum by name, as an array whose axes are the variables of the term."""
+        values = self.n if name is None else self.sums.get(name)
+        out = np.zeros(shape)
+        if values is not None:
+            np.add.at(out, tuple(self.codes.T), values)
+        return out
+
+    def plane(self, name: str, shape: tuple[int, ...]) -> Floats:
+        """Return a sum of each cell; zeros of a shape where it is not given."""
+        found = self.sums.get(name)
+        return np.zeros((len(self.n), *shape)) if found is None else np.asarray(found, np.float64)
+
+    def checked(self, schema: Schema) -> CellTable:
+        """Return the table as arrays, after checking that it fits the schema."""
+        n = np.asarray(self.n, np.float64)
+        codes = np.asarray(self.codes)
+        gridded = len(self.term.values) if self.term.order == 0 else 0
+        width = len(self.term.cells) + gridded
+        if n.ndim != 1 or codes.shape != (len(n), width) or (codes.size and codes.dtype.kind not in "iu"):
+            raise DataError(
+                "The cells of {term} have codes of shape {shape} and dtype {dtype} for "
+                "{n} weights. Give one row of {width} whole numbers for each.",
+                term=shown(self.term),
+                shape=codes.shape,
+                dtype=codes.dtype,
+                n=len(n),
+                width=width,
+            )
+        if not np.isfinite(n).all():
+            raise DataError(
+                "A cell of {term} weighs {n}. Weights are finite.",
+                term=shown(self.term),
+                n=n[~np.isfinite(n)][0],
+            )
+        for name, column, size in zip(self.term.cells, codes.T, shape_of(schema, self.term), strict=True):
+            strange = column[(column < 0) | (column >= size)]
+            if len(strange):
+                raise DataError(
+                    "A cell of {term} has the code {strange} of {name!r}, whose codes are 0 to "
+                    "{size}. Count by the codes of the schema, missing last.",
+                    term=shown(self.term),
+                    strange=strange[0],
+                    name=name,
+                    size=size - 1,
+                )
+        if self.term.values and len(np.unique(codes, axis=0)) < len(codes):
+            raise DataError("A cell of {term} is listed twice. Add its sums up first.", term=shown(self.term))
+        return CellTable(self.term, codes.astype(np.int64).reshape(len(n), width), n, self.sums)
+
+
+def shape_of(schema: Schema, term: Term) -> tuple[int, ...]:
+    """Return how many codes each cell variable of a term has: the classes, then states and one for missing."""
+    return schema.n_classes, *(schema[name].size + 1 for name in term.cells[1:])
+
+
+def shown(term: Term) -> str:
+    """Write a term as a formula does.
+
+    >>> shown(Term(("y", "a")))
+    'n(y, a)'
+    """
+    names = ", ".join(map(str, term.cells))
+    return f"n({names})" if not term.values else f"Σ({', '.join(map(str, term.values))} | {names})"
+
+
+def joined(tables: Iterable[CellTable], schema: Schema, terms: tuple[Term, ...]) -> dict[Term, CellTable]:
+    """Return one checked table for each term; one that was not counted, or is not asked for, is refused."""
+    found: dict[Term, list[CellTable]] = {term: [] for term in terms}
+    for table in tables:
+        if table.term not in found:
+            raise DataError("The plan does not ask for {term}. Leave it out.", term=shown(table.term))
+        found[table.term].append(table)
+    absent = [term for term, pieces in found.items() if not pieces]
+    if absent:
+        raise DataError(
+            "{absent} was not counted, and the plan asks for it. Give a table of its cells, empty where "
+            "there are none.",
+            absent=shown(absent[0]),
+        )
+    whole = {term: _concatenated(pieces).checked(schema) for term, pieces in found.items()}
+    _check_totals(whole, schema)
+    return whole
+
+
+def _concatenated(pieces: list[CellTable]) -> CellTable:
+    if len(pieces) == 1:
+        return pieces[0]
+    names = dict.fromkeys(name for piece in pieces for name in piece.sums)
+    some = {name: next(p.sums[name] for p in pieces if name in p.sums) for name in names}
+    sums = {
+        name: np.concatenate([piece.plane(name, np.shape(some[name])[1:]) for piece in pieces])
+        for name in names
+    }
+    codes = np.concatenate([np.asarray(piece.codes) for piece in pieces])
+    return CellTable(pieces[0].term, codes, np.concatenate([piece.n for piece in pieces]), sums)
+
+
+def _check_totals(tables: Mapping[Term, CellTable], schema: Schema) -> None:
+    """Refuse plain counts that are not all of the same rows, such as those of a table that changed meanwhile."""
+    plain = [table for term, table in tables.items() if not term.values]
+    totals = [np.bincount(table.codes[:, 0], table.n, schema.n_classes) for table in plain]
+    for table, total in zip(plain, totals, strict=True):
+        if not np.allclose(total, totals[0], rtol=_ROUNDING, atol=_ROUNDING):
+            c = int(np.abs(total - totals[0]).argmax())
+            raise DataError(
+                "{term} adds up to {total:g} rows of class {state!r}, and "
+                "{term2} to {totals:g}. Count all terms over the same rows, missing cells among "
+                "them.",
+                term=shown(table.term),
+                total=total[c],
+                state=schema.target.states[c],
+                term2=shown(plain[0].term),
+                totals=totals[0][c],
+            )
+
+
+def of_planes(term: Term, planes: Mapping[str, Any]) -> CellTable:
+    """List the cells of arrays that share their first axes, those of the term; ``weight`` is n."""
+    weight = planes["weight"]
+    filled = np.zeros(weight.shape, dtype=bool)
+    for plane in planes.values():
+        filled |= np.any(plane != 0.0, axis=tuple(range(weight.ndim, plane.ndim)))
+    occupied = np.nonzero(filled)
+    sums = {name: plane[occupied] for name, plane in planes.items() if name != "weight"}
+    return CellTable(term, np.stack(occupied, axis=1).astype(np.int64), weight[occupied], sums)
+
+
+def put_planes(table: CellTable, planes: Mapping[str, Any]) -> None:
+    """Put the sums of each cell in its place: the inverse of :func:`of_planes`."""
+    place = tuple(table.codes.T)
+    for name, plane in planes.items():
+        plane[place] = table.n if name == "weight" else table.plane(name, plane.shape[len(place) :])
+
+
+def key_of(digits: Iterable[NDArray[np.int64]], sizes: Iterable[int]) -> NDArray[np.int64]:
+    """Return the number of each cell, the last digit counting fastest."""
+    key: Any = 0
+    for digit, size in zip(digits, sizes, strict=True):
+        key = key * size + digit
+    return np.asarray(key, np.int64)
+
+
+def digits_of(keys: NDArray[np.int64], sizes: list[int]) -> Iterator[NDArray[np.int64]]:
+    """Take numbers apart: the inverse of :func:`key_of`."""
+    rest = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
+    for size, behind in zip(sizes, rest, strict=True):
+        yield keys // behind % size

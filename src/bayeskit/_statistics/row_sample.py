@@ -1,0 +1,273 @@
+"""Some rows, kept so that samples can be added and subtracted as sums are.
+
+Every row has a number that its values alone decide (:func:`row_numbers`). Kept are the rows with the smallest
+numbers, equal ones of one class as one row with their weights added up. A row among the smallest of the whole was
+among the smallest of every piece, so its weight is complete: any split of the rows gives the same sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeskit._schema import Label, Name, Schema, Variable
+from bayeskit._statistics.part import ROUNDING_OF_ONE, CellTable, Embedding, Gone, Part, never_counted
+from bayeskit._statistics.term import Term
+from bayeskit.errors import CannotCount
+from bayeskit.typing import Floats
+
+Words = NDArray[np.uint64]
+
+_LARGEST = np.uint64(2**64 - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class RowSample(Part):
+    """Distinct rows whose numbers are at most ``limit``, each with the weight of all its copies.
+
+    The attributes of its pattern are one whole number: the most rows that are kept. ``subtract`` can make room, but
+    the rows that were let go do not come back: the sample is then smaller, and as fair as before.
+
+    Attributes
+    ----------
+    numbers : uint64 array of shape (m,), ascending
+        Rows of equal values and other classes have the same number, and stand in the order of the classes.
+    codes : int64 array of shape (m, categorical attributes)
+    bits : int64 array of shape (m, numeric attributes)
+        The bits of the doubles: so NaN is equal to itself, and infinity is kept.
+    target : int64 array of shape (m,)
+    weight : array of shape (m,)
+    own : array of shape (m,)
+        What is left out of the counts when one copy of the row is: min(weight, 1) of the heaviest copy.
+    limit : uint64 array of shape (1,)
+    capacity : int64 array of shape (1,)
+    """
+
+    kind = "row_sample"
+    names_columns = False
+    weight_arrays = "weight", "own"
+    free_arrays = "numbers", "codes", "bits", "target", "weight", "own"
+    fixed_arrays = ("capacity",)
+
+    numbers: Words
+    codes: NDArray[np.int64]
+    bits: NDArray[np.int64]
+    target: NDArray[np.int64]
+    weight: Floats
+    own: Floats
+    limit: Words
+    capacity: NDArray[np.int64]
+
+    @classmethod
+    def is_pattern(cls, schema: Schema, attributes: tuple[Any, ...]) -> bool:
+        return len(attributes) == 1 and type(attributes[0]) is int and attributes[0] > 0
+
+    @classmethod
+    def terms(cls, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[Term]:
+        raise CannotCount("A sample of rows is taken from rows alone.")
+
+    @classmethod
+    def zero(cls, schema: Schema, attributes: tuple[Any, ...]) -> Self:
+        return cls(
+            numbers=np.zeros(0, dtype=np.uint64),
+            codes=np.zeros((0, len(schema.categorical)), dtype=np.int64),
+            bits=np.zeros((0, len(schema.numeric)), dtype=np.int64),
+            target=np.zeros(0, dtype=np.int64),
+            weight=np.zeros(0),
+            own=np.zeros(0),
+            limit=np.array([_LARGEST]),
+            capacity=np.array([attributes[0]], dtype=np.int64),
+        )
+
+    @property
+    def values(self) -> Floats:
+        """The numbers of the rows: shape (m, numeric attributes)."""
+        return self.bits.view(np.float64)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no row was ever let go: the sample is all there is."""
+        return bool(self.limit[0] == _LARGEST)
+
+    def holds(self, schema: Schema, codes: Any, values: Floats) -> NDArray[np.bool_]:
+        """Say which rows, among those that were counted, are in the sample."""
+        return row_numbers(schema, np.asarray(codes, dtype=np.int64), _bits_of(values)) <= self.limit[0]
+
+    def merge(self, other: Self) -> Self:
+        both = self._joined(other)
+        order = np.lexsort((both.target, both.numbers))
+        numbers, target = both.numbers[order], both.target[order]
+        first = np.ones(len(order), dtype=bool)
+        first[1:] = (numbers[1:] != numbers[:-1]) | (target[1:] != target[:-1])
+        place, n = np.cumsum(first) - 1, int(first.sum())
+        own = np.zeros(n)
+        np.maximum.at(own, place, both.own[order])
+        weight = np.bincount(place, both.weight[order], n)
+        return replace(both._take(order[first]), weight=weight, own=own)._within()
+
+    def subtract(self, other: Self, gone: Gone | None = None) -> Self:
+        limit = min(self.limit[0], other.limit[0])
+        some, taken = self._up_to(limit), other._up_to(limit)
+        place, is_known = some._places_of(taken)
+        if not is_known.all():
+            raise never_counted(-float(taken.weight[~is_known].max()))
+        left, rounding = some.weight.copy(), np.zeros(len(some.weight))
+        left[place] -= taken.weight
+        if (left < -1e-9 * some.weight).any():
+            raise never_counted(float(left.min()))
+        rounding[place] = ROUNDING_OF_ONE * np.maximum(some.weight[place], taken.weight)
+        return replace(some, weight=left)._take(np.flatnonzero(left > rounding))
+
+    def _places_of(self, other: Self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return where the rows of another sample stand in this one, and which of them are there."""
+        both = self._joined(other)
+        order = np.lexsort((np.arange(len(both.numbers)), both.target, both.numbers))
+        numbers, target, mine = both.numbers[order], both.target[order], order < len(self.numbers)
+        # Each row of the other comes just after its equal here, where there is one.
+        is_known = np.zeros(len(order), dtype=bool)
+        is_known[1:] = (numbers[1:] == numbers[:-1]) & (target[1:] == target[:-1])
+        before = np.cumsum(mine) - 1
+        place, known = np.empty(len(other.numbers), dtype=np.intp), np.empty(len(other.numbers), dtype=bool)
+        theirs = order[~mine] - len(self.numbers)
+        place[theirs], known[theirs] = before[~mine], is_known[~mine]
+        return place, known
+
+    def scale(self, factor: float | Floats) -> Self:
+        each = np.broadcast_to(factor, np.shape(factor) or (1,))
+        by_row = each[self.target] if len(each) > 1 else each[0]
+        scaled = replace(self, weight=self.weight * by_row, own=self.own * by_row)
+        return scaled._take(np.flatnonzero(scaled.weight > 0.0))
+
+    def embed(self, embedding: Embedding) -> Self:
+        codes = self.codes.copy()
+        for j, (before, after) in enumerate(
+            zip(embedding.old.categorical, embedding.new.categorical, strict=True)
+        ):
+            if before is not after:
+                moves = [*(after.codes.get(s, after.size) for s in before.states), after.size]
+                codes[:, j] = np.array(moves)[self.codes[:, j]]
+        moved = replace(self, codes=codes, target=embedding.classes[self.target].astype(np.int64))
+        return moved._take(np.lexsort((moved.target, moved.numbers)))
+
+    def deficit(self) -> float:
+        return 0.0  # subtract has refused what would be negative
+
+    def arrays(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
+        return cls(**arrays)
+
+    @classmethod
+    def flaw(
+        cls, arrays: Mapping[str, NDArray[Any]], schema: Schema, beside: Mapping[str, NDArray[Any]]
+    ) -> str | None:
+        numbers, codes, target = arrays["numbers"], arrays["codes"], arrays["target"]
+        if len({len(arrays[name]) for name in cls.free_arrays}) > 1:
+            return "its array row_sample/numbers is not as long as the others"
+        again = (numbers[1:] == numbers[:-1]) & (target[1:] <= target[:-1])
+        if (numbers[1:] < numbers[:-1]).any() or again.any() or (numbers > arrays["limit"][0]).any():
+            return "its array row_sample/numbers does not ascend"
+        sizes = np.array([v.size for v in schema.categorical], dtype=np.int64)
+        if (codes < 0).any() or (codes > sizes).any():
+            return "its array row_sample/codes holds what is no state"
+        if (target < 0).any() or (target >= schema.n_classes).any():
+            return "its array row_sample/target holds what is no class"
+        if (arrays["weight"] <= 0.0).any() or (arrays["own"] <= 0.0).any():
+            return "its array row_sample/weight holds a row without weight"
+        return None
+
+    def cell_tables(self, schema: Schema, attributes: tuple[Name, ...]) -> Iterator[CellTable]:
+        raise CannotCount("A sample of rows is no table of cells.")
+
+    def _joined(self, other: Self) -> Self:
+        limit = min(self.limit, other.limit, key=lambda one: one[0])
+        arrays = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in self.free_arrays
+        }
+        return replace(self, **arrays, limit=limit)
+
+    def _up_to(self, limit: np.uint64) -> Self:
+        n = int(np.searchsorted(self.numbers, limit, side="right"))
+        return replace(self._take(slice(0, n)), limit=np.array([limit], dtype=np.uint64))
+
+    def _within(self) -> Self:
+        """Let rows go that are beyond the limit, and lower it where there are more than may be kept."""
+        capacity = int(self.capacity[0])
+        kept = self._up_to(self.limit[0])
+        if len(kept.numbers) <= capacity:
+            return kept
+        # All rows of one number stay or go together.
+        return kept._up_to(kept.numbers[capacity] - np.uint64(1))
+
+    def _take(self, rows: slice | NDArray[np.intp]) -> Self:
+        return replace(self, **{name: getattr(self, name)[rows] for name in self.free_arrays})
+
+
+def sample_of(
+    schema: Schema, capacity: int, codes: Any, values: Floats, target: NDArray[Any], weights: Floats
+) -> RowSample:
+    """Return the sample of rows: codes and values of shapes (n, d) and (n, m), classes and weights of shape (n,)."""
+    rows = np.flatnonzero(weights > 0.0)
+    codes = np.asarray(codes, dtype=np.int64)[rows].reshape(len(rows), len(schema.categorical))
+    bits, target, weights = _bits_of(values[rows]), target[rows].astype(np.int64), weights[rows]
+    empty = RowSample.zero(schema, (capacity,))
+    taken = replace(
+        empty,
+        numbers=row_numbers(schema, codes, bits),
+        codes=codes,
+        bits=bits,
+        target=target,
+        weight=weights,
+        own=np.minimum(weights, 1.0),
+    )
+    return empty.merge(taken)
+
+
+def _bits_of(values: Floats) -> NDArray[np.int64]:
+    """Return the bits of doubles; those of equal ones are equal."""
+    values = np.ascontiguousarray(values + 0.0)  # −0.0 is 0.0
+    values[np.isnan(values)] = np.nan
+    return values.view(np.int64)
+
+
+def row_numbers(schema: Schema, codes: NDArray[np.int64], bits: NDArray[np.int64]) -> Words:
+    """Return a number for each row, as if drawn at random, but the same for rows of equal labels and numbers.
+
+    Neither the order of the columns nor the class has a part in it.
+    """
+    found = np.zeros(len(codes), dtype=np.uint64)
+    for j, variable in enumerate(schema.categorical):
+        words = _mixed(_label_words(variable) ^ np.uint64(_word(repr(variable.name))))
+        found += words[codes[:, j]]
+    for j, variable in enumerate(schema.numeric):
+        found += _mixed(_mixed(bits[:, j].view(np.uint64)) ^ np.uint64(_word(repr(variable.name))))
+    return _mixed(found)
+
+
+def _mixed(words: Words) -> Words:
+    """Stir the bits of words (the finaliser of SplitMix64)."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def _label_words(variable: Variable) -> Words:
+    """Return a word for each state, and one for missing: of the label, since codes move when a schema grows."""
+    return np.array([*map(_label_word, variable.states), 0], dtype=np.uint64)
+
+
+def _label_word(label: Label) -> int:
+    # Numbers that are equal (1, 1.0, True) are one state, and have one hash; that of a text is another in each process.
+    return _word(repr(hash(label)) if isinstance(label, Real) else repr(label))
+
+
+def _word(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -1,0 +1,215 @@
+"""The algebra: statistics that can be added, subtracted, scaled and moved to a larger schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from bayeskit._schema import Name, Schema
+from bayeskit._statistics.cell_moments import CellMoments
+from bayeskit._statistics.families import Families
+from bayeskit._statistics.grids import Grids
+from bayeskit._statistics.interactions import Interactions
+from bayeskit._statistics.moments import Moments
+from bayeskit._statistics.pairs import Pairs
+from bayeskit._statistics.part import CellTable, Embedding, Part, joined, never_counted
+from bayeskit._statistics.regression_families import RegressionFamilies
+from bayeskit._statistics.row_sample import RowSample
+from bayeskit._statistics.scatter import Scatter
+from bayeskit._statistics.tables import Tables
+from bayeskit._statistics.term import PARTS, Plan, Term, register
+from bayeskit._statistics.totals import Totals
+from bayeskit._statistics.tree_counts import TreeCounts
+from bayeskit._statistics.triples import Triples
+from bayeskit.errors import Incompatible
+from bayeskit.typing import Floats
+
+for _part in (
+    *(Tables, Moments, Totals, Scatter, Grids, Pairs, Triples, Families, CellMoments, RegressionFamilies),
+    *(TreeCounts, Interactions, RowSample),
+):
+    register(_part)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Sums over rows, with the schema that names their axes.
+
+    Statistics are values: ``a + b`` is the statistics of the rows of both, ``a - b`` those of a without
+    the rows of b, ``a * w`` those of a with every weight multiplied. Schemas grow as needed.
+
+    ``gone`` holds the small parts of all rows that were taken away, as long as their classes have weight: they tell
+    how large an error that may have left, so that the next subtraction knows what is nothing. It is empty while every
+    weight is a whole number or a short binary fraction.
+    """
+
+    schema: Schema
+    plan: Plan
+    parts: Mapping[str, Part]
+    gone: Mapping[str, Part] = field(default_factory=dict)
+    tables: Tables = field(init=False, repr=False, compare=False)
+    moments: Moments = field(init=False, repr=False, compare=False)
+    class_counts: Floats = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # The two parts that most estimates begin with, where they were counted, and n(c).
+        for name in ("tables", "moments"):
+            if name in self.parts:
+                object.__setattr__(self, name, self.parts[name])
+        if "tables" in self.parts:
+            object.__setattr__(self, "class_counts", self.tables.margin)
+
+    @classmethod
+    def zero(cls, schema: Schema, plan: Plan) -> Statistics:
+        return cls(schema, plan, {p.kind: PARTS[p.kind].zero(schema, p.attributes) for p in plan.patterns})
+
+    def cell_tables(self) -> list[CellTable]:
+        """List the cells of every term, once for each: the same statistics as a long table.
+
+        Where a term is part of two patterns the first one's is listed.
+        """
+        found: dict[Term, CellTable] = {}
+        for pattern in self.plan.patterns:
+            for table in self.parts[pattern.kind].cell_tables(self.schema, pattern.attributes):
+                found.setdefault(table.term, table)
+        return list(found.values())
+
+    @classmethod
+    def from_cell_tables(cls, schema: Schema, plan: Plan, tables: Iterable[CellTable]) -> Statistics:
+        """Build statistics from the cells of their terms, wherever these were counted.
+
+        The inverse of :meth:`cell_tables`. Every term of the plan must be there, and plain counts must all add up to
+        the same rows. A term may come in several pieces.
+
+        Examples
+        --------
+        >>> from bayeskit._schema import Variable
+        >>> from bayeskit.statistics import CellTable, Term
+        >>> schema = Schema((Variable("a", "categorical", (0, 1)),), Variable("y", "categorical", ("no", "yes")))
+        >>> classes = CellTable(Term(("y",)), np.array([[0], [1]]), np.array([2.0, 3.0]))
+        >>> cells = CellTable(Term(("y", "a")), np.array([[0, 0], [1, 1], [1, 2]]), np.array([2.0, 1.0, 2.0]))
+        >>> Statistics.from_cell_tables(schema, Plan.naive(schema), [classes, cells]).table("a")
+        array([[2., 0.],
+               [0., 1.]])
+        """
+        found = joined(tables, schema, plan.terms(schema))
+        parts = {p.kind: PARTS[p.kind].from_cell_tables(schema, p.attributes, found) for p in plan.patterns}
+        return cls(schema, plan, parts)
+
+    @property
+    def total(self) -> float:
+        return float(self.tables.margin.sum())
+
+    def table(self, name: Name) -> Floats:
+        """n(v, c) for the states v of one attribute, without its spare cell: shape (r, K)."""
+        j = [v.name for v in self.schema.categorical].index(name)
+        start, stop = int(self.schema.offsets[j]), int(self.schema.offsets[j + 1])
+        return self.tables.counts[start : stop - 1]
+
+    def embed(self, schema: Schema) -> Statistics:
+        """Return the same statistics under a schema with more (or fewer, weightless) states."""
+        if schema is self.schema:
+            return self
+        embedding = Embedding(self.schema, schema)
+        parts, gone = (
+            {kind: part.embed(embedding) for kind, part in some.items()} for some in (self.parts, self.gone)
+        )
+        return replace(self, schema=schema, parts=parts, gone=gone)
+
+    def _aligned(self, other: Statistics) -> tuple[Statistics, Statistics]:
+        if self.plan is not other.plan and self.plan != other.plan:
+            raise Incompatible("The two statistics were counted by different plans and cannot be added.")
+        if self.schema is other.schema:
+            return self, other
+        schema = self.schema.union(other.schema)
+        return self.embed(schema), other.embed(schema)
+
+    def merge(self, other: Statistics) -> Statistics:
+        a, b = self._aligned(other)
+        parts, gone = _merged(a.parts, b.parts), _merged(a.gone, b.gone)
+        for kind, part in parts.items():
+            lost = gone.get(part.cleared_by)
+            if lost is not None and lost.weight.any():
+                parts[kind] = part.without_rounding(lost)
+        return replace(a, parts=parts, gone=gone)
+
+    def subtract(self, other: Statistics) -> Statistics:
+        """Return the statistics without the rows of another; more than was counted is refused."""
+        a, b = self._aligned(other)
+        before = _merged(a.gone, b.gone)
+        taken = {
+            kind: part for kind, part in b.parts.items() if part.remembered == "always" or kind in before
+        }
+        gone = _merged(before, taken)
+        left = replace(a, parts={kind: part.subtract(b.parts[kind], gone) for kind, part in a.parts.items()})
+        deficit = max(part.deficit() for part in left.parts.values())
+        if deficit > 1e-9 * max(1.0, a.total):
+            raise never_counted(-deficit)
+        if not before and a.exact and b.exact:
+            return left
+        # A class without weight has nothing that could be in error.
+        alive = (left.class_counts > 0.0).astype(np.float64)
+        return replace(
+            left, gone={kind: part.scale(alive) for kind, part in gone.items()} if alive.any() else {}
+        )
+
+    def scale(self, factor: float | Floats) -> Statistics:
+        gone = self.gone
+        if (np.abs(np.frexp(factor)[0]) != 0.5).any():  # by a power of two nothing is rounded
+            remembered = tuple(p for p in self.plan.patterns if PARTS[p.kind].remembered)
+            gone = _merged(Statistics.zero(self.schema, Plan(remembered)).parts, gone)
+        parts, gone = (
+            {kind: part.scale(factor) for kind, part in some.items()} for some in (self.parts, gone)
+        )
+        return replace(self, parts=parts, gone=gone)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all weights are such that sums of them have no rounding."""
+        return all(part.exact for part in self.parts.values())
+
+    def __add__(self, other: Statistics) -> Statistics:
+        return self.merge(other)
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        return self.subtract(other)
+
+    def __mul__(self, factor: float) -> Statistics:
+        return self.scale(factor)
+
+    __rmul__ = __mul__
+
+    def _repr_html_(self) -> str:
+        from bayeskit._statistics.statistics_html import statistics_html
+
+        return statistics_html(self)
+
+    def pruned(self) -> Statistics:
+        """Let go of undeclared states and classes that have no weight (left or never had)."""
+        schema, tables = self.schema, self.tables
+        alive = np.asarray(tables.counts.any(axis=1))
+        alive[schema.offsets[1:].astype(np.intp) - 1] = True  # spare cells are no states
+        classes = np.asarray(tables.margin > 0)
+        if alive.all() and classes.all():
+            return self
+        attributes, j = [], 0
+        for variable in schema.attributes:
+            if variable.kind == "categorical":
+                start = int(schema.offsets[j])
+                variable = variable.kept(alive[start : start + variable.size])
+                j += 1
+            attributes.append(variable)
+        return self.embed(schema.with_variables(attributes, schema.target.kept(classes)))
+
+
+def _merged(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
+    """Add parts of the same kind; one that the other side does not have stays as it is."""
+    return {**a, **b, **{kind: a[kind].merge(b[kind]) for kind in a if kind in b}}
+
+
+def memory_of(plan: Plan, schema: Schema) -> int:
+    """Return the bytes that the large parts of a plan take for a schema, before any is taken."""
+    return sum(PARTS[pattern.kind].memory(schema, pattern.attributes) for pattern in plan.patterns)

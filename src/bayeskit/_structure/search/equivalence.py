@@ -1,0 +1,434 @@
+"""Classes of equivalent graphs as sets of bits: from a graph to its class and back, and greedy search over them."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from bayeskit._structure.arcs import Arcs
+from bayeskit._structure.search_protocol import Family, Graph, Question, Search, Stop, members
+from bayeskit.errors import SettingError
+
+
+@dataclass(frozen=True)
+class PartialGraph:
+    """A graph whose edges may lack a direction.
+
+    Attributes
+    ----------
+    parents : for each variable those from which an arc leads to it
+    near : for each variable those to which an edge without direction joins it
+    """
+
+    parents: tuple[int, ...]
+    near: tuple[int, ...]
+
+    @cached_property
+    def children(self) -> tuple[int, ...]:
+        """For each variable those to which an arc leads."""
+        return turned(self.parents)
+
+    @cached_property
+    def joined(self) -> tuple[int, ...]:
+        """For each variable all that an edge joins to it, whatever its direction."""
+        return tuple(a | b | c for a, b, c in zip(self.parents, self.near, self.children, strict=True))
+
+    def is_clique(self, some: int) -> bool:
+        """Tell whether every two of a set are joined."""
+        return all(some & ~(self.joined[v] | 1 << v) == 0 for v in members(some))
+
+    def has_path(self, source: int, target: int, without: int) -> bool:
+        """Tell whether a path leads along arcs and undirected edges, never against an arc, past a set of variables."""
+        goal, seen, edge = 1 << target, 1 << source | without, 1 << source
+        while edge:
+            step = 0
+            for v in members(edge):
+                step |= self.children[v] | self.near[v]
+            if step & goal:
+                return True
+            edge = step & ~seen
+            seen |= edge
+        return False
+
+
+def turned(parents: Sequence[int]) -> tuple[int, ...]:
+    """Return the children of each variable.
+
+    >>> turned((0, 0b1, 0b1))
+    (6, 0, 0)
+    """
+    children = [0] * len(parents)
+    for v, mine in enumerate(parents):
+        for p in members(mine):
+            children[p] |= 1 << v
+    return tuple(children)
+
+
+def topological(parents: Sequence[int]) -> list[int]:
+    """Return the variables of a graph without cycles, each after its parents; else the lowest first.
+
+    >>> topological((0b100, 0, 0b10))
+    [1, 2, 0]
+    """
+    order: list[int] = []
+    placed, left = 0, (1 << len(parents)) - 1
+    while left:
+        v = next(v for v in members(left) if parents[v] & ~placed == 0)
+        order.append(v)
+        placed |= 1 << v
+        left ^= 1 << v
+    return order
+
+
+def complete(parents: Sequence[int]) -> PartialGraph:
+    """Return the class of a graph: an arc keeps its direction where all equivalent graphs agree on it.
+
+    Examples
+    --------
+    >>> complete((0, 0b1, 0b10))  # 0 → 1 → 2 may be turned round
+    Partial(parents=(0, 0, 0), near=(2, 5, 2))
+    >>> complete((0, 0b101, 0))  # 0 → 1 ← 2 may not
+    Partial(parents=(0, 5, 0), near=(0, 0, 0))
+
+    References
+    ----------
+    D. M. Chickering, "A transformational characterization of equivalent Bayesian network structures", UAI 1995.
+    """
+    order = topological(parents)
+    rank = {v: place for place, v in enumerate(order)}
+    compelled, near = [0] * len(order), [0] * len(order)
+    for y in order:
+        mine = parents[y]
+        if not mine:
+            continue
+        x = max(members(mine), key=rank.__getitem__)
+        if compelled[x] & ~mine or mine & ~(parents[x] | 1 << x):
+            compelled[y] = mine
+            continue
+        compelled[y] = compelled[x]
+        for p in members(mine ^ compelled[x]):
+            near[y] |= 1 << p
+            near[p] |= 1 << y
+    return PartialGraph(tuple(compelled), tuple(near))
+
+
+def extension(partial: PartialGraph) -> tuple[int, ...] | None:
+    """Return a graph with the same edges, arcs and v-structures, or None where there is none.
+
+    A variable into which all its edges may point is taken out, again and again; of several the highest.
+
+    Examples
+    --------
+    >>> extension(Partial((0, 0, 0), (0b10, 0b101, 0b10)))
+    (0, 1, 2)
+    >>> extension(Partial((0, 0, 0, 0), (0b1010, 0b101, 0b1010, 0b101))) is None  # a square without a chord
+    True
+
+    References
+    ----------
+    D. Dor and M. Tarsi, "A simple algorithm to construct a consistent extension of a partially oriented graph",
+    1992.
+    """
+    children, near = partial.children, partial.near
+    joined = partial.joined
+    parents = list(partial.parents)
+    left = (1 << len(parents)) - 1
+    while left:
+        for v in reversed([*members(left)]):
+            around = joined[v] & left
+            if children[v] & left == 0 and all(
+                around & ~(joined[u] | 1 << u) == 0 for u in members(near[v] & left)
+            ):
+                parents[v] |= near[v] & left
+                left ^= 1 << v
+                break
+        else:
+            return None
+    return tuple(parents)
+
+
+def extended(graph: Graph, arcs: Arcs) -> tuple[int, ...]:
+    """Direct every edge: as a member of the class if there is one that keeps the limits, else in some order.
+
+    Tests of independence may contradict each other, and then no graph has all the arcs and v-structures that
+    they ask for. The edges that are left are directed from earlier to later variables of a topological order.
+
+    Examples
+    --------
+    >>> extended(Graph((0, 0, 0), frozenset({(0, 1), (1, 2)})), Arcs.all(3))
+    (0, 1, 2)
+    """
+    near = [0] * len(graph.parents)
+    for a, b in graph.undirected:
+        near[a] |= 1 << b
+        near[b] |= 1 << a
+    found = extension(PartialGraph(graph.parents, tuple(near)))
+    if found is not None and arcs.permits(found):
+        return found
+    parents = list(graph.parents)
+    rank = {v: k for k, v in enumerate(topological(parents))}
+    for a, b in sorted(graph.undirected):
+        first, second = (a, b) if rank[a] < rank[b] else (b, a)
+        if not arcs.allowed[second] >> first & 1:
+            # The other way round, if no path leads back; otherwise the edge is left out.
+            first, second = second, first
+            if not arcs.allowed[second] >> first & 1 or _reaches(parents, second, first):
+                continue
+        if parents[second].bit_count() < arcs.max_parents:
+            parents[second] |= 1 << first
+            rank = {v: k for k, v in enumerate(topological(parents))}
+    return tuple(parents)
+
+
+def _reaches(parents: list[int], source: int, target: int) -> bool:
+    """Tell whether a path of arcs leads from one variable to another."""
+    seen = edge = 1 << target
+    while edge:
+        step = 0
+        for v in members(edge):
+            step |= parents[v]
+        if step >> source & 1:
+            return True
+        edge = step & ~seen
+        seen |= edge
+    return False
+
+
+# Gains below this are the same number added up in different orders; so many digits of one are the gain itself.
+TIE = 1e-6
+DIGITS = 6
+# A variable amid very many cliques of undirected edges: those beyond this number, the largest, are not looked at.
+MOST_CLIQUES = 2000
+
+
+class Change(NamedTuple):
+    """The edge from x to y is inserted or deleted; ``clique`` are the undirected neighbours of y that stay its parents.
+
+    In Chickering's words the clique is NA ∪ T where an edge is inserted and NA \\ H where it is deleted, NA being the
+    neighbours of y that are joined to x.
+    """
+
+    loss: float  # what the score falls by, so that the best comes first when sorted, and of equals the lowest variables
+    x: int
+    y: int
+    clique: int
+
+
+def insertions(
+    partial: PartialGraph, y: int, max_parents: int
+) -> tuple[list[Family], Callable[..., list[Change]]]:
+    """Return what to ask, and how to read from the answers the insertions into y that gain.
+
+    Their cliques are such; that they leave no cycle (:func:`can_insert`) is left to be looked at when one is the best.
+    """
+    near, above = partial.near[y], partial.parents[y]
+    apart = [x for x in range(len(partial.near)) if x != y and not partial.joined[y] >> x & 1]
+    # The neighbours of y joined to x must be in the clique, and others may: so x fits each clique that has those.
+    must = [(x, partial.joined[x] & near) for x in apart]
+    questions: list[Family] = []
+    for clique in cliques(partial, near):
+        if (above | clique).bit_count() >= max_parents:
+            continue
+        fitting = tuple(x for x, needed in must if needed & ~clique == 0)
+        if fitting:
+            questions += [Family(y, above | clique), Family(y, above | clique, fitting)]
+
+    def read(answers: Sequence[Any]) -> list[Change]:
+        found = []
+        for question, alone, with_x in zip(questions[1::2], answers[::2], answers[1::2], strict=True):
+            base = float(alone[0]) + TIE
+            for x, score in zip(question.more or (), with_x.tolist(), strict=True):
+                if score > base:
+                    found.append(Change(round(base - TIE - score, DIGITS), x, y, question.parents & ~above))
+        return sorted(found)
+
+    return questions, read
+
+
+def deletions(
+    partial: PartialGraph, y: int, max_parents: int
+) -> tuple[list[Family], Callable[..., list[Change]]]:
+    """Return what to ask, and how to read from the answers the deletions of an edge at y that gain."""
+    near, above = partial.near[y], partial.parents[y]
+    cases: list[tuple[int, int]] = []
+    questions: list[Family] = []
+    for x in members(near | above):
+        for clique in cliques(partial, near & partial.joined[x]):
+            without = (above | clique) & ~(1 << x)
+            if without.bit_count() < max_parents:
+                cases.append((x, clique))
+                questions += [Family(y, without), Family(y, without | 1 << x)]
+
+    def read(answers: Sequence[Any]) -> list[Change]:
+        found = []
+        for (x, clique), without, with_x in zip(cases, answers[::2], answers[1::2], strict=True):
+            loss = float(with_x[0] - without[0])
+            if loss < -TIE:
+                found.append(Change(round(loss, DIGITS), x, y, clique))
+        return sorted(found)
+
+    return questions, read
+
+
+def can_insert(partial: PartialGraph, change: Change) -> bool:
+    """Tell whether an insertion leaves no cycle: every path from y back to x goes through the clique."""
+    return not partial.has_path(change.y, change.x, change.clique)
+
+
+def insert(partial: PartialGraph, change: Change) -> PartialGraph:
+    """Return the graph with x → y, and the clique's edges turned into arcs to y where x is not joined to them."""
+    _, x, y, clique = change
+    return _directed(partial, [(t, y) for t in members(clique & ~partial.joined[x])], [(x, y)], None)
+
+
+def delete(partial: PartialGraph, change: Change) -> PartialGraph:
+    """Return the graph without the edge of x and y, in which both point at those outside the clique."""
+    _, x, y, clique = change
+    outside = partial.near[y] & partial.joined[x] & ~clique
+    arcs = [(y, h) for h in members(outside)] + [(x, h) for h in members(outside & partial.near[x])]
+    return _directed(partial, arcs, [], (x, y))
+
+
+def cliques(partial: PartialGraph, among: int) -> Iterator[int]:
+    """Yield the cliques of a set, the smallest first (the empty set is one); each once.
+
+    >>> from bayeskit._structure.search.equivalence import complete
+    >>> list(cliques(complete((0, 0b1, 0b11, 0b100)), 0b1101))
+    [0, 1, 4, 8, 5, 12]
+    """
+    level = [(0, among)]
+    count = 0
+    while level:
+        larger = []
+        for clique, candidates in level:
+            yield clique
+            count += 1
+            if count == MOST_CLIQUES:
+                return
+            for v in members(candidates):
+                # Only higher ones are added, so that each set is made in one way.
+                larger.append((clique | 1 << v, candidates & partial.joined[v] & -(2 << v)))
+        level = larger
+
+
+def _directed(
+    partial: PartialGraph,
+    turned: list[tuple[int, int]],
+    new: list[tuple[int, int]],
+    gone: tuple[int, int] | None,
+) -> PartialGraph:
+    parents, near = list(partial.parents), list(partial.near)
+    for a, b in [*turned, *([gone] if gone else [])]:
+        near[a] &= ~(1 << b)
+        near[b] &= ~(1 << a)
+    for a, b in [*turned, *new]:
+        parents[b] |= 1 << a
+    if gone:
+        parents[gone[1]] &= ~(1 << gone[0])
+    return PartialGraph(tuple(parents), tuple(near))
+
+
+Steps = Generator[Question, list[Any], None]
+Apply = Callable[[PartialGraph, Change], PartialGraph]
+IsValid = Callable[[PartialGraph, Change], bool]
+
+
+def equivalence(arcs: Arcs, start: Sequence[int] | None = None) -> Search:
+    """Search classes of graphs: insert the edge that gains most until none gains, then delete likewise.
+
+    With a score that is the same for equivalent graphs and rows enough, the class found is that of the distribution.
+
+    Parameters
+    ----------
+    arcs : Arcs
+        A class of graphs keeps no required or forbidden arcs: only ``max_parents`` may be set. Then a step is left out
+        where the graph made of its class has more parents.
+    start : parents of each variable, optional
+        The graph whose class is the first; without it the one without arcs.
+
+    References
+    ----------
+    D. M. Chickering, "Optimal structure identification with greedy search", Journal of Machine Learning Research 3
+    (2002).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayeskit._structure.search_protocol import answer_all
+    >>> def score(families):  # a likes its one parent b, c is indifferent
+    ...     each = lambda child, parents: {(0, 2): 5.0, (1, 1): 5.0}.get((child, parents), -float(parents))
+    ...     return [np.array([each(c, p) if more is None else each(c, p | 1 << v) for v in more or (0,)])
+    ...             for c, p, more in families]
+    >>> answer_all(equivalence(Arcs.all(3)), score)
+    Graph(parents=(0, 1, 0), undirected=frozenset())
+    """
+    if not arcs.is_free:
+        raise SettingError(
+            "The search over classes of equivalent graphs takes no required or forbidden arcs and no tiers: all graphs "
+            'of a class would have to keep them. Use method="auto" or "hill-climbing".'
+        )
+    classes = Classes(arcs, tuple(start) if start is not None else (0,) * arcs.n)
+    with suppress(Stop):
+        yield from classes.search()
+    return Graph(classes.parents)
+
+
+class Classes:
+    """The class reached, and one of its graphs. Its steps do not catch Stop."""
+
+    def __init__(self, arcs: Arcs, parents: tuple[int, ...]) -> None:
+        self.arcs = arcs
+        self.parents = parents
+        self.partial = complete(parents)
+
+    def search(self) -> Steps:
+        """Insert while it gains, then delete while it gains."""
+        yield from self.phase(insertions, insert, can_insert)
+        yield from self.phase(deletions, delete, _always)
+
+    def phase(
+        self,
+        steps: Callable[..., Any],
+        apply: Apply,
+        is_valid: IsValid,
+    ) -> Steps:
+        """Take the best step of one kind until none gains."""
+        n = self.arcs.n
+        known: list[list[Change]] = [[] for _ in range(n)]
+        seen: list[Any] = [None] * n
+        while True:
+            # Only the variables about which the last step changed something are looked at again.
+            now = [self._surroundings(y) for y in range(n)]
+            changed = [y for y in range(n) if seen[y] != now[y]]
+            seen = now
+            asked = [steps(self.partial, y, self.arcs.max_parents) for y in changed]
+            answers = (yield [q for questions, _ in asked for q in questions]) if changed else []
+            place = 0
+            for y, (questions, read) in zip(changed, asked, strict=True):
+                known[y] = read(answers[place : place + len(questions)])
+                place += len(questions)
+            if not self._take_best(known, apply, is_valid):
+                return
+
+    def _take_best(self, known: list[list[Change]], apply: Apply, is_valid: IsValid) -> bool:
+        for change in heapq.merge(*known):
+            if is_valid(self.partial, change):
+                parents = extension(apply(self.partial, change))
+                if parents is not None and self.arcs.permits(parents):
+                    self.parents = parents
+                    self.partial = complete(parents)
+                    return True
+        return False
+
+    def _surroundings(self, y: int) -> tuple[int, ...]:
+        """Return all that the steps at y depend on, but for paths."""
+        now = self.partial
+        return (now.parents[y], now.near[y], now.joined[y], *(now.joined[u] for u in members(now.near[y])))
+
+
+def _always(partial: PartialGraph, change: Change) -> bool:
+    return True

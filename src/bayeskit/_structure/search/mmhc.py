@@ -1,0 +1,188 @@
+"""Max-min hill climbing: tests of independence choose who may be joined, the score chooses the arcs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from bayeskit._structure.arcs import Arcs
+from bayeskit._structure.search.hill_climbing import hill_climbing
+from bayeskit._structure.search_protocol import Graph, Question, Search, Stop, Test, bits, members
+
+# How weak a dependence is: the p-value, of equal ones the statistic (p-values of many rows are often exactly zero).
+Weakness = tuple[float, float]
+_STRONGEST, _WEAKEST = (0.0, -math.inf), (1.0, 0.0)
+
+Neighbours = Generator[Question, list[Any], tuple[int, ...]]
+
+
+def mmpc(arcs: Arcs, significance: float = 0.05, max_given: int = 3) -> Neighbours:
+    """Find variables that no small set of each other's neighbours makes independent.
+
+    For each variable the one that depends on it most, whatever subset of the neighbours found so far is given, is
+    taken as a neighbour until all that are left are independent; then those that a subset of the others makes
+    independent are put back. Two variables are neighbours where each is found for the other. All variables go forward
+    together, so there are few questions with many tests each.
+
+    Parameters
+    ----------
+    arcs : Arcs
+        Variables that no allowed arc joins are not tested.
+    significance : float
+        Variables are independent where the p-value is above this.
+    max_given : int
+        The most variables that are given in one test. There are as many tests as subsets of the neighbours.
+
+    Returns
+    -------
+    generator
+        Answers with the neighbours of each variable.
+
+    Examples
+    --------
+    0 → 1 → 2: the ends are independent given the middle.
+
+    >>> def answer(tests):
+    ...     return [(0.0, 1, 1.0) if {t.a, t.b} == {0, 2} and t.given == 2 else (9.0, 1, 0.001) for t in tests]
+    >>> search = mmpc(Arcs.all(3))
+    >>> question = next(search)
+    >>> try:
+    ...     while True:
+    ...         question = search.send(answer(question))
+    ... except StopIteration as end:
+    ...     end.value
+    (2, 5, 2)
+
+    References
+    ----------
+    I. Tsamardinos, L. E. Brown, C. F. Aliferis, "The max-min hill-climbing Bayesian network structure learning
+    algorithm", Machine Learning 65 (2006).
+    """
+    n = arcs.n
+    joined = [
+        bits([u for u in range(n) if arcs.allowed[v] >> u & 1 or arcs.allowed[u] >> v & 1]) for v in range(n)
+    ]
+    targets = [_Target(v, dict.fromkeys(members(joined[v]), _STRONGEST)) for v in range(n)]
+    known: dict[Test, Weakness] = {}
+
+    def learn(tests: Iterable[Test]) -> Generator[Question, list[Any], None]:
+        new = sorted({test for test in tests if test not in known})
+        if new:
+            for test, (statistic, _, p) in zip(new, (yield new), strict=True):
+                # With too few rows for a test p is no number: two variables are not joined on no grounds at all, and
+                # a set that cannot be given does not part them.
+                untested = _WEAKEST if test.given == 0 else _STRONGEST
+                known[test] = untested if math.isnan(p) else (float(p), -float(statistic))
+
+    growing = targets
+    while growing:
+        # Smaller sets first: a variable that one of them makes independent is spared the larger ones.
+        for size in range(max_given + 1):
+            tests = [[*target.growing_tests(size)] for target in growing]
+            yield from learn(test for each in tests for _, test in each)
+            for target, each in zip(growing, tests, strict=True):
+                target.weaken(((u, known[test]) for u, test in each), significance)
+        growing = [target for target in growing if target.take_strongest()]
+
+    for place in range(max((len(target.found) for target in targets), default=0)):
+        for size in range(max_given + 1):
+            again = [[*target.shrinking_tests(place, size)] for target in targets]
+            yield from learn(test for each in again for test in each)
+            for target, once_more in zip(targets, again, strict=True):
+                if any(known[test][0] > significance for test in once_more):
+                    target.dropped.add(target.found[place])
+
+    sets = [bits(target.kept) for target in targets]
+    return tuple(bits([u for u in members(sets[v]) if sets[u] >> v & 1]) for v in range(n))
+
+
+@dataclass
+class _Target:
+    """A variable, its neighbours in the order found, and how weak the dependence on each of the others can be made."""
+
+    v: int
+    open: dict[int, Weakness]
+    found: list[int] = field(default_factory=list)
+    dropped: set[int] = field(default_factory=set)
+
+    @property
+    def kept(self) -> list[int]:
+        return [u for u in self.found if u not in self.dropped]
+
+    def growing_tests(self, size: int) -> Iterator[tuple[int, Test]]:
+        """Yield tests of the open variables given sets with the neighbour found last: the others were tested before."""
+        given: list[int] = []
+        if size == 0 and not self.found:
+            given = [0]
+        elif size and self.found:
+            *before, last = self.found
+            given = [bits([*some, last]) for some in combinations(before, size - 1)]
+        for u in self.open:
+            for some in given:
+                yield u, _test(self.v, u, some)
+
+    def weaken(self, results: Iterable[tuple[int, Weakness]], significance: float) -> None:
+        for u, weakness in results:
+            if u in self.open:
+                self.open[u] = max(self.open[u], weakness)
+                if weakness[0] > significance:
+                    del self.open[u]
+
+    def take_strongest(self) -> bool:
+        """Move the variable that depends on this most to the neighbours; False where none is left."""
+        if not self.open:
+            return False
+        strongest = min(self.open, key=lambda u: (self.open[u], u))
+        del self.open[strongest]
+        self.found.append(strongest)
+        return bool(self.open)
+
+    def shrinking_tests(self, place: int, size: int) -> Iterator[Test]:
+        """Yield tests of one neighbour given sets of the others that are kept."""
+        if place < len(self.found) and (u := self.found[place]) not in self.dropped:
+            for some in combinations([w for w in self.kept if w != u], size):
+                yield _test(self.v, u, bits(some))
+
+
+def _test(a: int, b: int, given: int) -> Test:
+    return Test(min(a, b), max(a, b), given)
+
+
+def mmhc(
+    arcs: Arcs, significance: float = 0.05, *, max_given: int = 3, tabu: int = 0, max_worse: int = 15
+) -> Search:
+    """Find the neighbours of every variable by tests, then climb with arcs between neighbours only.
+
+    It asks for tests first and for scores of families after. Required arcs are kept whatever the tests say.
+
+    Parameters
+    ----------
+    arcs : Arcs
+    significance : float
+        Variables are independent where the p-value is above this.
+    max_given : int
+        The most variables given in one test. A small number leaves more pairs to the score.
+    tabu, max_worse : int
+        As in :func:`~bayeskit._structure.search.hill_climbing.hill_climbing`.
+
+    Examples
+    --------
+    >>> search = mmhc(Arcs.all(2))
+    >>> next(search)
+    [Test(a=0, b=1, given=0)]
+    >>> search.send([(9.0, 1, 0.003)])[:2]  # dependent: the arcs between them are tried
+    [Family(child=0, parents=0, more=None), Family(child=0, parents=0, more=(1,))]
+
+    References
+    ----------
+    I. Tsamardinos, L. E. Brown, C. F. Aliferis, "The max-min hill-climbing Bayesian network structure learning
+    algorithm", Machine Learning 65 (2006).
+    """
+    try:
+        neighbours = yield from mmpc(arcs, significance, max_given)
+    except Stop:
+        return Graph(arcs.required)
+    return (yield from hill_climbing(arcs, tabu=tabu, max_worse=max_worse, candidates=neighbours))

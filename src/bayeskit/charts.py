@@ -1,0 +1,47 @@
+"""Charts: values with numbers in them that draw themselves, as SVG and with Matplotlib."""
+
+from typing import TYPE_CHECKING
+
+from bayeskit._on_demand import on_demand
+
+# Name → module, imported when asked for.
+_HOMES = {
+    "Chart": "bayeskit._report.charts.chart",
+    "ClassProfile": "bayeskit._report.charts.class_profile",
+    "CostCurve": "bayeskit._report.charts.decision_curves",
+    "Nomogram": "bayeskit._report.charts.nomogram",
+    "PlotPicture": "bayeskit._report.charts.chart",
+    "Regions": "bayeskit._report.charts.regions",
+    "RejectCurve": "bayeskit._report.charts.decision_curves",
+    "Reliability": "bayeskit._report.charts.reliability_chart",
+    "cost_curve": "bayeskit._report.charts.decision_curves",
+    "curve_picture": "bayeskit._report.mixtures.component_chart",
+    "reject_curve": "bayeskit._report.charts.decision_curves",
+    "reliability": "bayeskit._report.charts.reliability_chart",
+}
+
+__all__ = [
+    "Chart",
+    "ClassProfile",
+    "CostCurve",
+    "Nomogram",
+    "PlotPicture",
+    "Regions",
+    "RejectCurve",
+    "Reliability",
+    "cost_curve",
+    "curve_picture",
+    "reject_curve",
+    "reliability",
+]
+
+if TYPE_CHECKING:
+    from bayeskit._report.charts.chart import Chart, PlotPicture
+    from bayeskit._report.charts.class_profile import ClassProfile
+    from bayeskit._report.charts.decision_curves import CostCurve, RejectCurve, cost_curve, reject_curve
+    from bayeskit._report.charts.nomogram import Nomogram
+    from bayeskit._report.charts.regions import Regions
+    from bayeskit._report.charts.reliability_chart import Reliability, reliability
+    from bayeskit._report.mixtures.component_chart import curve_picture
+
+__getattr__, __dir__ = on_demand(__name__, _HOMES)

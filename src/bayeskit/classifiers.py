@@ -1,0 +1,89 @@
+"""Classifiers: the estimators of the package, and the values that they hand out."""
+
+from typing import TYPE_CHECKING
+
+from bayeskit._on_demand import on_demand
+
+# Name → module, imported when asked for.
+_HOMES = {
+    "AODE": "bayeskit._classifiers.aode",
+    "KDB": "bayeskit._classifiers.kdb",
+    "SPODE": "bayeskit._classifiers.spode",
+    "TAN": "bayeskit._classifiers.tan",
+    "AnDE": "bayeskit._classifiers.ande",
+    "AutoBayes": "bayeskit._classifiers.auto_bayes",
+    "BayesDecision": "bayeskit._classifiers.bayes_decision",
+    "BayesNetClassifier": "bayeskit._classifiers.bayes_net",
+    "BernoulliNB": "bayeskit._classifiers.discrete_nb",
+    "CategoricalNB": "bayeskit._classifiers.categorical_nb",
+    "ComplementNB": "bayeskit._classifiers.discrete_nb",
+    "CountClassifier": "bayeskit._classifiers.count_classifier",
+    "CountForest": "bayeskit._classifiers.count_forest",
+    "DependentTable": "bayeskit._classifiers.labelled_tables",
+    "Discretizer": "bayeskit._classifiers.discretizer",
+    "Edge": "bayeskit._classifiers.structures",
+    "FamilyChoice": "bayeskit._classifiers.naive_bayes",
+    "GaussianBayes": "bayeskit._classifiers.gaussian_bayes",
+    "GaussianNB": "bayeskit._classifiers.gaussian_nb",
+    "LabelledTable": "bayeskit._classifiers.labelled_tables",
+    "LogLinearBayes": "bayeskit._classifiers.log_linear_bayes",
+    "MemberStanding": "bayeskit._classifiers.auto_bayes",
+    "MultinomialNB": "bayeskit._classifiers.discrete_nb",
+    "NaiveBayes": "bayeskit._classifiers.naive_bayes",
+    "SelectiveKDB": "bayeskit._classifiers.selective_kdb",
+    "WeightedNB": "bayeskit._classifiers.weighted_nb",
+}
+
+__all__ = [
+    "AODE",
+    "KDB",
+    "SPODE",
+    "TAN",
+    "AnDE",
+    "AutoBayes",
+    "BayesDecision",
+    "BayesNetClassifier",
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "CountClassifier",
+    "CountForest",
+    "DependentTable",
+    "Discretizer",
+    "Edge",
+    "FamilyChoice",
+    "GaussianBayes",
+    "GaussianNB",
+    "LabelledTable",
+    "LogLinearBayes",
+    "MemberStanding",
+    "MultinomialNB",
+    "NaiveBayes",
+    "SelectiveKDB",
+    "WeightedNB",
+]
+
+if TYPE_CHECKING:
+    from bayeskit._classifiers.ande import AnDE
+    from bayeskit._classifiers.aode import AODE
+    from bayeskit._classifiers.auto_bayes import AutoBayes, MemberStanding
+    from bayeskit._classifiers.bayes_decision import BayesDecision
+    from bayeskit._classifiers.bayes_net import BayesNetClassifier
+    from bayeskit._classifiers.categorical_nb import CategoricalNB
+    from bayeskit._classifiers.count_classifier import CountClassifier
+    from bayeskit._classifiers.count_forest import CountForest
+    from bayeskit._classifiers.discrete_nb import BernoulliNB, ComplementNB, MultinomialNB
+    from bayeskit._classifiers.discretizer import Discretizer
+    from bayeskit._classifiers.gaussian_bayes import GaussianBayes
+    from bayeskit._classifiers.gaussian_nb import GaussianNB
+    from bayeskit._classifiers.kdb import KDB
+    from bayeskit._classifiers.labelled_tables import DependentTable, LabelledTable
+    from bayeskit._classifiers.log_linear_bayes import LogLinearBayes
+    from bayeskit._classifiers.naive_bayes import FamilyChoice, NaiveBayes
+    from bayeskit._classifiers.selective_kdb import SelectiveKDB
+    from bayeskit._classifiers.spode import SPODE
+    from bayeskit._classifiers.structures import Edge
+    from bayeskit._classifiers.tan import TAN
+    from bayeskit._classifiers.weighted_nb import WeightedNB
+
+__getattr__, __dir__ = on_demand(__name__, _HOMES)

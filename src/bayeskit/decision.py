@@ -1,0 +1,39 @@
+"""Bayes decision theory: posterior × loss → action. Needs NumPy and nothing else.
+
+>>> from bayeskit._decision import bayes_rule, decide
+>>> mail = bayes_rule({"spam": 0.7, "ham": 0.3}, {"spam": 0.9, "ham": 0.01})
+>>> decide(mail, {"delete": {"spam": 0, "ham": 20}, "keep": {"spam": 1, "ham": 0}}).actions
+'delete'
+"""
+
+from typing import TYPE_CHECKING
+
+from bayeskit._on_demand import on_demand
+
+# Name → module, imported when asked for.
+_HOMES = {
+    "BayesRisk": "bayeskit._decision.risk",
+    "Decision": "bayeskit._decision.choice",
+    "Posterior": "bayeskit._decision.posterior",
+    "bayes_risk": "bayeskit._decision.risk",
+    "bayes_rule": "bayeskit._decision.posterior",
+    "conditional_risk": "bayeskit._decision.choice",
+    "decide": "bayeskit._decision.choice",
+}
+
+__all__ = [
+    "BayesRisk",
+    "Decision",
+    "Posterior",
+    "bayes_risk",
+    "bayes_rule",
+    "conditional_risk",
+    "decide",
+]
+
+if TYPE_CHECKING:
+    from bayeskit._decision.choice import Decision, conditional_risk, decide
+    from bayeskit._decision.posterior import Posterior, bayes_rule
+    from bayeskit._decision.risk import BayesRisk, bayes_risk
+
+__getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -1,0 +1,64 @@
+"""Explanations: the answer for a row as a page of arithmetic, and what else is said about rows."""
+
+from typing import TYPE_CHECKING
+
+from bayeskit._on_demand import on_demand
+
+# Name → module, imported when asked for.
+_HOMES = {
+    "Attribute": "bayeskit._report.explanation",
+    "Average": "bayeskit._report.factors.average",
+    "Contributions": "bayeskit._report.contributions",
+    "Explanation": "bayeskit._report.explanation",
+    "InformationTable": "bayeskit._report.information_table",
+    "NetworkExplanation": "bayeskit._report.networks.network_explanation",
+    "Novelty": "bayeskit._report.novelty_report",
+    "OmittedAttribute": "bayeskit._report.explanation",
+    "PageFactor": "bayeskit._report.explanation",
+    "Picture": "bayeskit._report.picture",
+    "PosteriorInterval": "bayeskit._report.posterior_interval",
+    "Questions": "bayeskit._report.value_of_information",
+    "Risks": "bayeskit._report.risks",
+    "SuperParent": "bayeskit._report.factors.average",
+    "explain": "bayeskit._report.factors.arithmetic",
+    "information": "bayeskit._report.information_table",
+    "one_row": "bayeskit._report.row",
+    "pairs": "bayeskit._report.information_table",
+}
+
+__all__ = [
+    "Attribute",
+    "Average",
+    "Contributions",
+    "Explanation",
+    "InformationTable",
+    "NetworkExplanation",
+    "Novelty",
+    "OmittedAttribute",
+    "PageFactor",
+    "Picture",
+    "PosteriorInterval",
+    "Questions",
+    "Risks",
+    "SuperParent",
+    "explain",
+    "information",
+    "one_row",
+    "pairs",
+]
+
+if TYPE_CHECKING:
+    from bayeskit._report.contributions import Contributions
+    from bayeskit._report.explanation import Attribute, Explanation, OmittedAttribute, PageFactor
+    from bayeskit._report.factors.arithmetic import explain
+    from bayeskit._report.factors.average import Average, SuperParent
+    from bayeskit._report.information_table import InformationTable, information, pairs
+    from bayeskit._report.networks.network_explanation import NetworkExplanation
+    from bayeskit._report.novelty_report import Novelty
+    from bayeskit._report.picture import Picture
+    from bayeskit._report.posterior_interval import PosteriorInterval
+    from bayeskit._report.risks import Risks
+    from bayeskit._report.row import one_row
+    from bayeskit._report.value_of_information import Questions
+
+__getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -1,0 +1,66 @@
+"""What a classifier, a density, a statistic, a backend or an engine of your own is made of."""
+
+from typing import TYPE_CHECKING
+
+from bayeskit._on_demand import on_demand
+
+# Name → module, imported when asked for.
+_HOMES = {
+    "BACKENDS": "bayeskit._counting.backend",
+    "COUNTERS": "bayeskit._counting.backend",
+    "METHODS": "bayeskit._networks.sampling_adapter",
+    "Backend": "bayeskit._counting.backend",
+    "CellTable": "bayeskit._statistics.part",
+    "Chunk": "bayeskit._data.encoded",
+    "Conditional": "bayeskit._conditionals.conditional",
+    "CountClassifier": "bayeskit._classifiers.count_classifier",
+    "Density": "bayeskit._conditionals.density",
+    "Embedding": "bayeskit._statistics.part",
+    "Engine": "bayeskit._networks.sampling_adapter",
+    "Model": "bayeskit._fitting.model",
+    "ModelForm": "bayeskit._fitting.model",
+    "ModelSpec": "bayeskit._fitting.model",
+    "Part": "bayeskit._statistics.part",
+    "Pattern": "bayeskit._statistics.term",
+    "Plan": "bayeskit._statistics.term",
+    "Question": "bayeskit._networks.sampling_adapter",
+    "Reading": "bayeskit._data.reading",
+    "Term": "bayeskit._statistics.term",
+}
+
+__all__ = [
+    "BACKENDS",
+    "COUNTERS",
+    "METHODS",
+    "Backend",
+    "CellTable",
+    "Chunk",
+    "Conditional",
+    "CountClassifier",
+    "Density",
+    "Embedding",
+    "Engine",
+    "Model",
+    "ModelForm",
+    "ModelSpec",
+    "Part",
+    "Pattern",
+    "Plan",
+    "Question",
+    "Reading",
+    "Term",
+]
+
+if TYPE_CHECKING:
+    from bayeskit._classifiers.count_classifier import CountClassifier
+    from bayeskit._conditionals.conditional import Conditional
+    from bayeskit._conditionals.density import Density
+    from bayeskit._counting.backend import BACKENDS, COUNTERS, Backend
+    from bayeskit._data.encoded import Chunk
+    from bayeskit._data.reading import Reading
+    from bayeskit._fitting.model import Model, ModelForm, ModelSpec
+    from bayeskit._networks.sampling_adapter import METHODS, Engine, Question
+    from bayeskit._statistics.part import CellTable, Embedding, Part
+    from bayeskit._statistics.term import Pattern, Plan, Term
+
+__getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -1,0 +1,52 @@
+"""Mixtures: models of rows whose class was never seen; and EM, for a problem of your own."""
+
+from typing import TYPE_CHECKING
+
+from bayeskit._on_demand import on_demand
+
+# Name → module, imported when asked for.
+_HOMES = {
+    "AcceleratedProblem": "bayeskit._fitting.em",
+    "Candidate": "bayeskit._mixtures.component_choice",
+    "ClassProfiles": "bayeskit._report.mixtures.class_profiles",
+    "ComponentChoice": "bayeskit._mixtures.component_choice",
+    "ComponentTable": "bayeskit._mixtures.gaussian_answers",
+    "EmResult": "bayeskit._fitting.em",
+    "GaussianMixture": "bayeskit._mixtures.gaussian_mixture",
+    "LatentClass": "bayeskit._mixtures.latent_class",
+    "Matching": "bayeskit._mixtures.label_matching",
+    "MixtureNotConverged": "bayeskit._mixtures.mixture_em",
+    "Problem": "bayeskit._fitting.em",
+    "StoppingRule": "bayeskit._fitting.em",
+    "climb_best": "bayeskit._fitting.em",
+    "match_labels": "bayeskit._mixtures.label_matching",
+}
+
+__all__ = [
+    "AcceleratedProblem",
+    "Candidate",
+    "ClassProfiles",
+    "ComponentChoice",
+    "ComponentTable",
+    "EmResult",
+    "GaussianMixture",
+    "LatentClass",
+    "Matching",
+    "MixtureNotConverged",
+    "Problem",
+    "StoppingRule",
+    "climb_best",
+    "match_labels",
+]
+
+if TYPE_CHECKING:
+    from bayeskit._fitting.em import AcceleratedProblem, EmResult, Problem, StoppingRule, climb_best
+    from bayeskit._mixtures.component_choice import Candidate, ComponentChoice
+    from bayeskit._mixtures.gaussian_answers import ComponentTable
+    from bayeskit._mixtures.gaussian_mixture import GaussianMixture
+    from bayeskit._mixtures.label_matching import Matching, match_labels
+    from bayeskit._mixtures.latent_class import LatentClass
+    from bayeskit._mixtures.mixture_em import MixtureNotConverged
+    from bayeskit._report.mixtures.class_profiles import ClassProfiles
+
+__getattr__, __dir__ = on_demand(__name__, _HOMES)

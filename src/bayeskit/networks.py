@@ -1,0 +1,97 @@
+"""Bayesian networks and Markov networks, and what is asked of them and learned about them."""
+
+from typing import TYPE_CHECKING
+
+from bayeskit._on_demand import on_demand
+
+# Name → module, imported when asked for.
+_HOMES = {
+    "ArcStrengths": "bayeskit._networks.fit.strengths",
+    "BayesianNetwork": "bayeskit._networks.bayesian_network",
+    "Cpdag": "bayeskit._graphs.cpdag",
+    "Deterministic": "bayeskit._graphs.distributions",
+    "Estimate": "bayeskit._inference.sampling.estimate",
+    "Factor": "bayeskit._graphs.factor",
+    "GaussianMixturePosterior": "bayeskit._inference.mixture_posterior",
+    "Independence": "bayeskit._networks.network_structure",
+    "LinearGaussian": "bayeskit._graphs.distributions",
+    "MarkovNetwork": "bayeskit._networks.markov_network",
+    "MostProbable": "bayeskit._networks.discrete_adapter",
+    "NetworkComparison": "bayeskit._report.networks.network_comparison",
+    "NodeInformation": "bayeskit._networks.analysis.measures",
+    "NodeInformationTable": "bayeskit._networks.analysis.measures",
+    "NoisyMax": "bayeskit._graphs.distributions",
+    "Not": "bayeskit._networks.evidence",
+    "ParameterSensitivity": "bayeskit._networks.analysis.parameters",
+    "Table": "bayeskit._graphs.distributions",
+    "arc_strengths": "bayeskit._networks.fit.strengths",
+    "compare_networks": "bayeskit._networks.analysis.compare_networks",
+    "cpdag": "bayeskit._networks.analysis.distance",
+    "get_max_memory": "bayeskit._inference.exact",
+    "learn_blanket": "bayeskit._networks.fit.learning",
+    "learn_network": "bayeskit._networks.fit.learning",
+    "plot_comparison": "bayeskit._networks.analysis.compare_networks",
+    "read_network": "bayeskit._networks.network_io",
+    "read_uai_evidence": "bayeskit._io.networks.uai",
+    "score": "bayeskit._fitting.networks.network_score",
+    "set_max_memory": "bayeskit._inference.exact",
+    "shd": "bayeskit._networks.analysis.distance",
+}
+
+__all__ = [
+    "ArcStrengths",
+    "BayesianNetwork",
+    "Cpdag",
+    "Deterministic",
+    "Estimate",
+    "Factor",
+    "GaussianMixturePosterior",
+    "Independence",
+    "LinearGaussian",
+    "MarkovNetwork",
+    "MostProbable",
+    "NetworkComparison",
+    "NodeInformation",
+    "NodeInformationTable",
+    "NoisyMax",
+    "Not",
+    "ParameterSensitivity",
+    "Table",
+    "arc_strengths",
+    "compare_networks",
+    "cpdag",
+    "get_max_memory",
+    "learn_blanket",
+    "learn_network",
+    "plot_comparison",
+    "read_network",
+    "read_uai_evidence",
+    "score",
+    "set_max_memory",
+    "shd",
+]
+
+if TYPE_CHECKING:
+    from bayeskit._fitting.networks.network_score import score
+    from bayeskit._graphs.cpdag import Cpdag
+    from bayeskit._graphs.distributions import Deterministic, LinearGaussian, NoisyMax, Table
+    from bayeskit._graphs.factor import Factor
+    from bayeskit._inference.exact import get_max_memory, set_max_memory
+    from bayeskit._inference.mixture_posterior import GaussianMixturePosterior
+    from bayeskit._inference.sampling.estimate import Estimate
+    from bayeskit._io.networks.uai import read_uai_evidence
+    from bayeskit._networks.analysis.compare_networks import compare_networks, plot_comparison
+    from bayeskit._networks.analysis.distance import cpdag, shd
+    from bayeskit._networks.analysis.measures import NodeInformation, NodeInformationTable
+    from bayeskit._networks.analysis.parameters import ParameterSensitivity
+    from bayeskit._networks.bayesian_network import BayesianNetwork
+    from bayeskit._networks.discrete_adapter import MostProbable
+    from bayeskit._networks.evidence import Not
+    from bayeskit._networks.fit.learning import learn_blanket, learn_network
+    from bayeskit._networks.fit.strengths import ArcStrengths, arc_strengths
+    from bayeskit._networks.markov_network import MarkovNetwork
+    from bayeskit._networks.network_io import read_network
+    from bayeskit._networks.network_structure import Independence
+    from bayeskit._report.networks.network_comparison import NetworkComparison
+
+__getattr__, __dir__ = on_demand(__name__, _HOMES)
