@@ -1,4 +1,4 @@
-"""LaTeX takes what is written for it and prints it: ``pytest -m tex tests/test_latex_compiles.py``."""
+"""LaTeX takes what is written for it and prints it: ``pytest -m tex tests/report/test_latex_compiles.py``."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def fragments(lang: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_fragments_fit_the_document_of_the_guide(lang: str, tmp_path: Path) -> None:
-    guide = Path(__file__).parents[1] / "docs/guide/explanations.md"
+    guide = Path(__file__).parents[2] / "docs/guide/explanations.md"
     preamble = re.search(r"```latex\n(.*?)```", guide.read_text(encoding="utf-8"), re.S)
     assert preamble is not None
     body = "\n\\clearpage\n".join(fragments(lang))

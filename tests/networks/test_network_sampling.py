@@ -132,7 +132,7 @@ def test_against_other_software(name):
 
 
 def golden(name):
-    folder = Path(__file__).parent / "golden/networks"
+    folder = Path(__file__).parents[1] / "golden/networks"
     answers, file = folder / f"inference/{name}.json.gz", folder / f"bif/{name}.bif.gz"
     network = read_bif(gzip.decompress(file.read_bytes()))
     return network, json.loads(gzip.decompress(answers.read_bytes()))["cases"]

@@ -207,7 +207,7 @@ def test_a_mixture_is_drawn():
 
 
 def test_the_pictures_of_the_guide_are_what_their_script_draws():
-    folder = Path(__file__).parent.parent / "docs" / "pictures"
+    folder = Path(__file__).parents[2] / "docs" / "pictures"
     if not folder.is_dir():
         pytest.skip("the documentation is not part of this copy")
     script = runpy.run_path(str(folder / "make_networks.py"))

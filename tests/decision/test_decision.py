@@ -25,7 +25,7 @@ from refusals import refuses
 
 PRIOR = {"spam": 0.7, "ham": 0.3}
 MAIL = {"delete": {"spam": 0, "ham": 20}, "keep": {"spam": 1, "ham": 0}}
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 costs = st.floats(-100, 100).map(lambda x: round(x, 6))
 

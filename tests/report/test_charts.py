@@ -225,7 +225,7 @@ def test_a_network_has_the_charts_of_its_predictions():
 
 
 def test_the_pictures_of_the_guide_are_those_that_their_script_draws():
-    folder = Path(__file__).parent.parent / "docs" / "pictures"
+    folder = Path(__file__).parents[2] / "docs" / "pictures"
     if not folder.is_dir():
         pytest.skip("the documentation is not part of this copy")
     script = runpy.run_path(str(folder / "make_charts.py"))

@@ -21,7 +21,7 @@ from bayeskit._structure.search.order import auto, legal
 from bayeskit._structure.search_protocol import Family, Stop, answer_all, bits
 from search_scores import answers, as_dag, entropy_score, limits, random_parents, random_score, total
 
-DATA = Path(os.environ.get("BAYESKIT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("BAYESKIT_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 def search(arcs, seed=0, effort=3):

@@ -150,7 +150,7 @@ def test_beyond_any_number_is_refused_at_once(name, planned):
     engine = Exact(p)
     with pytest.raises(TooLarge) as caught:
         QUESTIONS[name](engine, p, 2**30)
-    # That an order is given up soon is a matter of tests/test_triangulation.py.
+    # That an order is given up soon is a matter of tests/inference/test_triangulation.py.
     assert planned == ["triangulate"] * len(planned) and len(planned) <= 2
     assert len(caught.value.largest) >= 1_998
     assert caught.value.bytes_needed >= 8 * caught.value.cells and caught.value.cells >= 2**1_998
