@@ -89,7 +89,7 @@ _CHINESE = {
     "_comparison/suspect_columns.py",
     "datasets/_dataset.py",
     "_networks/examples.py",
-    *(f"report/textbook/{page}.py" for page in ("em_page", "lihang", "melon3", "melon8", "sheet", "spam")),
+    *(f"_report/textbook/{page}.py" for page in ("em_page", "lihang", "melon3", "melon8", "sheet", "spam")),
     "_report/textbook/structure_page.py",
     "_report/charts/legend.py",
 }

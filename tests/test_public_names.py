@@ -36,6 +36,9 @@ OTHER_WORDS = {
     "max_memory": {"memory", "cache_bytes", "memory_limit"},
 }
 
+# The same word for another thing: the strength of a penalty, bytes of a model, the number of states.
+OTHER_THINGS = {("LogLinearBayes", "penalty"), ("ModelStanding", "size"), ("Deterministic", "size")}
+
 # Letters of the books and of scikit-learn: nowhere but in a prior's own constructor and in scikit-learn's twins.
 ONLY_IN = {
     "alpha": {
@@ -45,6 +48,7 @@ ONLY_IN = {
         "MultinomialNB",
         "Lidstone",
         "NormalInverseGamma",
+        "ParameterSensitivity",  # (alpha x + beta) / (gamma x + delta), as the papers write it
     },
     "fit_prior": {"BernoulliNB", "CategoricalNB", "ComplementNB", "MultinomialNB"},
     "priors": {"GaussianNB"},
@@ -74,6 +78,8 @@ def documented_objects():
 def public_callables():
     """Yield (what it is called, function) of every public function, constructor and method of ours."""
     for place, name, value in public_objects():
+        if place == "bayeskit.extending":
+            continue  # what classes of one's own are handed by the library: a generator is rng there
         if inspect.isfunction(value):
             yield f"{place}.{name}", value
         elif inspect.isclass(value):
@@ -97,6 +103,7 @@ def test_one_word_for_one_thing(word):
         f"{called}({other}=)"
         for called, function in public_callables()
         for other in OTHER_WORDS[word] & inspect.signature(function).parameters.keys()
+        if (called.split(".")[-2], other) not in OTHER_THINGS
     }
     assert not found
 

@@ -271,7 +271,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"required": [("size", "y")]}, ["size", "continuous"]),
     ({"required": [("nowhere", "y")]}, ["required", "nowhere"]),
     ({"max_parents": -1}, ["max_parents", -1]),
-    ({"conditional": True, "criterion": "bdeu", "numeric": 3}, ["score='bdeu'", "bic", "aic"]),
+    ({"conditional": True, "criterion": "bdeu", "numeric": 3}, ["criterion='bdeu'", "bic", "aic"]),
     ({"method": "ges"}, ["method='ges'", "numeric=", 'method="auto"']),
 ]
 

@@ -220,7 +220,7 @@ def test_a_name_alone_asks_what_there_is(words: tuple[str, ...]) -> None:
         ("compare x --target y --folds a", ["'--folds'", "'a'", "2", "100"]),
         ("compare x --target y --folds 1", ["'--folds'", "'1'", "2", "100"]),
         ("network sample x -n -3", ["'--rows'", "'-3'", "1"]),
-        ("fit x --target y -o z --alpha many", ["'--alpha'", "'many'"]),
+        ("predict m x --reject many", ["'--reject'", "'many'"]),
         ("explain m --format pdf", ["'--format'", "'pdf'", "'text'", "'html'", "'latex'", "'json'"]),
         ("warmup --json=1", ["'--json'", "'bayeskit warmup --help'"]),
         ("--", ["'bayeskit --help'"]),

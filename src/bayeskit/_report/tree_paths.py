@@ -15,22 +15,25 @@ import numpy as np
 from bayeskit._conditionals.tree_posteriors import TreePosteriors
 from bayeskit._counting.count_trees import binned, stops_of
 from bayeskit._data.encoded import Chunk
+from bayeskit._messages import WordList
 from bayeskit._report.words import words_of
 from bayeskit._schema import Label, Name
 from bayeskit._statistics.tree_counts import MISSING, Trees
 
-_WORDS = {
-    "en": {
-        "root": "all rows", "missing": "{name} is missing", "present": "{name} is there", "in": "{name} in {states}",
-        "not in": "{name} not in {states}", "tree": "Tree {t}", "others": "the other {n} trees", "mean": "mean",
-        "posterior": "posterior, to the power {power:g}", "head": "n of {classes}; posterior",
-    },
-    "zh": {
-        "root": "全部样本", "missing": "{name} 缺失", "present": "{name} 有值", "in": "{name} 属于 {states}",
-        "not in": "{name} 不属于 {states}", "tree": "第 {t} 棵树", "others": "其余 {n} 棵树", "mean": "平均",
-        "posterior": "后验概率（{power:g} 次幂）", "head": "{classes} 的计数；后验概率",
-    },
-}  # fmt: skip
+_WORDS = WordList(
+    {
+        "root": "all rows",
+        "missing": "{name} is missing",
+        "present": "{name} is there",
+        "in": "{name} in {states}",
+        "not in": "{name} not in {states}",
+        "tree": "Tree {t}",
+        "others": "the other {n} trees",
+        "mean": "mean",
+        "posterior": "posterior, to the power {power:g}",
+        "head": "n of {classes}; posterior",
+    }
+)
 # Of more states a few are named.
 _MOST_STATES = 6
 
@@ -82,7 +85,7 @@ class TreePaths:
     lang: str = "en"
 
     def __str__(self) -> str:
-        words = _WORDS[self.lang]
+        words = _WORDS.of(self.lang)
         lines = [words["head"].format(classes=", ".join(map(str, self.classes)))]
         for path in self.paths:
             lines += ["", words["tree"].format(t=path.tree)]
@@ -129,7 +132,7 @@ def tree_paths(
     paths = []
     for t in shown.tolist():
         nodes, counts, shares = every[t]
-        tests = [_WORDS[lang]["root"], *(_test(trees, t, v, rows, w, lang) for v, w in pairwise(nodes))]
+        tests = [_WORDS.of(lang)["root"], *(_test(trees, t, v, rows, w, lang) for v, w in pairwise(nodes))]
         steps = (TreeStep(test, tuple(n), tuple(p)) for test, n, p in zip(tests, counts, shares, strict=True))
         paths.append(TreePath(t, tuple(steps)))
     return TreePaths(
@@ -155,7 +158,7 @@ def _way(conditional: TreePosteriors, end: int, k: int) -> tuple[list[int], list
 
 def _test(trees: Trees, t: int, node: int, rows: Any, child: int, lang: str) -> str:
     """Write down which test led from a node to its child."""
-    words, column, bound = _WORDS[lang], int(trees.features[node]), int(trees.bounds[node])
+    words, column, bound = _WORDS.of(lang), int(trees.features[node]), int(trees.bounds[node])
     name: Name = trees.names[column]
     left = child == node + 1
     if column < len(trees.numeric):
