@@ -174,6 +174,7 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "WeightedNB": ("WeightedNB", {}),
     "AutoBayes": ("AutoBayes", {}),
     "AutoBayes-untempered": ("AutoBayes", {"calibration": None}),
+    "CountForest": ("CountForest", {}),
 }
 
 

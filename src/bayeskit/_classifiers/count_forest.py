@@ -13,6 +13,7 @@ from bayeskit._classifiers.count_classifier import CountClassifier
 from bayeskit._classifiers.input_checks import one_of, say_y_is_needed
 from bayeskit._conditionals.class_prior import class_factors
 from bayeskit._data.encode import Unseen, encode, match_columns
+from bayeskit._data.encoded import Chunk
 from bayeskit._data.reading import Reading
 from bayeskit._data.source import Source
 from bayeskit._fitting.fitted_state import FittedState
@@ -196,7 +197,8 @@ class CountForest(CountClassifier):
         assert rows.target is not None
         factors = class_factors(self.class_weight, statistics.class_counts, statistics.schema.target)
         own = rows.row_weights if factors is None else rows.row_weights * factors[rows.target]
-        shares = out_of_bag_shares(rows, statistics.schema, self.trees_)
+        grown = self._weighted(rows, statistics.schema)
+        shares = out_of_bag_shares(grown, statistics.schema, self.trees_)
         conditional: Any = self._model.conditionals[0]
         return np.exp(log_out_of_bag(conditional, rows, own, shares, self.n_jobs))
 
@@ -243,10 +245,7 @@ class CountForest(CountClassifier):
             target=Variable(name, "categorical"), warns=False, n_jobs=self.n_jobs,
         )  # fmt: skip
         seen.absorb(source)
-        rows = joined(learned_chunks(seen, source), MOST_ROWS)
-        factors = class_factors(self.class_weight, seen.statistics.class_counts, seen.schema.target)
-        if factors is not None:
-            rows = replace(rows, weights=rows.row_weights * factors[rows.target])
+        rows = self._weighted(joined(learned_chunks(seen, source), MOST_ROWS), seen.schema)
         growth = Growth(
             self.n_trees, self.max_depth, self.min_rows, self.missing == "state",
             int(self._random().randint(2**31 - 1)), self.n_jobs,
@@ -254,6 +253,13 @@ class CountForest(CountClassifier):
         forest = grown_forest(rows, seen.schema, growth)
         spec = ModelSpec(form=CountTrees(forest, float(self.smoothing)))
         return {"trees": calibrated_forest(rows, seen.schema, forest, spec, self.n_jobs)}
+
+    def _weighted(self, rows: Chunk, schema: Schema) -> Chunk:
+        """Return rows with the weights that trees are grown with: class weights as these rows alone would have them."""
+        assert rows.target is not None
+        counts = np.bincount(rows.target, rows.row_weights, schema.n_classes).astype(np.float64)
+        factors = class_factors(self.class_weight, counts, schema.target)
+        return rows if factors is None else replace(rows, weights=rows.row_weights * factors[rows.target])
 
     def _random(self) -> np.random.RandomState:
         try:

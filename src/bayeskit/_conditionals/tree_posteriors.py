@@ -21,6 +21,7 @@ from bayeskit._data.encoded import Chunk
 from bayeskit._numba import kernel
 from bayeskit._schema import Schema
 from bayeskit._statistics.part import never_counted
+from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.tree_counts import Forest, TreeCounts, Trees, trees_of
 from bayeskit.errors import InfiniteValue
 from bayeskit.typing import Floats
@@ -212,7 +213,11 @@ def _refuse_infinite(chunk: Chunk) -> None:
 
 
 def estimate_trees(
-    counted: TreeCounts, forest: Forest, schema: Schema, constant: float, prior: ClassPrior
+    statistics: Statistics, forest: Forest, constant: float, prior: ClassPrior
 ) -> TreePosteriors:
-    """Make the posteriors of a forest, the first of those counted."""
-    return TreePosteriors(forest, NodeCounts.of(counted, trees_of(forest), 0), schema, constant, prior)
+    """Make the posteriors of a forest, one of those counted."""
+    counted: Any = statistics.parts["trees"]
+    (forests,) = (pattern.attributes for pattern in statistics.plan.patterns if pattern.kind == "trees")
+    before: Any = forests[: forests.index(forest)]
+    nodes = NodeCounts.of(counted, trees_of(forest), sum(trees_of(other).n_trees for other in before))
+    return TreePosteriors(forest, nodes, statistics.schema, constant, prior)

@@ -16,14 +16,16 @@ from bayeskit._conditionals.tree_posteriors import TreePosteriors, estimate_tree
 from bayeskit._counting.backend import count, in_order
 from bayeskit._counting.count_trees import binned
 from bayeskit._data.encoded import Chunk
+from bayeskit._fitting.bootstrap import Sample, bin_cuts
 from bayeskit._fitting.calibration import Temperature
-from bayeskit._fitting.grow_trees import Growth, Sample, bin_cuts, grow_trees
+from bayeskit._fitting.grow_trees import Growth, grow_trees
 from bayeskit._fitting.model import ModelForm, ModelSpec, estimate
 from bayeskit._fitting.rows_again import spread
 from bayeskit._schema import Schema, label_order
 from bayeskit._statistics.statistics import Statistics
 from bayeskit._statistics.term import Pattern, Plan
-from bayeskit._statistics.tree_counts import Forest, forest_of, trees_of, with_power
+from bayeskit._statistics.tree_counts import MOST_COLUMNS, Forest, forest_of, trees_of, with_power
+from bayeskit.errors import DataError
 from bayeskit.typing import Floats
 
 # Rows that trees are grown from: all of them, then every second, fourth, … Counted are all, whatever their number.
@@ -55,8 +57,7 @@ class CountTrees(ModelForm):
     def conditionals(
         self, statistics: Statistics, spec: ModelSpec, prior: ClassPrior
     ) -> tuple[Conditional, ...]:
-        counted: Any = statistics.parts["trees"]
-        return (estimate_trees(counted, self.forest, statistics.schema, self.constant, prior),)
+        return (estimate_trees(statistics, self.forest, self.constant, prior),)
 
 
 def joined(chunks: Iterable[Chunk], most: int = sys.maxsize) -> Chunk:
@@ -92,6 +93,12 @@ def sample_of(rows: Chunk, schema: Schema, forest: Forest) -> Sample:
 
 def grown_forest(rows: Chunk, schema: Schema, growth: Growth) -> Forest:
     """Cut the columns, then grow trees."""
+    if len(schema.attributes) > MOST_COLUMNS:
+        raise DataError(
+            "Trees test at most {most} columns, and there are {n}. Leave some out.",
+            most=MOST_COLUMNS,
+            n=len(schema.attributes),
+        )
     # By name: the order of the columns must not change what chance does.
     order = sorted((v.name for v in schema.attributes), key=label_order)
     numbers, kinds = schema.numeric_index, {v.name: v for v in schema.categorical}

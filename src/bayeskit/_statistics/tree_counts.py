@@ -25,6 +25,8 @@ Forest = tuple[Any, ...]
 
 # The codes of a column are 0 … 253; then a state that the trees do not know, and no value at all.
 MOST_CODES, UNKNOWN, MISSING = 254, 254, 255
+# Nodes number columns in two bytes.
+MOST_COLUMNS = 2**16
 # What becomes of a row at a node. A leaf has no test; a row without a value stays, goes left or goes right.
 LEAF, STAYS, LEFT, RIGHT = 0, 1, 2, 3
 # Bounds of the power of a forest: few rows, all of them told right, would ask for any.

@@ -13,12 +13,24 @@ from hypothesis import strategies as st
 
 import bayeskit
 from bayeskit import Batches, CountForest
+from bayeskit._classifiers import count_forest
+from bayeskit._counting.backend import count
 from bayeskit._data.source import Source
+from bayeskit._fitting.bootstrap import bin_cuts, poisson_draws
 from bayeskit._fitting.forest import out_of_bag_shares, sample_of
-from bayeskit._fitting.grow_trees import bin_cuts, poisson_draws
 from bayeskit._fitting.leave_one_out import encode_learned
+from bayeskit._fitting.model import estimate
 from bayeskit._statistics.tree_counts import trees_of
-from bayeskit.errors import Incompatible, NotCounted, SettingError, UnseenState, UsageError
+from bayeskit.errors import (
+    ColumnError,
+    DataError,
+    Incompatible,
+    NotCounted,
+    SettingError,
+    UnseenState,
+    UsageError,
+)
+from bayeskit.statistics import Pattern, Plan
 from reference import exact, slow_tree, slow_tree_posterior, slow_way
 from refusals import refuses
 
@@ -128,6 +140,28 @@ def test_out_of_bag_is_honest_where_leave_one_out_is_not() -> None:
     assert right < 0.5 < (model.leave_one_out(X, noise).argmax(axis=1) == truth).mean()
 
 
+def test_class_weights_are_row_weights_out_of_the_bag_too() -> None:
+    weights = {"yes": 3.0, "no": 0.5, "maybe": 1.0}
+    by_row = np.array([weights[label] for label in Y])
+    weighted, rows_weighted = forest(class_weight=weights).fit(X, Y), forest().fit(X, Y, by_row)
+    assert weighted.trees_ == rows_weighted.trees_
+    np.testing.assert_allclose(
+        weighted.out_of_bag(X, Y), rows_weighted.out_of_bag(X, Y, by_row), rtol=0, atol=1e-12
+    )
+
+
+def test_later_rows_do_not_change_who_was_in_the_bag(monkeypatch: Any) -> None:
+    """Balanced class weights are others by then, and trees were grown with the former."""
+    asked = []
+    known = count_forest.log_out_of_bag
+    monkeypatch.setattr(count_forest, "log_out_of_bag", lambda *a: (asked.append(a[3]), known(*a))[1])
+    model = forest(class_weight="balanced").fit(X, Y)
+    model.out_of_bag(X, Y)
+    yes = Y == "yes"
+    model.partial_fit(part(X, yes), Y[yes]).out_of_bag(X, Y)
+    np.testing.assert_array_equal(asked[0], asked[1])
+
+
 def test_equal_rows_are_out_of_the_bag_by_shares() -> None:
     """Ten equal rows of two classes: no one can say which were drawn, and none of them is without an answer."""
     X, y = np.zeros((20, 1)), ["a", "b"] * 10
@@ -177,6 +211,31 @@ def test_forget_fade_and_merge() -> None:
         fresh.forget(X, Y)
     with refuses(Incompatible, "trees"):
         forest().fit(X, Y).merge(forest().fit(part(X, rest), Y[rest]))
+
+
+def test_trees_of_other_columns_are_refused() -> None:
+    with refuses(ColumnError, "u", "numeric"):
+        given_splits().fit({"s": X["s"], "t": X["t"]}, Y)
+    with refuses(ColumnError, "v", "numeric"):
+        given_splits().fit({**X, "v": X["v"].astype(str)}, Y)
+
+
+def test_more_columns_than_trees_can_number_are_refused(monkeypatch: Any) -> None:
+    monkeypatch.setattr("bayeskit._fitting.forest.MOST_COLUMNS", 3)
+    with refuses(DataError, 3, 4):
+        forest().fit(X, Y)
+
+
+def test_a_forest_is_estimated_beside_another() -> None:
+    other = forest(random_state=1).fit(X, Y)
+    (tables, moments, mine), its = FITTED.statistics_.plan.patterns, other.statistics_.plan.patterns[2]
+    both = Pattern("trees", (*its.attributes, *mine.attributes))
+    fitted = FITTED._reader("predict")
+    (read,) = Source(X, Y)
+    chunk = encode_learned(fitted, FITTED.schema_, read).chunk(0, N)
+    counted = count(chunk, FITTED.schema_, Plan((tables, moments, both)))
+    answers = estimate(counted, fitted.spec).joint_chunk(chunk)
+    np.testing.assert_array_equal(answers, FITTED.predict_joint_log_proba(X))
 
 
 def test_leaving_a_row_out_is_a_fit_without_it() -> None:
