@@ -1,1 +1,1 @@
-"""The scikit-learn estimators: each says how it reads and what its model is; the rest is shared."""
+"""The scikit-learn estimators: each defines how it reads rows and what its model is; the rest is shared."""

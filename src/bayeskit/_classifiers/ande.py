@@ -31,27 +31,27 @@ class AnDE(SemiNaive):
     Parameters
     ----------
     n : {0, 1, 2}, default=1
-        How many attributes are super-parents together.
+        The number of super-parents in each member of the average.
     min_count : number, default=1
-        How often the super-parents' values must have been seen together.
+        How often the super-parents' values must occur together in the training rows.
     max_memory : int, default=2**29
-        Bytes that the counts of triples may take (n = 2). Where all attributes do not fit, those with the highest
-        I(X; Y) are the super-parents; all attributes stay children.
+        The memory limit for the counts of triples (n = 2), in bytes. If not all attributes fit, those with
+        the highest I(X; Y) are the super-parents. All attributes remain children.
     smoothing : number, name, prior or mapping, default=MEstimate(1)
     class_prior
-        For n = 0, and for rows without super-parents; the averages have no P(c) of their own.
+        Only for n = 0 and for rows without super-parents. The averages themselves have no factor P(c).
     class_weight, categorical_features, states, missing, unseen, n_jobs
-        As in :class:`~bayeskit.NaiveBayes`. A missing value is neither super-parent nor child.
+        As in :class:`~bayeskit.NaiveBayes`. A missing value is neither a super-parent nor a child.
     numeric, cut_points, calibration
-        As in :class:`~bayeskit.TAN`; with "gaussian" and n = 2 a numeric attribute depends on the class and on the one
-        discrete attribute that it shares most with.
+        As in :class:`~bayeskit.TAN`. With "gaussian" and n = 2, a numeric attribute depends on the class and
+        on the one discrete attribute with the highest mutual information.
     semi_supervised, unlabelled_weight, missing_label
         As in :class:`~bayeskit.NaiveBayes`.
 
     Attributes
     ----------
     super_parents_ : tuple of names
-        The super-parents (n = 2); held once chosen.
+        The super-parents (n = 2). Later batches keep them.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The average of one-dependence estimators."""
+"""Averaged one-dependence estimators."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
 
 
 class AODE(SemiNaive):
-    r"""Averaged one-dependence estimators: every attribute is the parent of all others once.
+    r"""Averaged one-dependence estimators: each attribute in turn is the parent of all others.
 
     .. math:: P(c, x) \propto \sum_{i:\, n(x_i) \ge m} P(c, x_i) \prod_{j \ne i} P(x_j \mid c, x_i)
 
-    Nothing is chosen, so everything is a function of the counts: after ``partial_fit``, ``forget`` and ``merge`` the
-    model equals a fresh fit (cut points are held).
+    No structure is chosen, so the model is a function of the counts: after ``partial_fit``, ``forget`` and
+    ``merge`` it equals a fresh fit (with the same cut points).
 
     Parameters
     ----------
     min_count : number, default=1
-        m: how often a value must have been seen (in any class) for its attribute to be a super-parent. A row where none
-        qualifies is answered by naive Bayes.
+        m: how often a value must occur in the training rows (in any class) for its attribute to be a
+        super-parent. Rows in which no value qualifies are predicted by naive Bayes.
     weights : None or "mutual-information"
-        Weigh each super-parent by I(X_i; Y).
+        Weight each super-parent by I(X_i; Y).
     subsumption : False or int
-        Leave a value out where it follows from another one of the same row in at least so many training rows
-        (50 to 100 is usual).
+        Leave out a value that is implied by another value of the same row. The implication must hold without
+        exception in at least this many training rows (50 to 100 is usual).
     smoothing : number, name, prior or mapping, default=Laplace()
         P(c, x_i) = (n + 1)/(N + K·N_i) and P(x_j | c, x_i) = (n + 1)/(n(c, x_i) + N_j). ``MEstimate(1)`` is Weka's.
     class_prior
-        For the rows that naive Bayes answers; the average has no P(c) of its own.
+        Only for rows that naive Bayes predicts. The average itself has no factor P(c).
     class_weight, categorical_features, states, missing, unseen, n_jobs
-        As in :class:`~bayeskit.NaiveBayes`. A missing value is neither super-parent nor child.
+        As in :class:`~bayeskit.NaiveBayes`. A missing value is neither a super-parent nor a child.
     numeric, cut_points, calibration
-        As in :class:`~bayeskit.TAN`; with "gaussian" a numeric attribute has a Gaussian in every class and state of the
-        super-parent.
+        As in :class:`~bayeskit.TAN`. With "gaussian", a numeric attribute has a Gaussian for every class and
+        state of the super-parent.
     semi_supervised, unlabelled_weight, missing_label
         As in :class:`~bayeskit.NaiveBayes`.
 
@@ -133,7 +133,7 @@ class AODE(SemiNaive):
 
 
 def check_count(name: str, value: object, of: str = "rows") -> None:
-    """Refuse what is no number of rows, or of something else."""
+    """Raise an error if the value is not a valid count."""
     number = value if isinstance(value, (int, float, np.integer, np.floating)) else math.nan
     if isinstance(value, bool) or not np.isfinite(number) or number < 0:
         raise SettingError(

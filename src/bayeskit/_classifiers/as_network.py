@@ -1,4 +1,4 @@
-"""A fitted classifier as the Bayesian network that it is: the class, and every attribute under its parents."""
+"""Converts a fitted classifier into the equivalent Bayesian network."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ is_network = property(_as_network)
 
 
 def network_of_model(model: Model, columns: Sequence[Name] = ()) -> Network:
-    """Return P(c) and the conditionals of a model as nodes; ``columns`` are the names of those in a block.
+    """Return P(c) and the conditionals of a model as nodes; ``columns`` names the columns of a block.
 
     Examples
     --------

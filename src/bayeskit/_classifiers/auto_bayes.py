@@ -1,4 +1,4 @@
-"""A pool of models, weighed by how well each foretells rows that are left out."""
+"""A weighted mixture of classifiers, with weights chosen by leave-one-out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MEMBERS = ("nb", "tan", "aode", "kdb", "skdb")
 
 
 class MemberStanding(NamedTuple):
-    """How one member of the pool does on rows that are left out."""
+    """The leave-one-out results of one member of the mixture."""
 
     name: str
     weight: float
@@ -42,37 +42,39 @@ class MemberStanding(NamedTuple):
 
 
 class AutoBayes(SemiNaive):
-    r"""A mixture of naive Bayes, TAN, AODE, kDB and selective kDB, weighed by leave-one-out.
+    r"""A mixture of naive Bayes, TAN, AODE, kDB and selective kDB, weighted by leave-one-out.
 
     .. math:: P(c \mid x) = \sum_m w_m P_m(c \mid x)
 
-    All members read the same counts. Their weights are those of least log-loss on exact leave-one-out posteriors, so
-    no row is set aside; then a temperature makes the mixture as sure as it is right.
+    All members share the same counts. The weights minimise the log-loss of exact leave-one-out posteriors, so
+    no validation set is needed. A temperature then calibrates the mixture.
 
     Parameters
     ----------
     members : sequence of names, default=("nb", "tan", "aode", "kdb", "skdb")
     k : int, default=2
-        Parents of the k-dependence classifier.
+        The number of parents in the k-dependence classifier.
     max_k : int, default=5
-        The most parents that the selective one may choose.
+        The maximum number of parents in the selective k-dependence classifier.
     class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
         As in :class:`~bayeskit.NaiveBayes`.
     numeric, cut_points
         As in :class:`~bayeskit.TAN`.
     calibration : "temperature", "isotonic" or None, default="temperature"
     semi_supervised, unlabelled_weight, missing_label
-        As in :class:`~bayeskit.NaiveBayes`, but by self-training: a mixture of posteriors is no distribution of rows,
-        so there is no likelihood for EM to climb. Unlabelled rows are shared by their posteriors and counted, again
-        and again until the shares are still. That is no EM and guarantees nothing; ``history_`` holds log P(y | x) of
-        the labelled rows, which may fall, and the best step is kept.
+        As in :class:`~bayeskit.NaiveBayes`, but by self-training: a mixture of posteriors defines no
+        distribution of rows, so EM has no likelihood to maximise. Unlabelled rows are split between the
+        classes by their posteriors and counted, repeatedly, until the posteriors settle. This is not EM and
+        has no guarantee. ``history_`` holds log P(y | x) of the labelled rows, which may decrease; the best
+        step is kept.
 
     Attributes
     ----------
     weights_ : dict from member to its weight
-    leaderboard_ : list of (name, weight, log_loss, error, rmse), the least log-loss first
-        Each member alone, on rows that are left out.
-    held_ : cut points, structures, order of the tree, weights and temperature; later batches change counts only
+    leaderboard_ : list of (name, weight, log_loss, error, rmse), the lowest log-loss first
+        The leave-one-out results of each member by itself.
+    held_ : cut points, structures, order of the tree, weights and temperature
+        Later batches keep these and change counts only.
 
     Examples
     --------
@@ -134,7 +136,7 @@ class AutoBayes(SemiNaive):
 
     @property
     def leaderboard_(self) -> list[MemberStanding]:
-        """Each member alone on rows that are left out, the best first."""
+        """The leave-one-out results of each member by itself, the best first."""
         found = [
             MemberStanding(name, self.weights_[name], *scores)
             for name, scores in self.held_["scores"].items()

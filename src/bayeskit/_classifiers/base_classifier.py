@@ -1,4 +1,4 @@
-"""What every classifier can be asked beside its classes, whatever it is made of: reasons, intervals, charts."""
+"""Methods that all classifiers share: explanations, credible intervals, charts."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 
 
 class BaseClassifier(ClassifierMixin, BaseEstimator):
-    """The questions; where the answers come from, the hooks at the end, is the classifier's own.
+    """The base class of all classifiers. Subclasses implement the hooks at its end.
 
-    A chart is a value with its numbers in it. ``svg()`` is its text, ``save(path)`` writes it (.svg needs nothing,
-    .png and .pdf need Matplotlib), ``plot(ax)`` draws it with Matplotlib, a notebook shows it.
+    Charts are values that hold their numbers. ``svg()`` returns SVG text, ``save(path)`` writes a file (.png
+    and .pdf need Matplotlib, .svg needs nothing), ``plot(ax)`` draws with Matplotlib, and notebooks show
+    them.
     """
 
     _accepts_sparse = True
@@ -56,26 +57,32 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     # -- reasons -------------------------------------------------------------------------------
 
     def contributions(self, X: TableLike, against: Label | None = None) -> Contributions:
-        r"""Return what each attribute adds to the log-odds of each class, and the class prior first.
+        r"""Return what each attribute adds to the log-odds of each class. The class prior comes first.
 
-        Over the columns they add up to :math:`\log P(c \mid x) - \log P(c' \mid x)`, before ``calibration``.
+        The columns of a row sum to :math:`\log P(c \mid x) - \log P(c' \mid x)`, before ``calibration``.
 
-        Where attributes depend on each other a column holds log P(x | c, parents), and attributes that share a factor
-        share it evenly; jointly Gaussian ones are taken in the order of the columns, each given those before it. The
-        average of AODE is taken apart by the shares of its super-parents, any other model by leaving one value out at
-        a time; the last column, "(together)", then holds what is not any one attribute's.
+        If attributes depend on each other, a column holds log P(x | c, parents). Attributes that share a
+        factor share it evenly. Jointly Gaussian attributes are taken in column order, each given those before
+        it. The average of AODE is decomposed by the shares of its super-parents, any other model by leaving
+        out one value at a time. The last column, "(together)", then holds what belongs to no single
+        attribute.
 
-        A BayesNetClassifier takes the values in the order of its arcs, each given the class and the values before it:
-        "(prior)" is P(c), parents of the class have what they change in it one after the other, a child has
-        P(x | c, parents), and a column that is no more than another parent of a child has 0: by itself it tells
-        nothing, it says which row of the child's table is read. Missing cells are passed over, and summed out.
+        A BayesNetClassifier takes the values in the order of its arcs, each given the class and the values
+        before it:
+
+        - "(prior)" is P(c).
+        - A parent of the class has the change that it makes to P(c), one parent after the other.
+        - A child of the class has P(x | c, parents).
+        - A column that is only another parent of a child has 0. It only selects the row of the child's table.
+
+        Missing cells are summed out and contribute nothing.
 
         Parameters
         ----------
         X : rows as in ``predict``
-            Naive Bayes and networks take all at once, other models some milliseconds for each.
+            Naive Bayes and networks are fast for many rows. Other models take some milliseconds per row.
         against : label, optional
-            The class c' that all are held against; by default the most probable of the others.
+            The class c' to compare with. By default, the most probable of the other classes.
 
         Examples
         --------
@@ -98,19 +105,19 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         *,
         lang: str = "en",
     ) -> Questions:
-        """Return which missing value of a row is most worth asking for, as a ranked table.
+        """Rank the missing values of a row by the value of information.
 
-        A question is worth the bits that its answer is expected to tell about the class or, with a loss, the risk
-        that it is expected to save; less what it costs. Every state of an attribute is gone through, with what the
-        model expects of it given the values present; a number is weighed on 200 quantiles of the model's own.
-        Posteriors are those before ``calibration``.
+        The value of a question is the expected information about the class in bits or, with a loss, the
+        expected reduction in risk, minus the cost of asking. The expectation runs over all states of the
+        attribute, given the values present; for a number, over 200 quantiles of its distribution in the
+        model. Posteriors are those before ``calibration``.
 
         Parameters
         ----------
-        row : mapping from column to value, list, or a table of one row; None: nothing is known
-            Columns that a mapping does not name are missing.
+        row : mapping from column to value, list, table of one row, or None
+            Columns that a mapping does not name are missing. None means that nothing is known.
         costs : {attribute: number}, optional
-            In bits or, with a loss, in its unit; 0 for those not named.
+            In bits or, with a loss, in the unit of the loss. Attributes that are not named cost 0.
         loss : as in :func:`bayeskit.decision.decide`, optional
         lang : "en" or "zh"
 
@@ -126,17 +133,17 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         return self._questions({} if row is None else row, costs, loss, lang)
 
     def novelty(self, X: TableLike, n_samples: int = 2000, random_state: Seed = 0) -> Novelty:
-        """Return how strange rows are to the model: log P(x) among that of rows it would draw itself.
+        """Return how unusual rows are: their log P(x) compared with that of rows sampled from the model.
 
-        No row is kept by a model, so rows are compared with what its distribution gives, not with those it learned.
-        That of a BayesNetClassifier is over the columns of its ``network_``: with ``markov_blanket=True`` those that
-        tell of the class.
+        The model keeps no training rows, so the comparison is with its own distribution. For a
+        BayesNetClassifier this is the distribution over the columns of its ``network_``; with
+        ``markov_blanket=True``, over the Markov blanket of the class.
 
         Parameters
         ----------
         X : rows as in ``predict``
         n_samples : int
-            How many rows are drawn; the shares have steps of 1/n_samples.
+            The number of rows to sample. The shares come in steps of 1/n_samples.
         random_state : int, numpy Generator or None
 
         Examples
@@ -156,21 +163,24 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     def predict_interval(
         self, X: TableLike, level: float = 0.9, *, n_samples: int = 1000, random_state: Seed = 0
     ) -> PosteriorInterval:
-        r"""Return credible intervals of P(c | x) of each row: 0.9 from 3 rows is not 0.9 from 3,000.
+        r"""Return credible intervals of P(c | x) for each row: 0.9 from 3 rows is not 0.9 from 3,000.
 
-        The tables of a model are known only as well as its counts tell. Their posterior is Dirichlet(n + a), a being
-        the imaginary counts of the smoothing; that of a normal is normal-inverse-gamma, that of a rate gamma. All of
-        them are drawn many times, each time the row is classified, and the interval is what a share ``level`` of the
-        answers lies in, as much below as above. The structure of a model, its cut points and its calibration are taken
-        as they are; so are the expected counts of unlabelled rows. Constants of back-off that TAN and kDB chose by the
-        same rows are no prior: one imaginary row for each state stands in their place, distributed as the table with a
-        parent less.
+        The tables of a model are only as certain as its counts. Their posterior is Dirichlet(n + a), where a
+        are the imaginary counts of the smoothing. The posterior of a normal is normal-inverse-gamma, that of
+        a rate is gamma. All of them are drawn many times, and each draw classifies the row. The interval is
+        the central interval that contains a share ``level`` of these posteriors.
 
-        In a BayesNetClassifier the table of each node is Dirichlet, the regression of a continuous one has the
-        posterior of the reference prior; its arcs are taken as they are.
+        The structure of the model, its cut points, its calibration and the expected counts of unlabelled rows
+        are taken as fixed. The back-off constants of TAN and kDB were chosen from the same rows, so they
+        cannot serve as a prior. One imaginary row per state is used instead, distributed as the table with
+        one parent fewer.
 
-        Under ``smoothing=0`` a value never seen with a class stays impossible in every draw. A Gaussian attribute has
-        one imaginary row with the variance within classes; family "student" has its own prior.
+        In a BayesNetClassifier the table of each node is Dirichlet, and the regression of a continuous node
+        has the posterior under the reference prior. Its arcs are taken as fixed.
+
+        With ``smoothing=0``, a value never seen with a class is impossible in every draw. The prior of a
+        Gaussian attribute is one imaginary row with the within-class variance. The family "student" has its
+        own prior.
 
         Parameters
         ----------
@@ -179,9 +189,9 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         level : float, default=0.9
             The probability that P(c | x) lies in its interval, between 0 and 1.
         n_samples : int, default=1000
-            How often all tables are drawn.
+            The number of draws.
         random_state : int, numpy Generator or None, default=0
-            The same number gives the same intervals, whatever other rows are asked with a row.
+            The same number gives the same interval for a row, regardless of the other rows in X.
 
         Returns
         -------
@@ -222,27 +232,27 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         most: int = 12,
         lang: str = "en",
     ) -> Nomogram:
-        """Give every value of every attribute points, whose sum tells the probability of a class.
+        """Draw a nomogram: points for every attribute value, and the class probability for their sum.
 
-        Points add up to the log-odds exactly: of two classes, or of ``label`` and ``against``. Against all other
-        classes together the points of a value are those of their mixture, which is what the value says by itself;
-        with several values known such a sum is an approximation of the posterior. A calibration is left out.
+        Points add up to the log-odds exactly, for two classes or for ``label`` and ``against``. Against all
+        other classes together, the points of a value are those of the mixture of these classes. This is exact
+        for a single value. For several known values, the sum approximates the posterior. Calibration is not
+        included.
 
-        A value of a BayesNetClassifier has points of its own only where no two columns around the class depend on each
-        other, given the class: with ``method="naive"``, or where a search happens to find so. Any other network is
-        refused: there a value says this or that, by what else is known; ``explain`` or ``contributions`` tell it of a
-        row.
+        A BayesNetClassifier has a nomogram only if no two columns in the Markov blanket depend on each other
+        given the class, for example with ``method="naive"``. Any other network is an error, because there the
+        effect of a value depends on the other values. Use ``explain`` or ``contributions`` instead.
 
         Parameters
         ----------
         label : label, optional
-            The class to tell; the last unless given.
+            The class to predict. By default, the last one.
         against : label, optional
-            The class to tell it from, instead of all others.
+            The class to compare it with, instead of all others.
         row : mapping from column to value, list, or a table of one row, optional
-            A row to mark.
+            A row to mark on the scales.
         most : int
-            How many attributes to draw, those that tell most.
+            The maximum number of attributes to draw, the most informative first.
         lang : "en" or "zh"
 
         Examples
@@ -263,9 +273,9 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         attributes : sequence of names, optional
-            Those to show, in this order; else those that tell most about the class.
+            The attributes to show, in this order. By default, those most informative about the class.
         most : int
-            How many to draw where none are named.
+            How many to draw if none are named.
         lang : "en" or "zh"
 
         Examples
@@ -288,18 +298,18 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         grid: int = 60,
         lang: str = "en",
     ) -> Regions:
-        """Show the posterior over two attributes: the most probable class, and how sure.
+        """Show the posterior over two attributes: the most probable class, and its probability.
 
         Parameters
         ----------
         x, y : column names
-            Across and upwards.
+            The horizontal and the vertical axis.
         given : mapping from column to value, optional
-            Values of other attributes; those not named are unknown.
+            Values of other attributes. Attributes that are not named are unknown.
         rows, labels : table and array of shape (n,), optional
             Rows to draw as dots, with their classes.
         grid : int
-            How many numbers a numeric attribute takes.
+            The number of grid points of a numeric attribute.
         lang : "en" or "zh"
 
         Examples
@@ -323,19 +333,20 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         strategy: str = "uniform",
         lang: str = "en",
     ) -> Reliability:
-        """Compare posteriors of rows with what came true: of those given 70%, how many are of the class?
+        """Draw a reliability diagram: of the rows with a posterior of 70%, how many belong to the class?
 
-        Take rows that were not learned; for learned ones pass what ``leave_one_out`` answers, where a classifier has
-        it, to :func:`bayeskit.charts.reliability`.
+        Use held-out rows. For training rows, pass the result of ``leave_one_out``, if the classifier has it,
+        to :func:`bayeskit.charts.reliability`.
 
         Parameters
         ----------
         X, y : rows and their classes
         label : label, optional
-            Whose posterior. Without it: of two classes the second, of more the one chosen.
+            The class whose posterior is checked. By default, the second of two classes, or the predicted
+            class of more.
         n_bins : int
         strategy : "uniform" or "quantile"
-            Bins of one width, or of about as many rows each.
+            Bins of equal width, or with about equal numbers of rows.
         lang : "en" or "zh"
         """
         from bayeskit._report.charts.reliability_chart import reliability
@@ -346,11 +357,11 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def reject_curve(self, X: TableLike, y: ArrayLike, *, lang: str = "en") -> RejectCurve:
-        """Show the error of the rows that are answered when the least sure ones are rejected.
+        """Show the error rate of the remaining rows when the least certain rows are rejected.
 
         Parameters
         ----------
-        X, y : rows that were not learned, and their classes
+        X, y : held-out rows and their classes
         lang : "en" or "zh"
         """
         from bayeskit._report.charts.decision_curves import reject_curve
@@ -360,13 +371,13 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     def cost_curve(
         self, X: TableLike, y: ArrayLike, *, label: Label | None = None, lang: str = "en"
     ) -> CostCurve:
-        """Show what mistakes about a class cost, for every proportion of the costs of false alarms and misses.
+        """Show the expected cost for every ratio of the costs of false alarms and misses.
 
         Parameters
         ----------
-        X, y : rows that were not learned, and their classes
+        X, y : held-out rows and their classes
         label : label, optional
-            The class that is said or not; of two classes the second.
+            The positive class. By default, the second of two classes.
         lang : "en" or "zh"
         """
         from bayeskit._report.charts.decision_curves import cost_curve
@@ -377,48 +388,53 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def history_(self) -> list[float]:
-        """log P(c, x) of labelled rows + λ log P(x) of unlabelled ones, summed, at the start and after every step.
+        """The objective of EM at the start and after every step.
 
-        Where a prior is imaginary rows, and no attribute has a parent, these are in it. The start may be −inf: under
-        maximum likelihood an unlabelled row may be impossible by the labelled rows alone.
+        It is Σ log P(c, x) of the labelled rows plus λ Σ log P(x) of the unlabelled rows.
 
-        ComplementNB, WeightedNB and AutoBayes have no P(x). They are self-trained, which is no EM and guarantees
-        nothing: this is then log P(c | x) of the labelled rows, summed; a step after which it falls is the last.
+        If the prior is imaginary rows and no attribute has a parent, the objective includes the prior. The
+        value at the start may be −inf: under maximum likelihood an unlabelled row may be impossible given the
+        labelled rows alone.
 
-        The model kept is that of the step with the largest value, the start apart: where smoothing follows the counts
-        (back-off) the value may fall at once, and the unlabelled rows would never take part.
+        ComplementNB, WeightedNB and AutoBayes have no P(x). They are self-trained, which is not EM and has no
+        guarantee. The objective is then Σ log P(c | x) of the labelled rows, and a step that decreases it is
+        the last.
+
+        The model of the step with the largest value is kept. The start does not compete: where smoothing
+        follows the counts (back-off), the value may decrease at once, and the unlabelled rows would never be
+        used.
         """
         return list(self._completion("history"))
 
     @property
     def converged_(self) -> bool:
-        """Whether the last step gained next to nothing; in self-training, whether shares were still or it lost."""
+        """Whether EM converged; in self-training, whether the posteriors settled or the objective decreased."""
         return bool(self._completion("converged"))
 
     @property
     def n_iter_(self) -> int:
-        """How many steps were made."""
+        """The number of steps."""
         return max(len(self._completion("history")) - 1, 0)
 
     @property
     def em_fell_(self) -> bool:
-        """Whether some step lost more than rounding.
+        """Whether some step decreased the objective by more than rounding.
 
-        That can happen where the estimate is not the one of maximum likelihood or posterior (back-off, averages of
-        models, kernel and Student densities, class weights, unbiased variances), and at the first step with
-        ``missing="state"``, where only unlabelled rows miss a value; self-training (see ``history_``) often loses. The
-        best of all steps is kept; the start is none.
+        This can happen if the estimate is not maximum likelihood or maximum a posteriori (back-off, averages
+        of models, kernel and Student densities, class weights, unbiased variances). It can also happen at the
+        first step with ``missing="state"`` if only unlabelled rows have missing values. In self-training (see
+        ``history_``) it is common. The best of all steps is kept, not counting the start.
         """
         return bool(self._completion("fell"))
 
     @property
     def unlabelled_weight_(self) -> float:
-        """λ: what an unlabelled row weighs beside a labelled one."""
+        """λ: the weight of an unlabelled row relative to a labelled one."""
         return float(self._completion("weight"))
 
     @property
     def unlabelled_losses_(self) -> dict[float, float]:
-        """The leave-one-out log-loss of the labelled rows under each λ that was tried; empty where it was given."""
+        """The leave-one-out log-loss of the labelled rows for each λ that was tried. Empty if λ was given."""
         return dict(self._completion("losses"))
 
     def _completion(self, key: str) -> Any:
@@ -451,7 +467,7 @@ class BaseClassifier(ClassifierMixin, BaseEstimator):
     @property
     @abstractmethod
     def held_(self) -> dict[str, Any]:
-        """What needed rows to be chosen."""
+        """What was chosen from rows."""
 
     @abstractmethod
     def predict_proba(self, X: TableLike) -> Floats:

@@ -1,4 +1,4 @@
-"""Least-risk decisions over any scikit-learn classifier that gives probabilities."""
+"""Minimum-risk decisions with any scikit-learn classifier that has ``predict_proba``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bayeskit.typing import Floats, LabelsLike, LossLike, TableLike
 
 
 class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    r"""Take the action of least conditional risk under the posteriors of a classifier.
+    r"""Choose the action of minimum conditional risk under the posteriors of a classifier.
 
     .. math:: h^*(x) = \arg\min_i \sum_j \lambda_{ij} \hat P(c_j \mid x)
 
@@ -32,16 +32,15 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     ----------
     estimator : classifier with `predict_proba`
     loss : array of shape (actions, classes), frame, mapping {action: {class: cost}}, or None
-        As in `bayeskit.decision.conditional_risk`; named classes are matched to `classes_` in
-        any order, those of an array stand in the order of `classes_`. None: the 0/1 loss.
+        As in `bayeskit.decision.conditional_risk`. Named classes are matched to `classes_` in any order; the
+        columns of an array are in the order of `classes_`. None means the 0/1 loss.
     reject : float or None
-        What it costs not to decide; None: always decide.
+        The cost of not deciding. None means always decide.
     actions : sequence of names or None
         As in `bayeskit.decision.decide`.
     prefit : bool
-        Use the estimator as it is; `fit` then needs no data and only reads the loss. Cloning
-        (as cross-validation does) forgets a fit: there, wrap the estimator in
-        `sklearn.frozen.FrozenEstimator` instead.
+        The estimator is already fitted: `fit` then needs no data and only reads the loss. Cloning (as in
+        cross-validation) discards a fit, so wrap the estimator in `sklearn.frozen.FrozenEstimator` there.
 
     Attributes
     ----------
@@ -49,7 +48,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     classes_ : array of shape (classes,)
     actions_ : array of shape (actions,)
         The columns of `predict_risk`.
-    n_features_in_, feature_names_in_ : where the fitted classifier has them
+    n_features_in_, feature_names_in_ : if the fitted classifier has them
 
     Examples
     --------
@@ -90,7 +89,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X, y
             What the classifier takes; not needed with ``prefit=True``.
         sample_weight : array of shape (n,) or None
-            Passed on; an error if the classifier has no use for it.
+            Passed to the classifier. An error if the classifier does not accept it.
         """
         if not hasattr(self.estimator, "predict_proba"):
             raise SettingError(
@@ -133,21 +132,21 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return {"sample_weight": sample_weight}
 
     def decide(self, X: TableLike) -> Decision:
-        """Decide for each row; the result also has the risks and what was rejected."""
+        """Decide for each row. The result also holds the risks and which rows were rejected."""
         check_is_fitted(self, "estimator_")
         return settle(self._posterior(X), self._table, self.reject, self._label)
 
     def predict(self, X: TableLike) -> NDArray[Any]:
-        """The action for each row: a name, or the name for rejecting ("reject" unless given)."""
+        """Return the action for each row: its name, or the name for rejecting ("reject" by default)."""
         return np.asarray(self.decide(X))
 
     def predict_proba(self, X: TableLike) -> NDArray[Any]:
-        """The posteriors of the classifier, columns in the order of `classes_`."""
+        """Return the posteriors of the classifier, with columns in the order of `classes_`."""
         check_is_fitted(self, "estimator_")
         return np.asarray(self.estimator_.predict_proba(X))
 
     def predict_risk(self, X: TableLike) -> Floats:
-        """The conditional risk of each action, shape (n, actions), columns in the order of `actions_`."""
+        """Return the conditional risk of each action: shape (n, actions), columns in the order of `actions_`."""
         check_is_fitted(self, "estimator_")
         return self._table.risks(self._posterior(X))
 
@@ -155,9 +154,9 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return read_posterior(self.predict_proba(X))[0]
 
     def score(self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
-        """Minus the mean loss suffered; with no loss given, one minus the mean 0/1 loss, the accuracy.
+        """Return minus the mean loss; without a loss, the accuracy (one minus the mean 0/1 loss).
 
-        A rejected row costs `reject` in both. Higher is better, as scikit-learn expects.
+        A rejected row costs `reject` in both cases. Higher is better, as scikit-learn expects.
         """
         decision = self.decide(X)
         place = {label: j for j, label in enumerate(self.classes_.tolist())}
@@ -181,7 +180,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return 1.0 - mean if self.loss is None else -mean
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Where `sample_weight` goes when scikit-learn's metadata routing is enabled."""
+        """Return how `sample_weight` is routed when scikit-learn's metadata routing is enabled."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
         return (
             MetadataRouter(owner=self)

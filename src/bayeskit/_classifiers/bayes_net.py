@@ -1,4 +1,4 @@
-"""Any Bayesian network over the class and the attributes."""
+"""A classifier whose model is a Bayesian network over the class and the attributes."""
 
 from __future__ import annotations
 
@@ -32,61 +32,67 @@ from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, La
 
 
 class BayesNetClassifier(GraphClassifier):
-    r"""A Bayesian network over the class and the attributes, asked for the class.
+    r"""A Bayesian network over the class and the attributes, used as a classifier.
 
     .. math:: P(c, x) = P(c \mid \mathrm{pa}_c) \prod_j P(x_j \mid \mathrm{pa}_j)
 
-    Only the Markov blanket of the class tells of it: its parents, its children and their other parents. A row that has
-    all of them is looked up; missing cells are summed out exactly. Arcs need rows to be chosen, so ``fit`` (or the
-    first ``partial_fit``) chooses them and later batches keep them.
+    Prediction needs only the Markov blanket of the class: its parents, its children and the children's other
+    parents. If a row has all of them, prediction is a table look-up. Missing cells are summed out exactly.
+    The arcs are learned from rows, so ``fit`` (or the first ``partial_fit``) chooses them and later batches
+    keep them.
 
     Parameters
     ----------
     method : {"auto", "naive", "tan", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc"}
-        "naive": the class is the one parent of every attribute. "tan": that is :class:`~bayeskit.TAN`, whose tree
-        follows the counts; numeric attributes, where there are any, have a tree of their own, and all arcs are held.
-        The rest as in :func:`~bayeskit.learn_network`, which looks for a network of all columns and so may leave the
-        class with few neighbours; the order of "k2" is the class, then the columns as they stand.
+        "naive": the class is the only parent of every attribute. "tan": as :class:`~bayeskit.TAN`, whose tree
+        follows the counts; if there are numeric attributes, they have a separate tree, and later batches keep
+        all arcs. The other methods are those of :func:`~bayeskit.learn_network`. They search for a network of
+        all columns, so the class may end up with few neighbours. For "k2" the order is the class, then the
+        columns as they stand.
     criterion : {"bic", "aic", "loglik", "bdeu", "bds", "k2"}
-        What is best, as in :func:`~bayeskit.learn_network`.
+        The score of a network, as in :func:`~bayeskit.learn_network`.
     markov_blanket : bool
-        Keep only the blanket of the class. A row that has the whole blanket gets the same answer; for one that has
-        not, attributes outside the blanket can then tell nothing about the missing cells.
+        Keep only the Markov blanket of the class. The posterior is the same for a row without missing cells
+        in the blanket. Otherwise, attributes outside the blanket can no longer inform about the missing
+        cells.
     conditional : bool
-        Go on from the network of ``method`` while an arc near the class raises
-        :math:`\sum \log P(c \mid x) - \lambda k` over the training rows, k being the parameters of the class and its
-        children and λ what one costs (criterion "bic", "aic" or "loglik"): greedy, the best arc first.
+        Improve the network of ``method`` by greedy changes of arcs near the class, the best first, while they
+        increase :math:`\sum \log P(c \mid x) - \lambda k` over the training rows. k is the number of
+        parameters of the class and its children, and λ the penalty per parameter (criterion "bic", "aic" or
+        "loglik").
     required, forbidden : (parent, child) pairs
-        The class is called ``target_``.
+        Arcs that the network must or must not have. The name of the class is ``target_``.
     tiers : lists of columns, the earliest first
     max_parents : int, optional
     time_limit : seconds, optional
-        When they have passed the best network so far is taken, with a warning.
+        After this time the best network so far is taken, with a warning.
     random_state : int, numpy Generator or None
-        For what a search draws at random.
+        For searches that use random numbers.
     smoothing : number, name, prior or mapping, default=BDeu(1)
         As in :class:`~bayeskit.NaiveBayes`.
     class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
-        As in :class:`~bayeskit.NaiveBayes`. A class that has parents has no prior of its own: ``class_prior`` is then
-        refused.
+        As in :class:`~bayeskit.NaiveBayes`. A class with parents has no prior P(c), so ``class_prior`` is
+        then an error.
     numeric : "gaussian", "mdl", int, or mapping from attribute to one of these, default="gaussian"
-        A numeric attribute is Gaussian, its mean linear in its numeric parents, and never a parent of a discrete one;
-        or it is cut into intervals: where they tell the classes apart, or into so many of about equally many rows.
-        What a mapping does not name is Gaussian.
+        "gaussian": the attribute is Gaussian, its mean is linear in its numeric parents, and it is never a
+        parent of a discrete attribute. "mdl": it is cut into intervals that separate the classes. An int: it
+        is cut into this many intervals with about equal numbers of rows. Attributes that a mapping does not
+        name are Gaussian.
     cut_points : mapping from attribute to ascending numbers, optional
-        For attributes whose cut points are known; all others are as ``numeric`` says.
+        Known cut points of some attributes. ``numeric`` applies to the others.
     calibration : None, "temperature" or "isotonic"
     semi_supervised, unlabelled_weight, missing_label
-        As in :class:`~bayeskit.NaiveBayes`. Arcs are learned from the labelled rows, tables from all.
+        As in :class:`~bayeskit.NaiveBayes`. Arcs are learned from the labelled rows, tables from all rows.
 
     Attributes
     ----------
     network_ : BayesianNetwork over the class and the attributes
     markov_blanket_ : tuple of attributes
-    target_ : the name of the class in ``network_``: its own, or "class" where a column has that one
+    target_ : the name of the class in ``network_``: its own name, or "class" if a column already has that
+    name
     structure_ : dict from node to the tuple of its parents, the class among them
     edges_ : list of (parent, child, I(parent; child | the other parents of the child) in nats)
-    held_ : the structure that was searched, and the cut points
+    held_ : the learned structure and the cut points, which later batches keep
 
     Examples
     --------
@@ -172,7 +178,7 @@ class BayesNetClassifier(GraphClassifier):
 
     @property
     def markov_blanket_(self) -> tuple[Name, ...]:
-        """The attributes that tell of the class, in the order of the columns."""
+        """The attributes in the Markov blanket of the class, in the order of the columns."""
         near = markov_blanket(self._dag, self.target_)
         return tuple(name for name in self.schema_.position if name in near)
 
@@ -183,7 +189,7 @@ class BayesNetClassifier(GraphClassifier):
 
     @property
     def edges_(self) -> list[Edge]:
-        """The arcs with what each tells beside the other parents of its child, in nats."""
+        """The arcs, each with I(parent; child | the other parents of the child), in nats."""
         fitted = self._reader("edges_")
         assert fitted.spec is not None
         statistics, dag = weighted_classes(self.statistics_, fitted.spec), self._dag
@@ -192,7 +198,7 @@ class BayesNetClassifier(GraphClassifier):
         return network_edges(dag, self.target_, statistics, numbers)
 
     def table(self, name: Name) -> LabelledTable | DependentTable:
-        """Return P(x | c, parents) and the counts behind it, labelled: classes × parents × states."""
+        """Return P(x | c, parents) and the counts behind it, as a labelled table: classes × parents × states."""
         above = self.structure_[self.target_]
         if name == self.target_ and above:
             raise UsageError(

@@ -20,13 +20,13 @@ from bayeskit.typing import ClassPriorLike, ClassWeight, Floats
 
 
 class CategoricalNB(CountClassifier):
-    r"""A drop-in for scikit-learn's ``CategoricalNB``: columns of codes 0, 1, 2, ….
+    r"""A drop-in replacement for scikit-learn's ``CategoricalNB``: columns of codes 0, 1, 2, ….
 
     .. math:: \hat P(x_i = v \mid c) = \frac{N_{icv} + \alpha}{N_c + \alpha n_i}
 
-    A code above those learned is left out of the product at prediction instead of an IndexError, and
-    tables are sized by what is there: one absurd code cannot exhaust the memory. For strings and mixed
-    columns use :class:`bayeskit.NaiveBayes`.
+    A code above those of the training rows is left out of the product at prediction; scikit-learn raises an
+    IndexError. Tables are sized by the codes that occur, so one absurd code cannot exhaust the memory. For
+    strings and mixed columns use :class:`bayeskit.NaiveBayes`.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ class CategoricalNB(CountClassifier):
     fit_prior : bool, default=True
     class_prior : array of shape (K,), optional
     min_categories : int or array of shape (d,), optional
-        The least number of states of each column.
+        The minimum number of states of each column.
     class_weight : None, "balanced" or mapping
     n_jobs : int, optional
     calibration : None, "temperature" or "isotonic"
-        Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
-        spread evenly, or 2,000 where each takes an estimate anew (``class_weight="balanced"``).
-        ``fit`` chooses, later batches keep the choice (``held_``).
+        Calibrate the posteriors on leave-one-out predictions of the training rows. At most 100,000 evenly
+        spaced rows are used, or 2,000 if each row needs a re-estimate (``class_weight="balanced"``). ``fit``
+        chooses the calibration, and later batches keep it (``held_``).
     semi_supervised, unlabelled_weight, missing_label
         As in :class:`~bayeskit.NaiveBayes`.
 

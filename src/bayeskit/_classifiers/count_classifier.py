@@ -1,4 +1,4 @@
-"""The scikit-learn face shared by all classifiers that are estimated from counts."""
+"""The scikit-learn interface shared by all classifiers that are estimated from counts."""
 
 from __future__ import annotations
 
@@ -71,11 +71,12 @@ if TYPE_CHECKING:
 
 
 class CountClassifier(BaseClassifier):
-    """Fit, update, forget, merge, predict and draw, for any classifier that says how it reads and estimates.
+    """Fit, update, forget, merge, predict and sample: the base class of all classifiers estimated from
+    counts.
 
-    A subclass stores its parameters and gives ``_reading()`` and ``_recipe(schema)``; where rows must choose something
-    it gives ``_choose(source)``. What was learned is in ``_fitted``, or ``_lazy`` stands in its place; what was chosen
-    is in ``_held``.
+    A subclass stores its parameters and implements ``_reading()`` and ``_recipe(schema)``. If something must
+    be chosen from rows, it also implements ``_choose(source)``. The fitted state is in ``_fitted`` (in
+    ``_lazy`` for a lazy model), and what was chosen is in ``_held``.
     """
 
     _threshold: float | None = None
@@ -134,24 +135,25 @@ class CountClassifier(BaseClassifier):
         exclude: Sequence[Name] | None = None,
         encoding: str | None = None,
     ) -> Self:
-        """Learn from all rows of a source, forgetting what was learned before.
+        """Fit the model to all rows of a source, discarding any earlier fit.
 
         Parameters
         ----------
         X : array, frame, sparse matrix, iterator of batches, :class:`bayeskit.Batches`, path, or DuckDB relation
-            A batch is (X, y), (X, y, weights), or rows that hold the target column. A relation is counted by DuckDB
-            where it is, without reading rows: nothing may have to be chosen from rows.
+            A batch is (X, y), (X, y, weights), or rows that include the target column. DuckDB counts a
+            relation in place, without reading rows, so the model must not need to choose anything from rows.
         y : array of shape (n,), optional
-            The class of each row; or give ``target``. With ``semi_supervised=True`` some may be missing: None, NaN, or
-            −1 among whole numbers.
+            The class of each row. Alternatively, pass ``target``. With ``semi_supervised=True`` labels may be
+            missing: None, NaN, or −1 if the labels are integers.
         sample_weight : array of shape (n,), number or column name, optional
-            A row of weight 0 is absent: it makes no class, no state and no floor.
+            A row of weight 0 is ignored: it adds no class and no state, and does not affect the variance
+            floor.
         target : column name, optional
             The column of X that holds the class.
         columns, exclude : column names, optional
             The attributes to use, or to leave out.
         encoding : str, optional
-            Of a text file; found by itself for UTF-8, UTF-16 and GB18030.
+            The encoding of a text file. UTF-8, UTF-16 and GB18030 are detected automatically.
         """
         self._check_settings()
         refuse_sparse(self, X)
@@ -181,11 +183,11 @@ class CountClassifier(BaseClassifier):
         *,
         target: Name | None = None,
     ) -> Self:
-        """Add rows to what was learned before.
+        """Update the model with more rows.
 
-        Without ``classes`` a class never seen before enlarges the model; with ``classes`` (needed only
-        at the first call) any other label is refused. After a semi-supervised ``fit`` the expected counts of its
-        unlabelled rows stay as they are; rows without a label are refused here.
+        Without ``classes``, a class not seen before is added to the model. With ``classes`` (needed only at
+        the first call), any other label is an error. After a semi-supervised ``fit``, the expected counts of
+        its unlabelled rows stay fixed, and rows without a label are an error here.
         """
         if self._lazy is not None:
             raise UsageError(
@@ -218,9 +220,10 @@ class CountClassifier(BaseClassifier):
         sample_weight: WeightsLike | None = None,
         **source: Any,
     ) -> Self:
-        """Choose anew, from these rows, what is held (cut points, structure, weights), and learn from them.
+        """Fit again on these rows, including everything that ``partial_fit`` keeps (cut points, structure,
+        weights).
 
-        The same as ``fit``: what later batches do not change is decided again.
+        The same as ``fit``. Use it when the choices made at the first fit are out of date.
         """
         return self.fit(X, y, sample_weight, **source)
 
@@ -232,11 +235,11 @@ class CountClassifier(BaseClassifier):
         *,
         target: Name | None = None,
     ) -> Self:
-        """Take rows away that were learned before: the model is then that of the other rows.
+        """Remove training rows: the result is the model fitted to the remaining rows.
 
-        Where some cell would hold less than nothing the rows cannot have been counted: that is refused,
-        and nothing is changed. (Sums do not remember rows, so a wrong row all of whose cells hold enough
-        is not noticed.)
+        If some count would become negative, the rows cannot have been training rows. That is an error, and
+        the model is unchanged. (Sums do not remember rows, so a wrong row goes unnoticed if all its counts
+        are large enough.)
         """
         fitted = self._require("forget")
         fitted.forget(Source(X, y, sample_weight, target))
@@ -244,12 +247,12 @@ class CountClassifier(BaseClassifier):
         return self
 
     def fade(self, factor: float) -> Self:
-        """Multiply the weight of everything learned so far by a factor: what comes next counts for more."""
+        """Multiply the weight of all training rows so far by a factor, so that newer rows count for more."""
         self._require("fade").fade(factor)
         return self
 
     def merge(self, other: Self) -> Self:
-        """Add what another model of the same parameters has learned."""
+        """Add the training rows of another model with the same parameters."""
         fitted = self._require("merge")
         check_same_settings(self, other)
         its_fitted = other._require("merge")
@@ -290,9 +293,9 @@ class CountClassifier(BaseClassifier):
         refresh: Refresh = "manual",
         max_memory: int = 2**26,
     ) -> Self:
-        """Answer from a source directly: nothing is counted until a prediction asks for it.
+        """Predict from a source directly: nothing is counted until a prediction needs it.
 
-        What must be chosen from rows (cut points, a structure, a calibration) is chosen now, and held.
+        What must be chosen from rows (cut points, a structure, a calibration) is chosen now and kept.
 
         Parameters
         ----------
@@ -301,10 +304,10 @@ class CountClassifier(BaseClassifier):
         sample_weight, columns, exclude, encoding
             As in ``fit``.
         refresh : "manual", "always" or seconds
-            When to drop the counts remembered: at ``refresh()``, before every prediction, or after so
-            many seconds.
+            When to discard cached counts: when ``refresh()`` is called, before every prediction, or after
+            this many seconds.
         max_memory : int
-            Bytes that the counts remembered may take.
+            The memory limit for cached counts, in bytes.
         """
         self._check_settings()
         if self.semi_supervised:
@@ -331,14 +334,14 @@ class CountClassifier(BaseClassifier):
         return self
 
     def refresh(self) -> Self:
-        """Drop the counts that a lazy model remembers."""
+        """Discard the cached counts of a lazy model."""
         if self._lazy is None:
             raise UsageError("Only a lazy model can be refreshed; this one was fitted.")
         self._lazy.drop()
         return self
 
     def save(self, path: PathLike) -> None:
-        """Write the model to one file: data, never code. Read it with :func:`bayeskit.load`."""
+        """Write the model to one file, which contains data and no code. Read it with :func:`bayeskit.load`."""
         from bayeskit._classifiers.model_files import save_model
 
         save_model(self, path)
@@ -394,7 +397,7 @@ class CountClassifier(BaseClassifier):
         return joint
 
     def predict(self, X: TableLike) -> NDArray[Any]:
-        """Return the most probable class of each row; of equals the first."""
+        """Return the most probable class of each row. Ties go to the first class."""
         joint, model = self._joint(X)
         codes = np.empty(len(joint), dtype=np.intp)
         if "calibration" in self._held:
@@ -427,17 +430,18 @@ class CountClassifier(BaseClassifier):
         *,
         target: Name | None = None,
     ) -> Floats:
-        """Return P(c | x) of rows that were learned, each by the model of all the others: shape (n, K).
+        """Return the leave-one-out posteriors P(c | x) of training rows: shape (n, K).
 
-        It equals as many fits, each without one row's whole weight, with schema, cut points, structure,
-        back-off constants and calibration held; but it is one pass over the rows, not n fits. (Kernel densities
-        and covariances are estimated anew for each row.)
+        Each row is predicted by the model fitted to all other rows. The result equals n fits, each without
+        one row (its whole weight), with schema, cut points, structure, back-off constants and calibration
+        kept. But it takes one pass over the rows, not n fits. (Kernel densities and covariances are
+        re-estimated for each row.)
 
         Parameters
         ----------
         X, y, sample_weight, target
-            As in ``fit``: all of the rows learned, or some. Rows that were not learned are refused where some
-            count would fall below zero.
+            As in ``fit``: all training rows, or some of them. Rows that were not training rows are an error
+            if some count would become negative.
         """
         return np.exp(self._left_out(Source(X, y, sample_weight, target))[0])
 
@@ -450,25 +454,25 @@ class CountClassifier(BaseClassifier):
         criterion: str = "log-loss",
         target: Name | None = None,
     ) -> float:
-        """Return the mean loss of :meth:`leave_one_out`, weighed by the rows; lower is better.
+        """Return the mean leave-one-out loss, weighted by the row weights. Lower is better.
 
         Parameters
         ----------
         X, y, sample_weight, target
             As in ``fit``.
         criterion : {"log-loss", "error", "rmse", "brier"}, default="log-loss"
-            The mean of −log p with p the posterior of the true class, of wrong choices, of (1 − p)² (its
-            root), or of the squared distance of all posteriors from 0 and 1.
+            With p the posterior of the true class: the mean of −log p; the share of wrong predictions; the
+            root of the mean of (1 − p)²; or the mean squared distance of all posteriors from 0 and 1.
         """
         return mean_loss(*self._left_out(Source(X, y, sample_weight, target)), criterion)
 
     def sample(
         self, n_samples: int, random_state: Seed = None, given_class: Label | None = None
     ) -> tuple[Any, Any]:
-        """Draw rows from the model: (X, y), as a frame where the model was learned from one.
+        """Sample rows from the model: (X, y). X is a frame if the model was fitted to one.
 
-        A numeric attribute that the model has cut into intervals is drawn as the label of its interval. AnDE(n=2),
-        WeightedNB and AutoBayes have no distribution to draw rows from: a UsageError.
+        A numeric attribute that the model has cut into intervals is drawn as the label of its interval.
+        AnDE(n=2), WeightedNB and AutoBayes define no distribution of rows and raise a UsageError.
 
         Parameters
         ----------
@@ -493,23 +497,26 @@ class CountClassifier(BaseClassifier):
         reject: float | None = None,
         actions: Sequence[Label] | None = None,
     ) -> Explanation:
-        """Take the prediction of one row apart: the prior, each attribute's factor with the counts behind it.
+        """Explain the prediction of one row: the prior, and each attribute's factor with the counts behind
+        it.
 
-        Where attributes have parents a factor is P(x | c, parents); AODE shows what each super-parent says and its
-        share; any other model is explained by leaving one value out at a time. The posterior shown is that of the
-        model; what ``calibration`` makes of it stands under it.
+        If attributes have parents, a factor is P(x | c, parents). For AODE, the explanation shows the
+        posterior and the share of each super-parent. Any other model is explained by leaving out one value at
+        a time. The posterior shown is the one before ``calibration``; the calibrated posterior follows below
+        it.
 
         Parameters
         ----------
         row : mapping from column to value, list, or a table of one row
         lang : "en" or "zh"
         loss, reject, actions
-            As in :func:`bayeskit.decision.decide`: the risk of each action is shown, too.
+            As in :func:`bayeskit.decision.decide`. The risk of each action is then shown as well.
 
         Returns
         -------
         Explanation
-            ``str`` and notebooks show it; it has ``to_html``, ``to_latex``, ``to_json`` and ``to_dict``.
+            Print it or show it in a notebook. It also has ``to_html``, ``to_latex``, ``to_json`` and
+            ``to_dict``.
         """
         from bayeskit._classifiers.explain_rows import explained
         from bayeskit._report.row import one_row
@@ -617,13 +624,13 @@ class CountClassifier(BaseClassifier):
 
     @property
     def held_(self) -> dict[str, Any]:
-        """What needed rows to be chosen: ``fit`` chose it, and later batches change counts only."""
+        """What ``fit`` chose from rows. Later batches change counts only."""
         self._reader("held_")
         return dict(self._held)
 
     @property
     def statistics_(self) -> Statistics:
-        """The raw counts and sums; no smoothing is in them."""
+        """The raw counts and sums, without smoothing."""
         return self._require("statistics_").statistics if self._lazy is None else self._lazy.statistics()
 
     @property

@@ -21,7 +21,7 @@ _SMALLEST_ALPHA = 1e-10
 
 
 def usable_alpha(alpha: ArrayLike, force_alpha: bool) -> Any:
-    """Check alpha: a number or one for each column, none negative; tiny ones are lifted unless forced."""
+    """Check alpha: one number or one per column, none negative. Tiny values are raised unless forced."""
     try:
         numbers = np.asarray(alpha, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -46,7 +46,7 @@ def usable_alpha(alpha: ArrayLike, force_alpha: bool) -> Any:
 
 
 class DiscreteNB(CountClassifier):
-    """What the block classifiers share: the class prior, and the attributes scikit-learn's users read."""
+    """The base class of the block classifiers: the class prior, and scikit-learn's fitted attributes."""
 
     _family: ClassVar[str] = "multinomial"
     _positive_only: ClassVar[bool] = True
@@ -117,7 +117,7 @@ class DiscreteNB(CountClassifier):
 
 
 class MultinomialNB(DiscreteNB):
-    r"""A drop-in for scikit-learn's ``MultinomialNB``: counts of words, or tf-idf.
+    r"""A drop-in replacement for scikit-learn's ``MultinomialNB``: word counts, or tf-idf.
 
     .. math:: \hat\theta_{cv} = \frac{N_{cv} + \alpha}{N_c + \alpha V}
 
@@ -126,14 +126,14 @@ class MultinomialNB(DiscreteNB):
     alpha : float or array of shape (V,), default=1.0
     force_alpha : bool, default=True
     fit_prior : bool, default=True
-        Learn P(c) from the rows; else every class alike.
+        Estimate P(c) from the rows; otherwise P(c) is uniform.
     class_prior : array of shape (K,), optional
     class_weight : None, "balanced" or mapping
     n_jobs : int, optional
     calibration : None, "temperature" or "isotonic"
-        Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
-        spread evenly, or 2,000 where each takes an estimate anew (``class_weight="balanced"``).
-        ``fit`` chooses, later batches keep the choice (``held_``).
+        Calibrate the posteriors on leave-one-out predictions of the training rows. At most 100,000 evenly
+        spaced rows are used, or 2,000 if each row needs a re-estimate (``class_weight="balanced"``). ``fit``
+        chooses the calibration, and later batches keep it (``held_``).
     semi_supervised, unlabelled_weight, missing_label
         As in :class:`~bayeskit.NaiveBayes`.
 
@@ -173,30 +173,32 @@ class MultinomialNB(DiscreteNB):
 
 
 class ComplementNB(DiscreteNB):
-    """A drop-in for scikit-learn's ``ComplementNB``: each class by the words of all the others.
+    """A drop-in replacement for scikit-learn's ``ComplementNB``: each class is scored by the words of all
+    others.
 
     Parameters
     ----------
     alpha : float or array of shape (V,), default=1.0
     force_alpha : bool, default=True
     fit_prior : bool, default=True
-        Used only where there is a single class.
+        Used only if there is a single class.
     class_prior : array of shape (K,), optional
         Not used, as in scikit-learn.
     norm : bool, default=False
-        Normalise the weights of each class once more.
+        Normalise the weights of each class a second time.
     class_weight : None, "balanced" or mapping
     n_jobs : int, optional
     calibration : None, "temperature" or "isotonic"
-        Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
-        spread evenly, or 2,000 where each takes an estimate anew (``class_weight="balanced"``).
-        ``fit`` chooses, later batches keep the choice (``held_``).
+        Calibrate the posteriors on leave-one-out predictions of the training rows. At most 100,000 evenly
+        spaced rows are used, or 2,000 if each row needs a re-estimate (``class_weight="balanced"``). ``fit``
+        chooses the calibration, and later batches keep it (``held_``).
     semi_supervised, unlabelled_weight, missing_label
-        As in :class:`~bayeskit.NaiveBayes`, but by self-training: its scores are no distribution of texts, so there is
-        no likelihood for EM to climb. Unlabelled rows are shared by their posteriors and counted, again and again
-        until the shares are still. That is no EM and guarantees nothing; ``history_`` holds log P(y | x) of the
-        labelled rows, which may fall, and the best step is kept. "loo" estimates anew for each of up to 2,000 labelled
-        rows and each λ: slow with many words.
+        As in :class:`~bayeskit.NaiveBayes`, but by self-training: the scores define no distribution of texts,
+        so EM has no likelihood to maximise. Unlabelled rows are split between the classes by their posteriors
+        and counted, repeatedly, until the posteriors settle. This is not EM and has no guarantee.
+        ``history_`` holds log P(y | x) of the labelled rows, which may decrease; the best step is kept. "loo"
+        re-estimates the model for each of up to 2,000 labelled rows and each λ, which is slow with many
+        words.
 
     Examples
     --------
@@ -241,7 +243,7 @@ class ComplementNB(DiscreteNB):
 
 
 class BernoulliNB(DiscreteNB):
-    r"""A drop-in for scikit-learn's ``BernoulliNB``: each column present or absent.
+    r"""A drop-in replacement for scikit-learn's ``BernoulliNB``: each column is present or absent.
 
     .. math:: \hat P(x_v = 1 \mid c) = \frac{N_{cv} + \alpha}{N_c + 2\alpha}
 
@@ -250,15 +252,15 @@ class BernoulliNB(DiscreteNB):
     alpha : float or array of shape (V,), default=1.0
     force_alpha : bool, default=True
     binarize : float or None, default=0.0
-        A value above this counts as present; None takes the rows to hold 0 and 1 already.
+        A value above this counts as present. None means that the rows already contain only 0 and 1.
     fit_prior : bool, default=True
     class_prior : array of shape (K,), optional
     class_weight : None, "balanced" or mapping
     n_jobs : int, optional
     calibration : None, "temperature" or "isotonic"
-        Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
-        spread evenly, or 2,000 where each takes an estimate anew (``class_weight="balanced"``).
-        ``fit`` chooses, later batches keep the choice (``held_``).
+        Calibrate the posteriors on leave-one-out predictions of the training rows. At most 100,000 evenly
+        spaced rows are used, or 2,000 if each row needs a re-estimate (``class_weight="balanced"``). ``fit``
+        chooses the calibration, and later batches keep it (``held_``).
     semi_supervised, unlabelled_weight, missing_label
         As in :class:`~bayeskit.NaiveBayes`.
 

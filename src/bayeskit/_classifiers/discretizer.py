@@ -1,4 +1,4 @@
-"""Numeric columns → numbers of intervals, for classifiers that count."""
+"""Discretization of numeric columns into intervals, for classifiers that count."""
 
 from __future__ import annotations
 
@@ -34,35 +34,35 @@ _METHODS = ("mdl", "frequency", "width", "proportional")
 
 
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Cut numeric columns into intervals; other columns pass unchanged.
+    """Discretize numeric columns into intervals. Other columns are unchanged.
 
     Parameters
     ----------
     method : {"mdl", "frequency", "width", "proportional"}, default="mdl"
-        Where the class changes (Fayyad and Irani; needs y), equal numbers of rows, equal widths, or about
-        √n intervals of √n rows.
+        Cut where the class distribution changes (Fayyad and Irani; needs y), into intervals with equal
+        numbers of rows, into intervals of equal width, or into about √n intervals of √n rows.
     n_bins : int, default=5
-        How many intervals "frequency" and "width" make at most; the others find the number themselves.
+        The maximum number of intervals for "frequency" and "width". The other methods choose the number.
     output : {"codes", "intervals"}, default="codes"
-        Numbers 0, 1, … of the intervals, or their names, such as ``"(0.5, 1.2]"``.
+        Codes 0, 1, … of the intervals, or their names, such as ``"(0.5, 1.2]"``.
     columns : sequence of names or positions, optional
-        Which columns to cut; all numeric ones by default.
+        The columns to discretize. By default, all numeric columns.
 
     Attributes
     ----------
     cut_points_ : dict from column name to ascending cut points
-        Interval k is (cut[k − 1], cut[k]]. An empty array means that no cut pays: the column has one
-        interval and tells nothing.
+        Interval k is (cut[k − 1], cut[k]]. An empty array means that no cut is worthwhile: the column has one
+        interval and carries no information.
     columns_ : tuple
-        The columns that are cut; the others pass.
+        The columns that are discretized. The others are unchanged.
     n_features_in_, feature_names_in_
 
     Notes
     -----
-    An array or list gives an array: int64, or float64 with NaN where anything is missing, or objects where
-    columns pass that are no numbers, or with names of intervals (None where missing). A frame gives a
-    frame of its own library, each column with the type that suits it; ``set_output`` may ask for another.
-    Values beyond those learned, infinity included, fall into the first or last interval.
+    An array or list gives an array of int64, or of float64 with NaN if anything is missing. It is an array of
+    objects if non-numeric columns are passed through, or for names of intervals (None where missing). A frame
+    gives a frame of the same library, with a suitable type for each column; ``set_output`` can select another
+    container. Values outside the training range, including infinity, fall into the first or last interval.
 
     Examples
     --------
@@ -95,9 +95,9 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array, frame or mapping of columns, n rows
-            NaN and null are missing and left out; infinity is an error.
+            NaN and null are missing and ignored. Infinity is an error.
         y : array of shape (n,)
-            Class labels; only ``method="mdl"`` looks at them.
+            Class labels, used only by ``method="mdl"``.
         sample_weight : array of shape (n,), optional
             A row of weight 2 counts as two rows, one of weight 0 as none.
         """
@@ -131,7 +131,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: TableLike) -> Any:
-        """Give the interval of each value; see the notes above for the type."""
+        """Return the interval of each value. The notes of the class describe the type."""
         check_is_fitted(self, "cut_points_")
         table = match_columns(
             open_dense(X, type(self).__name__), self._schema, self._names, type(self).__name__

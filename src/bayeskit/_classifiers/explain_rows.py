@@ -1,7 +1,7 @@
-"""How a classifier of counts tells its reasons: explanations, contributions, the next question, novelty.
+"""Explanations, contributions, value of information and novelty for classifiers of counts.
 
-What a missing value would tell is weighed over the joint distribution of it and the class, state by state; how strange
-a row is, against rows that the model would draw.
+The value of a missing value is computed from its joint distribution with the class, state by state. Novelty
+is measured against rows sampled from the model.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def explained(classifier: CountClassifier, table: Table, lang: str) -> Explanation:
-    """Take the prediction of one row apart; what a calibration makes of it stands under it."""
+    """Explain the prediction of one row, with the calibrated posterior below it."""
     page = classifier._arithmetic(table, lang)
     if "calibration" not in classifier._held:
         return page
@@ -46,7 +46,7 @@ def explained(classifier: CountClassifier, table: Table, lang: str) -> Explanati
 
 
 def arithmetic(classifier: CountClassifier, table: Table, lang: str) -> Explanation:
-    """Return the page of one row, before calibration."""
+    """Return the explanation of one row, before calibration."""
     fitted = classifier._reader("explain")
     model, statistics = classifier._model, classifier.statistics_
     table = match_columns(table, model.schema, fitted.names if fitted.named else None, fitted.who)
@@ -74,7 +74,7 @@ def contribution_logs(classifier: CountClassifier, table: Table) -> tuple[tuple[
 def questions(
     classifier: CountClassifier, row: RowLike, costs: Mapping[Any, float] | None, loss: LossLike, lang: str
 ) -> Questions:
-    """Rank the values that a row lacks by what they are expected to tell."""
+    """Rank the missing values of a row by the information they are expected to give."""
     from bayeskit._report.row import one_row
     from bayeskit._report.value_of_information import ranked
 
@@ -98,7 +98,7 @@ QUANTILES, DRAWS = 200, 20_000
 
 
 def joint_of(model: Model, chunk: Chunk) -> Floats:
-    """Return log P(c, x) of each row; of an average over super-parents the mean, not the sum."""
+    """Return log P(c, x) of each row; for an average over super-parents, the mean and not the sum."""
     return model.joint_chunk(chunk) - model.log_excess(chunk)[:, None]
 
 
@@ -111,7 +111,7 @@ def log_evidence_of(model: Model, chunk: Chunk) -> Floats:
 
 
 def refuse_scores(model: Model, who: str, what: str) -> None:
-    """Refuse models without a distribution of rows, and blocks of words."""
+    """Raise an error for models without a distribution of rows, and for blocks of words."""
     if not model.is_distribution:
         raise UsageError(
             "{who} scores classes without a distribution of rows, and {what} needs one. Use NaiveBayes, TAN, KDB or "
@@ -202,7 +202,7 @@ def _shares(log_joint: Floats) -> Floats:
 def novelty_of(
     model: Model, fitted: FittedState, table: Table, n_samples: int, random_state: Seed, who: str
 ) -> Novelty:
-    """Draw rows, and say how many of them are at most as probable as each row of a table."""
+    """Sample rows, and return the share of them that is at most as probable as each row of a table."""
     refuse_scores(model, who, "novelty")
     assert fitted.spec is not None
     schema = model.schema

@@ -1,4 +1,4 @@
-"""Bayes with one multivariate normal a class."""
+"""The Bayes classifier with one multivariate normal per class."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from bayeskit.typing import ClassPriorLike, ClassWeight
 
 
 class GaussianBayes(CountClassifier):
-    """The Bayes classifier for normal classes: quadratic, linear or naive boundaries.
+    """The Bayes classifier for normal classes: quadratic (QDA), linear (LDA) or naive.
 
     Parameters
     ----------
     covariance : {"full", "shared", "diagonal"}, default="full"
-        One matrix a class, one for all classes, or variances only.
+        One covariance matrix per class, one for all classes, or variances only.
     shrinkage : None, float or "ledoit-wolf"
-        Pull the matrices towards a multiple of the identity; by itself where a class has too few rows.
+        Shrink the matrices towards a multiple of the identity. This is automatic if a class has too few rows.
     variance : {"mle", "unbiased"}, default="mle"
     class_prior : array or mapping, optional
     class_weight : None, "balanced" or mapping
     n_jobs : int, optional
     calibration : None, "temperature" or "isotonic"
-        Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
-        spread evenly, or 2,000 where each takes an estimate anew (full and shared covariance).
-        ``fit`` chooses, later batches keep the choice (``held_``).
+        Calibrate the posteriors on leave-one-out predictions of the training rows. At most 100,000 evenly
+        spaced rows are used, or 2,000 if each row needs a re-estimate (full and shared covariance). ``fit``
+        chooses the calibration, and later batches keep it (``held_``).
     semi_supervised, unlabelled_weight, missing_label
         As in :class:`~bayeskit.NaiveBayes`.
 

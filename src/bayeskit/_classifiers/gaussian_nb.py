@@ -18,22 +18,22 @@ from bayeskit.typing import ClassPriorLike, ClassWeight, Floats
 
 
 class GaussianNB(CountClassifier):
-    """A drop-in for scikit-learn's ``GaussianNB`` that takes missing values and new classes.
+    """A drop-in replacement for scikit-learn's ``GaussianNB`` that accepts missing values and new classes.
 
-    Unlike it, any split of the rows into batches gives the same model: the variances kept are raw, and
-    ``var_smoothing`` is applied after the sums.
+    Unlike scikit-learn's, any split of the rows into batches gives the same model: raw variances are stored,
+    and ``var_smoothing`` is applied at the end.
 
     Parameters
     ----------
     priors : array of shape (K,), optional
     var_smoothing : float, default=1e-9
-        This share of the largest variance is added to all variances.
+        This fraction of the largest variance is added to all variances.
     class_weight : None, "balanced" or mapping
     n_jobs : int, optional
     calibration : None, "temperature" or "isotonic"
-        Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
-        spread evenly, or 2,000 where each takes an estimate anew (``class_weight="balanced"``).
-        ``fit`` chooses, later batches keep the choice (``held_``).
+        Calibrate the posteriors on leave-one-out predictions of the training rows. At most 100,000 evenly
+        spaced rows are used, or 2,000 if each row needs a re-estimate (``class_weight="balanced"``). ``fit``
+        chooses the calibration, and later batches keep it (``held_``).
     semi_supervised, unlabelled_weight, missing_label
         As in :class:`~bayeskit.NaiveBayes`.
 
@@ -122,5 +122,5 @@ class GaussianNB(CountClassifier):
 
     @property
     def epsilon_(self) -> float:
-        """What was added to every variance."""
+        """The amount added to every variance."""
         return float(self.var_smoothing * self.statistics_.moments.pooled().variance().max())

@@ -1,4 +1,4 @@
-"""What is checked at the door of a classifier: labels, announced classes, rows of the wrong kind, other models."""
+"""Checks of a classifier's input: labels, declared classes, kinds of rows, models to merge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def warn_of_impossible(count: int) -> None:
-    """Say that some rows had no possible class and got the prior."""
+    """Warn that no class is possible for some rows, which get the prior."""
     if count:
         warnings.warn(
             SuspectResult(
@@ -36,7 +36,7 @@ def warn_of_impossible(count: int) -> None:
 
 
 def announced(classes: LabelsLike | None, name: Name) -> Variable:
-    """Return the target variable of the classes announced to ``partial_fit``."""
+    """Return the target variable of the classes passed to ``partial_fit``."""
     if classes is None:
         return Variable(name, "categorical")
     labels = np.asarray(classes) if not isinstance(classes, (list, tuple)) else classes
@@ -82,7 +82,7 @@ def plain_dtype(y: object) -> np.dtype[Any] | None:
 
 
 def dtype_of_target(X: Any, target: Name | None) -> Any:
-    """The target column as an array, for its dtype; None where the source cannot be asked."""
+    """The target column as an array, for its dtype; None if the source cannot provide it."""
     if target is None or isinstance(X, str) or not hasattr(X, "__getitem__"):
         return None
     try:
@@ -92,7 +92,7 @@ def dtype_of_target(X: Any, target: Name | None) -> Any:
 
 
 def labels_of(schema: Schema, dtype: np.dtype[Any] | None) -> NDArray[Any]:
-    """Return the classes of a schema as an array, of the dtype that labels were given in."""
+    """Return the classes of a schema as an array with the dtype of the given labels."""
     states = schema.target.states
     if any(isinstance(state, tuple) for state in states):
         return objects(states)  # NumPy would take each for a row
@@ -108,7 +108,7 @@ def labels_of(schema: Schema, dtype: np.dtype[Any] | None) -> NDArray[Any]:
 
 
 def not_fitted(model: object) -> NotFittedError:
-    """Return the error of asking before ``fit``, in the words that scikit-learn's users know."""
+    """Return the not-fitted error, in scikit-learn's words."""
     return NotFittedError(
         f"This {type(model).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments "
         "before using this estimator."
@@ -116,7 +116,7 @@ def not_fitted(model: object) -> NotFittedError:
 
 
 def refuse_sparse(model: BaseClassifier, X: object) -> None:
-    """Refuse a sparse matrix where a classifier has no use for one."""
+    """Raise an error for a sparse matrix if the classifier cannot use one."""
     if not model._accepts_sparse and hasattr(X, "tocsr"):
         raise DataTypeError(
             "Sparse data was passed for X, but {kind} needs dense data. Use X.toarray(), or "
@@ -126,7 +126,7 @@ def refuse_sparse(model: BaseClassifier, X: object) -> None:
 
 
 def say_y_is_needed(model: object, source: Source) -> None:
-    """Refuse rows in memory that come without their classes."""
+    """Raise an error for in-memory rows without classes."""
     if source.in_memory and source.y is None and source.target is None:
         raise DataError(
             "{kind} requires y to be passed, but the target y is None. Pass y, or name the "
@@ -136,7 +136,7 @@ def say_y_is_needed(model: object, source: Source) -> None:
 
 
 def check_same_settings(mine: BaseClassifier, its: BaseClassifier) -> None:
-    """Refuse to add two models up that are of different classes or were made with different parameters."""
+    """Raise an error if two models to merge differ in their class or their parameters."""
     if type(its) is not type(mine):
         raise Incompatible(
             "A {kind} cannot take in a {kind2}.", kind=type(mine).__name__, kind2=type(its).__name__
@@ -153,7 +153,7 @@ def check_same_settings(mine: BaseClassifier, its: BaseClassifier) -> None:
 
 
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Refuse a setting that is not one of the words allowed."""
+    """Raise an error if a setting is not one of the allowed words."""
     if value not in allowed:
         raise SettingError(
             "{name} is {value!r}; choose from {names}.",

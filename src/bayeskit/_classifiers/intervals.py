@@ -1,8 +1,8 @@
-"""Credible intervals of posteriors.
+"""Credible intervals of class posteriors.
 
-The counts behind a model are finite, so its tables are not known exactly: they have a posterior distribution, Dirichlet
-for tables and normal-inverse-gamma for normals. Each draw of all of them gives a posterior of the class; the quantiles
-over the draws say how far P(c | x) can be trusted.
+The counts behind a model are finite, so its tables are not known exactly. They have a posterior distribution:
+Dirichlet for tables, normal-inverse-gamma for normals. Each draw of all of them gives one posterior of the
+class, and the quantiles over the draws show how certain P(c | x) is.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def posterior_draws(model: CountClassifier, table: Table, draws: Draws) -> Iterator[tuple[slice, Floats]]:
-    """Yield the places of some rows, and P(c | x) of each under every draw: shape (rows, draws, K)."""
+    """Yield positions of rows, and P(c | x) of each row under every draw: shape (rows, draws, K)."""
     fitted = model._reader("predict_interval")
     assert fitted.spec is not None
     drawn = drawn_of(model.statistics_, fitted.spec, type(model).__name__)
@@ -44,7 +44,7 @@ def posterior_draws(model: CountClassifier, table: Table, draws: Draws) -> Itera
 
 
 def quantiles(shares: Floats, at: tuple[float, float, float]) -> Floats:
-    """Return quantiles over the draws, shape (3, n, K); of two classes one is the other's mirrored."""
+    """Return quantiles over the draws: shape (3, n, K). Of two classes, one mirrors the other."""
     if shares.shape[2] != 2:
         return np.asarray(np.quantile(shares, at, axis=1))
     first = np.quantile(np.ascontiguousarray(shares[:, :, 0]), at, axis=1)
@@ -52,7 +52,7 @@ def quantiles(shares: Floats, at: tuple[float, float, float]) -> Floats:
 
 
 def checked_interval(level: float, n_samples: int, random_state: Seed) -> tuple[float, int, int]:
-    """Return level, number of samples and seed as numbers, or refuse them."""
+    """Check level, number of samples and seed, and return them as numbers."""
     number = isinstance(level, (int, float, np.integer, np.floating)) and not isinstance(level, bool)
     if not number or not 0.0 < float(level) < 1.0:
         raise SettingError(
@@ -75,11 +75,10 @@ _BLOCK, _BLOCK_OF_TEXTS = 2**18, 2**22
 
 
 class DrawableModel(NamedTuple):
-    """A model whose tables can be drawn: the posteriors of its conditionals and of P(c), both of the raw counts.
+    """A model whose tables can be drawn: posteriors of its conditionals and of P(c), given the raw counts.
 
-    ``factors`` are the weights of the classes, which shift P(c) but stand for no more rows. ``above_mode`` is 1 where
-    the imaginary rows of P(c) are those of a mode. ``adds_prior`` is False where a conditional holds P(c | parents)
-    itself.
+    ``factors`` are the class weights, which shift P(c) but add no rows. ``above_mode`` is 1 if the imaginary
+    rows of P(c) are those of a mode. ``adds_prior`` is False if a conditional contains P(c | parents).
     """
 
     schema: Schema
@@ -119,7 +118,7 @@ class DrawableModel(NamedTuple):
 
 
 def drawn_of(statistics: Statistics, spec: ModelSpec, who: str) -> DrawableModel:
-    """Estimate a model whose tables can be drawn, or say that and why it cannot be."""
+    """Estimate a model whose tables can be drawn, or raise an error that says why this is impossible."""
     schema = statistics.schema
     factors = class_factors(spec.class_weight, statistics.class_counts, schema.target)
     # A structure is chosen under the weights; the rows behind a table are those that were counted.
@@ -146,7 +145,7 @@ def drawn_of(statistics: Statistics, spec: ModelSpec, who: str) -> DrawableModel
 
 
 def blocks_of(encoded: EncodedTable, draws: int) -> list[tuple[int, int]]:
-    """Return bounds of as many rows as are drawn for at a time."""
+    """Return the bounds of the blocks of rows that are processed at a time."""
     cells = _BLOCK if encoded.schema.block is None else _BLOCK_OF_TEXTS
     step = max(1, cells // max(draws * encoded.schema.n_classes, 1))
     return [(start, min(start + step, encoded.n_rows)) for start in range(0, encoded.n_rows, step)]

@@ -25,24 +25,23 @@ from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
 
 
 class KDB(GraphClassifier):
-    r"""The k-dependence classifier: beside the class every attribute has up to k parents.
+    r"""The k-dependence Bayesian classifier: every attribute has the class and up to k attributes as parents.
 
     .. math:: P(c, x) = P(c) \prod_j P(x_j \mid c, x_{p_1}, …, x_{p_k})
 
-    Attributes are taken in the order of I(X; Y); each has as parents the k before it with which it shares most,
-    I(X_i; X_j | Y). k = 0 is naive Bayes. The structure needs two passes over the rows, so ``fit`` (or the first
-    ``partial_fit``) chooses it and later batches keep it.
+    Attributes are ordered by I(X; Y). The parents of each are the k attributes before it with the highest
+    I(X_i; X_j | Y). k = 0 is naive Bayes. The structure needs two passes over the rows, so ``fit`` (or the
+    first ``partial_fit``) chooses it and later batches keep it.
 
     Parameters
     ----------
     k : int, default=2
     structure : mapping from attribute to its parents, optional
-        A graph of your own, instead of a learned one; the order of parents is that in which they are kept when
-        the model backs off.
+        A given graph, instead of a learned one. When the model backs off, it drops the last parent first.
     smoothing : number, name, prior or mapping, default=BackOff()
     class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
-        As in :class:`~bayeskit.NaiveBayes`. Missing parents are summed over as long as they have at most 4,096 joint
-        states; beyond that an attribute is taken with the parents before its first missing one.
+        As in :class:`~bayeskit.NaiveBayes`. Missing parents are summed over if they have at most 4,096 joint
+        states. Otherwise only the parents before the first missing one are used.
     numeric, cut_points, calibration
         As in :class:`~bayeskit.TAN`.
     semi_supervised, unlabelled_weight, missing_label
@@ -52,7 +51,7 @@ class KDB(GraphClassifier):
     ----------
     structure_ : dict from attribute to the tuple of its parents (the class, a parent of all, is not named)
     edges_ : list of (parent, child, I(x_i; x_j | y) in nats)
-    held_ : the cut points and the structure
+    held_ : the cut points and the structure, which later batches keep
 
     References
     ----------
@@ -125,7 +124,7 @@ class KDB(GraphClassifier):
 
 
 def learned_structure(trial: FittedState, k: int) -> Dag:
-    """Learn the structure of kDB from pairs that were counted, with numeric attributes under their parents."""
+    """Learn the structure of kDB from pair counts, and the parents of numeric attributes."""
     assert trial.spec is not None
     statistics = weighted_classes(trial.statistics, trial.spec)
     if not statistics.schema.categorical:
@@ -139,12 +138,12 @@ def learned_structure(trial: FittedState, k: int) -> Dag:
 
 
 def held_form(structure: Mapping[Any, Any]) -> ModelForm:
-    """Return the form of a structure that is held."""
+    """Return the form of a structure that was chosen before."""
     return WithParents(Dag(tuple(structure), tuple(tuple(parents) for parents in structure.values())))
 
 
 def check_depth(name: str, value: object) -> None:
-    """Refuse what is no number of parents."""
+    """Raise an error if the value is not a valid number of parents."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value <= 64:
         raise SettingError(
             "{name} is {value!r}; it must be a whole number from 0 to 64.", name=name, value=value

@@ -1,4 +1,4 @@
-"""A table of the model with its labels on: classes × (parents ×) states, probabilities and counts."""
+"""Labelled tables of a model: probabilities and counts, by class, parents and state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bayeskit.typing import Floats
 
 @dataclass(frozen=True)
 class LabelledTable:
-    """P(x = v | c) with the counts it came from; rows are classes, columns states.
+    """P(x = v | c) and the counts behind it. Rows are classes, columns are states.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class LabelledTable:
 
 
 def labelled_table(model: Model, statistics: Statistics, name: Name) -> LabelledTable:
-    """Find the table of one attribute, or of the class itself."""
+    """Return the table of one attribute, or of the class."""
     schema = model.schema
     classes = schema.target.states
     if name == schema.target.name:
@@ -89,7 +89,7 @@ def _tables(model: Model) -> DiscreteConditional | None:
 
 
 def table_with_parents(model: Model, statistics: Statistics, name: Name) -> LabelledTable | DependentTable:
-    """Find the table of one attribute where attributes may have parents, or that of the class.
+    """Return the table of one attribute, which may have parents, or of the class.
 
     Examples
     --------
@@ -129,7 +129,7 @@ MOST_CELLS = 1_000_000
 
 @dataclass(frozen=True)
 class DependentTable:
-    """P(x = v | c, parents) with the counts it came from: axes are the class, each parent, and the states.
+    """P(x = v | c, parents) and the counts behind it. The axes are the class, each parent, and the states.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class DependentTable:
 def dependent_table(
     tables: DiscreteConditional, schema: Schema, statistics: Statistics, j: int
 ) -> DependentTable:
-    """Return the table of the j-th categorical attribute, states only (missing and unseen have no place in it)."""
+    """Return the table of the j-th categorical attribute, without missing and unseen values."""
     variables, k = schema.categorical, schema.n_classes
     if j not in tables.members():
         raise ColumnError(

@@ -1,4 +1,4 @@
-"""A fitted classifier ↔ one file: its parameters, its schema and its raw counts."""
+"""Saving a fitted classifier to one file, and loading it: parameters, schema and raw counts."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ _CLASS_DTYPES = "iufbUSO"
 
 
 def save_model(estimator: CountClassifier, path: PathLike) -> None:
-    """Write a fitted classifier to one file, whole or not at all.
+    """Write a fitted classifier to one file, completely or not at all.
 
     Parameters
     ----------
     estimator : fitted classifier
     path : str or path
-        A file that is there already is replaced in one step.
+        An existing file is replaced atomically.
     """
     place = as_path(path)
     name = type(estimator).__name__
@@ -101,16 +101,17 @@ def save_model(estimator: CountClassifier, path: PathLike) -> None:
 
 
 def load(path: PathLike, classes: Iterable[type] = ()) -> Any:
-    """Read a classifier or a mixture that was saved: it predicts the same, bit for bit, and can go on learning.
+    """Load a saved classifier or mixture. Its predictions are identical bit for bit, and it can be updated.
 
-    Nothing in the file is run, and no module that it names is imported. A file that is damaged, foreign or newer is
-    refused with a :class:`~bayeskit.errors.ModelFormatError` that says what to do.
+    No code in the file is run, and no module that it names is imported. A file that is damaged, not a
+    bayeskit model, or from a newer version raises a :class:`~bayeskit.errors.ModelFormatError` that says what
+    to do.
 
     Parameters
     ----------
     path : str or path
     classes : classes of classifiers
-        Your own ones, one of which the file may hold, by name.
+        Your own classifier classes that the file may contain. They are matched by name.
 
     Examples
     --------

@@ -35,7 +35,7 @@ class FamilyChoice:
     family : str
     why : str
     suggestion : str or None
-        Another family that may suit better; it is never taken by itself.
+        Another family that may fit better. It is never used automatically.
     """
 
     family: str
@@ -44,7 +44,7 @@ class FamilyChoice:
 
 
 def kinds_of_families(families: Mapping[Name, str] | None) -> dict[Name, Kind]:
-    """Return the kind that each named family asks of its column."""
+    """Return the kind of column that each named family needs."""
     return {name: _KIND.get(family, "numeric") for name, family in (families or {}).items()}
 
 
@@ -66,7 +66,7 @@ def check_bernoulli(schema: Schema, families: Mapping[Name, str]) -> None:
 def explain_families(
     schema: Schema, spec: ModelSpec, asked: Mapping[Name, str], hints: Mapping[Name, str], auto: bool = False
 ) -> dict[Name, FamilyChoice]:
-    """Tell the family of every attribute and the reason for it."""
+    """Return the family of every attribute and the reason for it."""
     choices: dict[Name, FamilyChoice] = {}
     for variable in schema.attributes:
         name = variable.name
@@ -90,7 +90,7 @@ _UNSEEN = ("ignore", "smooth", "error")
 
 
 class NaiveBayes(CountClassifier):
-    r"""Naive Bayes for tables as they are: strings, numbers, counts, missing and new values in one model.
+    r"""Naive Bayes for mixed tables: strings, numbers, counts, missing and unseen values in one model.
 
     .. math:: h(x) = \arg\max_c P(c) \prod_i P(x_i \mid c)
 
@@ -98,40 +98,43 @@ class NaiveBayes(CountClassifier):
     ----------
     smoothing : number, name, prior or mapping, default=1.0
         What is added to the counts of tables. A number is added to every cell: 1 is Laplace's rule, 0 maximum
-        likelihood. "mle", "laplace", … name a prior of :mod:`bayeskit.priors`; a mapping goes from attribute names or
-        kinds to any of these. A numeric prior (``NormalInverseGamma``) leaves the tables alone.
+        likelihood. "mle", "laplace", … name a prior of :mod:`bayeskit.priors`. A mapping maps attribute names
+        or kinds to any of these. A numeric prior (``NormalInverseGamma``) does not affect tables.
     class_prior : array or mapping, optional
-        P(c), instead of the estimate.
+        P(c), instead of estimating it.
     class_weight : None, "balanced" or mapping
     variance : {"mle", "unbiased"}, default="mle"
         Divide by n or by n − 1.
     numeric : {"gaussian", "student", "kernel", "poisson", "negative-binomial"}, default="gaussian"
         The family of numeric attributes.
     families : mapping from attribute to family, or "auto", optional
-        Beside those of ``numeric``: "bernoulli" and "table". With "auto" each numeric attribute gets the
-        family of least leave-one-out log-loss; ``fit`` chooses, later batches keep the choice (``held_``).
+        The values of ``numeric``, or "bernoulli" or "table". With "auto", ``fit`` chooses for each numeric
+        attribute the family with the lowest leave-one-out log-loss. Later batches keep the choice
+        (``held_``).
     categorical_features : "from_dtype", "all", list or mask, default="from_dtype"
     states : mapping from attribute to list of states, optional
-        Declared states keep their order and count for smoothing even if no row has them.
+        Declared states keep their order, and are included in smoothing even if no row has them.
     missing : {"ignore", "state"}, default="ignore"
-        Leave missing cells out, or take missingness for a state.
+        Ignore missing cells, or treat missing as a state of its own.
     unseen : {"ignore", "smooth", "error"}, default="ignore"
-        What a value that was never learned means at prediction.
+        How prediction treats a value that no training row has.
     n_jobs : int, optional
     calibration : None, "temperature" or "isotonic"
-        Correct how sure posteriors are by those of the training rows, each left out: at most 100,000 rows,
-        spread evenly, or 2,000 where each takes an estimate anew (kernel densities, ``class_weight="balanced"``).
-        ``fit`` chooses, later batches keep the choice (``held_``).
+        Calibrate the posteriors on leave-one-out predictions of the training rows. At most 100,000 evenly
+        spaced rows are used, or 2,000 if each row needs a re-estimate (kernel densities,
+        ``class_weight="balanced"``). ``fit`` chooses the calibration, and later batches keep it (``held_``).
     semi_supervised : bool, default=False
-        Learn from rows without a label too: None, NaN and NA, and −1 where the labels are whole numbers. EM climbs
-        :math:`\sum_L \log P(c, x) + \lambda \sum_U \log P(x)` from the model of the labelled rows; what rows choose
-        (families, cut points, a structure, a calibration) the labelled ones choose.
+        Also learn from unlabelled rows, whose label is None, NaN or NA, or −1 if the labels are integers. EM
+        maximises :math:`\sum_L \log P(c, x) + \lambda \sum_U \log P(x)`, starting from the model of the
+        labelled rows. Choices that need rows (families, cut points, structure, calibration) use the labelled
+        rows only.
     unlabelled_weight : float from 0 to 1, or "loo", default=1.0
-        λ: what an unlabelled row weighs beside a labelled one; 0 leaves them out. "loo" takes the least log-loss
-        of labelled rows that are left out, among λ = 0, 0.01, 0.03, 0.1, 0.3 and 1, while the expected counts of
-        unlabelled rows are held, which is an approximation. λ = 0 is among them because EM can hurt.
+        λ: the weight of an unlabelled row relative to a labelled one. 0 ignores unlabelled rows. "loo"
+        chooses among λ = 0, 0.01, 0.03, 0.1, 0.3 and 1 the one with the lowest leave-one-out log-loss on the
+        labelled rows. This is an approximation, because the expected counts of unlabelled rows are kept
+        fixed. λ = 0 is included because EM can hurt.
     missing_label : label, optional
-        The value that stands for a missing label, in place of −1.
+        The value that means a missing label, instead of −1.
 
     Examples
     --------
@@ -229,12 +232,12 @@ class NaiveBayes(CountClassifier):
         return dict(self.families or {})
 
     def table(self, name: Name) -> LabelledTable:
-        """Return P(x = v | c) and the counts behind it, labelled: classes × states."""
+        """Return P(x = v | c) and the counts behind it, as a labelled table: classes × states."""
         return labelled_table(self._model, self.statistics_, name)
 
     @property
     def families_(self) -> dict[Name, FamilyChoice]:
-        """The family of each attribute, why it was chosen, and what else might suit it."""
+        """The family of each attribute, why it was chosen, and which other family might fit."""
         fitted = self._require("families_")
         assert fitted.spec is not None
         return explain_families(
@@ -290,5 +293,5 @@ class NaiveBayes(CountClassifier):
 
 
 def smoothing_alpha(prior: AnyPrior) -> float:
-    """The pseudo-count a cell for families that are no tables."""
+    """The pseudo-count per cell for families other than tables."""
     return float(getattr(prior, "alpha", 1.0))

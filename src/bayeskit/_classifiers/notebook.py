@@ -1,12 +1,14 @@
-"""What a notebook shows of an estimator: what was learned, in place of scikit-learn's diagram of parameters.
+"""Shows fitted estimators in notebooks as a card of what was learned.
 
-An estimator with a ``_card()`` takes the two functions for its own::
+The card replaces scikit-learn's parameter diagram.
+
+An estimator with a ``_card()`` uses these two functions as its methods::
 
     _html_repr = html_repr
     _repr_mimebundle_ = mimebundle
 
-scikit-learn's hooks are kept, so ``set_config(display="text")`` still asks for plain text. Its diagram is 30 kB and
-brings a script of its own.
+scikit-learn's hooks are kept, so ``set_config(display="text")`` still gives plain text. Its diagram is 30 kB
+and includes a script.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def html_repr(estimator: BaseEstimator) -> str:
-    """Return the ``_card()`` of an estimator once it is fitted, its parameters before."""
+    """Return the ``_card()`` of a fitted estimator, or the parameters of an unfitted one."""
     try:
         check_is_fitted(estimator)
     except NotFittedError:
@@ -40,7 +42,7 @@ def html_repr(estimator: BaseEstimator) -> str:
 
 
 def mimebundle(estimator: BaseEstimator, **kwargs: Any) -> dict[str, str]:
-    """Return an estimator as Jupyter wants to be shown it: as text, and as HTML unless that is turned off."""
+    """Return the MIME bundle of an estimator for Jupyter: text, and HTML unless it is turned off."""
     bundle = {"text/plain": repr(estimator)}
     if get_config()["display"] == "diagram":
         bundle["text/html"] = estimator._html_repr()

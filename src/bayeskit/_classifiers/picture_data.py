@@ -1,4 +1,4 @@
-"""From a fitted classifier to the numbers of its pictures: nomogram, class profile, regions over two attributes."""
+"""Computes the data for a classifier's charts: nomogram, class profile, regions over two attributes."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def nomogram_of(
 def class_profile_of(
     model: CountClassifier, attributes: Sequence[Name] | None, most: int, lang: str
 ) -> ClassProfile:
-    """Make the class profile of a classifier, whatever depends on what in it: each attribute given the class alone."""
+    """Make the class profile of a classifier: each attribute given the class alone, ignoring other parents."""
     spec, _ = _spec(model)
     statistics = model.statistics_
     if statistics.schema.block is not None:
@@ -110,7 +110,7 @@ def _naive_model(statistics: Statistics, spec: ModelSpec) -> Model:
 
 
 def counted_regions(model: CountClassifier, view: RegionSettings) -> Regions:
-    """Ask a classifier of counts for the posterior over two of its attributes."""
+    """Compute the posterior of a classifier of counts over two of its attributes."""
     fitted = _spec(model)[1]
 
     def span(name: Name, n: int) -> Any:
@@ -121,7 +121,7 @@ def counted_regions(model: CountClassifier, view: RegionSettings) -> Regions:
 
 
 class RegionSettings(NamedTuple):
-    """What is to be seen; the parameters of ``regions``."""
+    """What to draw: the parameters of ``regions``."""
 
     x: Name
     y: Name
@@ -133,7 +133,7 @@ class RegionSettings(NamedTuple):
 
 
 class ColumnFacts(NamedTuple):
-    """What is known of the columns that a model was learned from."""
+    """What is known about the columns of the training rows."""
 
     names: tuple[Name, ...]
     named: bool
@@ -143,7 +143,7 @@ class ColumnFacts(NamedTuple):
 def regions_of(
     model: BaseClassifier, reader: ColumnFacts, span: Callable[[Name, int], Any], view: RegionSettings
 ) -> Regions:
-    """Ask a classifier for the posterior over two of its attributes; ``span`` tells which numbers one has."""
+    """Compute the posterior of a classifier over two of its attributes; ``span`` gives the range of a number."""
     x, y, given, rows, labels, grid, lang = view
     chart_words(lang)
     schema, known = model.schema_, dict(given or {})

@@ -1,4 +1,4 @@
-"""Rows drawn from a fitted model, in the shape of the rows it was learned from."""
+"""Samples rows from a fitted model, in the same form as the training rows."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def sample_rows(
 ) -> Any:
     """Return (X, class codes): a frame if the model knows column names, else an array.
 
-    A numeric attribute that the model has cut into intervals is drawn as the label of its interval, for nothing is
-    known of where in it the numbers lie. Where missing is a state of an attribute with parents, or an attribute was
-    not taken into the model, the cell is None.
+    A numeric attribute that the model has cut into intervals is drawn as the label of its interval, because
+    nothing is known about the distribution within the interval. The cell is None if missing is a state of an
+    attribute with parents, or if the attribute is not in the model.
     """
     if n < 0:
         raise SettingError("n_samples is {n_samples!r}; it cannot be negative.", n_samples=n)

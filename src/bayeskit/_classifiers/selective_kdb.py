@@ -1,4 +1,4 @@
-"""k-dependence classifiers that choose their attributes and their number of parents."""
+"""Selective k-dependence classifiers, which choose their attributes and their number of parents."""
 
 from __future__ import annotations
 
@@ -31,33 +31,34 @@ _MOST_BYTES = 2**30
 
 
 class SelectiveKDB(GraphClassifier):
-    r"""The k-dependence classifier with attributes and k chosen by leave-one-out.
+    r"""The k-dependence classifier with the attributes and k chosen by leave-one-out.
 
-    As :class:`~bayeskit.KDB` with the order of attributes by I(X; Y); then, in one more pass over the rows, every
-    prefix of that order with every number of parents from 0 to ``max_k`` is scored on rows that are left out, the
-    class prior alone included, and the best is taken.
+    Attributes are ordered by I(X; Y), as in :class:`~bayeskit.KDB`. One more pass over the rows then
+    evaluates every prefix of that order (including none) with every number of parents from 0 to ``max_k`` by
+    leave-one-out, and the best is taken.
 
     Parameters
     ----------
     max_k : int, default=5
     criterion : {"rmse", "log-loss", "error", "mcc"}, default="rmse"
-        The root of the mean (1 − P(own class))², the mean −log P, the share of errors, Matthews' correlation.
+        With P the posterior of the true class: the root of the mean of (1 − P)², the mean of −log P, the
+        error rate, or Matthews' correlation.
     smoothing : number, name, prior or mapping, default=BackOff()
     class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
         As in :class:`~bayeskit.NaiveBayes`; missing parents as in :class:`~bayeskit.KDB`.
     numeric, cut_points, calibration
-        As in :class:`~bayeskit.TAN`; with "gaussian" numeric attributes always stay.
+        As in :class:`~bayeskit.TAN`. With "gaussian", numeric attributes are always kept.
     semi_supervised, unlabelled_weight, missing_label
         As in :class:`~bayeskit.NaiveBayes`.
 
     Attributes
     ----------
     k_ : int
-    attributes_ : tuple of the discrete attributes chosen, the most telling first
+    attributes_ : tuple of the discrete attributes chosen, the most informative first
     loo_score_ : float
-        The loss of the choice on rows that are left out (for "mcc" one minus it).
+        The leave-one-out loss of the choice (for "mcc", one minus the correlation).
     losses_ : array of shape (max_k + 1, attributes + 1)
-        That of every k (rows) after every number of attributes (columns).
+        The leave-one-out loss of every k (rows) with every number of attributes (columns).
     structure_, edges_, held_
         As in :class:`~bayeskit.KDB`.
 
@@ -124,18 +125,18 @@ class SelectiveKDB(GraphClassifier):
 
     @property
     def attributes_(self) -> tuple[Name, ...]:
-        """The discrete attributes chosen, the most telling first."""
+        """The discrete attributes chosen, the most informative first."""
         discrete = {v.name for v in self.schema_.categorical}
         return tuple(name for name in self.held_["structure"] if name in discrete)
 
     @property
     def losses_(self) -> NDArray[np.float64]:
-        """The loss of every k after every number of attributes, on rows that are left out."""
+        """The leave-one-out loss of every k with every number of attributes."""
         return np.array(self.held_["losses"], dtype=np.float64).reshape(self.max_k + 1, -1)
 
     @property
     def loo_score_(self) -> float:
-        """The loss of what was chosen."""
+        """The leave-one-out loss of the choice."""
         return float(self.losses_[self.k_, len(self.attributes_)])
 
     def _row_choices(self) -> list[RowChoice]:
@@ -159,7 +160,7 @@ class SelectiveKDB(GraphClassifier):
 def choose_selection(
     trial: FittedState, source: Source, max_k: int, criterion: Criterion
 ) -> tuple[Dag, Selection]:
-    """Learn the structure of kDB from pairs that were counted, then choose attributes and k on the rows."""
+    """Learn the structure of kDB from pair counts, then choose attributes and k by leave-one-out."""
     dag = learned_structure(trial, max_k)
     schema, spec = trial.schema, trial.spec
     assert spec is not None

@@ -1,4 +1,4 @@
-"""What the semi-naive classifiers share: parameters, cut points, and the graph of those that are one."""
+"""What the semi-naive classifiers share: parameters, cut points, and the graph where there is one."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, La
 class SemiNaive(CountClassifier):
     """Classifiers whose attributes may depend on each other.
 
-    A subclass stores its parameters and gives ``_form(schema)``; where rows must choose something it gives
-    ``_choose_more(source)``.
+    A subclass stores its parameters and implements ``_form(schema)``. If something must be chosen from rows,
+    it also implements ``_choose_more(source)``.
     """
 
     _accepts_sparse = False
@@ -162,16 +162,16 @@ class GraphClassifier(SemiNaive):
 
     @property
     def structure_(self) -> dict[Name, tuple[Name, ...]]:
-        """The parents of each attribute that the model uses, beside the class."""
+        """The parents, other than the class, of each attribute in the model."""
         return self._dag.as_mapping()
 
     @property
     def edges_(self) -> list[Edge]:
-        """The arcs with what their ends share given the class, in nats."""
+        """The arcs, each with the conditional mutual information of its ends given the class, in nats."""
         return edges_of(self.structure_, self.statistics_)
 
     def table(self, name: Name) -> LabelledTable | DependentTable:
-        """Return P(x | c, parents) and the counts behind it, labelled: classes × parents × states."""
+        """Return P(x | c, parents) and the counts behind it, as a labelled table: classes × parents × states."""
         return table_with_parents(self._model, self.statistics_, name)
 
     @property

@@ -1,6 +1,6 @@
-"""Learning from rows without a class, for every classifier: which rows they are, and how they take part.
+"""Semi-supervised learning for all classifiers: which rows are unlabelled, and how they are used.
 
-By EM, or by self-training where there is no P(x).
+The method is EM, or self-training for models without P(x).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def check_unlabelled(model: BaseClassifier) -> None:
-    """Refuse settings about unlabelled rows that mean nothing."""
+    """Raise an error for invalid settings about unlabelled rows."""
     if not isinstance(model.semi_supervised, (bool, np.bool_)):
         raise SettingError(
             "semi_supervised is {semi_supervised!r}; it is True or False.",
@@ -52,7 +52,7 @@ def check_unlabelled(model: BaseClassifier) -> None:
 
 
 def parted(model: BaseClassifier, source: Source) -> tuple[Source, Source]:
-    """Part a source into its labelled and its unlabelled rows."""
+    """Split a source into its labelled and its unlabelled rows."""
     source.need_many_passes(f"{type(model).__name__}(semi_supervised=True)")
     rule = MissingLabels.found(source, model.missing_label)
     if not source.in_memory:
@@ -74,7 +74,7 @@ def parted(model: BaseClassifier, source: Source) -> tuple[Source, Source]:
 
 @contextmanager
 def numbering(model: BaseClassifier, source: Source) -> Iterator[None]:
-    """Let errors name a row by its number in the source, not among the labelled or the unlabelled rows."""
+    """Make errors give a row's number in the source, not among the labelled or the unlabelled rows."""
     try:
         yield
     except InfiniteValue as error:
@@ -89,7 +89,7 @@ def numbering(model: BaseClassifier, source: Source) -> Iterator[None]:
 def complete(
     model: BaseClassifier, fitted: FittedState, kept: list[EncodedTable], unlabelled: Source
 ) -> dict[str, Any]:
-    """Let unlabelled rows take part in what was counted from the labelled ones; return what is held of it."""
+    """Add the expected counts of unlabelled rows to those of the labelled rows; return what is kept of this."""
     rows = SplitRows.of(fitted, kept, unlabelled)
     if rows is None:
         if not unlabelled.in_memory:  # else it was said when the rows were parted
@@ -115,13 +115,13 @@ def complete(
 
 
 def label_source(y: LabelsLike | None) -> Any:
-    """What tells the dtype of the classes: None, so that the classes do, where y holds missing labels too."""
+    """The labels that determine the dtype of the classes; None if y has missing labels, too."""
     found = np.asarray(y) if isinstance(y, (list, tuple)) else y
     return None if getattr(getattr(found, "dtype", None), "kind", "O") == "O" else y
 
 
 def all_labelled(model: BaseClassifier, source: Source) -> Source:
-    """Refuse rows without a class where they would have to be completed in one pass."""
+    """Raise an error for unlabelled rows where only one pass is possible."""
 
     def refuse(batch: Rows) -> Rows:
         rule = MissingLabels.found([batch], model.missing_label)
@@ -151,7 +151,7 @@ def _warn_all_labelled() -> None:
 def completion_of(
     weight: float | str, climb: EmResult[Any] | None, losses: dict[float, float] | None = None
 ) -> dict[str, Any]:
-    """Return what is held of how unlabelled rows took part; ``climb`` is None where none did."""
+    """Return what is kept of the use of unlabelled rows; ``climb`` is None if there were none."""
     return {
         "weight": float(weight),
         "losses": losses or {},
@@ -163,7 +163,7 @@ def completion_of(
 
 @dataclass(frozen=True)
 class MissingLabels:
-    """What stands for a missing label, beside None, NaN, NaT and NA, which always do.
+    """What means a missing label, in addition to None, NaN, NaT and NA, which always do.
 
     Attributes
     ----------
@@ -182,9 +182,9 @@ class MissingLabels:
 
     @classmethod
     def found(cls, rows: Iterable[Rows], value: object = None) -> MissingLabels:
-        """Look through all labels: where they are whole numbers and no value was named, −1 stands for missing.
+        """Check all labels: if they are integers and no value was given, −1 means missing.
 
-        Labels of 1 and −1 alone could be two classes as well, and are refused.
+        Labels of only 1 and −1 could also be two classes, and are an error.
         """
         if value is not None:
             return cls(value)
@@ -205,7 +205,7 @@ class MissingLabels:
         return cls(minus_one=True)
 
     def rows(self, y: LabelsLike | None, n_rows: int) -> NDArray[np.bool_]:
-        """Say of each row whether its label is missing."""
+        """Return for each row whether its label is missing."""
         labels = as_labels(y, n_rows)
         named = -1 if self.minus_one else self.value
         if isinstance(labels, np.ndarray) and labels.dtype.kind in "iufb":
@@ -216,12 +216,12 @@ class MissingLabels:
         return np.asarray(absent[np.asarray(coded.codes, dtype=np.intp)])
 
     def labelled(self, batch: Rows) -> Rows | None:
-        """Return the rows that have a label; all of them as they are."""
+        """Return the rows that have a label; unchanged if all have one."""
         missing = self.rows(batch.y, batch.table.n_rows)
         return _part(batch, np.flatnonzero(~missing)) if missing.any() else batch
 
     def unlabelled(self, batch: Rows) -> Rows | None:
-        """Return the rows that have none, without their labels; those without weight are absent."""
+        """Return the rows without a label, dropping the labels and any rows of weight 0."""
         missing = self.rows(batch.y, batch.table.n_rows)
         weights = batch_weights(batch.weights, batch.table.n_rows)
         if weights is not None:
@@ -231,7 +231,7 @@ class MissingLabels:
 
 
 def check_missing_label(value: object) -> None:
-    """Refuse what cannot be a label."""
+    """Raise an error if a value cannot be a label."""
     if isinstance(value, (list, tuple, dict, set, np.ndarray)):
         raise SettingError(
             "missing_label is {value!r}; give the one value that stands for a missing label.", value=value

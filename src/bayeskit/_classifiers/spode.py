@@ -1,4 +1,4 @@
-"""One attribute as the parent of all others."""
+"""Super-parent one-dependence estimator: one attribute is the parent of all others."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class SPODE(GraphClassifier):
     Parameters
     ----------
     super_parent : attribute name, optional
-        Which one; chosen by the log-loss of rows left out unless given.
+        The super-parent. By default, the attribute with the lowest held-out log-loss (see ``select``).
     select : {"loo", "cv"}, default="loo"
-        Choose by exact leave-one-out in one more pass over the rows, or by ten-fold cross-validation (row r is
-        in fold r modulo 10). Of equals the first column is taken.
+        Choose by exact leave-one-out, in one more pass over the rows, or by ten-fold cross-validation (row r
+        is in fold r modulo 10). Ties go to the first column.
     structure : mapping from attribute to its parents, optional
-        Instead of a super-parent of all.
+        The parents of each attribute, instead of one super-parent for all.
     smoothing : number, name, prior or mapping, default=Laplace()
     class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
-        As in :class:`~bayeskit.NaiveBayes`. A super-parent that is missing is summed over.
+        As in :class:`~bayeskit.NaiveBayes`. A missing super-parent is summed over.
     numeric, cut_points, calibration
         As in :class:`~bayeskit.TAN`.
     semi_supervised, unlabelled_weight, missing_label
@@ -47,11 +47,11 @@ class SPODE(GraphClassifier):
 
     Attributes
     ----------
-    super_parent_ : the attribute taken
-    losses_ : dict from attribute to the log-loss it would have as the super-parent, where one was chosen
-    loo_score_ : that of the one chosen
+    super_parent_ : the super-parent
+    losses_ : dict from attribute to its held-out log-loss as the super-parent, if one was chosen
+    loo_score_ : the loss of the chosen super-parent
     structure_, edges_, held_
-        As in :class:`~bayeskit.TAN`; the choice is held with the cut points.
+        As in :class:`~bayeskit.TAN`. The super-parent is kept together with the cut points.
 
     Examples
     --------
@@ -108,18 +108,18 @@ class SPODE(GraphClassifier):
 
     @property
     def super_parent_(self) -> Name | None:
-        """The attribute all others depend on; None where a structure was given or no attribute is discrete."""
+        """The attribute that all others depend on. None if a structure was given or no attribute is discrete."""
         held: Name | None = self.held_.get("super_parent")
         return held
 
     @property
     def losses_(self) -> dict[Name, float]:
-        """The log-loss that each attribute would have as the super-parent; empty if none was chosen."""
+        """The held-out log-loss of each attribute as the super-parent. Empty if none was chosen."""
         return dict(self.held_.get("losses", {}))
 
     @property
     def loo_score_(self) -> float | None:
-        """That of the super-parent chosen; None where it was given."""
+        """The held-out log-loss of the chosen super-parent. None if it was given."""
         return min(self.losses_.values(), default=None)
 
     def _row_choices(self) -> list[RowChoice]:

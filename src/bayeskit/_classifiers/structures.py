@@ -1,4 +1,4 @@
-"""Structures as users give and read them: attribute → parents, arcs with what they carry."""
+"""Structures as users pass and read them: attribute → parents, and arcs with their mutual information."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bayeskit.typing import Floats
 
 
 class Edge(NamedTuple):
-    """An arc between attributes, and I(x_i; x_j | y) of its ends in nats."""
+    """An arc between two attributes, with I(x_i; x_j | y) in nats."""
 
     parent: Name
     child: Name
@@ -27,7 +27,7 @@ class Edge(NamedTuple):
 
 
 def given_dag(structure: Mapping[Any, Any], schema: Schema, most: int | None) -> Dag:
-    """Read a structure that was given: no cycles, parents that are discrete, not more of them than allowed."""
+    """Read a given structure. It must be acyclic, with discrete parents and not too many of them."""
     dag = Dag.of(structure, (v.name for v in schema.attributes))
     discrete = {v.name for v in schema.categorical}
     for node, parents in zip(dag.nodes, dag.parents, strict=True):
@@ -59,7 +59,7 @@ def given_dag(structure: Mapping[Any, Any], schema: Schema, most: int | None) ->
 
 
 def check_discrete(setting: str, name: object, schema: Schema) -> None:
-    """Refuse a name that is none of the discrete attributes."""
+    """Raise an error if a name is not a discrete attribute."""
     discrete = [v.name for v in schema.categorical]
     if isinstance(name, Hashable) and name in discrete:
         return
@@ -77,7 +77,7 @@ def check_discrete(setting: str, name: object, schema: Schema) -> None:
 
 
 def edges_of(structure: Mapping[Name, tuple[Name, ...]], statistics: Statistics) -> list[Edge]:
-    """Return the arcs of a structure with the information of their ends."""
+    """Return the arcs of a structure with the mutual information of their ends."""
     schema = statistics.schema
     number = {v.name: j for j, v in enumerate(schema.categorical)}
     shared: Any = None
@@ -106,7 +106,8 @@ def network_edges(
     dag : Dag
     target : name of the class in it
     statistics : Statistics
-        That hold the families of the graph, or all pairs where no attribute has more than one parent beside the class.
+        They must contain the families of the graph, or all pairs if every attribute has at most one parent
+        besides the class.
     numbers : the numeric attributes given their parents
     """
     lines = {statistics.schema.numeric[family.child].name: family for family in numbers}

@@ -20,31 +20,32 @@ from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight
 
 
 class TAN(GraphClassifier):
-    r"""Tree-augmented naive Bayes: beside the class every attribute has one parent, and they form a tree.
+    r"""Tree-augmented naive Bayes: each attribute's parents are the class and one other attribute, in a tree.
 
     .. math:: P(c, x) = P(c) \prod_j P(x_j \mid c, x_{pa(j)})
 
-    The tree is a maximum spanning tree of :math:`I(x_i; x_j \mid y)`. It is a function of the counts, so it is
-    found again whenever they change: after ``partial_fit``, ``forget`` and ``merge`` the model equals a fresh fit.
+    The tree is a maximum spanning tree of :math:`I(x_i; x_j \mid y)`. It is a function of the counts and is
+    recomputed whenever they change: after ``partial_fit``, ``forget`` and ``merge`` the model equals a fresh
+    fit.
 
     Parameters
     ----------
     root : attribute name, optional
-        From where arcs lead outwards; the first attribute unless given. Under maximum likelihood the answer does not
-        depend on it; smoothed tables do a little.
+        The root of the tree, from which all arcs point away. By default, the first attribute. Under maximum
+        likelihood the posterior does not depend on it; with smoothing it does, slightly.
     criterion : None, "aic" or "bic"
-        Leave arcs out that are not worth their parameters: a forest.
+        Omit arcs that do not improve this criterion, which gives a forest.
     structure : mapping from attribute to its parents, optional
-        A tree or forest of your own, instead of a learned one.
+        A given tree or forest, instead of a learned one.
     smoothing : number, name, prior or mapping, default=BackOff()
         As in :class:`~bayeskit.NaiveBayes`.
     class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
-        As in :class:`~bayeskit.NaiveBayes`. A missing value is summed over on the tree.
+        As in :class:`~bayeskit.NaiveBayes`. Missing values are summed over, on the tree.
     numeric : {"mdl", "gaussian"}, default="mdl"
-        Cut numeric attributes into intervals where they tell the classes apart, or give each a Gaussian in
-        every class and state of the discrete attribute it depends on most.
+        Cut numeric attributes into intervals that separate the classes (MDL), or give each one a Gaussian for
+        every class and state of the discrete attribute that it depends on most.
     cut_points : mapping from attribute to ascending numbers, optional
-        For attributes whose cut points are known.
+        Known cut points of some attributes.
     calibration : None, "temperature" or "isotonic"
     semi_supervised, unlabelled_weight, missing_label
         As in :class:`~bayeskit.NaiveBayes`.
@@ -53,7 +54,7 @@ class TAN(GraphClassifier):
     ----------
     structure_ : dict from attribute to the tuple of its parents (the class, a parent of all, is not named)
     edges_ : list of (parent, child, I(x_i; x_j | y) in nats)
-    held_ : what ``fit`` chose from rows and later batches keep: the cut points
+    held_ : the cut points, which ``fit`` chooses and later batches keep
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Naive Bayes with a weight for each attribute."""
+"""Naive Bayes with a weight for each attribute (WANBIA)."""
 
 from __future__ import annotations
 
@@ -30,36 +30,38 @@ from bayeskit.typing import CategoricalFeatures, ClassPriorLike, ClassWeight, La
 
 
 class WeightedNB(SemiNaive):
-    r"""Naive Bayes in which each attribute has a say of its own (WANBIA).
+    r"""Naive Bayes with a weight for each attribute (WANBIA).
 
     .. math:: P(c \mid x) \propto P(c) \prod_i P(x_i \mid c)^{w_i}, \qquad 0 \le w_i \le 1
 
-    P(c) and P(x_i | c) are those of naive Bayes. The weights are the ones that make :math:`\prod_r P(y_r \mid x_r)`
-    of the training rows largest, which is a convex problem. Attributes that say the same share one weight, and one
-    that only repeats what others say better has none.
+    P(c) and P(x_i | c) are those of naive Bayes. The weights maximise :math:`\prod_r P(y_r \mid x_r)` over
+    the training rows, which is a convex problem. Duplicate attributes share one weight between them, and a
+    redundant attribute gets weight 0.
 
     Parameters
     ----------
     weights : mapping from attribute to a number of at least 0, optional
-        Instead of those learned; an attribute that is not named weighs 1.
+        Given weights, instead of learned ones. Attributes that are not named have weight 1.
     smoothing : number, name, prior or mapping, default=Laplace()
     class_prior, class_weight, categorical_features, states, missing, unseen, n_jobs
-        As in :class:`~bayeskit.NaiveBayes`. A missing value says nothing and has no part in the choice of its weight.
+        As in :class:`~bayeskit.NaiveBayes`. A missing value is ignored, also when the weights are learned.
     numeric : {"mdl", "gaussian"}, default="mdl"
-        Cut numeric attributes into intervals where they tell the classes apart, or give each a Gaussian in every class.
+        Cut numeric attributes into intervals that separate the classes (MDL), or give each one a Gaussian per
+        class.
     cut_points : mapping from attribute to ascending numbers, optional
-        For attributes whose cut points are known.
+        Known cut points of some attributes.
     calibration : None, "temperature" or "isotonic"
     semi_supervised, unlabelled_weight, missing_label
-        As in :class:`~bayeskit.NaiveBayes`, but by self-training: weights make a model of the class given a row, not
-        of rows, so there is no likelihood for EM to climb. Unlabelled rows are shared by their posteriors and counted,
-        again and again until the shares are still. That is no EM and guarantees nothing; ``history_`` holds log P(y |
-        x) of the labelled rows, which may fall, and the best step is kept.
+        As in :class:`~bayeskit.NaiveBayes`, but by self-training: weights give a model of the class given a
+        row, not of rows, so EM has no likelihood to maximise. Unlabelled rows are split between the classes
+        by their posteriors and counted, repeatedly, until the posteriors settle. This is not EM and has no
+        guarantee. ``history_`` holds log P(y | x) of the labelled rows, which may decrease; the best step is
+        kept.
 
     Attributes
     ----------
     weights_ : dict from attribute to weight
-    held_ : what ``fit`` chose from rows and later batches keep: the cut points and the weights
+    held_ : the cut points and the weights, which ``fit`` chooses and later batches keep
 
     References
     ----------
@@ -131,7 +133,7 @@ class WeightedNB(SemiNaive):
     def sample(
         self, n_samples: int, random_state: Seed = None, given_class: Label | None = None
     ) -> tuple[Any, Any]:
-        """Refuse: a weighted product is no distribution of rows."""
+        """Not supported: a weighted product is not a distribution of rows."""
         raise UsageError(
             "WeightedNB scores classes without a distribution of rows, so none can be drawn. Use NaiveBayes."
         )
