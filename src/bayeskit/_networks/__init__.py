@@ -1,1 +1,1 @@
-"""Bayesian networks and Markov networks: from names and states to codes and back."""
+"""Bayesian and Markov networks: the public classes, which translate names and states into codes and back."""

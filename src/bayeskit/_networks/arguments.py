@@ -1,4 +1,4 @@
-"""Arguments checked at the door: whole numbers, numbers in a range, switches, choices, arrays; names of nodes."""
+"""Argument checks: integers, numbers in a range, switches, choices, arrays, names of nodes."""
 
 from __future__ import annotations
 

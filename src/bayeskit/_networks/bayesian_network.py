@@ -1,4 +1,4 @@
-"""BayesianNetwork: a graph of variables, each with its distribution given its parents; and how it is changed."""
+"""BayesianNetwork: a graph of variables with the conditional distribution of each, and methods to edit it."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ MOST_SPELT_OUT = 8
 
 
 class BayesianNetwork(Fitting, Structure, Queries):
-    r"""A joint distribution as the product of what each variable does given its parents.
+    r"""A Bayesian network: a joint distribution as a product of conditional distributions given the parents.
 
     .. math:: P(x_1, \dots, x_d) = \prod_i P(x_i \mid \pi_i)
 
     Parameters
     ----------
     parents : mapping node → parents, list of (parent, child), Dag, networkx.DiGraph, or another network
-        Nodes named only as parents are added after the others. The order of a node's parents is the order of the
-        axes of its table.
+        Nodes that appear only as parents are added after the others. The order of a node's parents is the
+        order of the axes of its table.
     states : mapping node → list of states, or one list for all nodes
-        ``float`` (or "continuous") in the place of a list makes a continuous node. A node that is left out takes its
-        states from ``set_cpt`` or ``fit``.
-    name : what the network is called
+        ``float`` (or "continuous") instead of a list declares a continuous node. A node that is not named
+        gets its states from ``set_cpt`` or ``fit``.
+    name : the name of the network
 
     Notes
     -----
-    Edits happen in place and return None; one that fails changes nothing, and ``copy()`` keeps the network as it was.
-    What was derived from the network before (engines, trees, orders) is dropped with them, and never copied or
-    pickled. A node whose parents change loses its table, which said what to expect given other parents: set it anew.
+    Edits are made in place and return None. A failed edit changes nothing. To keep the old network, take a
+    ``copy()`` first. Edits discard what was derived from the network (engines, trees, orders), which is never
+    copied or pickled. A node whose parents change loses its table, which must be set again.
 
     Examples
     --------
@@ -133,21 +133,21 @@ class BayesianNetwork(Fitting, Structure, Queries):
     # -- distributions, in and out -------------------------------------------------------------
 
     def states(self, name: Name) -> tuple[Label, ...]:
-        """Return the states of a node in their declared order; a continuous node has none."""
+        """Return the states of a node in their declared order. A continuous node has none."""
         return self._network[name].variable.states
 
     def is_continuous(self, name: Name) -> bool:
-        """Tell whether a node holds numbers instead of states."""
+        """Return whether a node is continuous."""
         return not self._network[name].is_discrete
 
     def cpt(self, name: Name) -> Factor:
-        """Return P(node | parents) as a Factor: the parents' axes in their order, then the node's own."""
+        """Return P(node | parents) as a Factor. The axes are the parents in order, then the node."""
         values = table_of(self._network, name)
         names = (*self._network[name].parents, name)
         return Factor(names, (self.states(other) for other in names), values)
 
     def distribution(self, name: Name) -> Distribution:
-        """Return how a node depends on its parents: a Table, Deterministic, NoisyMax or LinearGaussian."""
+        """Return the conditional distribution of a node: a Table, Deterministic, NoisyMax or LinearGaussian."""
         found = self._network[name].distribution
         if found is None:
             way_out = "set_gaussian" if self.is_continuous(name) else "set_cpt"
@@ -159,24 +159,25 @@ class BayesianNetwork(Fitting, Structure, Queries):
         return found
 
     def set_cpt(self, name: Name, table: CptLike, *, normalize: bool = False) -> None:
-        """Give a node its conditional probabilities.
+        """Set the conditional probability table of a node.
 
         Parameters
         ----------
         name : a discrete node
         table : one of
             - an array of shape (sizes of the parents in their order, own size), or the same numbers in one list;
-            - nested mappings: the states of the parents from outside in, then the node's own. A tuple key stands
-              for several levels, and a list may stand for the innermost;
+            - nested mappings: the states of the parents from outside in, then the states of the node. A tuple
+            key combines several levels, and the innermost level may be a list;
             - a Factor over the node and its parents: axes and states are matched by name;
             - a frame of pandas, Polars or PyArrow, long (a column for each parent, one for the node, one named p,
               probability or value) or wide (a column for each parent, one for each state of the node);
-            - a value that ``distribution`` gave.
+            - a value returned by ``distribution``.
         normalize : bool
-            Divide each row by its sum. Otherwise a row that is off by more than 1e-9 is refused; one within 1e-12
-            of 1 is kept as it is.
+            Divide each row by its sum. Otherwise a row whose sum differs from 1 by more than 1e-9 is an
+            error, and a row within 1e-12 of 1 is kept unchanged.
 
-        Every cell must be given. A node without states takes those that the table names, in the order met.
+        Every cell must be given. A node without states takes the states of the table, in the order in which
+        they appear.
 
         Examples
         --------
@@ -199,11 +200,11 @@ class BayesianNetwork(Fitting, Structure, Queries):
         Parameters
         ----------
         name : a node of two states: the first means absent, the second present
-        causes : {parent: probability that this cause alone brings the node about}
-            A parent of two states is present in its second. {parent: {state: probability}} says it for each state;
-            one of them may be left out and brings about nothing.
-        leak : the probability that the node comes about without a cause
-        present : the node's state that means present, where it is the first
+        causes : {parent: probability that this cause alone produces the effect}
+            A parent with two states is present in its second state. {parent: {state: probability}} gives one
+            number per state; one state may be omitted and has no effect.
+        leak : the probability of the effect without any cause
+        present : the node's state that means present, if it is the first
 
         Examples
         --------
@@ -217,15 +218,15 @@ class BayesianNetwork(Fitting, Structure, Queries):
     def set_noisy_max(
         self, name: Name, causes: Mapping[Any, Any], leak: ArrayLike | Mapping[Any, float] | None = None
     ) -> None:
-        """Make a node the largest of what each of its parents alone would bring about.
+        """Make a node a noisy-MAX: the largest of the effects that its parents produce independently.
 
         Parameters
         ----------
-        name : a node whose states stand in order of effect, the first meaning none
+        name : a node whose states are ordered by effect; the first means no effect
         causes : {parent: {parent's state: distribution over the node's states}}
-            A distribution is a list in their order, or a mapping. One state of each parent may be left out: it brings
-            about nothing.
-        leak : the distribution of what comes about without a cause; None: nothing
+            A distribution is a list in the order of the states, or a mapping. One state of each parent may be
+            omitted and has no effect.
+        leak : the distribution of the effect without any cause; None means no effect
 
         Examples
         --------
@@ -238,7 +239,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
         self._set(name, noisy_max(self._network, name, causes, leak))
 
     def set_deterministic(self, name: Name, rule: Callable[..., Label] | Mapping[Any, Any]) -> None:
-        """Make a node a function of its parents.
+        """Make a node a deterministic function of its parents.
 
         Parameters
         ----------
@@ -270,10 +271,10 @@ class BayesianNetwork(Fitting, Structure, Queries):
         ----------
         name : a continuous node
         intercept : number, or mapping from the states of the discrete parents
-            The mapping holds (intercept, coefficients, variance) for each configuration, or (mean, variance) where
-            no parent is continuous; its keys are nested or tuples, as in ``set_cpt``.
+            The mapping contains (intercept, coefficients, variance) for each configuration, or (mean,
+            variance) if no parent is continuous. Its keys are nested or tuples, as in ``set_cpt``.
         coefficients : {continuous parent: number}
-        variance : number, not negative; 0 means that there is no noise
+        variance : number, not negative; 0 means no noise
 
         Examples
         --------
@@ -296,9 +297,9 @@ class BayesianNetwork(Fitting, Structure, Queries):
 
         Parameters
         ----------
-        name : any hashable that is no node yet
-        states : list of states; ``float`` or "continuous" for a continuous node; None: not known yet
-        parents : names of nodes that are there
+        name : any hashable that is not a node yet
+        states : list of states; ``float`` or "continuous" for a continuous node; None if not known yet
+        parents : names of existing nodes
         """
         name = node_name(name)
         network = self._network
@@ -308,9 +309,9 @@ class BayesianNetwork(Fitting, Structure, Queries):
         self._become(replace(network, nodes=(*network.nodes, node)))
 
     def add_edge(self, parent: Name, child: Name) -> None:
-        """Add an arc; the parent becomes the last of the child's parents, and the child loses its table.
+        """Add an arc. The parent becomes the last of the child's parents, and the child loses its table.
 
-        An arc that would close a cycle is refused with the cycle named.
+        An arc that would create a cycle is an error, which names the cycle.
         """
         network = self._network
         node, name = network[child], network[parent].name
@@ -321,7 +322,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
         self._become(network.with_node(replace(node, parents=(*node.parents, name), distribution=None)))
 
     def remove_edge(self, parent: Name, child: Name) -> None:
-        """Take an arc away; the child loses its table."""
+        """Remove an arc. The child loses its table."""
         network = self._network
         node, name = network[child], network[parent].name
         if name not in node.parents:
@@ -329,14 +330,14 @@ class BayesianNetwork(Fitting, Structure, Queries):
         self._become(network.with_node(_without(node, name)))
 
     def remove_node(self, name: Name) -> None:
-        """Take a node and its arcs away; its children lose their tables."""
+        """Remove a node and its arcs. Its children lose their tables."""
         network = self._network
         gone = network[name].name
         kept = (node for node in network.nodes if node.name != gone)
         self._become(replace(network, nodes=tuple(_without(node, gone) for node in kept)))
 
     def rename(self, names: Mapping[Any, Name]) -> None:
-        """Give nodes other names, all at once: {"a": "b", "b": "a"} exchanges two."""
+        """Rename nodes, all at once: {"a": "b", "b": "a"} swaps two names."""
         network = self._network
         if not isinstance(names, Mapping):
             raise SettingError("{names!r} does not say what to rename. Give {{old: new}}.", names=names)
@@ -355,11 +356,11 @@ class BayesianNetwork(Fitting, Structure, Queries):
         self._become(replace(network, nodes=tuple(nodes)))
 
     def set_states(self, name: Name, states: StatesLike | Mapping[Any, Label]) -> None:
-        """Rename the states of a node by their position, or declare them where they are not known yet.
+        """Rename the states of a node by position, or declare them if they are not known yet.
 
         Parameters
         ----------
-        states : list of as many states as there are, or mapping {old: new} of some of them
+        states : list with one name per existing state, or mapping {old: new} for some of them
             ``float`` or "continuous" makes a node without states continuous.
         """
         node = self._network[name]
@@ -369,14 +370,14 @@ class BayesianNetwork(Fitting, Structure, Queries):
         self._become(self._network.with_node(replace(node, variable=variable)))
 
     def copy(self) -> Self:
-        """Return a network that is equal now and changes on its own."""
+        """Return an independent copy."""
         return self._of(self._network)
 
     def do(self, values: Mapping[Any, Any]) -> Self:
-        """Return the network after an intervention: these nodes are set, whatever their parents say.
+        """Return the network after an intervention that sets these nodes, regardless of their parents.
 
-        The arcs into them are cut; a discrete node gets its state with probability one, a continuous one its number
-        with variance zero.
+        The arcs into these nodes are removed. A discrete node gets its state with probability one, a
+        continuous node its number with variance zero.
 
         Examples
         --------
@@ -397,7 +398,7 @@ class BayesianNetwork(Fitting, Structure, Queries):
         return self._of(replace(network, nodes=tuple(nodes)))
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether two networks have the same nodes, arcs, states and numbers, in whatever order."""
+        """Return whether two networks have the same nodes, arcs, states and numbers, in any order."""
         if not isinstance(other, BayesianNetwork):
             return NotImplemented
         return same_network(self._network, other._network)

@@ -1,4 +1,4 @@
-"""Rows of any table by the nodes of a network, one column at a time as they are needed."""
+"""Reads the rows of a table by the nodes of a network, one column at a time."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Where questions come in and go out: names checked, evidence read, the exact engine asked, labels given back.
+"""Answers queries of discrete networks: reads evidence, calls the exact engine, labels the results.
 
-`DiscreteAdapter` answers for networks whose nodes all have states; `DerivedCache` keeps what follows from a network.
+`DiscreteAdapter` handles networks whose nodes all have states. `DerivedCache` caches what is derived from a
+network.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ T = TypeVar("T")
 
 
 class DerivedCache:
-    """Values by name, each made once; safe to ask from many threads. It is never copied or pickled.
+    """A cache of named values, each computed once. It is thread-safe, and never copied or pickled.
 
-    It holds the network that they were derived from: whoever reads both from here gets what belongs together,
-    also while another thread changes the network.
+    It also holds the network that the values were derived from. A reader that takes both from here gets a
+    consistent pair, even while another thread changes the network.
     """
 
     def __init__(self, network: Network | FactorGraph) -> None:
@@ -41,7 +42,7 @@ class DerivedCache:
         self._lock = threading.RLock()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of a name, making it if it is not there."""
+        """Return a value by name, computing it if necessary."""
         try:
             value: T = self._values[key]
         except KeyError:
@@ -52,19 +53,19 @@ class DerivedCache:
 
 
 class CachingNetwork(Protocol):
-    """A network of whatever kind: its value, and a place for what follows from it."""
+    """A network of any kind, with a cache of what is derived from it."""
 
     _network: Any
     _kept: DerivedCache
 
 
 class MostProbable(dict[Name, Label]):
-    """Node → state, and how probable these states are together with the evidence.
+    """The most probable states, as a dict of node → state, with their joint probability.
 
     Attributes
     ----------
     log_probability : float
-        Natural logarithm of P(states, evidence); for continuous nodes of the density.
+        The natural logarithm of P(states, evidence), or of the density for continuous nodes.
 
     Examples
     --------
@@ -83,7 +84,7 @@ class MostProbable(dict[Name, Label]):
 
     @property
     def probability(self) -> float:
-        """P(states, evidence): zero where it is too small for a number."""
+        """P(states, evidence); zero if it underflows."""
         return math.exp(self.log_probability)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -141,7 +142,7 @@ LIMIT_BESIDE_RULES = 2**20
 
 
 class QueryAdapter(ABC):
-    """One network at one moment, ready to be asked: what changes the network makes another door."""
+    """A snapshot of one network, ready for queries. Changing the network creates another adapter."""
 
     has_rules: bool = False
 
@@ -175,7 +176,7 @@ class QueryAdapter(ABC):
         return place
 
     def impossible(self, evidence: Given, soft: Given, limit: float) -> BayeskitError:
-        """Return the error to raise: it names a smallest part of the evidence that is impossible."""
+        """Return the error to raise, which names a minimal impossible subset of the evidence."""
         limit = min(limit, LIMIT_BESIDE_RULES) if self.has_rules else limit
         items = [(False, name) for name in evidence or ()] + [(True, name) for name in soft or ()]
 

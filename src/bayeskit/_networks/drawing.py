@@ -1,6 +1,6 @@
-"""Networks as pictures and as pages in a notebook: ``plot`` and ``page`` are methods of a network.
+"""Draws networks as pictures and notebook pages: the network methods ``plot`` and ``page``.
 
-Boxes in layers, an arrow from each parent to each child.
+Boxes are arranged in layers, with an arrow from each parent to each child.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bayeskit.typing import PathLike
 
 
 class DrawableNetwork(Protocol):
-    """What a picture needs of a network."""
+    """The interface of a network that a picture needs."""
 
     _network: Network
 
@@ -40,20 +40,20 @@ def plot(
     direction: Literal["down", "right"] = "down",
     path: PathLike | None = None,
 ) -> Picture:
-    """Draw the network; a notebook shows the picture at once.
+    """Draw the network. Notebooks show the picture.
 
     Parameters
     ----------
     evidence : {node: state or Not(state)}, optional
-        Observed nodes are marked, and the bars of the others show what follows.
+        Observed nodes are marked, and the bars of the others show their posteriors.
     soft : {node: likelihoods}, optional
         Soft evidence, as ``posteriors`` takes it.
     bars : bool
-        Draw the probability of each state. A network without tables is drawn without.
+        Draw the probability of each state as a bar. A network without tables has no bars.
     direction : "down" or "right"
-        Where arcs lead to.
+        The direction of the arcs.
     path : str or path, optional
-        Save the picture too: .svg, or .png and .pdf where matplotlib is installed.
+        Also save the picture: .svg, or .png and .pdf if matplotlib is installed.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Evidence as users write it → codes and likelihoods. Labels end here."""
+"""Reads evidence as users write it, and returns codes and likelihoods."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Given: TypeAlias = Mapping[Any, Any] | None
 
 
 class Not:
-    """None of these states: negative evidence.
+    """Negative evidence: the node is in none of these states.
 
     Parameters
     ----------
-    *states : the states that are excluded, one or more
+    *states : one or more excluded states
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The networks of the textbooks, made by hand."""
+"""Networks from textbooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MarkovNetwork: variables and factors over some of them; their product, normalised, is the distribution."""
+"""MarkovNetwork: an undirected model, whose distribution is the normalised product of its factors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class MarkovNetwork(Queries):
-    r"""Variables with states, and factors over some of them: the undirected sibling of a Bayesian network.
+    r"""A Markov network: an undirected model of discrete variables, given by factors.
 
     .. math:: P(x) = \frac{1}{Z} \prod_f f(x_f)
 
@@ -38,9 +38,9 @@ class MarkovNetwork(Queries):
     ----------
     states : mapping variable → its states, in order
     factors : list of Factor or of (names, array)
-        Numbers are finite and not negative, not all zero; they need not sum to anything. The axes of an array are
-        the names in their order; it may also be flat, the last name fastest.
-    name : what the network is called
+        The numbers must be finite, nonnegative and not all zero; they need not be normalised. The axes of an
+        array are the names in their order. A flat array varies the last name fastest.
+    name : the name of the network
 
     Examples
     --------
@@ -70,7 +70,7 @@ class MarkovNetwork(Queries):
 
     @classmethod
     def of(cls, network: BayesianNetwork | MarkovNetwork | Network | FactorGraph) -> MarkovNetwork:
-        """Return the Markov network of a Bayesian network: its tables as factors, over its moral graph."""
+        """Convert a Bayesian network: its tables become factors over its moral graph."""
         value = getattr(network, "_network", network)
         if isinstance(value, Network):
             return cls._of(field_of_network(value))
@@ -115,14 +115,15 @@ class MarkovNetwork(Queries):
         soft: Mapping[Any, Any] | None = None,
         max_memory: float | None = None,
     ) -> float:
-        """Return log Z: of the sum, over all states that agree with the evidence, of the product of the factors.
+        """Return log Z, where Z sums the product of the factors over all states that agree with the evidence.
 
-        It is −inf where the evidence is impossible. `log_probability` is its difference from that without evidence.
+        It is −inf if the evidence is impossible. `log_probability` is log Z with the evidence minus log Z
+        without.
         """
         return self._door.log_evidence(evidence, soft, allowed(max_memory))
 
     def copy(self) -> MarkovNetwork:
-        """Return a network that is equal and independent of this one."""
+        """Return an independent copy."""
         return self._of(self._network)
 
     def __len__(self) -> int:
@@ -162,7 +163,7 @@ def field_of(states: object, factors: object, name: str = "") -> FactorGraph:
     ----------
     states : mapping variable → its states
     factors : list of Factor or of (names, array)
-        The axes of an array are the names, in their order; it may also be flat, the last name fastest.
+        The axes of an array are the names in their order. A flat array varies the last name fastest.
 
     Examples
     --------

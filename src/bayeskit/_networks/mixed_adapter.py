@@ -1,4 +1,4 @@
-"""Answers of networks with continuous nodes: labels and numbers in, strong elimination, labels and mixtures out."""
+"""Answers queries of networks with continuous nodes, by strong elimination."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _alone(node: Node) -> Node:
 
 
 class MixedAdapter(QueryAdapter):
-    """Questions to a Bayesian network some nodes of which are continuous."""
+    """Queries of a Bayesian network with continuous nodes."""
 
     def __init__(self, network: Network) -> None:
         super().__init__([node.variable for node in network.nodes])

@@ -1,4 +1,4 @@
-"""Networks ↔ files and text: `read_network`, and methods of networks, which take them by name."""
+"""Reading and writing network files: `read_network`, and the network methods `write` and `to_json`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 def write(self: CachingNetwork, path: PathLike, format: str | None = None) -> None:
-    """Write the network to a file; what the format cannot hold is refused before the file is touched.
+    """Write the network to a file. If the format cannot represent it, an error is raised before writing.
 
     Parameters
     ----------
     path : str or path
-        The suffix tells the format: ``.bif``, ``.bifxml`` or ``.xml``, ``.net``, ``.xdsl``, ``.uai``, ``.json``
-        (native: everything, exactly). Ending it in ``.gz`` packs the file.
-    format : ``"bif"``, ``"xmlbif"``, ``"net"``, ``"xdsl"``, ``"uai"`` or ``"json"``, whatever the suffix says
+        The suffix determines the format: ``.bif``, ``.bifxml`` or ``.xml``, ``.net``, ``.xdsl``, ``.uai``,
+        ``.json`` (native: lossless). The suffix ``.gz`` compresses the file.
+    format : ``"bif"``, ``"xmlbif"``, ``"net"``, ``"xdsl"``, ``"uai"`` or ``"json"``, overriding the suffix
 
-    Numbers are written so that they come back bit for bit; a file that is read and written again is the same.
-    UAI has no names: there variables and states become 0, 1, 2, …
+    Numbers are read back bit for bit, and a file that is read and written again is identical. UAI has no
+    names: variables and states become 0, 1, 2, …
     """
     write_model(path, self._network, format)
 
@@ -53,17 +53,19 @@ def read_network(
     Parameters
     ----------
     path : str or path
-        BIF, XMLBIF, Hugin NET, GeNIe XDSL or DSL, DSC, UAI, libDAI ``.fg``, native or linear-Gaussian JSON; also
-        packed by gzip.
+        BIF, XMLBIF, Hugin NET, GeNIe XDSL or DSL, DSC, UAI, libDAI ``.fg``, native or linear-Gaussian JSON,
+        optionally compressed by gzip.
     format : str, optional
         ``"bif"``, ``"xmlbif"``, ``"net"``, ``"xdsl"``, ``"dsl"``, ``"dsc"``, ``"uai"``, ``"fg"``, ``"json"`` or
-        ``"gaussian-json"``. Without it the suffix tells, or the content where several formats share a suffix.
+        ``"gaussian-json"``. By default, determined by the suffix, or by the content if several formats share
+        a suffix.
     normalize : bool
-        Rows of a table that sum to one within 1e-12 are kept bit for bit, within 1e-3 they are divided by their
-        sum; others are refused unless this is True.
+        Rows that sum to one within 1e-12 are kept bit for bit. Rows within 1e-3 are divided by their sum.
+        Other rows are an error unless this is True.
     max_memory : number, optional
-        How many bytes the tables of the file may take. Without it they may have 2**22 cells of 8 bytes, or 64 for each
-        byte of the file where that is more: a few words (a ``default`` row and many parents) can ask for any memory.
+        The memory limit for the tables of the file, in bytes. By default, 2**22 cells of 8 bytes or 64 cells
+        per byte of the file, whichever is more. The limit is needed because a short file (a ``default`` row
+        and many parents) can define a table of any size.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a network's graph says: relations, independence, equivalence."""
+"""The graph of a network: relations between nodes, d-separation, equivalence classes."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from bayeskit.typing import NamesLike
 
 @dataclass(frozen=True)
 class Independence:
-    """Whether ``a`` and ``b`` are independent given some nodes, and the paths that say so.
+    """Whether ``a`` and ``b`` are d-separated given some nodes, with the paths between them.
 
-    ``str`` and notebooks show it as a page.
+    Print it or show it in a notebook.
 
     Attributes
     ----------
     a, b, given : tuples of names
     independent : bool
-        Whether every path is blocked, those that are not listed among them.
+        Whether every path is blocked, including any that are not listed.
     paths : tuple of Path, the shortest first
         Each has ``nodes``, ``blocked`` and ``turns``: its inner nodes, each with ``kind``, ``blocks``, ``reason``.
-        Where ``independent`` is False, one at least is open.
+        If ``independent`` is False, at least one of them is open.
     complete : bool
         Whether all paths are listed.
     """
@@ -54,7 +54,7 @@ class Independence:
 
     @property
     def title(self) -> str:
-        """Whether they are independent, in a sentence."""
+        """One sentence that says whether they are independent."""
         return self._title().told_in("en")
 
     @property
@@ -100,7 +100,7 @@ class Independence:
         return Message("There are {n} paths between them, of which {found}.", n=n, found=found)
 
     def text(self, lang: str = "en") -> str:
-        """Return the page in a language.
+        """Return the explanation as text in a language.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class Independence:
         return "\n".join(lines)
 
     def outline(self, lang: str = "en") -> list[str]:
-        """Return the title, and of each path whether it is blocked."""
+        """Return the title, and whether each path is blocked."""
         return [self._title().told_in(lang), *(f"  {_verdict(path, lang)}" for path in self.paths)]
 
     def __str__(self) -> str:
@@ -161,7 +161,7 @@ _Groups = tuple[tuple[Name, ...], tuple[Name, ...], tuple[Name, ...]]
 
 
 class Structure:
-    """The graph of a network. Answers come in the order of its nodes.
+    """The graph of a network. Results are in the order of its nodes.
 
     Examples
     --------
@@ -196,12 +196,12 @@ class Structure:
             return False
 
     def parents(self, name: Name) -> tuple[Name, ...]:
-        """Return the parents of a node, in the order of its table's axes."""
+        """Return the parents of a node, in the order of the axes of its table."""
         dag = self._network.dag
         return dag.parents_of(known_node(dag, name))
 
     def children(self, name: Name) -> tuple[Name, ...]:
-        """Return the nodes of which this is a parent."""
+        """Return the children of a node."""
         dag = self._network.dag
         return dag.children[known_node(dag, name)]
 
@@ -216,38 +216,41 @@ class Structure:
         return relations.descendants(dag, known_node(dag, name))
 
     def topological_order(self) -> tuple[Name, ...]:
-        """Return the nodes so that parents come before their children, otherwise in their own order."""
+        """Return the nodes with parents before children, otherwise in their given order."""
         kept = self._kept
         return kept.get("topological order", lambda: relations.topological_order(kept.network.dag))
 
     def markov_blanket(self, name: Name) -> tuple[Name, ...]:
-        """Return the parents, the children and the children's other parents: given these, no other node matters."""
+        """Return the Markov blanket of a node: its parents, its children and the children's other parents."""
         dag = self._network.dag
         return relations.markov_blanket(dag, known_node(dag, name))
 
     def moral_graph(self) -> dict[Name, tuple[Name, ...]]:
-        """Return each node's neighbours once parents of one child are married and directions are dropped."""
+        """Return the moral graph as the neighbours of each node: co-parents are joined and directions
+        dropped."""
         return relations.moral_neighbours(self._network.dag)
 
     @property
     def n_parameters(self) -> int:
-        r"""How many numbers the distributions are free to choose.
+        r"""The number of free parameters.
 
-        A table has :math:`(r - 1) \prod_p r_p`, r the number of states of the node and r_p those of its parents. A
-        Gaussian node has, for each configuration of its discrete parents, an intercept, a variance and a coefficient
-        for each numeric parent. A noisy-MAX node has :math:`(r - 1) (1 + \sum_p (r_p - 1))`: the leak, and each state
-        of a parent but the one without effect. A deterministic node has none.
+        A table has :math:`(r - 1) \prod_p r_p` parameters, where r is the number of states of the node and
+        r_p that of its parents. A Gaussian node has an intercept, a variance and a coefficient for each
+        numeric parent, for each configuration of its discrete parents. A noisy-MAX node has :math:`(r - 1) (1
+        + \sum_p (r_p - 1))`: the leak, and each parent state except the one without effect. A deterministic
+        node has none.
         """
         return sum(_free(self._network, node) for node in self._network.nodes)
 
     def to_networkx(self) -> Any:
-        """Return the graph as a ``networkx.DiGraph``; nodes carry their ``states``."""
+        """Return the graph as a ``networkx.DiGraph``, with the ``states`` as node attributes."""
         return to_networkx(self._network)
 
     def independent(self, a: NamesLike, b: NamesLike, given: NamesLike = ()) -> bool:
-        """Return whether the graph makes ``a`` and ``b`` independent once ``given`` is observed (d-separation).
+        """Return whether ``a`` and ``b`` are d-separated given ``given``.
 
-        True holds whatever the tables are. False means that some tables with this graph make them dependent.
+        True means that they are independent for any tables. False means that they are dependent for some
+        tables.
 
         Parameters
         ----------
@@ -265,14 +268,14 @@ class Structure:
     def why_independent(
         self, a: NamesLike, b: NamesLike, given: NamesLike = (), max_paths: int = 50
     ) -> Independence:
-        """Return every path between ``a`` and ``b`` with what blocks it, as a page to read.
+        """Explain d-separation: list every path between ``a`` and ``b``, and what blocks it.
 
         Parameters
         ----------
         a, b, given : a name, or a list of names
         max_paths : int
-            How many paths to list at most, the shortest first. Their number grows exponentially with the graph;
-            ``complete`` says whether all are there. ``independent`` is exact in any case.
+            The maximum number of paths to list, the shortest first. The number of paths grows exponentially
+            with the graph, and ``complete`` says whether all are listed. ``independent`` is always exact.
 
         Examples
         --------
@@ -291,7 +294,7 @@ class Structure:
         return Independence(a, b, given, d_separated(dag, a, b, given), paths, complete)
 
     def cpdag(self) -> Cpdag:
-        """Return the class of graphs that state the same independences: what data alone can tell.
+        """Return the CPDAG: the equivalence class of graphs with the same independences.
 
         Examples
         --------
@@ -303,13 +306,13 @@ class Structure:
         return kept.get("cpdag", lambda: classes.cpdag(kept.network.dag))
 
     def shd(self, other: WithArcs, dag: bool = False) -> int:
-        """Return the structural Hamming distance: how many pairs of nodes are related differently.
+        """Return the structural Hamming distance: the number of node pairs with different edges.
 
         Parameters
         ----------
         other : BayesianNetwork over the same nodes
         dag : bool
-            Compare the arcs as they are, not those of the two classes of equivalent graphs.
+            Compare the arcs of the two graphs instead of their equivalence classes.
         """
         return distance.shd(self, other, dag)
 
@@ -352,9 +355,9 @@ def _free(network: Network, node: Node) -> int:
 
 
 def to_networkx(network: Network) -> Any:
-    """Return a ``networkx.DiGraph``: the nodes in order, each with its ``states`` (None where it is continuous).
+    """Return a ``networkx.DiGraph``: the nodes in order, each with its ``states`` (None if it is continuous).
 
-    The edges into a node come in the order of its parents. Tables are left behind.
+    The edges into a node are in the order of its parents. Tables are not included.
     """
     try:
         networkx = import_module("networkx")

@@ -1,4 +1,4 @@
-"""Questions to a network: posteriors, probabilities of evidence, most probable states; one row, or many at once."""
+"""Queries of a network: posteriors, probability of evidence, MPE and MAP, for one row or many."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ MOST_NAMED = 10
 
 
 class Queries:
-    """The part of a network that answers questions exactly.
+    """The methods of a network for exact inference.
 
-    Evidence is ``{node: state}``, or ``{node: Not(state, ...)}`` for states that are excluded. A state may be given
-    as it is or as it is written: 1, 1.0 and "1" all mean the state "1". Soft evidence is ``{node: likelihoods}``,
-    numbers in the order of states or ``{state: number}``; they need not sum to one.
+    Evidence is ``{node: state}``, or ``{node: Not(state, ...)}`` to exclude states. A state may be given as
+    it is or as text: 1, 1.0 and "1" all mean the state "1". Soft evidence is ``{node: likelihoods}``: numbers
+    in the order of the states, or ``{state: number}``. They need not sum to one.
 
-    ``max_memory`` is how many bytes a call may use, by default the setting of `set_max_memory` (one GiB); what
-    needs more is refused with `TooLarge` before it is begun. Evidence of probability zero raises
-    `ImpossibleEvidence`, which names a smallest part of it that cannot be.
+    ``max_memory`` limits the bytes that a call may use. The default is the setting of `set_max_memory` (one
+    GiB). A query that needs more raises `TooLarge` before it starts. Evidence of probability zero raises
+    `ImpossibleEvidence`, which names a minimal impossible subset of it.
     """
 
     _network: Any  # a Network, or the Field of a Markov network
@@ -62,12 +62,12 @@ class Queries:
         Parameters
         ----------
         targets : a node or a list of nodes
-            Observed nodes are allowed: all the probability lies on what was observed.
+            Observed nodes are allowed; their observed state has probability one.
         evidence, soft, max_memory : see the class
 
         Returns
         -------
-        Factor, axes in the order asked, its numbers summing to one; for continuous targets a
+        Factor with axes in the order of ``targets`` and numbers that sum to one; for continuous targets a
         `GaussianMixturePosterior`.
 
         Examples
@@ -87,18 +87,18 @@ class Queries:
 
         Returns
         -------
-        dict of node → array in the order of ``states(node)``; observed nodes have a one where they were observed.
-        A continuous node has a `GaussianMixturePosterior`.
+        dict of node → array in the order of ``states(node)``, one-hot for observed nodes. A continuous node
+        has a `GaussianMixturePosterior`.
         """
         return self._door.posteriors(evidence, soft, allowed(max_memory))
 
     def log_probability(
         self, evidence: Given = None, *, soft: Given = None, max_memory: float | None = None
     ) -> float:
-        """Return log P(evidence), −inf where it is impossible.
+        """Return log P(evidence), −inf if it is impossible.
 
-        Of soft evidence L it is the logarithm of the sum of P(x)·L(x); of observed continuous nodes, the log
-        density.
+        For soft evidence L it is the logarithm of the sum of P(x)·L(x). For observed continuous nodes it is
+        the log density.
         """
         limit = allowed(max_memory)
         door = self._door
@@ -107,13 +107,13 @@ class Queries:
     def mpe(
         self, evidence: Given = None, *, soft: Given = None, max_memory: float | None = None
     ) -> MostProbable:
-        """Return the most probable state of all nodes together.
+        """Return the most probable explanation (MPE): the jointly most probable states of all nodes.
 
-        Ties go to the lowest states, nodes in order.
+        Ties go to the first states, in the order of the nodes.
 
         Returns
         -------
-        dict of node → state, the observed ones included, with ``.log_probability`` = log P(states, evidence).
+        dict of node → state, including observed nodes, with ``.log_probability`` = log P(states, evidence).
         """
         return self._door.mpe(evidence, soft, allowed(max_memory))
 
@@ -125,7 +125,7 @@ class Queries:
         soft: Given = None,
         max_memory: float | None = None,
     ) -> MostProbable:
-        """Return the most probable states of some nodes together, all others summed out.
+        """Return the jointly most probable states of some nodes (MAP), with all others summed out.
 
         Parameters
         ----------
@@ -134,8 +134,8 @@ class Queries:
 
         Returns
         -------
-        dict of node → state: the targets in the order asked, then what was observed, with ``.log_probability`` =
-        log P(targets, evidence). Ties go to the lowest states, nodes in order.
+        dict of node → state: the targets in the given order, then the observed nodes, with ``.log_probability`` =
+        log P(targets, evidence). Ties go to the first states, in the order of the nodes.
         """
         return self._door.map(targets, evidence, soft, allowed(max_memory))
 
@@ -149,10 +149,11 @@ class Queries:
         max_cells: int = 2000,
         max_memory: float | None = None,
     ) -> NetworkExplanation:
-        """Show how P(target | evidence) comes about: the factors, one sum after the other, the normaliser.
+        """Explain P(target | evidence) step by step: the factors, each sum, and the normaliser.
 
-        Only what the question needs takes part. Numbers are fractions of what the tables have written in them, so that
-        the answer is exact. ``str`` and notebooks show it; it has ``to_html``, ``to_latex``, ``to_json``, ``to_dict``.
+        Only the factors that the query needs are included. The arithmetic uses exact fractions of the numbers
+        in the tables. Print the result or show it in a notebook. It also has ``to_html``, ``to_latex``,
+        ``to_json`` and ``to_dict``.
 
         Parameters
         ----------
@@ -160,7 +161,8 @@ class Queries:
         evidence, soft, max_memory : see the class
         lang : "en" or "zh"
         max_cells : int
-            Where the products have more cells together no page is made, but a `SettingError` that says how many.
+            The maximum number of cells in all products together. More raise a `SettingError` that says how
+            many there are.
 
         Examples
         --------
@@ -188,19 +190,20 @@ class Queries:
         *,
         lang: str = "en",
     ) -> Questions:
-        """Return which node is most worth observing next to know the target, as a ranked table.
+        """Rank the unobserved nodes by the value of information about the target.
 
-        A node is worth the bits that it is expected to tell about the target or, with a loss, the risk that it is
-        expected to save; less what observing it costs. Exact: every state of every candidate is gone through.
+        The value of a node is the expected information about the target in bits or, with a loss, the expected
+        reduction in risk, minus the cost of observing it. It is exact: every state of every candidate is
+        evaluated.
 
         Parameters
         ----------
         target : a discrete node that is not observed
         evidence : {node: state}, optional
         candidates : nodes, optional
-            All that are not observed, unless given; continuous ones have no states and are left out.
+            By default, all unobserved nodes. Continuous nodes have no states and are left out.
         costs : {node: number}, optional
-            In bits or, with a loss, in its unit; 0 for those not named.
+            In bits or, with a loss, in the unit of the loss. Nodes that are not named cost 0.
         loss : as in :func:`bayeskit.decision.decide`, optional
             Its classes are the states of the target.
         lang : "en" or "zh"
@@ -230,15 +233,15 @@ class Queries:
         Parameters
         ----------
         data : a data frame or a mapping of columns
-            Columns are matched to nodes by name. Missing cells (null, NaN, None) and absent columns are summed
-            out; a column of the target is not looked at, nor are columns that are no node. Also a matrix of
-            integer codes, one column for each node in order, -1 meaning missing.
+            Columns are matched to nodes by name. Missing cells (null, NaN, None) and absent columns are
+            summed out. The target's column and columns that are not nodes are ignored. A matrix of integer
+            codes is also accepted: one column for each node in order, with -1 for missing.
         target : a discrete node
-        unseen : "ignore" (a value that is no state counts as missing) or "error"
+        unseen : "ignore" (a value that is not a state counts as missing) or "error"
         impossible : "prior" or "error"
-            What becomes of a row of probability zero: the target's prior with one warning that numbers such rows,
-            or an error. A row that has the whole Markov blanket of the target is judged by that alone.
-        max_memory : bytes that may be used, by default the setting of `set_max_memory`
+            What to return for rows of probability zero: the target's prior, with one warning that lists these
+            rows, or an error. If a row has the whole Markov blanket of the target, only the blanket is used.
+        max_memory : the memory limit in bytes, by default the setting of `set_max_memory`
 
         Returns
         -------
@@ -255,7 +258,7 @@ class Queries:
         impossible: Impossible = "prior",
         max_memory: float | None = None,
     ) -> NDArray[Any]:
-        """Return the most probable state of the target for each row; ties go to the first state.
+        """Return the most probable state of the target for each row. Ties go to the first state.
 
         The parameters are those of `predict_proba`.
         """
@@ -266,7 +269,7 @@ class Queries:
     def log_prob(
         self, data: TableLike, *, unseen: Unseen = "ignore", max_memory: float | None = None
     ) -> Floats:
-        """Return the log probability of each row, missing cells summed out; −inf where a row is impossible.
+        """Return the log probability of each row with missing cells summed out; −inf for an impossible row.
 
         Parameters
         ----------
@@ -274,7 +277,7 @@ class Queries:
 
         Returns
         -------
-        array of shape (rows,): log probabilities, of a network with continuous nodes log densities
+        array of shape (rows,): log probabilities, or log densities if the network has continuous nodes
         """
         choice(unseen, "unseen", ("ignore", "error"))
         door = self._door
@@ -288,14 +291,14 @@ class Queries:
         unseen: Unseen = "ignore",
         max_memory: float | None = None,
     ) -> float:
-        r"""Return the log probability of all rows together, missing cells summed out; −inf where one is impossible.
+        r"""Return the log-likelihood of all rows with missing cells summed out; −inf if a row is impossible.
 
         .. math:: \ell = \sum_i w_i \log P(\text{row}_i)
 
         Parameters
         ----------
         data, unseen, max_memory : as in `predict_proba`
-        sample_weight : one number a row; rows of weight 0 do not matter, even impossible ones
+        sample_weight : one number per row; rows of weight 0 are ignored, even impossible ones
 
         Examples
         --------

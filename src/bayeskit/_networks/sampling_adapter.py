@@ -1,6 +1,6 @@
-"""Rows drawn from a network, and answers estimated from them: methods of networks, and the door behind them.
+"""Samples rows from a network, and estimates posteriors by sampling or loopy belief propagation.
 
-Everything random is the same again with the same seed.
+The same seed gives the same result.
 """
 
 from __future__ import annotations
@@ -47,28 +47,28 @@ def sample(
     soft: Given = None,
     max_memory: float | None = None,
 ) -> Any:
-    """Draw rows from P(nodes | evidence): exactly, with or without evidence.
+    """Sample rows from P(nodes | evidence) exactly, with or without evidence.
 
     Parameters
     ----------
     n_samples : int
     random_state : int, numpy Generator or None
-        The rows of a short sample are the first rows of a long one with the same number.
+        With the same number, a short sample is the beginning of a longer one.
     evidence, soft : as in `query`; also observed values of continuous nodes
     as_codes : bool
-        Return an array of shape (n, nodes) with the places of the states instead of the states; of a network
+        Return an array of shape (n, nodes) with the codes of the states instead of the states. For a network
         with continuous nodes the array holds floats.
-    max_memory : bytes that the tables may take that evidence (or a Markov network) makes necessary
+    max_memory : the limit in bytes for the tables that evidence (or a Markov network) requires
 
     Returns
     -------
-    pandas.DataFrame with a column for each node, or a dict of arrays where pandas is not installed
+    pandas.DataFrame with a column for each node, or a dict of arrays if pandas is not installed
 
     Notes
     -----
-    Without evidence each node is drawn after its parents. With it, the nodes that the evidence can say
-    something about are eliminated once, which costs as much as one exact query; then every row is drawn in
-    the reverse order, as fast as without evidence. What is too large for that is refused with `TooLarge`.
+    Without evidence each node is drawn after its parents. With evidence, the nodes that it can affect are
+    eliminated once, which costs as much as one exact query. Then every row is drawn in the reverse order, as
+    fast as without evidence. If this needs too much memory, `TooLarge` is raised.
 
     Examples
     --------
@@ -111,52 +111,55 @@ def approximate(
     damping: float = 0.0,
     random_state: Seed = 0,
 ) -> Estimate:
-    r"""Estimate P(targets | evidence) where an exact answer would be too large.
+    r"""Estimate P(targets | evidence) when exact inference would need too much memory.
 
     Parameters
     ----------
     targets : a node with states, or a list of them
     evidence, soft : as in `query`
     method : str
-        - ``"likelihood weighting"`` (the default of a Bayesian network): free nodes are drawn after their
-          parents, the observed ones weigh the sample by their probability. Good unless the evidence is improbable.
-          It also takes observed continuous nodes.
-        - ``"gibbs"`` (the default of a Markov network): nodes are redrawn one after the other given their Markov
-          blankets. Nodes that zeros of the tables tie together, so that a chain of single redraws could not
-          reach all their states, are redrawn together; where these are too many, the call is refused.
-        - ``"rejection"``: rows are drawn without the evidence and those that disagree are thrown away.
-        - ``"loopy"``: loopy belief propagation, exact where the graph has no loops; nothing is drawn. Several
-          targets must stand in one table.
+        - ``"likelihood weighting"`` (the default for a Bayesian network): free nodes are drawn after their
+          parents, and each sample is weighted by the probability of the observed nodes. Good unless the
+          evidence is improbable. It also accepts observed continuous nodes.
+        - ``"gibbs"`` (the default for a Markov network): nodes are resampled one after the other given their
+          Markov blankets. Zeros in the tables can prevent single updates from reaching all states; such nodes
+          are resampled together. If they are too many, the call is an error.
+        - ``"rejection"``: rows are drawn without the evidence, and those that disagree with it are rejected.
+        - ``"loopy"``: loopy belief propagation, exact if the graph has no loops. Nothing is sampled. Several
+          targets must appear in one table.
     n_samples : int
-        Rows drawn; of Gibbs, sweeps that are kept, all chains together; of rejection, rows before any are
-        thrown away.
-    n_chains, burn_in : Gibbs: how many chains, and how many sweeps each makes before any is kept (None: half as
-        many as it keeps)
-    max_iter, tol, damping : loopy: at most so many iterations, until no message changes by more than ``tol``;
-        the share of the old message that is kept (0 to below 1), which helps where messages go round
+        The number of rows drawn; for Gibbs, the number of sweeps kept in all chains together; for rejection,
+        the number of rows before rejecting any.
+    n_chains, burn_in : for Gibbs
+        The number of chains, and the number of sweeps that each discards at the start (None: half as many as
+        it keeps).
+    max_iter, tol, damping : for loopy
+        The maximum number of iterations; the largest change of a message at convergence; the share of the old
+        message that is kept (0 to below 1), which helps if messages oscillate.
     random_state : int, numpy Generator or None
 
     Returns
     -------
     Estimate: ``["yes"]``, ``.values``, ``.factor``, and ``.standard_error``, ``.effective_sample_size``,
-    ``.r_hat``, ``.converged`` where they apply
+    ``.r_hat``, ``.converged`` where applicable
 
     Warns
     -----
-    SuspectResult where chains disagree, messages do not settle, or the samples are worth very few
+    SuspectResult if chains disagree, messages do not converge, or the effective sample size is very small
 
     Notes
     -----
-    A standard error is estimated from the same samples, of weights :math:`w_i` with the largest :math:`w_*`, all
-    equal but in likelihood weighting, and for Gibbs as many as its chains are worth:
+    The standard error is estimated from the same samples. Their weights are :math:`w_i`, the largest is
+    :math:`w_*`; all are equal except in likelihood weighting. For Gibbs, the number of samples is the
+    effective sample size:
 
     .. math:: \frac{1}{\sum_i w_i} \sqrt{\sum_i w_i^2 ([x_i = c] - \hat P)^2 +
               w_*^2 \left(\hat P^2 + (1 - \hat P)^2\right)}
 
     The second term is that of two imaginary samples, one in the cell and one outside: n samples that all fall
-    into one cell give 1 ± 1/n, not certainty. Probabilities that are tiny but not zero can keep all
-    chains of Gibbs sampling away from a part of the states for a long time, which no diagnostic sees; a few
-    samples of great weight do the same to likelihood weighting. Two methods that agree are the best check.
+    into one cell give 1 ± 1/n, not certainty. Tiny nonzero probabilities can keep all Gibbs chains away from
+    some states for a long time, and no diagnostic detects this. A few samples of large weight do the same to
+    likelihood weighting. The best check is that two methods agree.
 
     Examples
     --------
@@ -223,7 +226,7 @@ _WORTH = 100
 
 
 class SamplingAdapter(QueryAdapter):
-    """Samples and estimates of a Bayesian network, mixed ones included, or of a Markov network."""
+    """Samples and estimates of a Bayesian network, with or without continuous nodes, or of a Markov network."""
 
     def __init__(self, network: Network | FactorGraph) -> None:
         self.directed = isinstance(network, Network)
@@ -360,7 +363,7 @@ class SamplingAdapter(QueryAdapter):
 
 @dataclass(frozen=True)
 class Question:
-    """What an engine is asked, in codes: the targets, what is known, and how much work it may do."""
+    """A query for an engine, in codes: the targets, the evidence, and the limits of the work."""
 
     door: SamplingAdapter
     places: tuple[int, ...]
@@ -381,7 +384,7 @@ class Question:
 
     @property
     def targets(self) -> tuple[int, ...]:
-        """The nodes that are asked for, numbered as in the potentials."""
+        """The target nodes, numbered as in the potentials."""
         return self.door.discrete_places(self.places)
 
     @property
@@ -390,15 +393,16 @@ class Question:
         return Cells.of(self.potentials, self.targets, self.evidence)
 
     def factor(self, values: Floats) -> Factor:
-        """Give an answer the names of the targets."""
+        """Turn an answer into a Factor with the names of the targets."""
         return self.door.factor(self.places, values)
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A way to estimate P(targets | evidence): ``answer`` raises Contradiction where the evidence is impossible.
+    """A method to estimate P(targets | evidence).
 
-    ``needs_parents`` says that it takes no Markov network, ``takes_numbers`` that continuous nodes may be observed.
+    ``answer`` raises Contradiction if the evidence is impossible. ``needs_parents`` means that it cannot
+    handle Markov networks, ``takes_numbers`` that continuous nodes may be observed.
     """
 
     answer: Callable[[Question], Estimate]

@@ -1,4 +1,4 @@
-"""compare_networks: what a learned network and the true one share; plot_comparison: the two drawn side by side."""
+"""Compares two networks in numbers (compare_networks) and side by side in a picture (plot_comparison)."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ def compare_networks(
     *,
     states: Mapping[Any, Any] | None = None,
 ) -> NetworkComparison:
-    """Compare a learned network with the true one: neighbours, arcs, distance and, with rows, scores.
+    """Compare a learned network with the true one: adjacencies, arcs, distance and, with rows, scores.
 
     Parameters
     ----------
     learned, truth : BayesianNetwork, Dag or Cpdag over the same nodes
     data : table, optional
-        Rows that both graphs are scored on: "loglik", "aic", "bic" and, where all columns are discrete, "bdeu". The
-        nodes are its columns.
+        Rows to score both graphs on, by "loglik", "aic", "bic" and, if all columns are discrete, "bdeu". Its
+        columns are the nodes.
     states : {column: states}, optional
-        Declared states; they count as parameters even where no row has them.
+        Declared states. They count as parameters even if no row has them.
 
     Returns
     -------
     NetworkComparison
-        ``print`` it for a table; ``shd``, ``skeleton.f1``, ``arcs.precision``, ``score_differences["bic"]`` and so on.
+        Prints as a table. Its attributes include ``shd``, ``skeleton.f1``, ``arcs.precision`` and
+        ``score_differences["bic"]``.
 
     Examples
     --------
@@ -59,16 +60,16 @@ def plot_comparison(
     dag: bool = False,
     path: PathLike | None = None,
 ) -> ComparisonPicture:
-    """Draw two networks side by side, each node in the same place; arcs that differ have other colours.
+    """Draw two networks side by side, with each node in the same place and differing arcs in other colours.
 
     Parameters
     ----------
     a, b : BayesianNetwork or Dag over the same nodes
-    titles : what stands over each
+    titles : the heading of each
     dag : bool
-        Compare directions as they are, not those of the classes of equivalent graphs.
+        Compare the arcs of the two graphs instead of their equivalence classes.
     path : str or path, optional
-        Save the picture too, as .svg.
+        Also save the picture, as .svg.
 
     Examples
     --------

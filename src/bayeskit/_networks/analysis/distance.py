@@ -1,4 +1,4 @@
-"""Whether two networks say the same, and how far their graphs are apart."""
+"""Tests whether two networks are equal, and measures the distance between their graphs."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ WithArcs: TypeAlias = "Structure | Dag | Cpdag"
 
 
 def cpdag(network: WithArcs) -> Cpdag:
-    """Return the class of graphs that state the same independences as a network's.
+    """Return the CPDAG of a network: the equivalence class of graphs with the same independences.
 
     Examples
     --------
@@ -113,8 +113,8 @@ def cpdag(network: WithArcs) -> Cpdag:
 def shd(a: WithArcs, b: WithArcs, dag: bool = False) -> int:
     """Return the structural Hamming distance of two networks over the same nodes.
 
-    Each pair of nodes whose relation differs (missing, extra, reversed, undirected against directed) counts
-    one. The classes of equivalent graphs are compared, as bnlearn does; with ``dag`` the arcs as they are.
+    Each pair of nodes whose edge differs (missing, extra, reversed, undirected against directed) counts one.
+    Equivalence classes are compared, as in bnlearn; with ``dag``, the graphs themselves.
 
     Examples
     --------

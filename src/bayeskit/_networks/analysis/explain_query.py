@@ -1,4 +1,4 @@
-"""A question to a network, answered by hand: which factors take part, and the sums one after the other."""
+"""Explains a query step by step: which factors are needed, and each sum in turn."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def explain_query(
     lang: str,
     max_cells: int,
 ) -> NetworkExplanation:
-    """Do by hand what ``query(target, evidence=evidence, soft=soft)`` does."""
+    """Explain the result of ``query(target, evidence=evidence, soft=soft)``."""
     words_of(lang)
     if isinstance(max_cells, bool) or not isinstance(max_cells, (int, np.integer)) or max_cells < 1:
         raise SettingError(

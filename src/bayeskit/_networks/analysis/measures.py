@@ -1,6 +1,6 @@
-"""What a network's numbers say as a whole: information (in nats), sensitivity, divergence. All exact.
+"""Exact measures of a network: entropy and mutual information (in nats), sensitivity, divergence.
 
-Each function is a method of :class:`bayeskit.BayesianNetwork`, which takes it by name.
+Each function is a method of :class:`bayeskit.BayesianNetwork`.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 
 
 class NodeInformation(NamedTuple):
-    """What observing one node would tell about the target.
+    """The information that observing one node gives about the target.
 
     Attributes
     ----------
     node : name
     mutual_information : float
-        By how many nats the target's entropy falls, on average over the node's states.
+        The expected reduction of the target's entropy, in nats.
     share : float
-        That, as a share of the target's entropy.
+        The same as a share of the target's entropy.
     largest_change : float
-        The largest change of the probability of a state of the target that a state of the node brings about.
-    state : the node's state that brings it about
+        The largest change in the probability of a target state that a state of the node causes.
+    state : the state of the node that causes it
     """
 
     node: Name
@@ -58,16 +58,16 @@ class NodeInformation(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class NodeInformationTable(Sequence[NodeInformation]):
-    """Findings, the most telling first; ``str`` and notebooks show a table.
+    """The nodes ranked by information about the target. Prints as a table, also in notebooks.
 
     Attributes
     ----------
     target : name
     entropy : float
         The entropy of the target given the evidence, in nats.
-    rows : tuple of Finding
+    rows : tuple of NodeInformation
     left_out : tuple of names
-        Continuous nodes: they have no states to observe.
+        Continuous nodes, which have no states to observe.
     """
 
     target: Name
@@ -92,7 +92,7 @@ class NodeInformationTable(Sequence[NodeInformation]):
         return {name: [row[j] for row in self.rows] for j, name in enumerate(NodeInformation._fields)}
 
     def to_frame(self) -> Any:
-        """Return a pandas frame with a row for each finding."""
+        """Return a pandas frame with a row for each node."""
         try:
             pandas = import_module("pandas")
         except ImportError:
@@ -135,7 +135,7 @@ class NodeInformationTable(Sequence[NodeInformation]):
 
 
 def findings(asked: QueryableNetwork, target: Name, evidence: Given) -> NodeInformationTable:
-    """Rank all unobserved nodes by what they tell about the target.
+    """Rank all unobserved nodes by their information about the target.
 
     One pass over the network for each state of the target gives P(x | target, e) of every node x at once.
     """
@@ -180,7 +180,7 @@ def entropy(self: QueryableNetwork, targets: NamesLike | None = None, evidence: 
     Parameters
     ----------
     targets : a node or a list of nodes
-        None: the whole network, for which no joint table is made.
+        None means the whole network, without building its joint table.
     evidence : {node: state}, optional
 
     Examples
@@ -224,13 +224,13 @@ def mutual_information(self: QueryableNetwork, a: NamesLike, b: NamesLike, evide
 def sensitivity_to_findings(
     self: QueryableNetwork, target: Name, evidence: Given = None
 ) -> NodeInformationTable:
-    """Return which unobserved node tells most about the target, as a ranked table.
+    """Rank the unobserved nodes by their mutual information with the target.
 
     Parameters
     ----------
     target : name of a discrete node
     evidence : {node: state}, optional
-        What is known already.
+        What is already known.
 
     Examples
     --------
@@ -280,17 +280,17 @@ def parameter_sensitivity(
     evidence: Given = None,
     parameter: tuple[Any, Any, Any] | None = None,
 ) -> ParameterSensitivity | list[ParameterSensitivity]:
-    """Return P(target | evidence) as a function of one number of a table.
+    """Return P(target | evidence) as a function of one parameter of a table.
 
-    The other entries of that row keep their proportions.
+    The other entries of the same row change proportionally.
 
     Parameters
     ----------
     target : (node, state)
     evidence : {node: state}, optional
     parameter : (node, parents' states, state), optional
-        Which number: P(node = state | parents' states), these as {parent: state} or in the order of the parents.
-        Left out: all numbers of tables on which the answer can depend, the most influential first.
+        The parameter P(node = state | parents' states), with these as {parent: state} or in the order of the
+        parents. By default, all parameters that can affect the result, the most influential first.
 
     Examples
     --------
@@ -321,8 +321,9 @@ def kl(self: QueryableNetwork, other: BayesianNetwork) -> float:
 
     .. math:: KL(p \| q) = \sum_x p(x) \log \frac{p(x)}{q(x)}
 
-    It is infinite where the other gives probability zero to something that this one does not. Nodes and states
-    are matched by name; their order and the arcs may differ. No joint table of all nodes is made.
+    It is infinite if the other network gives probability zero to something that is possible in this one.
+    Nodes and states are matched by name; their order and the arcs may differ. No joint table of all nodes is
+    built.
 
     Parameters
     ----------

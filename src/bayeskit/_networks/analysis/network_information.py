@@ -1,4 +1,4 @@
-"""Entropy, mutual information and divergence of whole networks; and what an analysis asks of a network."""
+"""Entropy, mutual information and divergence of whole networks, and the network interface they need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers of tables that a posterior depends on, and how: all of one node from two questions."""
+"""Sensitivity of a posterior to the parameters of tables: two queries per node."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class ParameterSensitivity:
     evidence : {node: state}
     node, given, state : the parameter is P(node = state | given)
     value : float
-        What x is now.
+        The current value of x.
     alpha, beta, gamma, delta : float
-        Scaled so that γ x + δ is P(evidence)(x) over what P(evidence) is now.
+        Scaled so that γ x + δ is P(evidence) at x divided by the current P(evidence).
 
     Examples
     --------
@@ -63,12 +63,12 @@ class ParameterSensitivity:
 
     @property
     def posterior(self) -> float:
-        """P(target | evidence) as it is now."""
+        """The current P(target | evidence)."""
         return self.at(self.value)
 
     @property
     def derivative(self) -> float:
-        """By how much P(target | evidence) changes with x, now."""
+        """The derivative of P(target | evidence) at the current x."""
         return self.derivative_at(self.value)
 
     def at(self, x: float) -> float:
@@ -81,7 +81,7 @@ class ParameterSensitivity:
         return (self.alpha * self.delta - self.beta * self.gamma) / self._evidence(x) ** 2
 
     def above(self, threshold: float) -> tuple[float, float] | None:
-        """Return the least and the largest x in [0, 1] between which P stays at or above a threshold; None: nowhere."""
+        """Return the interval of x in [0, 1] in which P is at or above a threshold; None if it is empty."""
         if not is_number(threshold) or math.isnan(threshold):
             raise SettingError("threshold is {threshold!r}; give a number, such as 0.5.", threshold=threshold)
         # (α − pγ) x ≥ pδ − β. The function is monotone, so an end of [0, 1] is an end of the range.

@@ -1,4 +1,4 @@
-"""What observing each node of a network would tell about another."""
+"""Ranks the nodes of a network by the value of observing them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def worth_asking(
     loss: LossLike,
     lang: str,
 ) -> Questions:
-    """Rank the candidates.
+    """Rank the candidates by the value of observing them.
 
     One pass over the network for each state of the target gives P(x | target, e) of every node x at once.
     """

@@ -1,4 +1,4 @@
-"""A graph and its states as users write them → a Network value; and the axes that states make of a table."""
+"""Reads a graph and its states as users write them, and returns a Network value and the axes of tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node does given its parents, as users write it: tables, independent causes, rules, regressions."""
+"""Reads the distribution of a node as users write it: tables, noisy-OR and noisy-MAX, rules, regressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fitting a network by EM: settings checked, rows read, the climb made, its record kept."""
+"""Fits a network by EM: checks the settings, reads the rows, runs EM and records its history."""
 
 from __future__ import annotations
 

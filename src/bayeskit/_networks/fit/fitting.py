@@ -1,4 +1,4 @@
-"""How the tables of a network are learned from rows: at once, batch by batch, by forgetting, by adding networks."""
+"""Estimates the tables of a network from rows: fit, partial_fit, forget and merge."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TablePrior: TypeAlias = "str | float | Prior | BayesianNetwork"
 
 
 class Fitting:
-    """The part of a network that learns its distributions; its graph stays as it is."""
+    """The methods of a network that estimate its distributions. The graph does not change."""
 
     _network: Network
     _learned: NetworkCounts | EmRecord | None
@@ -60,39 +60,45 @@ class Fitting:
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> Self:
-        r"""Estimate every table and regression from rows; in place.
+        r"""Estimate every table and regression from rows, in place.
 
         .. math:: \hat P(x = v \mid \pi) = \frac{n_{\pi, v} + a_v}{n_\pi + \sum_u a_u}
 
         Parameters
         ----------
         data : table with a column for each node
-            Columns that are no node are not looked at.
+            Columns that are not nodes are ignored.
         method : "counts" or "em"
-            What becomes of missing cells. "counts": a node counts the rows where it and its parents are present.
-            "em": every row counts with what its cells tell of the missing ones, again and again until nothing
-            changes; a node that is never observed needs no column, only its states declared. EM finds a *local*
-            optimum of the likelihood (of the posterior, where the prior adds something). It sets ``history_``,
-            ``converged_``, ``n_iter_``, ``fell_`` and ``starts_``; nodes given by set_deterministic stay as they are.
+            How to treat missing cells. "counts": each node uses the rows in which it and its parents are
+            present. "em": every row is used, with the expected counts of its missing cells, and the tables
+            are re-estimated until convergence. A node that is never observed needs no column, only declared
+            states. EM finds a *local* optimum of the likelihood (of the posterior, if the prior adds
+            something). It sets ``history_``, ``converged_``, ``n_iter_``, ``fell_`` and ``starts_``. Nodes
+            given by set_deterministic do not change.
         smoothing : "mle", "laplace", "bdeu", a number, a prior of `bayeskit.priors`, or a network
-            What is added to the counts: nothing, one a cell, ess/(q·r) a cell (ess 1 by name; BDeu(10) for
-            another), so much a cell. A network over the same nodes is imaginary data: ``ess`` rows drawn from it.
-        ess : the imaginary rows that a prior network is worth
+            What is added to each cell of the counts: 0 ("mle"), 1 ("laplace"), ess/(q·r) ("bdeu", with ess 1;
+            BDeu(10) for another), or the given number. A network over the same nodes acts as imaginary data:
+            ``ess`` rows distributed as in that network.
+        ess : the number of imaginary rows of a prior network
         variance : "mle" (RSS/n) or "unbiased" (RSS/(n − parameters))
-            Of continuous nodes.
-        sample_weight : one number a row
-        n_init : starts; a few steps are made from each, and the best goes on. From here on: of "em" alone
-        tol : stop when a step changes the value by less than this a row; 0 makes all steps
-        max_iter, time_limit : the most steps, the most seconds
-        random_state : of starts: tables of families that no row shows whole are drawn, and restarts shake the others
-        hard : complete each row by its most probable states instead of weighing all of them
+            For continuous nodes.
+        sample_weight : one number per row
+        n_init : the number of starts
+            A few steps are made from each, and the best continues. This and all parameters below are for "em"
+            only.
+        tol : stop when a step changes the objective by less than this per row; 0 makes all steps
+        max_iter, time_limit : the maximum number of steps, and of seconds
+        random_state : int, numpy Generator or None
+            For the starts, which draw the tables of families that no row observes completely, and for
+            restarts, which perturb the others.
+        hard : complete each row by its most probable states instead of weighting all completions
         accelerate : extrapolate from every two steps (SQUAREM)
-        warm_start : begin from this network's tables where it has them
-        start : a network of the same graph and states to begin from
-        n_jobs : threads; the result does not depend on it
+        warm_start : start from the existing tables of this network
+        start : a network with the same graph and states to start from
+        n_jobs : the number of threads; the result does not depend on it
         progress : show the steps
 
-        A configuration of parents that neither rows nor prior speak of gets a uniform row.
+        A parent configuration with neither rows nor prior counts gets a uniform distribution.
 
         Examples
         --------
@@ -161,7 +167,7 @@ class Fitting:
         return self
 
     def partial_fit(self, data: TableLike, *, sample_weight: WeightsLike | None = None) -> Self:
-        """Add rows to those the network was fitted on; the prior is that of `fit` ("bdeu" where it was not called)."""
+        """Update the network with more rows. The prior is that of `fit` ("bdeu" if `fit` was not called)."""
         if self._learned is None:
             return self.fit(data, sample_weight=sample_weight)
         before = self._fitted("partial_fit")
@@ -170,14 +176,14 @@ class Fitting:
         return self
 
     def forget(self, data: TableLike, *, sample_weight: WeightsLike | None = None) -> Self:
-        """Take rows away that the network was fitted on: what is left equals a fit on the others."""
+        """Remove training rows. The result equals a fit to the remaining rows."""
         before = self._fitted("forget")
         counts = _counted(self._network, _columns_of(self._network, data), sample_weight)
         self._learn(self._network, before.subtract(counts), self._prior)
         return self
 
     def merge(self, other: BayesianNetwork) -> Self:
-        """Add the rows that another network of the same graph was fitted on."""
+        """Add the training rows of another network with the same graph."""
         theirs = getattr(other, "_learned", None)
         if theirs is None:
             raise UsageError(
@@ -192,41 +198,41 @@ class Fitting:
 
     @property
     def n_rows_(self) -> float:
-        """The weight of the rows that the network was fitted on."""
+        """The total weight of the training rows."""
         learned = self._learned
         return learned.n_rows if isinstance(learned, EmRecord) else self._fitted("n_rows_").n_rows
 
     @property
     def history_(self) -> tuple[float, ...]:
-        """What EM climbed, at its start and after every step: the log-likelihood of all rows, with the prior's term.
+        """The objective of EM at the start and after every step: log-likelihood of all rows plus log prior.
 
-        Where it fell (``fell_``) the tables kept are those of its largest value, not of the last. Of structural EM: the
-        score of all rows with its first graph and with every further one.
+        If it decreased (``fell_``), the tables of the largest value are kept, not the last. For structural
+        EM: the score of all rows after the first graph and after each further graph.
         """
         return self._climbed("history_").history
 
     @property
     def fell_(self) -> bool:
-        """Whether ``history_`` ever fell by more than rounding.
+        """Whether ``history_`` ever decreased by more than rounding.
 
-        It cannot while every estimate is the one of largest likelihood or posterior; ``variance="unbiased"`` is not,
-        nor is a variance of a continuous node that stands on its floor, as in a cell of one row.
+        It cannot decrease if every estimate is maximum likelihood or maximum a posteriori. Two estimates are
+        not: ``variance="unbiased"``, and a variance that is at its floor, as in a cell of one row.
         """
         return self._climbed("fell_").fell
 
     @property
     def converged_(self) -> bool:
-        """Whether EM ended because nothing changed any more."""
+        """Whether EM converged."""
         return self._climbed("converged_").converged
 
     @property
     def n_iter_(self) -> int:
-        """How many steps EM made; of structural EM, how many graphs came after the first."""
+        """The number of EM steps; for structural EM, the number of graphs after the first."""
         return len(self._climbed("n_iter_").history) - 1
 
     @property
     def starts_(self) -> tuple[float, ...]:
-        """The value that each start of EM reached in its short run (−inf where it failed)."""
+        """The objective that each start of EM reached in its short run (−inf if it failed)."""
         return self._climbed("starts_").starts
 
     def _climbed(self, name: str) -> EmRecord:

@@ -1,4 +1,4 @@
-"""learn_network: rows of a table → a network, its arcs and its tables; learn_blanket: what tells all of one column."""
+"""Learns networks from rows (learn_network) and Markov blankets (learn_blanket)."""
 
 from __future__ import annotations
 
@@ -203,57 +203,63 @@ def learn_network(
     max_memory: float | None = None,
     progress: bool = False,
 ) -> BayesianNetwork:
-    """Learn a Bayesian network from the rows of a table: first its arcs, then its tables.
+    """Learn a Bayesian network from rows: first its arcs, then its tables.
 
-    Shuffling or renaming the columns does not change the answer. A method refuses what it cannot follow.
+    The result does not depend on the order or the names of the columns. A setting that the method cannot use
+    is an error.
 
     Parameters
     ----------
     data : any table in memory, the path of a CSV or Parquet file, `bayeskit.Batches` of tables, an iterator of tables
-        A file or batches are read once, and one byte for each cell of states and eight for each number are kept.
-        Text, categories, booleans and whole numbers are discrete, floats are continuous (linear-Gaussian, arcs from
-        continuous to discrete columns are left out). Scores use the rows without a missing cell, tables all rows where
-        the columns they need are there; method="structural-em" alone uses every row for both.
-        A DuckDB relation is counted by DuckDB where it is: its columns must be discrete and without missing cells.
+        A file or batches are read once, and kept in one byte per discrete cell and eight per number. Text,
+        categories, booleans and integers are discrete. Floats are continuous (linear-Gaussian, without arcs
+        from continuous to discrete columns). Scores use the rows without missing cells; each table uses all
+        rows in which its columns are present. Only method="structural-em" uses every row for both. DuckDB
+        counts a relation in place; its columns must be discrete and without missing cells.
     method : {"auto", "hill-climbing", "tabu", "ges", "order", "exact", "k2", "chow-liu", "pc", "mmhc", "structural-em"}
-        "auto" searches over classes of equivalent graphs, then over orders of the columns, and keeps the best.
-        "structural-em" is for discrete columns with missing cells: tabu search over the counts that are *expected* of
-        every family under the network so far, and EM for its tables, by turns (Friedman). ``history_`` of the network
-        holds the score of the rows as they are, log P(cells that are there) less the penalty, after each graph: it
-        rises. A node that is declared by ``states`` and has no column, or an empty one, is hidden and takes part;
-        none is invented. It finds a local optimum.
+        "auto" searches over equivalence classes of graphs (GES), then over orders of the columns, and keeps
+        the best. "structural-em" is for discrete columns with missing cells (Friedman). It alternates tabu
+        search, over the *expected* counts of every family under the current network, with EM for the tables.
+        ``history_`` of the network holds the penalised score, log P(observed cells) minus the penalty, after
+        each graph; it increases. A node that is declared by ``states`` and has no column, or an empty one, is
+        hidden and takes part. No hidden nodes are added automatically. The method finds a local optimum.
     criterion : {"bic", "aic", "loglik", "bdeu", "bds", "k2"}
     required, forbidden : (parent, child) pairs
     tiers : lists of columns, the earliest first
-        No arc leads from a later tier to an earlier one.
-    max_parents : the most parents of a node; "pc" finds neighbours and takes none
-        No bound by default; 3 for "structural-em".
-    order : columns in an order in which parents come first, for method="k2"
+        There are no arcs from a later tier to an earlier one.
+    max_parents : the maximum number of parents of a node; not accepted by "pc"
+        No limit by default; 3 for "structural-em".
+    order : columns in an order with parents first, for method="k2"
     states : {column: states}
-        Declared states, in order; they count even where no row has them.
+        Declared states, in order. They count even if no row has them.
     discretize : int, or {column: int or cut points}
         Cut continuous columns into intervals.
     smoothing : what is added to the counts of the tables, see `BayesianNetwork.fit`
-    ess : the imaginary rows of "bdeu" and "bds"
-    significance, test, max_given : the level of the tests of "pc" and "mmhc", their kind, how many columns they give
-        Of discrete columns "g2-adf" (the default; degrees of freedom of the states that occur), "g2", "x2", "x2-adf"
-        or "mi-sh"; of continuous ones "cor" (the default), "zf" or "mi-g"; of both together "mi-cg".
-    restarts : how often "hill-climbing" and "tabu" begin anew from a disturbed best graph; "structural-em", each time
-    start : the graph "structural-em" begins from: a network, a mapping node → parents, a list of (parent, child)
-        The one of the rows without a missing cell by default; hidden nodes begin as parents of all the others.
+    ess : the number of imaginary rows of "bdeu" and "bds"
+    significance, test, max_given : for "pc" and "mmhc"
+        The level of the tests, the kind of test, and the maximum number of columns to condition on. The tests
+        for discrete columns are "g2-adf" (the default; degrees of freedom from the states that occur), "g2",
+        "x2", "x2-adf" or "mi-sh". For continuous columns "cor" (the default), "zf" or "mi-g". For both
+        together "mi-cg".
+    restarts : int
+        How often "hill-climbing" and "tabu" restart from a perturbed best graph. For "structural-em", in each
+        of its searches.
+    start : a network, a mapping node → parents, or a list of (parent, child)
+        The initial graph of "structural-em". By default, the graph learned from the rows without missing cells, with hidden nodes as parents of all
+        others.
     time_limit : seconds
-        When they have passed, or at Ctrl-C, the best graph so far is taken, with a warning.
-    random_state : for what is drawn at random; a method that draws nothing answers the same for each
-    sample_weight : one number a row, or the name of a column that holds them and is no node
-        A row of weight w is as many rows as that, for scores, tests and tables.
+        After this time, or after Ctrl-C, the best graph so far is taken, with a warning.
+    random_state : for methods that use random numbers; the others ignore it
+    sample_weight : one number per row, or the name of the column with the weights, which is then not a node
+        A row of weight w counts as w rows in scores, tests and tables.
     statistics : function (schema, plan) → `bayeskit.Statistics`, instead of ``data``
-        For rows that are counted elsewhere. It is asked again and again, each time for all that a step of the search
-        needs: it counts the terms of the plan over all rows, by the codes of the schema, as in
-        ``Statistics.from_cell_tables(schema, plan, cells)``. Counts of several places may be added. ``states`` declares
-        every column; no cell may be missing.
-    max_memory : bytes that method="exact", and the rows kept of a file or of batches, may take
+        For rows that are counted elsewhere. It is called repeatedly, each time for everything that a step of
+        the search needs. It must count the terms of the plan over all rows, by the codes of the schema, as in
+        ``Statistics.from_cell_tables(schema, plan, cells)``. Counts from several places may be added.
+        ``states`` must declare every column, and no cell may be missing.
+    max_memory : the limit in bytes for method="exact", and for the rows kept of a file or of batches
     progress : bool
-        Show how many families were scored.
+        Show the number of scored families.
 
     Examples
     --------
@@ -382,17 +388,17 @@ def learn_blanket(
     states: Mapping[Any, Any] | None = None,
     discretize: CutsLike = None,
 ) -> tuple[Name, ...]:
-    """Find the Markov blanket of a column: given these columns, no other tells anything of it.
+    """Find the Markov blanket of a column: given these columns, all others are irrelevant to it.
 
-    No network is learned: columns are added while they depend on the target given those found, and taken away
-    when they do not any more. What is found is the set of attributes that a classifier needs.
+    No network is learned. Columns are added while they depend on the target given those found so far, and
+    removed when they no longer do. The result is the set of attributes that a classifier needs.
 
     Parameters
     ----------
-    data : any table in memory; rows with a missing cell are left out
+    data : any table in memory; rows with missing cells are left out
     target : a column
     method : {"inter-iamb", "iamb"}
-        "inter-iamb" takes away after each addition, so that tests stay small.
+        "inter-iamb" removes columns after each addition, so that the conditioning sets stay small.
     significance : the level of the tests
     test : {"g2-adf", "g2", "x2", "x2-adf", "mi-sh"}
     states, discretize : as in `learn_network`; continuous columns must be cut into intervals

@@ -1,4 +1,4 @@
-"""arc_strengths: how sure each arc of a learned network is, and the network of the arcs that are."""
+"""Bootstrap arc strengths (arc_strengths), and the averaged network of the strong arcs."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _learned(
 
 
 class Strength(NamedTuple):
-    """An arc; how often its ends are joined (strength); how often, when they are, it has this direction."""
+    """An arc with its strength (how often its ends are joined) and how often it then has this direction."""
 
     parent: Name
     child: Name
@@ -92,7 +92,7 @@ class Strength(NamedTuple):
 
 
 class ArcStrengths:
-    """The arcs that were learned from rows drawn anew, the strongest first."""
+    """The arcs learned from bootstrap samples, the strongest first."""
 
     def __init__(self, columns: NodeColumns, frequencies: Floats, n_samples: int) -> None:
         self._columns, self.frequencies, self.n_samples = columns, frequencies, n_samples
@@ -111,15 +111,15 @@ class ArcStrengths:
         return int((self.frequencies > 0).sum())
 
     def strength(self, a: Name, b: Name) -> float:
-        """Return how often two columns were joined, in either direction."""
+        """Return the share of samples in which two columns are joined, in either direction."""
         p, c = self._place(a), self._place(b)
         return float(self.frequencies[p, c] + self.frequencies[c, p])
 
     def averaged(self, threshold: float = 0.5, *, smoothing: TablePrior = "bdeu") -> BayesianNetwork:
-        """Return the network of the arcs that are at least so strong, fitted to all rows.
+        """Return the network of all arcs with at least this strength, fitted to all rows.
 
-        An arc takes the direction it mostly had. The strongest come first, and one that would close a cycle is left
-        out.
+        Each arc takes its most frequent direction. The strongest arcs come first, and an arc that would
+        create a cycle is left out.
         """
         least = number_below(threshold, "threshold", 1.0 + 1e-9)
         how = fit_settings(smoothing)
@@ -169,14 +169,14 @@ def arc_strengths(
     progress: bool = False,
     **how: Any,
 ) -> ArcStrengths:
-    """Learn a network again and again from rows drawn with replacement, and count its arcs.
+    """Learn a network from each of many bootstrap samples, and count its arcs.
 
     Parameters
     ----------
     data : any table in memory
-    n_samples : how often
-    n_jobs : processes; −1 for as many as there are processors. The answer does not depend on it.
-    random_state : for the rows that are drawn
+    n_samples : the number of bootstrap samples
+    n_jobs : the number of processes; −1 for one per processor. The result does not depend on it.
+    random_state : for drawing the rows
     how : the search, as for `learn_network`: method, criterion, required, forbidden, tiers, max_parents, states …
 
     Examples

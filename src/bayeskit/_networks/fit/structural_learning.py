@@ -1,4 +1,4 @@
-"""Learning a network from rows with holes: what is declared is read, structural EM run, its record kept."""
+"""Learns a network from rows with missing cells by structural EM."""
 
 from __future__ import annotations
 
