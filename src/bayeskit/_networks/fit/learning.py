@@ -245,8 +245,8 @@ def learn_network(
         How often "hill-climbing" and "tabu" restart from a perturbed best graph. For "structural-em", in each
         of its searches.
     start : a network, a mapping node → parents, or a list of (parent, child)
-        The initial graph of "structural-em". By default, the graph learned from the rows without missing cells, with hidden nodes as parents of all
-        others.
+        The initial graph of "structural-em". By default, the graph learned from the rows without missing
+        cells, with hidden nodes as parents of all others.
     time_limit : seconds
         After this time, or after Ctrl-C, the best graph so far is taken, with a warning.
     random_state : for methods that use random numbers; the others ignore it
