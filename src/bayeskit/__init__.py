@@ -1,4 +1,4 @@
-"""Bayesian classification, from naive Bayes to Bayesian networks: one algebra of counts under every model."""
+"""Bayesian classification from naive Bayes to Bayesian networks, with all models estimated from counts."""
 
 from typing import TYPE_CHECKING
 

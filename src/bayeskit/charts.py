@@ -1,4 +1,4 @@
-"""Charts: values with numbers in them that draw themselves, as SVG and with Matplotlib."""
+"""Charts that hold their data and can be drawn as SVG or with Matplotlib."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Classifiers: the estimators of the package, and the values that they hand out."""
+"""Classifiers, and the types of values that they return."""
 
 from typing import TYPE_CHECKING
 

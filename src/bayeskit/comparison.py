@@ -1,4 +1,4 @@
-"""Models compared on the same rows, with ties called ties: what ``bayeskit.compare`` returns."""
+"""Comparison of models on the same rows, with a test for ties: ``bayeskit.compare`` and its result."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Bayes decision theory: posterior × loss → action. Needs NumPy and nothing else.
+"""Bayes decision theory: from posteriors and losses to actions. It needs only NumPy.
 
 >>> from bayeskit._decision import bayes_rule, decide
 >>> mail = bayes_rule({"spam": 0.7, "ham": 0.3}, {"spam": 0.9, "ham": 0.01})

@@ -1,4 +1,4 @@
-"""What can go wrong, by name, and the language it is told in. Every error says the thing, the value and the way out."""
+"""Errors and warnings, and the language of their messages. Each names the object, the value and a remedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def set_language(lang: str | None) -> None:
     Parameters
     ----------
     lang : "en", "zh" or None
-        None leaves it to the environment variable BAYESKIT_LANG, as it was; without that it is English.
+        None uses the environment variable BAYESKIT_LANG, which is the default. If it is not set, the language
+        is English.
 
     Examples
     --------
@@ -76,7 +77,7 @@ class _Shown(Exception):
 
 
 class BayeskitError(_Shown):
-    """The root of every error that bayeskit raises on purpose.
+    """The base class of all errors that bayeskit raises deliberately.
 
     Examples
     --------
@@ -96,15 +97,15 @@ def _remade(kind: type[_Shown], arguments: tuple[Any, ...], content: dict[str, A
 
 
 class DataError(BayeskitError, ValueError):
-    """The data given cannot be used as they are."""
+    """The data cannot be used as given."""
 
 
 class DataTypeError(BayeskitError, TypeError):
-    """The data given are of a kind that cannot be used here."""
+    """The data have a type that cannot be used here."""
 
 
 class InfiniteValue(DataError):
-    """A cell holds infinity where a number is needed."""
+    """A cell is infinite where a finite number is needed."""
 
     def __init__(self, column: object, row: int, value: float) -> None:
         self.column, self.row, self.value = column, row, value
@@ -120,7 +121,7 @@ class InfiniteValue(DataError):
 class BlockValue(DataError):
     """A cell of a block is not finite, or is negative where counts are needed.
 
-    ``column`` is the place of the column, or its name where it has one.
+    ``column`` is the name of the column, or its position if it has no name.
     """
 
     def __init__(self, block: object, column: object, row: int, value: float) -> None:
@@ -139,7 +140,7 @@ class BlockValue(DataError):
 
 
 class ColumnError(DataError):
-    """A column is missing, doubled, superfluous or of the wrong kind."""
+    """A column is missing, duplicated, unexpected or of the wrong kind."""
 
 
 class UnseenState(DataError):
@@ -147,7 +148,7 @@ class UnseenState(DataError):
 
 
 class UnseenClass(DataError):
-    """A label is not among the classes that were announced."""
+    """A label is not one of the declared classes."""
 
 
 class WeightError(DataError):
@@ -155,19 +156,19 @@ class WeightError(DataError):
 
 
 class NotCounted(DataError):
-    """Rows are to be taken away that were never counted."""
+    """Rows cannot be removed because they were never counted."""
 
 
 class Incompatible(DataError):
-    """Two models or statistics do not speak of the same thing."""
+    """Two models or statistics cannot be combined because they describe different things."""
 
 
 class SettingError(BayeskitError, ValueError):
-    """A parameter has a value that means nothing, or two parameters contradict each other."""
+    """A parameter has an invalid value, or two parameters contradict each other."""
 
 
 class CyclicGraph(SettingError):
-    """The arcs of a graph lead back to where they began."""
+    """The arcs of a graph form a cycle."""
 
     def __init__(self, cycle: Sequence[object]) -> None:
         self.cycle = tuple(cycle)
@@ -178,9 +179,9 @@ class CyclicGraph(SettingError):
 
 
 class TooLarge(BayeskitError, ValueError):
-    """An exact answer would need more memory than is allowed.
+    """Exact inference would need more memory than allowed.
 
-    ``bytes_needed`` is the estimate (an int, or a float where it is beyond counting), ``largest`` the
+    ``bytes_needed`` is the estimate (an int, or a float if it is astronomically large). ``largest`` names the
     variables of the largest table.
     """
 
@@ -224,7 +225,7 @@ def _rounded(number: float) -> str:
 
 
 class ImpossibleEvidence(DataError):
-    """The evidence has probability zero; ``evidence`` is a smallest part of it that already has."""
+    """The evidence has probability zero. ``evidence`` is a minimal impossible subset of it."""
 
     def __init__(self, evidence: Mapping[Any, Any]) -> None:
         self.evidence = dict(evidence)
@@ -236,19 +237,19 @@ class ImpossibleEvidence(DataError):
 
 
 class UsageError(BayeskitError, RuntimeError):
-    """A method was called that the present way of use does not have."""
+    """A method is not available in the present state or mode of the object."""
 
 
 class NotSupported(UsageError):
-    """A conditional distribution has no such ability; the message says which has."""
+    """A conditional distribution does not support an operation. The message says which ones do."""
 
 
 class OneShotSource(DataTypeError):
-    """A source that can be read only once was given where several passes are needed."""
+    """A source can be read only once, but several passes are needed."""
 
 
 class NeedsRows(DataTypeError):
-    """Something is to be chosen that only rows can decide, and the source gives counts; ``setting`` asks for it."""
+    """A ``setting`` needs rows to make a choice, but the source provides only counts."""
 
     def __init__(self, setting: str, source: object, way_out: str | Message) -> None:
         self.setting = setting
@@ -262,17 +263,17 @@ class NeedsRows(DataTypeError):
 
 
 class CannotCount(DataError):
-    """A plan asks for sums that a backend cannot count."""
+    """A plan contains statistics that a backend cannot count."""
 
 
 class EncodingError(DataError):
-    """The bytes of a text file are not in the encoding named or found."""
+    """The bytes of a text file do not match the given or detected encoding."""
 
 
 class ModelFormatError(BayeskitError, ValueError):
-    """A file is not a saved model or network, is damaged, or comes from a newer version.
+    """A file is not a saved model or network, is damaged, or is from a newer version.
 
-    ``problem`` is the message without the place in the file.
+    ``problem`` is the message without the position in the file.
 
     Examples
     --------
@@ -295,7 +296,7 @@ class ModelFormatError(BayeskitError, ValueError):
 
     @property
     def what(self) -> str:
-        """What is wrong, without the place."""
+        """What is wrong, without the position."""
         return str(self.problem)
 
 
@@ -304,16 +305,16 @@ def _within(where: str | Message | None, alone: str, after: str, number: int) ->
 
 
 class SuspectColumn(_Shown, UserWarning):
-    """A column was used that looks like an identifier or carries nothing."""
+    """A column in use looks like an identifier or carries no information."""
 
 
 class SuspectResult(_Shown, UserWarning):
-    """An answer is usable but should be looked at."""
+    """A result is usable but should be checked."""
 
 
 class NotConverged(SuspectResult):
-    """An estimate was still moving when its steps, or its time, were used up."""
+    """An iteration reached its maximum number of steps, or its time limit, before it converged."""
 
 
 class SourceNote(_Shown, UserWarning):
-    """Something was understood about a source that its owner should know."""
+    """A note about how a source was read."""

@@ -1,4 +1,4 @@
-"""Explanations: the answer for a row as a page of arithmetic, and what else is said about rows."""
+"""Explanations of predictions step by step, contributions, credible intervals and novelty."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What a classifier, a density, a statistic, a backend or an engine of your own is made of."""
+"""Interfaces for your own classifiers, densities, statistics, backends and inference engines."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Mixtures: models of rows whose class was never seen; and EM, for a problem of your own."""
+"""Mixture models for unlabelled rows, and an EM algorithm for your own models."""
 
 from typing import TYPE_CHECKING
 

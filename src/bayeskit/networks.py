@@ -1,4 +1,4 @@
-"""Bayesian networks and Markov networks, and what is asked of them and learned about them."""
+"""Bayesian networks and Markov networks: inference, learning, comparison and analysis."""
 
 from typing import TYPE_CHECKING
 

@@ -1,9 +1,9 @@
-"""Priors as imaginary data: what is added to the counts before they are normalised.
+"""Priors as imaginary counts, which are added to the observed counts before normalising.
 
 .. math:: \\hat P(x = v \\mid c) = \\frac{n_{c,v} + a_v}{N_c + \\sum_u a_u}
 
-Maximum likelihood adds nothing, Laplace one to every cell, BDeu ess/(q·r). The statistic kept is always
-the raw one, so a prior can be changed after the counting.
+Maximum likelihood adds 0 to every cell, Laplace 1, BDeu ess/(q·r). Models keep the raw counts, so a prior can
+be changed after counting.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class Prior(Protocol):
     """Imaginary counts for the states of a variable."""
 
     def cells(self, variable: Variable, n_parents: int) -> Floats:
-        """Return the imaginary count of each state in one of the ``n_parents`` configurations."""
+        """Return the imaginary count of each state, for one of the ``n_parents`` parent configurations."""
         ...
 
 
 def check_number(value: Any, what: str, least: float = 0.0) -> None:
-    """Refuse what is no number of at least so much, or more than can be added up."""
+    """Raise an error if a value is not a number, too small, or too large to be summed."""
     # Beside a number of 4 bytes NumPy would make one of the bounds, too.
     number = value.item() if isinstance(value, np.generic) else value
     if not (isinstance(value, (int, float, np.integer, np.floating)) and least <= number <= LARGEST):
@@ -69,9 +69,9 @@ def check_number(value: Any, what: str, least: float = 0.0) -> None:
 
 
 def one_more_cell(prior: Prior, variable: Variable, n_parents: int) -> float:
-    """Return the imaginary count of missing as a state, or of a state never seen: the mean of what the others have.
+    """Return the imaginary count of "missing" or of an unseen state: the mean of the other states' counts.
 
-    Where there is no other, it is what a single state has.
+    If there is no other state, it is the count of a single state.
 
     >>> one_more_cell(Lidstone(0.5), Variable("x", "categorical"), 1)
     0.5
@@ -84,7 +84,7 @@ def one_more_cell(prior: Prior, variable: Variable, n_parents: int) -> float:
 
 @dataclass(frozen=True)
 class Lidstone:
-    """Add ``alpha`` to every cell: the mean of the posterior under a symmetric Dirichlet.
+    """Add ``alpha`` to every cell: the posterior mean under a symmetric Dirichlet prior.
 
     >>> Lidstone(0.5).cells(Variable("x", "categorical", ("a", "b")), 1)
     array([0.5, 0.5])
@@ -109,7 +109,7 @@ def Laplace() -> Lidstone:
 
 
 def MLE() -> Lidstone:
-    """Add nothing: relative frequencies.
+    """Add nothing: maximum likelihood, that is, relative frequencies.
 
     >>> MLE()
     Lidstone(alpha=0.0)
@@ -119,14 +119,14 @@ def MLE() -> Lidstone:
 
 @dataclass(frozen=True)
 class Dirichlet:
-    """Imaginary counts a: one for all cells, one for each attribute, or one for each cell.
+    """A Dirichlet prior with imaginary counts a: one for all cells, one per attribute, or one per cell.
 
-    Its mean is (n + a)/(N + Σa). ``MAP(Dirichlet(a))`` gives the mode.
+    The posterior mean is (n + a)/(N + Σa). ``MAP(Dirichlet(a))`` gives the mode.
 
     Parameters
     ----------
     a : number, sequence over the states, or mapping attribute → number, sequence or {state: number}
-        Attributes that a mapping does not name get one a cell.
+        Attributes that a mapping does not name get 1 per cell.
 
     Examples
     --------
@@ -202,7 +202,7 @@ class BDeu:
 
 @dataclass(frozen=True)
 class MAP:
-    """The mode of the posterior, (n + a − 1)/(N + Σ(a − 1)); it needs every a ≥ 1.
+    """The posterior mode, (n + a − 1)/(N + Σ(a − 1)). Every a must be at least 1.
 
     Laplace's rule is the mean under a = 1 and the mode under a = 2.
 
@@ -234,9 +234,10 @@ class MAP:
 
 @dataclass(frozen=True)
 class NormalInverseGamma:
-    """The prior of a normal's mean and variance; its predictive is Student's t.
+    """The conjugate prior of a normal's mean and variance. The predictive distribution is Student's t.
 
-    ``None`` takes the attribute's own pooled figures: mean μ₀ pooled, κ₀ = 1, α₀ = 1, β₀ half the variance.
+    ``None`` uses the pooled values of the attribute: μ₀ is the pooled mean, κ₀ = 1, α₀ = 1, and β₀ is half
+    the pooled variance.
 
     >>> NormalInverseGamma().kappa
     1.0
@@ -262,18 +263,19 @@ class NormalInverseGamma:
 
 @dataclass(frozen=True)
 class BackOff:
-    r"""Back off from a context that is seldom seen to the one with a parent less.
+    r"""Back off from a rare context to the context with one parent fewer.
 
     .. math:: p_l = \frac{n_l + c_l\, p_{l-1}}{N_l + c_l}, \qquad p_{-1} = \frac{1}{r}
 
-    At level l the context is the class and the first l parents, n_l the count of the state in it and N_l
-    that of the context. A context never seen has the estimate of the level below.
+    At level l the context is the class and the first l parents. n_l is the count of the state in this context
+    and N_l the count of the context. An unseen context has the estimate of the level below.
 
     Parameters
     ----------
     constants : number or sequence of numbers, optional
-        c of each level from 0 on, the last one for all deeper ones too. Without it they are chosen by the
-        leave-one-out loss of the class given one family at a time, which is a function of the counts.
+        c of each level, starting at 0. The last one also applies to all deeper levels. By default, they are
+        chosen by the leave-one-out loss of the class given one family at a time, which is a function of the
+        counts.
 
     Examples
     --------
@@ -299,7 +301,7 @@ class BackOff:
         object.__setattr__(self, "constants", tuple(float(value) for value in given))
 
     def levels(self, deepest: int) -> Floats:
-        """Return the constants of levels 0 to ``deepest``, where they were given."""
+        """Return the constants of levels 0 to ``deepest``, if they were given."""
         assert self.constants is not None
         given = self.constants
         return np.array([given[min(level, len(given) - 1)] for level in range(deepest + 1)])
@@ -307,9 +309,9 @@ class BackOff:
 
 @dataclass(frozen=True)
 class WittenBell:
-    """Back off with as much weight as there are different states in the context: c is their number.
+    """Back off with c equal to the number of different states in the context (Witten–Bell).
 
-    A context in which much is new is trusted less.
+    A context with many different states gets less weight.
 
     >>> WittenBell()
     WittenBell()
@@ -324,7 +326,7 @@ SmoothingLike = PriorLike | Mapping[Any, PriorLike] | None
 
 
 def backs_off(prior: object) -> bool:
-    """Tell whether a prior needs the level below, so that it has no cells of its own."""
+    """Return whether a prior backs off to the level below, so that it has no cells of its own."""
     return isinstance(prior, (BackOff, WittenBell))
 
 
@@ -364,7 +366,7 @@ _BY_NAME: dict[str, Any] = {
 
 
 def as_prior(spec: object) -> Any:
-    """Turn a prior, a name or a number into a prior.
+    """Convert a prior, a name or a number into a prior.
 
     >>> as_prior("laplace"), as_prior(0.5)
     (Lidstone(alpha=1.0), Lidstone(alpha=0.5))
@@ -389,7 +391,7 @@ def as_prior(spec: object) -> Any:
 
 @dataclass(frozen=True)
 class Smoothing:
-    """Which prior each variable gets: one for all, or by attribute name or kind."""
+    """The prior of each variable: one for all, or by attribute name or kind."""
 
     default: Any
     by_name: Mapping[Name, Any]
@@ -399,18 +401,18 @@ class Smoothing:
         return self.by_name.get(variable.name, self.default)
 
     def numeric_prior(self, name: Name) -> NormalInverseGamma | None:
-        """The prior of a numeric attribute, None where its family needs none."""
+        """The prior of a numeric attribute; None if its family needs none."""
         prior = self.by_name.get(name, self.numeric)
         return prior if isinstance(prior, NormalInverseGamma) else None
 
     def with_numeric_prior(self, schema: Schema) -> list[Name]:
-        """The numeric attributes that have a prior of their own kind."""
+        """The numeric attributes that have a numeric prior."""
         if not isinstance(self.numeric, NormalInverseGamma) and not self.by_name:
             return []
         return [v.name for v in schema.numeric if self.numeric_prior(v.name) is not None]
 
     def check(self, schema: Schema) -> None:
-        """Refuse names that are no variable, and priors of the wrong kind for theirs."""
+        """Raise an error for names that are not variables, and for priors of the wrong kind."""
         prior = self.default.prior if isinstance(self.default, MAP) else self.default
         names = [
             *self.by_name,
@@ -445,9 +447,9 @@ class Smoothing:
 def as_smoothing(smoothing: SmoothingLike, base: AnyPrior | None = None) -> Smoothing:
     """Read the ``smoothing`` parameter of a classifier.
 
-    A mapping goes from attribute names or kinds ("categorical", "numeric") to priors. A numeric prior
-    leaves tables alone. ``base`` is the prior of a model whose attributes have parents; without it there is
-    nothing to back off to.
+    A mapping maps attribute names or kinds ("categorical", "numeric") to priors. A numeric prior does not
+    affect tables. ``base`` is the prior of a model whose attributes have parents; without it, back-off is not
+    available.
     """
     found = _as_smoothing(smoothing, base or Lidstone(1.0))
     if base is None and any(backs_off(prior) for prior in (found.default, *found.by_name.values())):

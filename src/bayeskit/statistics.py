@@ -1,4 +1,4 @@
-"""Sufficient statistics: counts that add, subtract, scale and are saved; information measured from them."""
+"""Sufficient statistics that can be added, subtracted, scaled and saved, and information measures."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
-"""What users hand over, as types: the words of every signature that takes rows, labels, weights, seeds or paths.
+"""Type aliases for the public interface: rows, labels, weights, seeds and paths.
 
-They say what is accepted, for readers and type checkers; what a value really is, the reader of it finds out. A check
-of a setting takes ``object``: anything may come, and what is wrong is refused by name.
+They document for readers and type checkers what is accepted. The actual type of a value is determined at run
+time. Functions that check a setting take ``object``, because any value may be passed to them.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Models tried on the same folds, judged, and picked."""
+"""Compares models on the same folds and selects one."""

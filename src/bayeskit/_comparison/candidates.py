@@ -1,4 +1,4 @@
-"""The models that a comparison knows by name, which of them suit a table, and those that users bring along."""
+"""The candidate models of a comparison: those known by name, those that suit a table, and users' own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of a comparison: its rows, its classes, and which columns are used."""
+"""Loads the table of a comparison: its rows, its classes, and which columns are used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the report tells beyond the table: the model that was picked, its arcs, three rows explained."""
+"""Collects what the report shows besides the table: the chosen model, its arcs, three explained rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison: every model on the same folds, who won, and whether that is certain."""
+"""Runs a comparison: every model on the same folds, with a paired test against the best."""
 
 from __future__ import annotations
 
@@ -63,15 +63,16 @@ HINTS = {
 
 
 class Watcher:
-    """Who is told how a comparison goes on; this one warns of what is suspect, and says nothing else."""
+    """Receives the progress of a comparison. This base class only warns about suspect data."""
 
     def read(self, hints: Mapping[Name, tuple[str, str]]) -> None:
-        """Hear of columns that look measured, and are read as names: {column: ("unit" or "word", a cell)}."""
+        """Called with columns that look numeric but are read as categories: {column: ("unit" or "word", a
+        cell)}."""
         for name, (kind, cell) in hints.items():
             warnings.warn(SourceNote(HINTS[kind], name=name, cell=cell), stacklevel=4)
 
     def begin(self, models: int, folds: int, rare: Sequence[Any]) -> None:
-        """Hear how much is to be done, and of classes with fewer rows than there are folds."""
+        """Called at the start, with the amount of work and the classes that have fewer rows than folds."""
         if rare:
             told = Joined(map(repr, rare[:8]))
             warnings.warn(
@@ -83,12 +84,12 @@ class Watcher:
             )
 
     def trying(self, name: str) -> Callable[[], None]:
-        """Hear which model is tried next; return what is to be called after each of its folds."""
+        """Called before each model; returns the function to call after each of its folds."""
         return unheard
 
 
 def unheard() -> None:
-    """Nobody wishes to hear of it."""
+    """Ignore the progress."""
 
 
 def compare(
@@ -109,48 +110,50 @@ def compare(
     lang: str = "en",
     watcher: Watcher | None = None,
 ) -> Comparison:
-    """Compare models on the same rows: which errs least, which are tied with it, and which to take.
+    """Compare models on the same rows: which is best, which are tied with it, and which to choose.
 
-    Every model, and four of scikit-learn's to measure them by, is judged on rows that it had not learned. Those that a
-    paired test cannot tell from the best are called ties. Columns that name the row, dates, constants and copies of
-    the target are left out, and the result says so. ``bayeskit compare`` is this function on the command line.
+    Every model, and four scikit-learn baselines, is evaluated on held-out rows. Models that a paired test
+    cannot distinguish from the best are tied with it. Identifiers, dates, constants and copies of the target
+    are left out, and the result lists them. ``bayeskit compare`` is this function on the command line.
 
     Parameters
     ----------
     data : frame, array, mapping of columns, or path of a CSV or Parquet file
     target : column name, optional
-        The column that holds the class. Rows without a class are left out.
+        The column of the class. Rows without a class are left out.
     y : array of shape (n,), optional
-        The classes, where no column of ``data`` holds them.
+        The classes, if they are not a column of ``data``.
     models : str, estimator, list of these, or {name: estimator}, optional
         Keys of models of bayeskit ("nb", "kernel", "tan", "aode", "a2de", "kdb", "skdb", "weighted", "auto", "trees",
-        "spode", "net"; several in one text with commas between), and unfitted estimators of your own with ``fit``,
-        ``predict_proba`` and ``classes_``. Those get the rows as they were given, without the columns that are left
-        out: a frame is a frame, an array an array; what comes from a file or a mapping is a frame. By default the
-        models of bayeskit that suit the table.
+        "spode", "net"; several in one string, separated by commas), and your own unfitted estimators with
+        ``fit``, ``predict_proba`` and ``classes_``. Your estimators get the rows as given, without the
+        columns that are left out: a frame stays a frame, an array an array; a file or a mapping becomes a
+        frame. By default, the models of bayeskit that suit the table.
     baselines : bool, default True
-        Whether the majority class, logistic regression, a random forest and gradient boosting are tried, too.
-    test : like ``data``, or (X, y) where ``y`` is given, optional
-        Judge on these rows, not by folds.
+        Whether to include the majority class, logistic regression, a random forest and gradient boosting.
+    test : like ``data``, or (X, y) if ``y`` is given, optional
+        Evaluate on these rows instead of by cross-validation.
     exclude, keep : sequence of column names
-        Columns to leave out, and columns to use that would be left out.
+        Columns to leave out, and columns to use that would otherwise be left out.
     folds : int, default 5
     random_state : int, numpy Generator or None, default 0
-        How rows are dealt into folds; also for the baselines. The result tells the number that was used.
+        For the assignment of rows to folds, and for the baselines. The result contains the number that was
+        used.
     loss : {action: {class: cost}}, array of shape (actions, K), or callable, optional
-        What decides is then the cost of the decisions. A callable gets the classes and returns one of the others.
+        If given, models are ranked by the cost of their decisions. A callable gets the classes and returns
+        one of the other forms.
     encoding, missing : str, sequence of str, optional
-        How a file is read: its encoding, and texts that mean a missing cell.
+        For files: the encoding, and the strings that mean a missing cell.
     lang : "en" or "zh"
         The language of the result.
     watcher : Watcher, optional
-        Who is told how it goes on.
+        Receives the progress.
 
     Returns
     -------
     Comparison
-        Prints as a table; ``pick`` is the model to take, ``fitted()`` that model fitted to all rows, ``to_frame()`` the
-        figures, ``page()`` a page of HTML about all of it.
+        Prints as a table. ``pick`` is the recommended model, ``fitted()`` returns that model fitted to all
+        rows, ``to_frame()`` the figures, and ``page()`` an HTML report.
 
     References
     ----------
@@ -206,7 +209,7 @@ def _losses(loss: LossLike | Callable[[Sequence[Label]], LossLike], classes: NDA
 
 @dataclass(frozen=True)
 class ComparisonSettings:
-    """What was asked for; ``models`` None leaves it to the table."""
+    """The settings of a comparison. If ``models`` is None, the table determines the models."""
 
     models: candidates.ModelRequest | None = None
     baselines: bool = True
@@ -226,7 +229,7 @@ class _JudgedFolds:
 
 
 class ComparisonRun:
-    """The models of one comparison, tried one after the other."""
+    """One comparison: evaluates its models one after the other."""
 
     def __init__(self, loaded: LabelledRows, settings: ComparisonSettings) -> None:
         from bayeskit import NaiveBayes
@@ -284,7 +287,7 @@ class ComparisonRun:
         return _JudgedFolds(parts, rows, np.searchsorted(self.classes, y[rows]), places)
 
     def fold_model(self, key: str, fold: int) -> Any:
-        """Return one of our models as it learned in a fold."""
+        """Return one of our models as fitted in a fold."""
         if key in self.fold_models:
             return self.fold_models[key][fold]
         train = self.judged.parts[fold][0]
@@ -292,7 +295,7 @@ class ComparisonRun:
         return self.contenders[key].make().fit(rows, target=self.target)
 
     def fitted(self, key: str) -> Any:
-        """Fit a model to all rows that are learned from; any of ours, whether it was tried or not."""
+        """Fit a model to all training rows: any of ours, even if it was not part of the comparison."""
         contender = self.contenders[key] if key in self.contenders else self._ours(key)
         if contender.kind == "ours":
             return contender.make().fit(self._learned(), target=self.target)
@@ -300,7 +303,7 @@ class ComparisonRun:
         return contender.make().fit(self._take(contender, rows), self.loaded.y[rows])
 
     def explained(self, key: str, place: int, losses: Losses | None) -> Explanation | None:
-        """Explain one of the rows judged by a model that had not learned it; None where a model cannot do that."""
+        """Explain the held-out prediction of one row; None if the model cannot do that."""
         if self.contenders[key].kind != "ours":
             return None
         row = int(self.judged.rows[place])
@@ -312,7 +315,7 @@ class ComparisonRun:
     def findings(
         self, found: Comparison, command: str, next_lines: Sequence[str], loss_path: str | None
     ) -> Findings:
-        """Gather what the page about a comparison shows."""
+        """Collect the content of the report."""
         from bayeskit._comparison.report_data import found_by
 
         return found_by(self, found, command, next_lines, loss_path)
@@ -323,14 +326,14 @@ class ComparisonRun:
         return self.loaded.as_given(rows) if contender.kind == "own" else self.loaded.take(rows)
 
     def try_one(self, contender: Contender, after_fold: Callable[[], None] = unheard) -> Trial:
-        """Fit and ask a model in every fold."""
+        """Fit and evaluate a model in every fold."""
         return tried(
             contender, lambda rows: self._take(contender, rows), self.loaded.y, self.judged.parts, self.classes,
             target=self.target, most_warm=WARM, after_fold=after_fold,
         )  # fmt: skip
 
     def compare(self, losses: Losses | None, begun: Callable[[str], Callable[[], None]]) -> Comparison:
-        """Try every model; ``begun(name)`` is told of each, and returns what to call after each fold."""
+        """Evaluate every model. ``begun(name)`` is called for each and returns what to call after each fold."""
         costs = None
         if losses is not None:
             costs = np.array([[row[c] for c in self.classes.tolist()] for row in losses.values()])

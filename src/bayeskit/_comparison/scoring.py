@@ -1,4 +1,4 @@
-"""Posteriors against the truth: what each row cost, the figures over folds, and whether a difference is luck."""
+"""Scores posteriors against the true classes, per row and over folds, and tests differences."""
 
 from __future__ import annotations
 

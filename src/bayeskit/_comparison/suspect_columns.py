@@ -1,4 +1,4 @@
-"""Columns that tell nothing that holds for new rows: identifiers, constants, dates, and copies of the target."""
+"""Detects columns that do not generalise: identifiers, constants, dates, and copies of the target."""
 
 from __future__ import annotations
 

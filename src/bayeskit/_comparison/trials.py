@@ -1,4 +1,4 @@
-"""One model in each fold: what it said of rows that it had not learned, how long it took, how large it is."""
+"""Evaluates one model in each fold: its held-out posteriors, its time, its size."""
 
 from __future__ import annotations
 

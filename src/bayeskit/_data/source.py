@@ -1,4 +1,4 @@
-"""Where rows come from: memory, batches, a file. Each gives tables with their labels and weights."""
+"""Sources of rows (memory, batches, a file), which yield tables with labels and weights."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Rows:
 
 
 class Batches:
-    """A source of batches that can be read again and again.
+    """A source of batches that can be read several times.
 
     Parameters
     ----------
     make : callable
-        Called once for every pass; returns an iterable of batches. A batch is (X, y), (X, y, weights),
-        or rows that hold the target column.
+        Called once for every pass. It returns an iterable of batches. A batch is (X, y), (X, y, weights), or
+        rows that include the target column.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Bayes decision theory: posterior × loss → action."""
+"""Bayes decision theory: from posteriors and losses to actions."""

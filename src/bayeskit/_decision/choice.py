@@ -1,4 +1,4 @@
-"""The choice of least conditional risk, and the right to refuse it."""
+"""Choosing the action of minimum conditional risk, with an option to reject."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ TIE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What to do with each object; `np.asarray` gives the actions.
+    """The action for each row. `np.asarray` gives the actions.
 
-    For one posterior alone, `actions`, `risk`, `rejected` and `indices` are plain scalars.
+    For a single posterior, `actions`, `risk`, `rejected` and `indices` are plain scalars.
 
     Attributes
     ----------
     actions : array of shape (n,)
-        The name of the action taken (its number, where it has no name), or the name for rejecting.
+        The name of the chosen action (its number, if it has no name), or the name for rejecting.
     risk : array of shape (n,)
-        Its conditional risk; the cost of rejecting where that was done.
+        The conditional risk of the chosen action; for rejected rows, the cost of rejecting.
     risks : array of shape (n, actions)
-        The conditional risk of every action; rejecting is not among them.
+        The conditional risk of every action except rejecting.
     rejected : bool array of shape (n,)
     indices : int array of shape (n,)
-        The row of the loss that was taken, −1 where rejected.
+        The row of the loss that was chosen; −1 for rejected rows.
     names : tuple
         The actions, in the order of the columns of `risks`.
     """
@@ -72,7 +72,7 @@ class Decision:
 
 
 def conditional_risk(posterior: NumbersLike, loss: LossLike = None) -> Floats:
-    r"""Compute the loss to be expected of each action.
+    r"""Compute the expected loss of each action.
 
     .. math:: R(i \mid x) = \sum_j \lambda_{ij} P(c_j \mid x)
 
@@ -81,10 +81,10 @@ def conditional_risk(posterior: NumbersLike, loss: LossLike = None) -> Floats:
     posterior : array of shape (K,) or (n, K), Posterior, mapping, Series or frame
         Rows must sum to one within 1e-6 (float32: 4e-6).
     loss : array of shape (actions, K), frame, mapping {action: {class: cost}}, or None
-        ``loss[i, j]`` is the cost of action i when class j is the truth; None is the 0/1 loss.
-        A pandas frame has its actions in the index and its classes in the columns; a frame
-        without an index may have the names of the actions in its first column. Classes that
-        are named on both sides are matched by name, in any order.
+        ``loss[i, j]`` is the cost of action i when the true class is j. None means the 0/1 loss. A pandas
+        frame has actions in the index and classes in the columns; a frame without an index may have the names
+        of the actions in its first column. If posterior and loss both name their classes, they are matched by
+        name, in any order.
 
     Returns
     -------
@@ -110,24 +110,24 @@ def decide(
     reject: float | None = None,
     actions: Iterable[Hashable] | None = None,
 ) -> Decision:
-    r"""Take the action of least conditional risk, or none where even that risks too much.
+    r"""Choose the action of minimum conditional risk, or reject if even that risk is too high.
 
     .. math:: h^*(x) = \arg\min_i R(i \mid x), \quad\text{rejected where}\quad \min_i R(i \mid x) > \lambda_r
 
-    Ties go to the action that is listed first, and a risk equal to the cost of rejecting is
-    taken, not rejected; "equal" means up to 1e-12 of the loss, so that rounding breaks no tie.
+    Ties go to the action listed first. A risk equal to the cost of rejecting is accepted. "Equal" means up to
+    1e-12 of the loss, so that rounding does not break ties.
 
     Parameters
     ----------
     posterior, loss
         As in `conditional_risk`.
     reject : float or None
-        What it costs to reject (Chow's rule); None: never reject.
+        The cost of rejecting (Chow's rule). None means never reject.
     actions : sequence of names or None
-        Names for the rows of a loss that has none, or the names it has in the order in which
-        ties are to be broken. With `reject`, one more name at the end is the name for
-        rejecting, which is "reject" otherwise. Without names, the actions of a square loss
-        are called like the classes, those of any other loss 0, 1, 2, …
+        Names for the actions of a loss without names, or the existing names in the order in which to break
+        ties. With `reject`, one more name at the end is the name for rejecting, which is "reject" by default.
+        Without names, the actions of a square loss have the names of the classes, those of any other loss 0,
+        1, 2, …
 
     References
     ----------
@@ -157,7 +157,7 @@ def decide(
 def prepare(
     table: LossTable, reject: object, actions: Iterable[Hashable] | None
 ) -> tuple[LossTable, Hashable]:
-    """Settle the names: those of the actions, and the one for rejecting."""
+    """Determine the names of the actions, and the name for rejecting."""
     label: Hashable = "reject"
     if actions is not None:
         given = [actions] if isinstance(actions, str) else list(actions)

@@ -1,4 +1,4 @@
-"""Decisions, posteriors and losses as small tables of HTML, every name escaped."""
+"""Renders decisions, posteriors and losses as small HTML tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of losses: what each action costs when each class is the truth."""
+"""The loss matrix: the cost of each action for each true class."""
 
 from __future__ import annotations
 

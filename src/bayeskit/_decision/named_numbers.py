@@ -1,6 +1,6 @@
-"""The door of this package: numbers that may carry names, from mappings, frames, series and arrays.
+"""Reads numbers that may have names, from mappings, frames, series and arrays.
 
-Frames are recognised by what they can do, so that no frame library is imported here.
+Frames are recognised by their methods, so that no frame library is imported here.
 """
 
 from __future__ import annotations

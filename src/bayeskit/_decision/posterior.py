@@ -17,13 +17,13 @@ from bayeskit.typing import Floats
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """P(c | x) for one object or many; `np.asarray` gives the probabilities.
+    """P(c | x) for one row or many. `np.asarray` gives the probabilities.
 
     Attributes
     ----------
     probabilities : array of shape (K,) or (n, K)
     evidence : float or array of shape (n,)
-        P(x), the total probability of what was observed.
+        P(x), the probability of the observation.
     names : tuple or None
         The classes, in the order of the last axis.
     """
@@ -36,7 +36,7 @@ class Posterior:
         return as_array(self.probabilities, dtype, copy)
 
     def __getitem__(self, key: Any) -> Any:
-        """Index as an array, or by the name of a class where that is text."""
+        """Index as an array, or by the name of a class if that is text."""
         if not isinstance(key, str):
             return self.probabilities[key]
         if self.names is None or key not in self.names:
@@ -65,7 +65,7 @@ class Posterior:
 
 
 def bayes_rule(prior: NumbersLike, likelihood: NumbersLike) -> Posterior:
-    r"""Turn a prior and a likelihood into a posterior.
+    r"""Compute the posterior from a prior and a likelihood.
 
     .. math:: P(c \mid x) = \frac{P(c)\, P(x \mid c)}{P(x)}, \qquad P(x) = \sum_j P(c_j)\, P(x \mid c_j)
 
@@ -74,8 +74,8 @@ def bayes_rule(prior: NumbersLike, likelihood: NumbersLike) -> Posterior:
     prior : array of shape (K,), mapping or Series
         Must sum to one within 1e-9.
     likelihood : array of shape (K,) or (n, K), mapping, Series or frame
-        Probabilities or densities, classes on the last axis. Where both are named they are
-        matched by name, otherwise by position.
+        Probabilities or densities, with the classes on the last axis. If prior and likelihood both have
+        names, they are matched by name, otherwise by position.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The Bayes risk: what the best possible decisions still cost."""
+"""The Bayes risk: the risk of the best possible decisions."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BayesRisk:
-    """The least risk that any classifier can have.
+    """The Bayes risk: the lowest risk that any classifier can have.
 
     Attributes
     ----------
     value : float
     interval : (float, float)
-        For the risk over the population that the rows were drawn from; (value, value) when exact.
+        A confidence interval for the risk in the population of the rows; (value, value) if exact.
     ceiling : float or None
-        The best accuracy that can be had, 1 − value. It has a meaning for the 0/1 loss only and
-        is None for any other.
+        The best possible accuracy, 1 − value. Only for the 0/1 loss; None for any other loss.
     level : float
         The confidence of the interval.
     n_rows : int or None
-        How many posteriors were averaged; None when the joint distribution was given.
+        The number of averaged posteriors; None if the joint distribution was given.
     """
 
     value: float
@@ -65,14 +64,13 @@ def bayes_risk(
     Parameters
     ----------
     posterior : as in `conditional_risk`
-        Posteriors of objects drawn at random; trustworthy as far as the posteriors are.
+        Posteriors of randomly drawn rows. The estimate is only as good as the posteriors.
     loss : as in `conditional_risk`
     level : float
-        The interval is the normal one for the mean over the rows, cut off at what the loss
-        allows. A single row tells nothing of the spread: the interval is then all that the
-        loss allows.
+        The confidence level of the interval: the normal interval for the mean over the rows, clipped to the
+        range of the loss. For a single row the spread is unknown, so the interval is the whole range.
     joint : array of shape (..., K), mapping or frame
-        P(x, c) over all x, in place of `posterior`; must sum to one within 1e-9. Exact.
+        P(x, c) over all x, instead of `posterior`. It must sum to one within 1e-9. The risk is then exact.
 
     References
     ----------

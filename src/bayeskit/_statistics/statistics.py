@@ -1,4 +1,4 @@
-"""The algebra: statistics that can be added, subtracted, scaled and moved to a larger schema."""
+"""Sufficient statistics that can be added, subtracted, scaled and moved to a larger schema."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ for _part in (
 
 @dataclass(frozen=True)
 class Statistics:
-    """Sums over rows, with the schema that names their axes.
+    """Sufficient statistics: sums over rows, with the schema that names their axes.
 
-    Statistics are values: ``a + b`` is the statistics of the rows of both, ``a - b`` those of a without
-    the rows of b, ``a * w`` those of a with every weight multiplied. Schemas grow as needed.
+    Statistics are values. ``a + b`` are the statistics of the rows of both, ``a - b`` those of a without the
+    rows of b, and ``a * w`` those of a with every weight multiplied by w. Schemas grow as needed.
 
-    ``gone`` holds the small parts of all rows that were taken away, as long as their classes have weight: they tell
-    how large an error that may have left, so that the next subtraction knows what is nothing. It is empty while every
-    weight is a whole number or a short binary fraction.
+    ``gone`` holds the small parts of all rows that were removed, as long as their classes have weight. They
+    bound the rounding error that the removal may have left, so that the next subtraction can recognise zeros.
+    It is empty while every weight is an integer or a short binary fraction.
     """
 
     schema: Schema
@@ -67,9 +67,9 @@ class Statistics:
         return cls(schema, plan, {p.kind: PARTS[p.kind].zero(schema, p.attributes) for p in plan.patterns})
 
     def cell_tables(self) -> list[CellTable]:
-        """List the cells of every term, once for each: the same statistics as a long table.
+        """Return the cells of every term: the same statistics as a long table.
 
-        Where a term is part of two patterns the first one's is listed.
+        Each term is listed once. If it is part of two patterns, the first one is used.
         """
         found: dict[Term, CellTable] = {}
         for pattern in self.plan.patterns:
@@ -79,10 +79,10 @@ class Statistics:
 
     @classmethod
     def from_cell_tables(cls, schema: Schema, plan: Plan, tables: Iterable[CellTable]) -> Statistics:
-        """Build statistics from the cells of their terms, wherever these were counted.
+        """Build statistics from the cells of their terms, which may have been counted anywhere.
 
-        The inverse of :meth:`cell_tables`. Every term of the plan must be there, and plain counts must all add up to
-        the same rows. A term may come in several pieces.
+        The inverse of :meth:`cell_tables`. Every term of the plan must be present, and all plain counts must
+        have the same total. A term may come in several pieces.
 
         Examples
         --------
@@ -104,13 +104,13 @@ class Statistics:
         return float(self.tables.margin.sum())
 
     def table(self, name: Name) -> Floats:
-        """n(v, c) for the states v of one attribute, without its spare cell: shape (r, K)."""
+        """n(v, c) for the states v of one attribute, without the cell for missing values: shape (r, K)."""
         j = [v.name for v in self.schema.categorical].index(name)
         start, stop = int(self.schema.offsets[j]), int(self.schema.offsets[j + 1])
         return self.tables.counts[start : stop - 1]
 
     def embed(self, schema: Schema) -> Statistics:
-        """Return the same statistics under a schema with more (or fewer, weightless) states."""
+        """Return the same statistics under a schema with more states, or without states of weight zero."""
         if schema is self.schema:
             return self
         embedding = Embedding(self.schema, schema)
@@ -137,7 +137,7 @@ class Statistics:
         return replace(a, parts=parts, gone=gone)
 
     def subtract(self, other: Statistics) -> Statistics:
-        """Return the statistics without the rows of another; more than was counted is refused."""
+        """Return the statistics without the rows of another. Removing more than was counted is an error."""
         a, b = self._aligned(other)
         before = _merged(a.gone, b.gone)
         taken = {
@@ -168,7 +168,7 @@ class Statistics:
 
     @property
     def exact(self) -> bool:
-        """Whether all weights are such that sums of them have no rounding."""
+        """Whether sums of the weights are free of rounding."""
         return all(part.exact for part in self.parts.values())
 
     def __add__(self, other: Statistics) -> Statistics:
@@ -188,7 +188,7 @@ class Statistics:
         return statistics_html(self)
 
     def pruned(self) -> Statistics:
-        """Let go of undeclared states and classes that have no weight (left or never had)."""
+        """Drop undeclared states and classes that have no weight."""
         schema, tables = self.schema, self.tables
         alive = np.asarray(tables.counts.any(axis=1))
         alive[schema.offsets[1:].astype(np.intp) - 1] = True  # spare cells are no states
@@ -211,5 +211,5 @@ def _merged(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def memory_of(plan: Plan, schema: Schema) -> int:
-    """Return the bytes that the large parts of a plan take for a schema, before any is taken."""
+    """Return the bytes that the large parts of a plan will need for a schema."""
     return sum(PARTS[pattern.kind].memory(schema, pattern.attributes) for pattern in plan.patterns)

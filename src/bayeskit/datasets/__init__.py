@@ -1,4 +1,4 @@
-"""Small tables that come with the library: those of the textbooks, and a few real ones."""
+"""Small data sets that are part of the library: textbook examples and a few real ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Dataset", "dataset_names", "load_dataset"]
 
 
 def dataset_names() -> tuple[str, ...]:
-    """List what :func:`load_dataset` knows.
+    """Return the names that :func:`load_dataset` accepts.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def dataset_names() -> tuple[str, ...]:
 
 
 def load_dataset(name: str) -> Dataset:
-    """Read a bundled table.
+    """Load a bundled data set.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def load_dataset(name: str) -> Dataset:
     Returns
     -------
     Dataset
-        A fresh one at every call: change its arrays as you like.
+        A new object at every call, so its arrays may be modified.
 
     Examples
     --------

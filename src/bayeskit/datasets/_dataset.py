@@ -1,4 +1,4 @@
-"""What is bundled, where it comes from and under which licence; and a table, read, with its card."""
+"""The bundled data sets with their sources and licences, and the class that holds one of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UCI = "CC BY 4.0 (UCI Machine Learning Repository)"
 
 @dataclass(frozen=True)
 class Entry:
-    """The card of one table; `index` names the column that only labels the rows."""
+    """The description of one data set; `index` names the column that only labels the rows."""
 
     title: str
     source: str
@@ -113,22 +113,22 @@ REGISTRY: Mapping[str, Entry] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A table with its target, where it comes from and what is known of its attributes.
+    """A data set: its columns, its target, its source, and what is known about its attributes.
 
     Attributes
     ----------
     title, title_zh : str
-        What it is, in English and in Chinese.
+        The title in English and in Chinese.
     columns : dict of str to array
         The attributes and the target, in the order of the file: ``int64`` or ``float64`` (NaN where missing),
-        texts as objects (None where missing).
+        text as objects (None where missing).
     target : str
         The name of the column to predict.
     states : dict of str to tuple
-        The states that the source declares for an attribute, seen in the rows or not. For information: pass
-        them on where they matter.
+        The states that the source declares for an attribute, including any that no row has. They are not
+        applied automatically; pass them to a model as ``states`` if they matter.
     index : array
-        The labels of the rows, which are no attribute; 0, 1, 2, … where the table has none.
+        The labels of the rows, which are not an attribute; 0, 1, 2, … if the table has none.
     """
 
     name: str
@@ -143,7 +143,7 @@ class Dataset:
 
     @property
     def title_zh(self) -> str:
-        """What it is, in Chinese."""
+        """The title in Chinese."""
         return text_in("zh", self.title)
 
     @property
@@ -153,7 +153,7 @@ class Dataset:
 
     @cached_property
     def frame(self) -> Any:
-        """All columns as a data frame: pandas if installed (with the index), else polars, else pyarrow."""
+        """All columns as a data frame: pandas if installed (with the index), otherwise polars or pyarrow."""
         return self._frame(tuple(self.columns))
 
     @cached_property
@@ -183,7 +183,7 @@ class Dataset:
 
 
 def as_array(cells: list[str]) -> NDArray[Any]:
-    """Make an array of written cells: whole numbers, else numbers, else texts; an empty cell is missing.
+    """Convert text cells to an array: integers, otherwise numbers, otherwise text. An empty cell is missing.
 
     Examples
     --------

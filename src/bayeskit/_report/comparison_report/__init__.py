@@ -1,4 +1,4 @@
-"""A comparison of models as values, as sentences, and as one page of HTML."""
+"""The result of a comparison as values, as sentences, and as an HTML report."""
 
 from bayeskit._report.comparison_report.comparison import (
     Column,

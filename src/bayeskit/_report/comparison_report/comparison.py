@@ -1,4 +1,4 @@
-"""What a comparison of models found, as plain values."""
+"""The result of a comparison of models, as plain values."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ Losses = dict[Any, dict[Label, float]]
 
 @dataclass(frozen=True)
 class Column:
-    """What was understood of one column.
+    """How one column was read.
 
     Attributes
     ----------
     family : str
-        How it is modelled, such as "table" or "gaussian"; empty where it is left out.
+        How it is modelled, such as "table" or "gaussian"; empty if it is left out.
     states : int
-        How many values a category has; 0 for numbers.
+        The number of values of a categorical column; 0 for numbers.
     missing : int
-        How many cells are empty.
+        The number of missing cells.
     left_out : str or None
         Why it is not used: "identifier", "constant", "copy", "date" or "dropped".
     suggestion : str or None
-        Another family that might suit.
+        Another family that might fit.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """The table that was read: how many rows had a class, how many had none, of a file its path and its bytes' hash."""
+    """The table that was read: its numbers of rows with and without a class; for a file, its path and hash."""
 
     path: str | None
     rows: int
@@ -60,13 +60,13 @@ class Table:
     sha256: str | None
 
     def called(self, lang: str) -> str:
-        """Return what texts call it."""
+        """Return its name for texts."""
         return text_in(lang, "The table given") if self.path is None else self.path
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A number, and how much it varies: over folds their standard deviation, over rows the standard error."""
+    """A number with its variation: the standard deviation over folds, or the standard error over rows."""
 
     value: float
     deviation: float | None = None
@@ -74,25 +74,26 @@ class Measure:
 
 @dataclass(frozen=True)
 class ModelStanding:
-    """One model's figures on rows that it had not learned.
+    """The held-out results of one model.
 
     Attributes
     ----------
-    key : the name that it is asked for by
-    ours : whether it is a model to choose, of bayeskit or of the user's own, not a baseline
+    key : the name of the model
+    ours : whether it is a model to choose, from bayeskit or the user, and not a baseline
     error, log_loss, brier, auc, cost : Measure
-        ``auc``: each class against the rest, the classes' mean; None where the rows judged are all of one class.
+        ``auc``: the mean over the classes, each against the rest; None if all test rows have the same class.
         ``cost``: None without a loss.
     by_fold : tuple of float
-        What decides (the cost if there is a loss, else the error) in each fold; empty with one set of test rows.
+        The decisive measure (the cost if there is a loss, otherwise the error) in each fold; empty with a
+        test set.
     cpu_seconds : for fitting and predicting, all folds together
     size : int or None
-        Bytes of the model; None where it can neither be saved nor pickled.
+        The size of the model in bytes; None if it can be neither saved nor pickled.
     p : float or None
-        Of the paired test against the best; None for the best itself.
+        The p-value of the paired test against the best model; None for the best itself.
     tied : bool
-        Whether it cannot be told from the best: p is at least 0.05.
-    own : whether it is an estimator of the user's own
+        Whether it cannot be distinguished from the best: p is at least 0.05.
+    own : whether it is the user's own estimator
     """
 
     key: str
@@ -112,7 +113,7 @@ class ModelStanding:
 
     @property
     def decisive(self) -> Measure:
-        """What decides: the cost if there is a loss, else the error."""
+        """The decisive measure: the cost if there is a loss, otherwise the error."""
         return self.error if self.cost is None else self.cost
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,7 +122,7 @@ class ModelStanding:
 
 @dataclass(frozen=True, eq=False)
 class JudgedRows:
-    """The rows that were judged: their numbers in the file (from 1), their classes, and the pick's posteriors."""
+    """The test rows: their numbers in the file (from 1), their classes, and the chosen model's posteriors."""
 
     rows: NDArray[np.int64]
     truth: NDArray[np.intp]
@@ -129,7 +130,7 @@ class JudgedRows:
 
 
 class Refitter(Protocol):
-    """What made a comparison, and can fit its models again."""
+    """The run behind a comparison, which can fit its models again."""
 
     def fitted(self, key: str) -> Any: ...
 
@@ -140,30 +141,29 @@ class Refitter(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Everything that a comparison found, the best model first.
+    """The result of a comparison, the best model first.
 
     Attributes
     ----------
     table, test : Table
-        What was learned from, and what was judged by, if that was another table.
+        The training table, and the test table if there is one.
     columns : tuple of Column
-        What was understood of each column, and why some are left out.
+        How each column was read, and why some are left out.
     standings : tuple of ModelStanding
         The figures of each model.
     folds : int
-        1 where the models were judged on a table of its own.
+        The number of folds; 1 if the models were evaluated on a test table.
     pick : str
-        The key of the model to take: of those, baselines apart, that cannot be told from the best, the one with the
-        best probabilities.
+        The key of the recommended model: among the models tied with the best (without baselines), the one
+        with the best probabilities.
     ceiling : BayesRisk
-        By the posteriors of the model named in `ceiling_by`.
+        Estimated from the posteriors of the model named in `ceiling_by`.
     losses : {action: {class: cost}} or None
     failed : tuple of (name, why)
     uncounted_pairs : int or None
-        The bytes that the counts of all pairs of values would have taken, where that was too much: then nothing is
-        known about how attributes depend on one another. None where it was looked at.
-    run : Rerun or None
-        What fits the models again.
+        The bytes that the counts of all pairs of values would need, if that was too much. The dependences
+        between attributes are then unknown. None if they were examined.
+    run : Refitter or None
     """
 
     table: Table
@@ -202,48 +202,49 @@ class Comparison:
 
     @property
     def picked(self) -> ModelStanding:
-        """The figures of the model to take."""
+        """The figures of the recommended model."""
         return self.of(self.pick)
 
     @property
     def best(self) -> ModelStanding:
-        """The figures of the model that does best, a baseline perhaps."""
+        """The figures of the best model, which may be a baseline."""
         return self.standings[0]
 
     @property
     def attributes(self) -> int:
-        """How many columns are used."""
+        """The number of columns in use."""
         return sum(column.left_out is None for column in self.columns)
 
     @property
     def least_error(self) -> float:
-        """The error of the model that errs least, whatever decides."""
+        """The lowest error of any model, regardless of the decisive measure."""
         return min(standing.error.value for standing in self.standings)
 
     @property
     def ceiling_holds(self) -> bool:
-        """Whether no model has surpassed what should be the best possible: else the posteriors are too doubtful."""
+        """Whether no model is better than the estimated ceiling; otherwise the posteriors are not reliable
+        enough."""
         return self.least_error >= self.ceiling.interval[0]
 
     @property
     def majority(self) -> tuple[Label, float]:
-        """The most frequent class of the rows learned, and how often it is wrong for those judged."""
+        """The most frequent class of the training rows, and its error rate on the test rows."""
         place = int(np.argmax(self.class_counts))
         return self.classes[place], float((self.held.truth != place).mean())
 
     def fitted(self, key: str | None = None) -> Any:
-        """Return a model fitted to all rows that were learned from: the pick, or the one named."""
+        """Return a model fitted to all training rows: the recommended one, or the one named."""
         if self.run is None:
             raise UsageError("This comparison has no rows to fit a model to. Make it by bayeskit.compare.")
         return self.run.fitted(self.of(self.pick if key is None else key).key)
 
     def page(self, *, command: str = "", next_lines: Sequence[str] = (), loss_path: str | None = None) -> str:
-        """Return a page of HTML about all of it, which stands alone.
+        """Return a self-contained HTML report.
 
         Parameters
         ----------
-        command, next_lines : what to type to get the page again, and then; left out where there is nothing
-        loss_path : where the loss was read from
+        command, next_lines : the command that reproduces the report, and those to run next; omitted if empty
+        loss_path : the file of the loss
         """
         from bayeskit._report.comparison_report.comparison_page import as_page
 
@@ -252,7 +253,7 @@ class Comparison:
         return as_page(self.run.findings(self, command, next_lines, loss_path))
 
     def to_frame(self) -> Any:
-        """Return the figures as a pandas frame: a row for each model, the best first, by its key."""
+        """Return the figures as a pandas frame: a row for each model, indexed by its key, the best first."""
         try:
             pandas = import_module("pandas")
         except ImportError:
@@ -284,7 +285,7 @@ class Comparison:
         return f"{table}{notes.listed()}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all but the posteriors as plain values."""
+        """Return everything except the posteriors as plain values."""
         from bayeskit._report.comparison_report.verdict import uncounted_text
 
         low, high = self.ceiling.interval

@@ -1,4 +1,4 @@
-"""A comparison as one page of HTML that stands alone: no script, no font and no picture from anywhere else."""
+"""Renders a comparison as a self-contained HTML report, without external scripts, fonts or pictures."""
 
 from __future__ import annotations
 

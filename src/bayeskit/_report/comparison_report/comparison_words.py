@@ -1,4 +1,4 @@
-"""The words of the page that compares models."""
+"""The words of the comparison report, by language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sections of the page: what was taken for what, the arcs between attributes, and what is done under three losses."""
+"""Sections of the report: how columns were read, arcs between attributes, decisions under three losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All models and their figures: as text, as a table of HTML, and as dots on a line."""
+"""Renders the figures of all models: as text, as an HTML table, and as a dot plot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outcome of a comparison in sentences."""
+"""Describes the outcome of a comparison in sentences."""
 
 from __future__ import annotations
 
